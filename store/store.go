@@ -1,0 +1,226 @@
+// Package store is the contract of what purser remembers, and the sealing of what is sensitive in
+// it. It refuses to know how an engine lays out its bytes (see store/bolt) and what the rows mean
+// to the people they are about (see handlers).
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"purser/wallet"
+)
+
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("store: not found")
+
+// ErrConflict says that a row is there already, or is no longer the version that was read.
+var ErrConflict = errors.New("store: changed meanwhile")
+
+// ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect.
+// It is never "failed": the process stops, and the next start reads what is true.
+var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
+
+// Store is one database. All rows of one Update become true together, or none.
+type Store interface {
+	// View runs read on a consistent snapshot. Long ones cost space: keep them short.
+	View(ctx context.Context, read func(Tx) error) error
+	// Update runs change and commits what it wrote, durably, before it returns. An error of
+	// change rolls everything back and is returned as it is. change may be run more than once:
+	// it talks to its tx and assigns results, nothing else. A queued Update is not cancelled by
+	// ctx once it is queued: its outcome is waited for.
+	Update(ctx context.Context, change func(Tx) error) error
+	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
+	// worker need not poll. A signal is a hint: the queue is the truth.
+	Changed(Queue) <-chan struct{}
+	Close() error
+}
+
+// Queue names the lists of rows that wait for a worker.
+type Queue string
+
+// The queues, each with the worker that empties it.
+const (
+	Inbox     Queue = "inbox"     // Telegram updates, for bot
+	Outbox    Queue = "outbox"    // replies to be sent, for bot
+	Events    Queue = "events"    // events not yet turned into chat messages, for notify
+	Unsettled Queue = "unsettled" // transactions that can still change, for settle
+)
+
+// Tx is one store transaction: the domain's verbs. Reads see the writes before them. A row that
+// is returned belongs to the caller: nothing in it points into the engine.
+type Tx interface {
+	Users
+	Wallets
+	Transactions
+	Chats
+	Queues
+	Keys
+	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
+	// links, replies that nobody would still want, idempotency answers) and tells how many.
+	Sweep(now time.Time, limit int) (int, error)
+}
+
+// Users are the people who have written to the bot. Telegram ids are looked up by a keyed hash.
+type Users interface {
+	User(wallet.UserID) (wallet.User, error)
+	UserByTelegram(id int64) (wallet.User, error)
+	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
+	PutUser(wallet.User) error
+	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
+	// removes the user, their wallets, binds and conversations.
+	EraseUser(wallet.UserID) error
+}
+
+// Wallets are proven addresses, and the links by which they are proven.
+type Wallets interface {
+	Wallet(wallet.Address) (wallet.Wallet, error)
+	// WalletsOf lists a user's wallets, oldest first.
+	WalletsOf(wallet.UserID) ([]wallet.Wallet, error)
+	// PutWallet creates or replaces. An address that is another user's is ErrConflict.
+	PutWallet(wallet.Wallet) error
+
+	Bind(tokenHash [32]byte) (wallet.Bind, error)
+	// BindOf is the newest link of a user, whatever its status.
+	BindOf(wallet.UserID) (wallet.Bind, error)
+	// PutBind creates or replaces; it becomes the user's newest.
+	PutBind(wallet.Bind) error
+}
+
+// Transactions are kept from proposal to end.
+type Transactions interface {
+	Transaction(wallet.TransactionID) (wallet.Transaction, error)
+	// TransactionBySignID looks up by the secret of a sign link (kept as a keyed hash).
+	TransactionBySignID(signID string) (wallet.Transaction, error)
+	TransactionBySignature(wallet.Signature) (wallet.Transaction, error)
+	// CreateTransaction stores a new one with Version 1; an id that exists is ErrConflict.
+	CreateTransaction(wallet.Transaction) error
+	// PutTransaction replaces the row whose Version is t.Version and raises the version by one;
+	// any other version is ErrConflict. It keeps the indexes (sign id, signature, unsettled).
+	PutTransaction(t wallet.Transaction) error
+	// UnsettledTransactions lists, oldest first, those that are not Final.
+	UnsettledTransactions(limit int) ([]wallet.Transaction, error)
+	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over.
+	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
+	// TransactionsOf lists an owner's, newest first, after the given id ("" from the start).
+	TransactionsOf(owner wallet.UserID, after wallet.TransactionID, limit int) ([]wallet.Transaction, error)
+}
+
+// Conversation is where one person is in one chat. Data is the flow's own JSON, sealed.
+type Conversation struct {
+	Chat      int64     `json:"chat"`
+	User      int64     `json:"user"` // Telegram id
+	Flow      string    `json:"flow"`
+	State     string    `json:"state"`
+	Data      []byte    `json:"data"`
+	ExpiresAt time.Time `json:"expires_at"` // zero: never falls silent
+	Version   uint64    `json:"version"`
+}
+
+// Button is what an inline button means. Callback data holds Nonce and nothing else, so what a
+// client claims about a button counts for nothing.
+type Button struct {
+	Nonce     string    `json:"nonce"`
+	Chat      int64     `json:"chat"`
+	User      int64     `json:"user"` // Telegram id of the only person it is for
+	Action    string    `json:"action"`
+	Subject   string    `json:"subject"` // e.g. a transaction id; sealed
+	ExpiresAt time.Time `json:"expires_at"`
+	UsedAt    time.Time `json:"used_at"` // zero: not yet
+}
+
+// Chats hold what the bot must remember of its conversations.
+type Chats interface {
+	// Conversation of a person in a chat; without one, a zero row with Version 0.
+	Conversation(chat, user int64) (Conversation, error)
+	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version;
+	// any other version is ErrConflict. State "" removes the row's content but keeps its version.
+	PutConversation(c Conversation) error
+	// SilentConversations lists those whose ExpiresAt is at or before now.
+	SilentConversations(now time.Time, limit int) ([]Conversation, error)
+
+	Button(nonce string) (Button, error)
+	PutButtons([]Button) error
+	// UseButtons marks every button of the same chat, user and subject as used at now.
+	UseButtons(chat, user int64, subject string, now time.Time) error
+
+	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
+	// that later states are edits of it.
+	Card(chat int64, card string) (messageID int, err error)
+	PutCard(chat int64, card string, messageID int) error
+}
+
+// Update is one raw Telegram update in the inbox. Body is sealed.
+type Update struct {
+	ID       int64     `json:"id"`   // Telegram's update_id
+	Chat     int64     `json:"chat"` // its line: updates of one chat are handled in order
+	At       time.Time `json:"at"`
+	Body     []byte    `json:"body"`
+	Attempts int       `json:"attempts"`
+	Parked   bool      `json:"parked"`
+	Seq      uint64    `json:"seq"` // order of arrival, set by the store
+}
+
+// Reply is one message to be sent. Body is the front's own JSON, sealed.
+type Reply struct {
+	Seq      uint64    `json:"seq"` // order, set by the store
+	Chat     int64     `json:"chat"`
+	Priority int       `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
+	Card     string    `json:"card"`     // "" or the subject whose message it creates or edits
+	Body     []byte    `json:"body"`
+	At       time.Time `json:"at"`
+	NotAfter time.Time `json:"not_after"` // zero: keep trying; else dropped when late (toasts)
+	Attempts int       `json:"attempts"`
+}
+
+// Answer is what an Idempotency-Key was answered with. Body is sealed.
+type Answer struct {
+	Fingerprint [32]byte  `json:"fingerprint"` // of the request's body
+	Status      int       `json:"status"`
+	Body        []byte    `json:"body"`
+	ExpiresAt   time.Time `json:"expires_at"`
+}
+
+// Queues are rows that wait for a worker. One process owns the store, so nothing is leased: a
+// worker keeps in memory what it is busy with, and a restart begins from the rows.
+type Queues interface {
+	// PutUpdates adds updates whose ids were not seen in the last 48 hours and returns those that
+	// were new, with Seq set.
+	PutUpdates(now time.Time, updates []Update) ([]Update, error)
+	// Updates lists those not parked, by Seq.
+	Updates(limit int) ([]Update, error)
+	// FailUpdate counts a failed attempt; parked takes it out of Updates for good.
+	FailUpdate(seq uint64, parked bool) error
+	// DoneUpdate removes it; ErrNotFound when it is gone already.
+	DoneUpdate(seq uint64) error
+
+	// Enqueue adds replies in order. One with a Card takes the place (and Seq) of a reply of the
+	// same chat and card that still waits: only the newest state is worth sending.
+	Enqueue([]Reply) error
+	// Replies lists those after seq, by Seq.
+	Replies(after uint64, limit int) ([]Reply, error)
+	// DoneReply removes the reply if it still is the one that was read (same Seq and Body).
+	DoneReply(Reply) error
+
+	// Emit appends events. An id that was emitted before is ignored.
+	Emit(...wallet.Event) error
+	// PendingEvents lists events that notify has not handled yet, in order.
+	PendingEvents(limit int) ([]wallet.Event, error)
+	// DoneEvent takes an event out of PendingEvents.
+	DoneEvent(id string) error
+
+	// Answer of an idempotency key; ErrNotFound when the key is free at now.
+	Answer(key string, now time.Time) (Answer, error)
+	// PutAnswer keeps it; a key that is taken is ErrConflict.
+	PutAnswer(key string, a Answer) error
+}
+
+// Keys are API keys, by a keyed hash of their secret.
+type Keys interface {
+	Key(id string) (wallet.Key, error)
+	KeyBySecret(secret string) (wallet.Key, error)
+	// CreateKey keeps the key and the keyed hash of its secret, never the secret.
+	CreateKey(k wallet.Key, secret string) error
+	PutKey(wallet.Key) error
+	AllKeys() ([]wallet.Key, error)
+}

@@ -1,0 +1,112 @@
+package wallet
+
+import (
+	"filippo.io/edwards25519"
+	"github.com/mr-tron/base58"
+)
+
+// Address is a Solana public key: 32 bytes, written as base58.
+type Address [32]byte
+
+// SystemProgram is the address of the System program: 32 zero bytes. It doubles as the zero
+// Address, so it never names a wallet.
+var SystemProgram Address
+
+// ParseAddress reads base58 text of exactly 32 bytes. It does not judge what the address is for:
+// see OnCurve.
+func ParseAddress(text string) (Address, error) {
+	// 32 bytes are 32 to 44 base58 digits; the bound keeps hostile text from costing anything.
+	if len(text) < 32 || len(text) > 44 {
+		return Address{}, Refuse(InvalidRequest, "that is not a Solana address: it must be 32 to 44 letters and digits")
+	}
+	raw, err := base58.Decode(text)
+	if err != nil || len(raw) != 32 {
+		return Address{}, Refuse(InvalidRequest, "that is not a Solana address: check for a missing or mistyped character")
+	}
+	return Address(raw), nil
+}
+
+// String is the base58 form.
+func (a Address) String() string { return base58.Encode(a[:]) }
+
+// IsZero tells whether a is unset (or the System program).
+func (a Address) IsZero() bool { return a == Address{} }
+
+// OnCurve tells whether a is a point of Ed25519, which every address with a private key is.
+// Program-derived addresses (token accounts among them) are off the curve.
+func (a Address) OnCurve() bool {
+	_, err := new(edwards25519.Point).SetBytes(a[:])
+	return err == nil
+}
+
+// Tail is the last six characters, which people compare.
+func (a Address) Tail() string {
+	text := a.String()
+	return text[len(text)-6:]
+}
+
+// MarshalText writes base58; the zero address is "".
+func (a Address) MarshalText() ([]byte, error) {
+	if a.IsZero() {
+		return nil, nil
+	}
+	return []byte(a.String()), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (a *Address) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*a = Address{}
+		return nil
+	}
+	parsed, err := ParseAddress(string(text))
+	if err != nil {
+		return err
+	}
+	*a = parsed
+	return nil
+}
+
+// Signature is an Ed25519 signature of a transaction, which is also its name on chain: 64 bytes,
+// written as base58.
+type Signature [64]byte
+
+// ParseSignature reads base58 text of exactly 64 bytes.
+func ParseSignature(text string) (Signature, error) {
+	if len(text) < 64 || len(text) > 88 {
+		return Signature{}, Refuse(InvalidRequest, "that is not a signature: it must be 64 bytes in base58")
+	}
+	raw, err := base58.Decode(text)
+	if err != nil || len(raw) != 64 {
+		return Signature{}, Refuse(InvalidRequest, "that is not a signature: it must be 64 bytes in base58")
+	}
+	return Signature(raw), nil
+}
+
+// String is the base58 form; "" for the zero signature.
+func (s Signature) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return base58.Encode(s[:])
+}
+
+// IsZero tells whether s is unset.
+func (s Signature) IsZero() bool { return s == Signature{} }
+
+// MarshalText writes base58; the zero signature is "".
+func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Signature) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = Signature{}
+		return nil
+	}
+	parsed, err := ParseSignature(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}

@@ -1,0 +1,95 @@
+package wallet
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names what went wrong, once, for every front. The API answers it as `error.code`
+// (SPEC, Errors; DESIGN §6), the chat looks its wording up by it.
+type Code string
+
+// The codes of the specification and those that DESIGN §6 adds.
+const (
+	InvalidRequest      Code = "INVALID_REQUEST"
+	InvalidAPIKey       Code = "INVALID_API_KEY"
+	InsufficientScope   Code = "INSUFFICIENT_SCOPE"
+	TierRequired        Code = "TIER_REQUIRED"
+	ConsentRequired     Code = "CONSENT_REQUIRED"
+	PolicyViolation     Code = "POLICY_VIOLATION"
+	BotBlocked          Code = "BOT_BLOCKED"
+	UnknownCommand      Code = "UNKNOWN_COMMAND"
+	UserNotFound        Code = "USER_NOT_FOUND"
+	WalletNotFound      Code = "WALLET_NOT_FOUND"
+	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	TokenNotFound       Code = "TOKEN_NOT_FOUND"
+	NotFound            Code = "NOT_FOUND"
+	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
+	Conflict            Code = "CONFLICT"
+	PayloadTooLarge     Code = "PAYLOAD_TOO_LARGE"
+	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"
+	InvalidSignature    Code = "INVALID_SIGNATURE"
+	IdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
+	Internal            Code = "INTERNAL_ERROR"
+	TelegramError       Code = "TELEGRAM_ERROR"
+	NetworkError        Code = "NETWORK_ERROR"
+)
+
+// Codes lists every code that a front must be able to answer; a test of each front walks it.
+func Codes() []Code {
+	return []Code{
+		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
+		PolicyViolation, BotBlocked, UnknownCommand, UserNotFound, WalletNotFound,
+		TransactionNotFound, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
+		PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
+		RateLimitExceeded, Internal, TelegramError, NetworkError,
+	}
+}
+
+// Error is a failure that may be told: Code for programs, Detail for the person (a full short
+// sentence or empty, never a secret, never foreign text unescaped by the front), Err for our log.
+type Error struct {
+	Code   Code
+	Detail string
+	Err    error
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Err != nil && e.Detail != "":
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.Err)
+	case e.Err != nil:
+		return fmt.Sprintf("%s: %v", e.Code, e.Err)
+	default:
+		return fmt.Sprintf("%s: %s", e.Code, e.Detail)
+	}
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Refuse makes an Error with a code and a sentence for the person.
+func Refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf tells the code of err: Internal for an error that nobody labelled, "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// DetailOf tells the sentence for the person that err carries, or "".
+func DetailOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package wallet
+
+import (
+	"hash/crc32"
+	"io"
+	"strings"
+	"time"
+)
+
+// KeyKind is what a key opens: wallet endpoints or the bot's.
+type KeyKind string
+
+// The kinds of key. The wrong kind is answered like no key at all (DESIGN §6).
+const (
+	APIKey KeyKind = "api"
+	BotKey KeyKind = "bot"
+)
+
+// Tier decides a key's limits (SPEC, Limits). The operator sets it.
+type Tier string
+
+// The tiers.
+const (
+	FreeTier Tier = "free"
+	ProTier  Tier = "pro"
+)
+
+// Scope is one family of deeds that a key may do.
+type Scope string
+
+// Scopes that guard what exists today.
+const (
+	WalletRead Scope = "wallet:read"
+	WalletSend Scope = "wallet:send"
+)
+
+// Scopes lists every scope.
+func Scopes() []Scope { return []Scope{WalletRead, WalletSend} }
+
+// Key is an API key or bot token. The secret itself is shown once and never kept; the store looks
+// keys up by a keyed hash of it.
+type Key struct {
+	ID        string    `json:"id"`
+	Kind      KeyKind   `json:"kind"`
+	Tier      Tier      `json:"tier"`
+	Scopes    []Scope   `json:"scopes"`
+	Owner     UserID    `json:"owner"` // "" for an operator's key
+	Hint      string    `json:"hint"`  // the secret's last four characters
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"` // zero: never
+	RevokedAt time.Time `json:"revoked_at"` // zero: not revoked
+}
+
+// UsableAt tells whether the key opens anything at now.
+func (k Key) UsableAt(now time.Time) bool {
+	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// May tells whether the key carries a scope.
+func (k Key) May(scope Scope) bool {
+	for _, s := range k.Scopes {
+		if s == scope {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	secretLen   = 30
+	checksumLen = 6
+)
+
+// NewKeySecret draws the secret of a key: `pur_live_` (mainnet), `pur_test_` (elsewhere) or
+// `pur_bot_`, then 30 base62 digits and 6 of checksum, by which leak scanners and IsKeySecret know
+// one without asking the store.
+func NewKeySecret(random io.Reader, kind KeyKind, mainnet bool) (string, error) {
+	prefix := "pur_test_"
+	switch {
+	case kind == BotKey:
+		prefix = "pur_bot_"
+	case mainnet:
+		prefix = "pur_live_"
+	}
+	body := make([]byte, 0, secretLen)
+	var b [1]byte
+	for len(body) < secretLen {
+		if _, err := io.ReadFull(random, b[:]); err != nil {
+			return "", err
+		}
+		if b[0] < 62*4 { // rejection keeps every digit equally likely
+			body = append(body, base62[b[0]%62])
+		}
+	}
+	return prefix + string(body) + checksum(prefix+string(body)), nil
+}
+
+// IsKeySecret tells whether text has the form of a key with a right checksum, and its kind.
+func IsKeySecret(text string) (KeyKind, bool) {
+	for _, p := range []struct {
+		prefix string
+		kind   KeyKind
+	}{{"pur_live_", APIKey}, {"pur_test_", APIKey}, {"pur_bot_", BotKey}} {
+		body, ok := strings.CutPrefix(text, p.prefix)
+		if !ok || len(body) != secretLen+checksumLen {
+			continue
+		}
+		for _, c := range body {
+			if !strings.ContainsRune(base62, c) {
+				return "", false
+			}
+		}
+		return p.kind, checksum(text[:len(text)-checksumLen]) == text[len(text)-checksumLen:]
+	}
+	return "", false
+}
+
+func checksum(text string) string {
+	sum := crc32.ChecksumIEEE([]byte(text))
+	out := make([]byte, checksumLen)
+	for i := checksumLen - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out)
+}

@@ -1,0 +1,189 @@
+package wallet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Status is where a transaction is in its life (DESIGN §3).
+type Status string
+
+// The states of a transaction.
+const (
+	AwaitingConfirmation Status = "awaiting_confirmation"
+	AwaitingSignature    Status = "awaiting_signature"
+	Signed               Status = "signed"
+	Pending              Status = "pending"
+	Confirmed            Status = "confirmed"
+	Failed               Status = "failed"
+	Rejected             Status = "rejected"
+	Expired              Status = "expired"
+	Received             Status = "received"
+)
+
+// Happening is what can befall a transaction.
+type Happening string
+
+// The happenings of the lifecycle.
+const (
+	OwnerConfirmed  Happening = "owner confirmed"
+	OwnerRejected   Happening = "owner rejected"
+	TimeRanOut      Happening = "time ran out"
+	DeviceSigned    Happening = "device signed"
+	NetworkAccepted Happening = "network accepted"
+	Landed          Happening = "landed"
+	Finalized       Happening = "finalized"
+	FailedOnChain   Happening = "failed on chain"
+	CanNeverLand    Happening = "can never land"
+	RolledBack      Happening = "rolled back"
+	FoundOnChain    Happening = "found on chain"
+	BecameUncertain Happening = "became uncertain"
+)
+
+// Failure says why a transaction ended without landing: `error_code` of transaction.failed.
+type Failure string
+
+// The failures of DESIGN §3 that purser can tell apart today.
+const (
+	InsufficientBalance Failure = "INSUFFICIENT_BALANCE"
+	UserRejected        Failure = "USER_REJECTED"
+	ConfirmationExpired Failure = "CONFIRMATION_EXPIRED"
+	BlockhashExpired    Failure = "BLOCKHASH_EXPIRED"
+	ChainError          Failure = "CHAIN_ERROR"
+)
+
+// Edge is one step of the lifecycle: from a state, by a happening, to a state, announcing events.
+type Edge struct {
+	From   Status
+	By     Happening
+	To     Status
+	Emits  []EventName
+	Closes bool // nothing can change after it
+}
+
+// Lifecycle is the whole life of a transaction as data. docs/lifecycle.md is printed from it.
+// A transaction that ended without a signature closes only when no blockhash was ever issued for
+// it, or when CanNeverLand is proven: a device might have signed and kept it.
+func Lifecycle() []Edge {
+	return []Edge{
+		{AwaitingConfirmation, OwnerConfirmed, AwaitingSignature, []EventName{TransactionApproved}, false},
+		{AwaitingConfirmation, OwnerRejected, Rejected, []EventName{TransactionFailed}, true},
+		{AwaitingConfirmation, TimeRanOut, Expired, []EventName{TransactionFailed}, true},
+		{AwaitingSignature, DeviceSigned, Signed, []EventName{TransactionSigned}, false},
+		{AwaitingSignature, OwnerRejected, Rejected, []EventName{TransactionFailed}, false},
+		{AwaitingSignature, TimeRanOut, Expired, []EventName{TransactionFailed}, false},
+		{Signed, NetworkAccepted, Pending, []EventName{TransactionPending}, false},
+		{Signed, Landed, Confirmed, []EventName{TransactionPending, TransactionConfirmed}, false},
+		{Signed, FailedOnChain, Failed, []EventName{TransactionFailed}, true},
+		{Signed, CanNeverLand, Failed, []EventName{TransactionFailed}, true},
+		{Signed, BecameUncertain, Signed, []EventName{TransactionHeld}, false},
+		{Pending, Landed, Confirmed, []EventName{TransactionConfirmed}, false},
+		{Pending, FailedOnChain, Failed, []EventName{TransactionFailed}, true},
+		{Pending, CanNeverLand, Failed, []EventName{TransactionFailed}, true},
+		{Pending, BecameUncertain, Pending, []EventName{TransactionHeld}, false},
+		{Confirmed, Finalized, Confirmed, []EventName{TransactionFinalized}, true},
+		{Confirmed, RolledBack, Pending, []EventName{TransactionRolledBack}, false},
+		{Rejected, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
+		{Rejected, CanNeverLand, Rejected, nil, true},
+		{Expired, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
+		{Expired, CanNeverLand, Expired, nil, true},
+	}
+}
+
+// Change is a happening with what is known of it.
+type Change struct {
+	By      Happening
+	At      time.Time
+	Landing *Landing // of Landed, FoundOnChain, Finalized, FailedOnChain
+	Failure Failure  // of the happenings that end it without success
+	Reason  string   // a sentence for the owner
+}
+
+// After takes one step of the lifecycle and returns the transaction as it then is, with the events
+// that announce the step; both belong in one store transaction. A step that the lifecycle does not
+// have is a Conflict, and changes nothing.
+func (t Transaction) After(c Change) (Transaction, []Event, error) {
+	edge, ok := t.edge(c.By)
+	if !ok {
+		return t, nil, &Error{Code: Conflict, Detail: t.Status.Sentence(),
+			Err: fmt.Errorf("transaction %s is %s: not %q", t.ID, t.Status, c.By)}
+	}
+	t.Status = edge.To
+	t.Changes++
+	t.Final = edge.Closes
+	t.Held = c.By == BecameUncertain
+	if c.Failure != "" {
+		t.ErrorCode, t.ErrorText = c.Failure, c.Reason
+	}
+	if c.Landing != nil {
+		landing := *c.Landing
+		t.Landing, t.Signature, t.Fee = &landing, landing.Signature, landing.Fee
+	}
+	switch c.By {
+	case OwnerConfirmed:
+		t.Deadline = c.At.Add(SignWindow)
+	case OwnerRejected, TimeRanOut:
+		// With a blockhash in some device's hands it could still land: settle watches on.
+		t.Final = len(t.Issues) == 0
+		t.EndedAt = c.At
+	case DeviceSigned:
+		t.SignedAt = c.At
+	case NetworkAccepted:
+		t.SubmittedAt = c.At
+	case Landed, FoundOnChain:
+		if t.SubmittedAt.IsZero() {
+			t.SubmittedAt = c.At
+		}
+		t.ConfirmedAt = c.At
+		t.ErrorCode, t.ErrorText = "", ""
+	case RolledBack:
+		t.Landing, t.ConfirmedAt = nil, time.Time{}
+	case Finalized, FailedOnChain, CanNeverLand:
+		if t.EndedAt.IsZero() {
+			t.EndedAt = c.At
+		}
+	}
+	events := make([]Event, 0, len(edge.Emits))
+	for i, name := range edge.Emits {
+		event, err := t.event(name, i, c.At)
+		if err != nil {
+			return t, nil, err
+		}
+		events = append(events, event)
+	}
+	return t, events, nil
+}
+
+func (t Transaction) edge(by Happening) (Edge, bool) {
+	for _, edge := range Lifecycle() {
+		if edge.From == t.Status && edge.By == by {
+			return edge, true
+		}
+	}
+	return Edge{}, false
+}
+
+// Sentence tells a person what a state means for what they just tried.
+func (s Status) Sentence() string {
+	switch s {
+	case AwaitingConfirmation:
+		return "this transaction still waits for its owner's Confirm"
+	case AwaitingSignature:
+		return "this transaction is confirmed and waits for a signature"
+	case Signed:
+		return "this transaction is signed already and on its way"
+	case Pending:
+		return "this transaction is with the network already"
+	case Confirmed:
+		return "this transaction is done already"
+	case Failed:
+		return "this transaction has failed; nothing more happens to it"
+	case Rejected:
+		return "this transaction was rejected; nothing was sent"
+	case Expired:
+		return "this transaction expired before it was signed; nothing was sent"
+	case Received:
+		return "this is a payment that was received"
+	}
+	return "this transaction has ended"
+}

@@ -1,0 +1,167 @@
+package wallet
+
+import (
+	"time"
+)
+
+// TransactionID is purser's opaque name of a transaction ("tx_…").
+type TransactionID string
+
+// Kind is what a transaction does; on the wire it is called `type` (DESIGN §3).
+type Kind string
+
+// Send moves value out of a wallet; Receive is value that came in.
+const (
+	Send    Kind = "send"
+	Receive Kind = "receive"
+)
+
+// Windows of the lifecycle (DESIGN §3).
+const (
+	ConfirmWindow = 5 * time.Minute  // from the proposal to the owner's Confirm
+	SignWindow    = 15 * time.Minute // from Confirm to the signature
+	// NeverLandsAfter is how long by our own clock after the last issued blockhash a
+	// transaction may still be called alive, whatever block heights say.
+	NeverLandsAfter = 3 * time.Minute
+	// MaxRefreshes bounds how many blockhashes are issued for one transaction.
+	MaxRefreshes = 10
+)
+
+// Blockhash is a recent blockhash with its end: a transaction that carries it cannot land above
+// LastValidBlockHeight (getLatestBlockhash). Slot is the node's slot when it answered.
+type Blockhash struct {
+	Hash                 [32]byte `json:"hash"`
+	LastValidBlockHeight uint64   `json:"last_valid_block_height"`
+	Slot                 uint64   `json:"slot"`
+}
+
+// Issue is one blockhash that was handed to a device for one transaction.
+type Issue struct {
+	Blockhash Blockhash `json:"blockhash"`
+	At        time.Time `json:"at"`
+}
+
+// Landing is what the chain says of a transaction that is in a block.
+type Landing struct {
+	Signature     Signature `json:"signature"` // may differ from ours: wallets may change fees
+	Slot          uint64    `json:"slot"`
+	BlockHeight   uint64    `json:"block_height"`
+	Fee           uint64    `json:"fee"` // lamports
+	Confirmations int       `json:"confirmations"`
+	Finalized     bool      `json:"finalized"`
+	Failure       string    `json:"failure"` // "" for success, else the chain's own error, short
+}
+
+// Transaction is one movement of value from its proposal to its end. Amount is in base units of
+// Token; Fee in lamports (the estimate before landing, the charged fee after).
+type Transaction struct {
+	ID          TransactionID `json:"id"`
+	Kind        Kind          `json:"type"`
+	Status      Status        `json:"status"`
+	Owner       UserID        `json:"owner"`
+	Chat        int64         `json:"chat"` // where the owner is asked and told
+	KeyID       string        `json:"key_id,omitempty"`
+	From        Address       `json:"from"`
+	To          Address       `json:"to"`
+	Token       Token         `json:"token"`
+	Amount      uint64        `json:"amount"`
+	Fee         uint64        `json:"fee"`
+	BalanceLeft uint64        `json:"balance_left"` // lamports left after it, as shown at proposal
+	Unfunded    bool          `json:"unfunded"`     // the recipient had no account at proposal
+	Reference   Address       `json:"reference"`
+
+	CreatedAt time.Time `json:"created_at"`
+	Deadline  time.Time `json:"deadline"` // of Confirm, then of the signature
+
+	Message []byte  `json:"message"` // with the blockhash zeroed: what every issue shares
+	SignID  string  `json:"sign_id"` // sealed by the store; "" until Confirm
+	Issues  []Issue `json:"issues"`
+
+	Signed      []byte    `json:"signed"` // wire bytes, stored before the first broadcast
+	Signature   Signature `json:"signature"`
+	SignedAt    time.Time `json:"signed_at"`
+	SubmittedAt time.Time `json:"submitted_at"`
+
+	Landing     *Landing  `json:"landing,omitempty"`
+	ConfirmedAt time.Time `json:"confirmed_at"`
+	EndedAt     time.Time `json:"ended_at"`
+	Held        bool      `json:"held"`  // may or may not have landed; nobody can tell yet
+	Final       bool      `json:"final"` // nothing can change any more
+	ErrorCode   Failure   `json:"error_code"`
+	ErrorText   string    `json:"error_text"`
+
+	Changes uint64 `json:"changes"` // steps taken; numbers its events
+	Version uint64 `json:"version"` // compare-and-set of the store
+}
+
+// Money is the amount with its decimals.
+func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
+
+// Spends tells how many lamports leave From when it lands: the amount and the fee for SOL.
+func (t Transaction) Spends() uint64 {
+	if t.Kind != Send || !t.Token.Mint.IsZero() {
+		return t.Fee
+	}
+	return t.Amount + t.Fee // both were checked against a balance: no overflow
+}
+
+// Reserves tells whether t holds back its lamports from a balance that was read at slot: from
+// Confirm until it is final, but not in a balance that already shows its landing (DESIGN §3.5).
+func (t Transaction) Reserves(slot uint64) bool {
+	switch t.Status {
+	case AwaitingSignature, Signed, Pending:
+		return true
+	case Confirmed:
+		return !t.Final && t.Landing != nil && slot < t.Landing.Slot
+	}
+	return false
+}
+
+// LastIssue is the newest blockhash handed out, by our clock; false when none was.
+func (t Transaction) LastIssue() (Issue, bool) {
+	if len(t.Issues) == 0 {
+		return Issue{}, false
+	}
+	return t.Issues[len(t.Issues)-1], true
+}
+
+// LastValidBlockHeight is the highest block that any issue of t can land in.
+func (t Transaction) LastValidBlockHeight() uint64 {
+	var highest uint64
+	for _, issue := range t.Issues {
+		highest = max(highest, issue.Blockhash.LastValidBlockHeight)
+	}
+	return highest
+}
+
+// Action is one thing that a decoded transaction does.
+type Action struct {
+	Type      string // "transfer" or "memo"
+	From, To  Address
+	Lamports  uint64
+	Reference Address // of a transfer; zero without
+	Text      string  // of a memo
+}
+
+// Decoded is what a message says, read from its bytes alone. Intent is the SHA-256 of the message
+// with its blockhash zeroed: two messages of equal intent differ in nothing else.
+type Decoded struct {
+	Version          string // "legacy" or "v0"
+	FeePayer         Address
+	Blockhash        [32]byte
+	Intent           [32]byte
+	Actions          []Action
+	ComputeUnitLimit *uint32
+	ComputeUnitPrice uint64 // micro-lamports a unit
+	Fee              uint64 // lamports: 5,000 a signature and the priority fee, rounded up
+}
+
+// Account is what the chain holds at an address.
+type Account struct {
+	Exists     bool
+	Lamports   uint64
+	Owner      Address
+	Executable bool
+	Size       uint64
+	Slot       uint64 // at which the node read it
+}

@@ -1,0 +1,51 @@
+package wallet
+
+import "time"
+
+// UserID is purser's own opaque name of a person ("usr_…"). It says nothing of their Telegram id.
+type UserID string
+
+// User is a person who has written to the bot. The store seals TelegramID and the names.
+type User struct {
+	ID            UserID    `json:"id"`
+	TelegramID    int64     `json:"telegram_id"`
+	Username      string    `json:"username"` // without @; "" when unset
+	FirstName     string    `json:"first_name"`
+	LastName      string    `json:"last_name"`
+	Language      string    `json:"language"` // IETF tag as Telegram gives it, or ""
+	RegisteredAt  time.Time `json:"registered_at"`
+	DefaultWallet Address   `json:"default_wallet"` // zero without a wallet
+	Unreachable   bool      `json:"unreachable"`    // the bot was blocked; cleared when they write again
+}
+
+// Name is what the person is called: first and last name, or the @username.
+func (u User) Name() string {
+	switch {
+	case u.FirstName != "" && u.LastName != "":
+		return u.FirstName + " " + u.LastName
+	case u.FirstName != "":
+		return u.FirstName
+	case u.Username != "":
+		return "@" + u.Username
+	}
+	return "someone"
+}
+
+// WalletType says which kind of device signs for a wallet (DESIGN §7, wallet_type).
+type WalletType string
+
+// The kinds of signer.
+const (
+	PageWallet      WalletType = "page"
+	ExternalWallet  WalletType = "external"
+	DeveloperWallet WalletType = "developer"
+)
+
+// Wallet is an address that its owner has proven to hold the key of. An address belongs to one
+// Telegram user.
+type Wallet struct {
+	Address     Address    `json:"address"`
+	Owner       UserID     `json:"owner"`
+	Type        WalletType `json:"type"`
+	ConnectedAt time.Time  `json:"connected_at"`
+}
