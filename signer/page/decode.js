@@ -1,0 +1,285 @@
+// What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
+// and v0 message formats, System transfer, Memo and Compute Budget; whatever it does not know it
+// refuses. It trusts nobody's description of the bytes, and touches neither network nor page.
+//
+// The server decodes the same bytes in Go (package chain); signer/testdata/transactions.json holds
+// both to the same answers. A message can be wrong in several ways at once, so the order of the
+// checks is part of the contract:
+//
+//  1. Size.  More than 1167 bytes (1232 of a packet, less one signature and its count): too_large.
+//  2. Parse, front to back; any failure: malformed.
+//     a. First byte: below 128 it is a legacy header; 128 is v0; any other version fails.
+//     b. Header: at least one signer, a writable fee payer (read-only signed < signers), and
+//        signers + read-only unsigned <= static keys.
+//     c. Every count is a compact-u16 in its shortest form, at most 65535.
+//     d. Static keys (no two alike), blockhash, instructions, then (v0) lookup tables: each table
+//        names at least one index; static and looked-up keys together are at most 256.
+//     e. No byte may follow.
+//     f. Each program index is a static key other than the fee payer; each account index lies
+//        within static plus looked-up keys.
+//     g. Each static key but the fee payer is used by some instruction, as program or account.
+//  3. Signers.  Exactly one, and it is the given signer (also the fee payer): signers.
+//  4. Any lookup table: lookup_tables.
+//  5. Instructions, in order; each by its program:
+//     System   a. data shorter than 4 bytes, or a discriminator (u32 LE) other than 2:
+//                 unknown_instruction
+//              b. data not exactly 12 bytes, or fewer than 2 accounts: malformed
+//              c. account 0 is not the signer: not_the_owner
+//              d. account 1 is the signer: self_transfer
+//              e. account 1 is not writable: malformed
+//              f. more than 3 accounts, or account 2 is a signer or writable: reference
+//              g. 0 lamports: zero_amount
+//     Memo     a. a second memo: memo
+//              b. any account: memo
+//              c. empty, longer than 512 bytes, not UTF-8, or holding a character of the list
+//                 HIDDEN below: memo
+//     Compute  a. no data, or a first byte other than 2 (limit) and 3 (price): unknown_instruction
+//     Budget   b. data not exactly 5 (limit) or 9 (price) bytes: malformed
+//              c. any account: extra_accounts
+//              d. the same kind a second time: budget
+//              e. limit above 1,400,000: budget
+//     other    unknown_program (the old memo program too)
+//  6. Totals: more than one transfer: too_many_actions; none: no_action; a price without a limit,
+//     or a priority fee above 1,000,000 lamports: budget.
+
+import { encode } from './base58.js';
+import { sha256, toHex } from './bytes.js';
+
+const SYSTEM = '11111111111111111111111111111111';
+const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
+
+/** A packet of 1232 bytes, less the count (1) and the one signature (64). */
+const MESSAGE_LIMIT = 1232 - 65;
+const MEMO_LIMIT = 512; // bytes
+const UNIT_LIMIT = 1_400_000;
+const SIGNATURE_FEE = 5_000n; // lamports
+const PRIORITY_FEE_CEILING = 1_000_000n; // lamports
+
+/**
+ * Characters that a memo may not hold since they do not show, or change how the text around them
+ * shows: controls, soft hyphen, bidi marks and overrides, zero-width space, line and paragraph
+ * separators, invisible operators, byte order mark, interlinear marks, tags. The joiners U+200C and
+ * U+200D stay: Persian and emoji need them.
+ */
+const HIDDEN =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
+/** A transaction that may not be signed here. `code` is one of the codes listed above. */
+export class Refusal extends Error {
+  constructor(code, detail) {
+    super(detail);
+    this.name = 'Refusal';
+    this.code = code;
+  }
+}
+
+const malformed = (detail) => new Refusal('malformed', detail);
+
+/**
+ * Decodes the message of a transaction that `signer` (base58) is asked to sign.
+ *
+ * Resolves to {version: "legacy"|"v0", fee_payer, blockhash, intent, actions, compute_unit_limit,
+ * compute_unit_price, fee}: intent is the hex sha256 of the message with a zeroed blockhash;
+ * actions are {type: "transfer", from, to, lamports, reference} and {type: "memo", text} in the
+ * order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * string of micro-lamports, fee a decimal string of lamports (signature and priority).
+ * Rejects with a Refusal.
+ */
+export async function decode(message, signer) {
+  if (message.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
+  const parsed = parse(message);
+  if (parsed.signers !== 1 || parsed.keys[0] !== signer) {
+    throw new Refusal('signers', 'this wallet is not its only signer');
+  }
+  if (parsed.lookups > 0) throw new Refusal('lookup_tables', 'it takes accounts from a lookup table');
+
+  const tally = { actions: [], transfers: 0, memos: 0, limit: null, price: null };
+  for (const instruction of parsed.instructions) read(parsed, instruction, tally);
+  const fee = totals(tally);
+
+  const zeroed = Uint8Array.from(message);
+  zeroed.fill(0, parsed.blockhashAt, parsed.blockhashAt + 32);
+  return {
+    version: parsed.version,
+    fee_payer: parsed.keys[0],
+    blockhash: parsed.blockhash,
+    intent: toHex(await sha256(zeroed)),
+    actions: tally.actions,
+    compute_unit_limit: tally.limit,
+    compute_unit_price: (tally.price ?? 0n).toString(),
+    fee: fee.toString(),
+  };
+}
+
+/** Reads the structure (step 2); addresses become base58, instruction data stays bytes. */
+function parse(message) {
+  const r = new Reader(message);
+  let version = 'legacy';
+  let signers = r.byte();
+  if (signers >= 0x80) {
+    if (signers !== 0x80) throw malformed('unknown message version');
+    version = 'v0';
+    signers = r.byte();
+  }
+  const readonlySigned = r.byte();
+  const readonlyUnsigned = r.byte();
+
+  const keys = Array.from({ length: r.count() }, () => encode(r.take(32)));
+  if (signers < 1 || readonlySigned >= signers || signers + readonlyUnsigned > keys.length) {
+    throw malformed('impossible header');
+  }
+  if (new Set(keys).size !== keys.length) throw malformed('an account is listed twice');
+  const blockhashAt = r.at;
+  const blockhash = encode(r.take(32));
+
+  const instructions = Array.from({ length: r.count() }, () => ({
+    program: r.byte(),
+    accounts: r.take(r.count()),
+    data: r.take(r.count()),
+  }));
+  let lookups = 0;
+  let total = keys.length;
+  if (version === 'v0') {
+    lookups = r.count();
+    for (let i = 0; i < lookups; i++) {
+      r.take(32);
+      const indexes = r.take(r.count()).length + r.take(r.count()).length;
+      if (indexes === 0) throw malformed('an empty lookup table');
+      total += indexes;
+    }
+  }
+  if (total > 256) throw malformed('too many accounts');
+  if (r.at !== message.length) throw malformed('bytes after the end');
+
+  const used = new Set([0]);
+  for (const { program, accounts } of instructions) {
+    if (program === 0 || program >= keys.length) throw malformed('no such program');
+    used.add(program);
+    for (const index of accounts) {
+      if (index >= total) throw malformed('no such account');
+      used.add(index);
+    }
+  }
+  if (keys.some((_, index) => !used.has(index))) throw malformed('an account that nothing uses');
+
+  return {
+    version, signers, keys, blockhash, blockhashAt, instructions, lookups,
+    writable: (index) =>
+      index < signers ? index < signers - readonlySigned : index < keys.length - readonlyUnsigned,
+  };
+}
+
+/** Judges one instruction (step 5) and adds it to the tally. */
+function read(parsed, instruction, tally) {
+  const program = parsed.keys[instruction.program];
+  switch (program) {
+    case SYSTEM:
+      tally.transfers++;
+      return tally.actions.push(transfer(parsed, instruction));
+    case MEMO:
+      if (++tally.memos > 1) throw new Refusal('memo', 'it holds more than one memo');
+      return tally.actions.push(memo(instruction));
+    case COMPUTE_BUDGET:
+      return budget(instruction, tally);
+    default:
+      throw new Refusal('unknown_program', `it calls the program ${program}`);
+  }
+}
+
+function transfer({ keys, writable }, { accounts, data }) {
+  if (data.length < 4 || view(data).getUint32(0, true) !== 2) {
+    throw new Refusal('unknown_instruction', 'a System instruction that is not a transfer');
+  }
+  if (data.length !== 12 || accounts.length < 2) throw malformed('not a whole transfer');
+  const [from, to, reference] = accounts; // indexes; 0 is the only signer
+  if (from !== 0) throw new Refusal('not_the_owner', 'it moves funds of another account');
+  if (to === 0) throw new Refusal('self_transfer', 'it pays this wallet itself');
+  if (!writable(to)) throw malformed('the recipient cannot receive');
+  if (accounts.length > 3 || (reference !== undefined && (reference === 0 || writable(reference)))) {
+    throw new Refusal('reference', 'the transfer names accounts that it does not need');
+  }
+  const lamports = view(data).getBigUint64(4, true);
+  if (lamports === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
+  return {
+    type: 'transfer',
+    from: keys[from],
+    to: keys[to],
+    lamports: lamports.toString(),
+    reference: reference === undefined ? '' : keys[reference],
+  };
+}
+
+function memo({ accounts, data }) {
+  const refuse = (detail) => new Refusal('memo', detail);
+  if (accounts.length > 0) throw refuse('the memo names accounts');
+  if (data.length === 0 || data.length > MEMO_LIMIT) throw refuse('the memo is empty or too long');
+  let text;
+  try {
+    // ignoreBOM keeps a byte order mark in the text, so that it is refused, not swallowed.
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
+  } catch {
+    throw refuse('the memo is not text');
+  }
+  if (HIDDEN.test(text)) throw refuse('the memo holds characters that do not show');
+  return { type: 'memo', text };
+}
+
+function budget({ accounts, data }, tally) {
+  const kind = { 2: 'limit', 3: 'price' }[data[0]];
+  if (kind === undefined) throw new Refusal('unknown_instruction', 'an unknown Compute Budget instruction');
+  if (data.length !== (kind === 'limit' ? 5 : 9)) throw malformed('not a whole Compute Budget instruction');
+  if (accounts.length > 0) throw new Refusal('extra_accounts', 'Compute Budget takes no accounts');
+  if (tally[kind] !== null) throw new Refusal('budget', `the compute unit ${kind} is set twice`);
+  if (kind === 'limit') {
+    tally.limit = view(data).getUint32(1, true);
+    if (tally.limit > UNIT_LIMIT) throw new Refusal('budget', 'it asks for more compute units than there are');
+  } else {
+    tally.price = view(data).getBigUint64(1, true);
+  }
+}
+
+/** Step 6. Returns the network fee in lamports. */
+function totals({ transfers, limit, price }) {
+  if (transfers > 1) throw new Refusal('too_many_actions', 'it holds more than one transfer');
+  if (transfers === 0) throw new Refusal('no_action', 'it transfers nothing');
+  if (price === null) return SIGNATURE_FEE;
+  if (limit === null) throw new Refusal('budget', 'a price for compute units, but no limit to them');
+  const priority = (BigInt(limit) * price + 999_999n) / 1_000_000n;
+  if (priority > PRIORITY_FEE_CEILING) throw new Refusal('budget', 'its priority fee is too high');
+  return SIGNATURE_FEE + priority;
+}
+
+const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Reads a message front to back and refuses to read past its end. */
+class Reader {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  take(n) {
+    if (this.at + n > this.bytes.length) throw malformed('the message ends too early');
+    this.at += n;
+    return this.bytes.subarray(this.at - n, this.at);
+  }
+
+  byte() {
+    return this.take(1)[0];
+  }
+
+  /** compact-u16 in its shortest form: 7 bits a byte, lowest first, at most 3 bytes. */
+  count() {
+    let value = 0;
+    for (let shift = 0; shift <= 14; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        if (value > 0xffff || (byte === 0 && shift > 0)) break;
+        return value;
+      }
+    }
+    throw malformed('not a compact-u16');
+  }
+}

@@ -1,0 +1,178 @@
+// The decoder against the fixtures, against web3.js, and against every single-byte mutation.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ComputeBudgetInstruction, PublicKey, SystemInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
+import { base58 } from '@scure/base';
+import { Refusal, decode } from '../page/decode.js';
+import { json, limit, memo, path, price, transfer } from './fixtures.mjs';
+import { BUDGET, MEMO, SYSTEM, TOKEN, addr } from './wire.mjs';
+
+const fixtures = JSON.parse(readFileSync(path, 'utf8'));
+const bytesOf = (f) => new Uint8Array(Buffer.from(f.message, 'base64'));
+
+/** What the decoder says: its answer, or the code of its refusal. Any other error fails the test. */
+async function verdict(message, signer) {
+  try {
+    return await decode(message, signer);
+  } catch (err) {
+    if (err instanceof Refusal) return err.code;
+    throw err;
+  }
+}
+
+test('the fixture file is what the generator writes', () => {
+  assert.equal(readFileSync(path, 'utf8'), json, 'run: node fixtures.mjs');
+});
+
+test('the fixtures cover every code', () => {
+  const codes = new Set(fixtures.map((f) => f.refused ?? 'accepted'));
+  assert.deepEqual([...codes].sort(), [
+    'accepted', 'budget', 'extra_accounts', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
+    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'zero_amount',
+  ]);
+});
+
+for (const f of fixtures) {
+  test(`fixture: ${f.name}`, async () => {
+    assert.deepEqual(await verdict(bytesOf(f), f.signer), f.want ?? f.refused);
+  });
+}
+
+/** web3.js's own reading of a message, in the decoder's shape; throws where web3.js cannot. */
+function oracle(bytes) {
+  const message = VersionedMessage.deserialize(bytes);
+  const { instructions, payerKey, recentBlockhash } = TransactionMessage.decompile(message);
+  const out = {
+    version: message.version === 0 ? 'v0' : 'legacy',
+    signers: message.header.numRequiredSignatures,
+    fee_payer: payerKey.toBase58(),
+    blockhash: recentBlockhash,
+    actions: [],
+    compute_unit_limit: null,
+    compute_unit_price: '0',
+  };
+  for (const i of instructions) {
+    const program = i.programId.toBase58();
+    if (program === SYSTEM) {
+      const t = { keys: i.keys.slice(0, 2), programId: i.programId, data: i.data };
+      const { fromPubkey, toPubkey, lamports } = SystemInstruction.decodeTransfer(t);
+      out.actions.push({
+        type: 'transfer', from: fromPubkey.toBase58(), to: toPubkey.toBase58(), lamports: `${lamports}`,
+        reference: i.keys[2]?.pubkey.toBase58() ?? '',
+      });
+    } else if (program === MEMO) {
+      out.actions.push({ type: 'memo', text: i.data.toString('utf8') });
+    } else if (program === BUDGET) {
+      if (ComputeBudgetInstruction.decodeInstructionType(i) === 'SetComputeUnitLimit') {
+        out.compute_unit_limit = ComputeBudgetInstruction.decodeSetComputeUnitLimit(i).units;
+      } else {
+        out.compute_unit_price = `${ComputeBudgetInstruction.decodeSetComputeUnitPrice(i).microLamports}`;
+      }
+    } else {
+      throw new Error(`unexpected program ${program}`);
+    }
+  }
+  return out;
+}
+
+function agree(said, bytes, name) {
+  const { intent, fee, ...shown } = said;
+  const { signers, ...read } = oracle(bytes);
+  assert.equal(signers, 1, name);
+  assert.deepEqual(shown, read, name);
+  const priority = (BigInt(read.compute_unit_limit ?? 0) * BigInt(read.compute_unit_price) + 999_999n) / 1_000_000n;
+  assert.equal(fee, `${5000n + priority}`, name);
+  assert.match(intent, /^[0-9a-f]{64}$/);
+}
+
+/** A small generator of repeatable numbers (mulberry32), so that a failure can be run again. */
+function numbers(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+test('random messages of web3.js decode to what web3.js says', async () => {
+  const random = numbers(20261121);
+  const below = (n) => Math.floor(random() * n);
+  const anyKey = () => new PublicKey(Uint8Array.from({ length: 32 }, () => below(256)));
+  for (let round = 0; round < 400; round++) {
+    const payer = anyKey();
+    const lamports = BigInt(1 + below(2 ** 31)) * BigInt(1 + below(2 ** 31));
+    const list = [transfer(lamports, { from: payer, to: anyKey(), reference: below(2) ? anyKey() : '' })];
+    if (below(2)) list.push(memo(`note ${below(1e9)} é ☕`));
+    const units = below(2) ? 1 + below(1_400_000) : null;
+    if (units) list.unshift(limit(units));
+    if (units && below(2)) list.push(price(BigInt(below(Math.floor(1e12 / units)))));
+    const m = new TransactionMessage({ payerKey: payer, recentBlockhash: anyKey().toBase58(), instructions: list });
+    const bytes = (below(2) ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
+    const said = await verdict(bytes, payer.toBase58());
+    assert.equal(typeof said, 'object', `round ${round}: refused as ${said}`);
+    agree(said, bytes, `round ${round}`);
+  }
+});
+
+test('every single-byte mutation is refused or shown with its true content', async () => {
+  let refused = 0;
+  let shown = 0;
+  for (const f of fixtures.filter((x) => x.want && bytesOf(x).length < 420)) {
+    const original = bytesOf(f);
+    for (let at = 0; at < original.length; at++) {
+      for (const flip of [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff]) {
+        const bytes = original.slice();
+        bytes[at] ^= flip;
+        const said = await verdict(bytes, f.signer);
+        if (typeof said === 'string') {
+          refused++;
+          continue;
+        }
+        shown++;
+        assert.notDeepEqual(said, f.want, `${f.name}: byte ${at} ^ ${flip} changes nothing that is shown`);
+        agree(said, bytes, `${f.name}: byte ${at} ^ ${flip}`);
+      }
+    }
+  }
+  assert.ok(refused > 10_000 && shown > 10_000, `${refused} refused, ${shown} shown`);
+});
+
+test('every cut and every insertion is refused or shown with its true content', async () => {
+  for (const f of fixtures.filter((x) => x.want && bytesOf(x).length < 420)) {
+    const original = bytesOf(f);
+    for (let at = 0; at <= original.length; at++) {
+      const cut = await verdict(original.slice(0, at), f.signer);
+      if (at < original.length) assert.equal(typeof cut, 'string', `${f.name}: cut at ${at}`);
+      for (const byte of [0, 1, 0x80]) {
+        const longer = Uint8Array.from([...original.slice(0, at), byte, ...original.slice(at)]);
+        const said = await verdict(longer, f.signer);
+        if (typeof said === 'object') agree(said, longer, `${f.name}: ${byte} put in at ${at}`);
+      }
+    }
+  }
+});
+
+test('random bytes never break the decoder', async () => {
+  const random = numbers(7);
+  for (let round = 0; round < 5000; round++) {
+    const bytes = Uint8Array.from({ length: Math.floor(random() * 300) }, () => Math.floor(random() * 256));
+    assert.equal(typeof (await verdict(bytes, addr(1))), 'string');
+  }
+});
+
+test('the intent ignores the blockhash and nothing else', async () => {
+  const find = (name) => bytesOf(fixtures.find((f) => f.name === name));
+  const signer = fixtures[0].signer;
+  const shown = await decode(find('legacy transfer with reference'), signer);
+  const refreshed = await decode(find('transfer with a blockhash'), signer);
+  assert.equal(shown.intent, refreshed.intent);
+  assert.notEqual(shown.blockhash, refreshed.blockhash);
+  assert.notEqual(shown.intent, (await decode(find('legacy transfer'), signer)).intent);
+});
+
+test('programs are told by their whole address', () => {
+  for (const p of [SYSTEM, MEMO, BUDGET, TOKEN]) assert.equal(base58.decode(p).length, 32);
+});

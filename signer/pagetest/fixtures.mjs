@@ -1,0 +1,256 @@
+// Writes ../testdata/transactions.json, which the page's decoder (JavaScript) and the server's (Go,
+// package chain) must both reproduce. Well-formed messages come from web3.js, broken ones are
+// written byte by byte, and what each must decode to is stated here by hand: this file imports
+// nothing from the page. `node fixtures.mjs` rewrites the file; a test checks that it is current.
+
+import { createHash } from 'node:crypto';
+import { realpathSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage,
+} from '@solana/web3.js';
+import {
+  BUDGET, MEMO, OLD_MEMO, SYSTEM, TOKEN, ZERO_HASH, addr, assemble, le, limitData, priceData, short, text, transferData,
+} from './wire.mjs';
+
+// Real Ed25519 points where the network cares (payer, recipient), plain patterns elsewhere.
+const ME = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9'; // of the seed 01 01 ...
+const BOB = '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu'; // of the seed 02 02 ...
+const EVE = addr(0xee);
+const REF = addr(0x5e);
+const HASH = addr(0xb1);
+
+const key = (s) => new PublicKey(s);
+
+// --- well-formed messages, by web3.js ---
+
+function build(instructions, { version = 'legacy', blockhash = ZERO_HASH, payer = ME } = {}) {
+  const m = new TransactionMessage({ payerKey: key(payer), recentBlockhash: blockhash, instructions });
+  return (version === 'v0' ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
+}
+
+export function transfer(lamports, { from = ME, to = BOB, reference = '' } = {}) {
+  const i = SystemProgram.transfer({ fromPubkey: key(from), toPubkey: key(to), lamports: BigInt(lamports) });
+  if (reference) i.keys.push({ pubkey: key(reference), isSigner: false, isWritable: false });
+  return i;
+}
+export const memo = (data, keys = []) =>
+  new TransactionInstruction({ programId: key(MEMO), keys, data: Buffer.from(data) });
+export const limit = (units) => ComputeBudgetProgram.setComputeUnitLimit({ units });
+export const price = (microLamports) => ComputeBudgetProgram.setComputeUnitPrice({ microLamports });
+const other = (programId, data, keys = []) =>
+  new TransactionInstruction({ programId: key(programId), keys, data: Buffer.from(data) });
+
+// --- statements ---
+
+const fixtures = [];
+
+/** Where the blockhash begins, counted here by hand: header, one-byte key count, keys. */
+function intentOf(message) {
+  const at = (message[0] === 0x80 ? 1 : 0) + 3;
+  const start = at + 1 + 32 * message[at];
+  const copy = Uint8Array.from(message);
+  copy.fill(0, start, start + 32);
+  return createHash('sha256').update(copy).digest('hex');
+}
+
+function put(name, message, rest) {
+  if (fixtures.some((f) => f.name === name)) throw new Error(`two fixtures named ${name}`);
+  fixtures.push({ name, message: Buffer.from(message).toString('base64'), signer: ME, ...rest });
+}
+
+const paid = (lamports, reference = '', to = BOB) => ({ type: 'transfer', from: ME, to, lamports: `${lamports}`, reference });
+const said = (words) => ({ type: 'memo', text: words });
+
+function accept(name, message, { version = 'legacy', blockhash = ZERO_HASH, actions, unitLimit = null, unitPrice = '0', fee = '5000' }) {
+  put(name, message, {
+    want: {
+      version, fee_payer: ME, blockhash, intent: intentOf(message), actions,
+      compute_unit_limit: unitLimit, compute_unit_price: unitPrice, fee,
+    },
+  });
+}
+
+const refuse = (code, name, message) => put(name, message, { refused: code });
+
+// --- accepted ---
+
+accept('legacy transfer', build([transfer(1_500_000_000)]), { actions: [paid(1_500_000_000)] });
+accept('v0 transfer', build([transfer(1_500_000_000)], { version: 'v0' }), { version: 'v0', actions: [paid(1_500_000_000)] });
+accept('legacy transfer with reference', build([transfer(1, { reference: REF })]), { actions: [paid(1, REF)] });
+accept('v0 transfer with reference', build([transfer(1, { reference: REF })], { version: 'v0' }), { version: 'v0', actions: [paid(1, REF)] });
+accept('transfer with a blockhash', build([transfer(1, { reference: REF })], { blockhash: HASH }), { blockhash: HASH, actions: [paid(1, REF)] });
+accept('v0 transfer with a blockhash', build([transfer(1, { reference: REF })], { version: 'v0', blockhash: HASH }), { version: 'v0', blockhash: HASH, actions: [paid(1, REF)] });
+accept('transfer of the largest amount', build([transfer(18446744073709551615n)]), { actions: [paid(18446744073709551615n)] });
+accept('transfer beyond what a double holds exactly', build([transfer(9007199254740993n)]), { actions: [paid(9007199254740993n)] });
+accept('transfer with memo', build([transfer(5, { reference: REF }), memo('Lunch, thank you')]), { actions: [paid(5, REF), said('Lunch, thank you')] });
+accept('memo before the transfer', build([memo('first'), transfer(5)]), { actions: [said('first'), paid(5)] });
+accept('memo in many scripts', build([transfer(5), memo('چای ☕ 茶 \u{1f468}\u200d\u{1f469}\u200d\u{1f467}')]), { actions: [paid(5), said('چای ☕ 茶 \u{1f468}\u200d\u{1f469}\u200d\u{1f467}')] });
+accept('memo of 512 bytes', build([transfer(5), memo('m'.repeat(512))]), { actions: [paid(5), said('m'.repeat(512))] });
+accept('memo that looks like markup', build([transfer(5), memo('<b onclick="x">1 < 2 & 3</b>')]), { actions: [paid(5), said('<b onclick="x">1 < 2 & 3</b>')] });
+accept('compute unit limit alone', build([limit(450), transfer(5)]), { actions: [paid(5)], unitLimit: 450 });
+accept('limit and price', build([limit(450), price(20_000), transfer(5, { reference: REF })]), { actions: [paid(5, REF)], unitLimit: 450, unitPrice: '20000', fee: '5009' });
+accept('price before limit', build([price(20_000), limit(450), transfer(5)]), { actions: [paid(5)], unitLimit: 450, unitPrice: '20000', fee: '5009' });
+accept('priority fee is rounded up', build([limit(450), price(1), transfer(5)]), { actions: [paid(5)], unitLimit: 450, unitPrice: '1', fee: '5001' });
+accept('limit and price after the transfer', build([transfer(5), limit(450), price(0)]), { actions: [paid(5)], unitLimit: 450, unitPrice: '0' });
+accept('priority fee at the ceiling', build([limit(1_000_000), price(1_000_000), transfer(5)]), { actions: [paid(5)], unitLimit: 1_000_000, unitPrice: '1000000', fee: '1005000' });
+accept('largest unit limit', build([limit(1_400_000), price(1), transfer(5)]), { actions: [paid(5)], unitLimit: 1_400_000, unitPrice: '1', fee: '5002' });
+accept('everything at once', build([limit(1_400), price(5_000), transfer(7, { reference: REF }), memo('all')], { version: 'v0', blockhash: HASH }), { version: 'v0', blockhash: HASH, actions: [paid(7, REF), said('all')], unitLimit: 1_400, unitPrice: '5000', fee: '5007' });
+{
+  const m = assemble({ header: [1, 0, 2], keys: [ME, EVE, REF, SYSTEM], instructions: [{ program: 3, accounts: [0, 1, 2], data: transferData(9) }] });
+  accept('another recipient decodes as another recipient', m, { actions: [paid(9, REF, EVE)] });
+}
+{
+  const m = assemble({ header: [1, 0, 1], keys: [ME, BOB, SYSTEM], instructions: [{ program: 2, accounts: [0, 1, 2], data: transferData(9) }] });
+  accept('the System program as reference', m, { actions: [paid(9, SYSTEM)] });
+}
+
+// --- too_large ---
+
+const plain = { header: [1, 0, 1], keys: [ME, BOB, SYSTEM] };
+const pay = { program: 2, accounts: [0, 1], data: transferData(9) };
+const sized = (n) => {
+  const m = assemble({ ...plain, instructions: [pay] });
+  return Uint8Array.from([...m, ...new Array(n - m.length).fill(0)]);
+};
+refuse('too_large', 'one byte over a packet', sized(1168));
+refuse('too_large', 'far over a packet', sized(5000));
+refuse('malformed', 'as long as a packet, but padded', sized(1167));
+
+// --- malformed ---
+
+const good = assemble({ ...plain, instructions: [pay] });
+refuse('malformed', 'nothing', new Uint8Array());
+refuse('malformed', 'only a header', [1, 0, 1]);
+refuse('malformed', 'cut within the keys', good.slice(0, 40));
+refuse('malformed', 'cut within the blockhash', good.slice(0, 110));
+refuse('malformed', 'last byte missing', good.slice(0, -1));
+refuse('malformed', 'one byte too many', assemble({ ...plain, instructions: [pay], tail: [0] }));
+refuse('malformed', 'v0 with one byte too many', assemble({ version: 'v0', ...plain, instructions: [pay], tail: [0] }));
+refuse('malformed', 'v0 without its lookup count', assemble({ version: 'v0', ...plain, instructions: [pay] }).slice(0, -1));
+refuse('malformed', 'version 1', assemble({ version: 0x81, ...plain, instructions: [pay] }));
+refuse('malformed', 'version 127', assemble({ version: 0xff, ...plain, instructions: [pay] }));
+refuse('malformed', 'legacy bytes under a v0 mark', [0x80, ...good]);
+refuse('malformed', 'no signer', assemble({ ...plain, header: [0, 0, 1], instructions: [pay] }));
+refuse('malformed', 'fee payer read-only', assemble({ ...plain, header: [1, 1, 1], instructions: [pay] }));
+refuse('malformed', 'more read-only keys than keys', assemble({ ...plain, header: [1, 0, 3], instructions: [pay] }));
+refuse('malformed', 'more signers than keys', assemble({ ...plain, header: [4, 0, 0], instructions: [pay] }));
+refuse('malformed', 'no keys', assemble({ header: [1, 0, 0], keys: [], instructions: [] }));
+refuse('malformed', 'a key listed twice', assemble({ header: [1, 0, 1], keys: [ME, BOB, BOB, SYSTEM], instructions: [{ program: 3, accounts: [0, 1, 2], data: transferData(9) }] }));
+refuse('malformed', 'fee payer listed again as recipient', assemble({ header: [1, 0, 1], keys: [ME, ME, SYSTEM], instructions: [pay] }));
+refuse('malformed', 'key count in two bytes', assemble({ ...plain, keyCount: [0x83, 0x00], instructions: [pay] }));
+refuse('malformed', 'instruction count in two bytes', assemble({ ...plain, instructionCount: [0x81, 0x00], instructions: [pay] }));
+refuse('malformed', 'account count in two bytes', assemble({ ...plain, instructions: [{ ...pay, accountCount: [0x82, 0x00] }] }));
+refuse('malformed', 'data length in three bytes', assemble({ ...plain, instructions: [{ ...pay, dataLength: [0x8c, 0x80, 0x00] }] }));
+refuse('malformed', 'a count over 65535', assemble({ ...plain, instructions: [{ ...pay, dataLength: [0xff, 0xff, 0x04] }] }));
+refuse('malformed', 'a count that never ends', assemble({ ...plain, instructions: [{ ...pay, dataLength: [0xff, 0xff, 0xff, 0x01] }] }));
+refuse('malformed', 'data longer than the message', assemble({ ...plain, instructions: [{ ...pay, dataLength: short(13) }] }));
+refuse('malformed', 'program index out of range', assemble({ ...plain, instructions: [{ ...pay, program: 3 }] }));
+refuse('malformed', 'fee payer called as a program', assemble({ ...plain, instructions: [pay, { program: 0, accounts: [], data: [] }] }));
+refuse('malformed', 'account index out of range', assemble({ ...plain, instructions: [{ ...pay, accounts: [0, 3] }] }));
+refuse('malformed', 'an account that nothing uses', assemble({ header: [1, 0, 1], keys: [ME, BOB, EVE, SYSTEM], instructions: [{ program: 3, accounts: [0, 1], data: transferData(9) }] }));
+refuse('malformed', 'transfer without a recipient', assemble({ header: [1, 0, 1], keys: [ME, SYSTEM], instructions: [{ program: 1, accounts: [0], data: transferData(9) }] }));
+refuse('malformed', 'transfer without accounts', assemble({ header: [1, 0, 1], keys: [ME, SYSTEM], instructions: [{ program: 1, accounts: [], data: transferData(9) }] }));
+refuse('malformed', 'transfer with a short amount', assemble({ ...plain, instructions: [{ ...pay, data: transferData(9).slice(0, 11) }] }));
+refuse('malformed', 'transfer with a long amount', assemble({ ...plain, instructions: [{ ...pay, data: [...transferData(9), 0] }] }));
+refuse('malformed', 'recipient read-only', assemble({ header: [1, 0, 2], keys: [ME, BOB, SYSTEM], instructions: [pay] }));
+refuse('malformed', 'short compute unit limit', build([other(BUDGET, limitData(5).slice(0, 4)), transfer(5)]));
+refuse('malformed', 'long compute unit price', build([limit(5), other(BUDGET, [...priceData(5), 0]), transfer(5)]));
+refuse('malformed', 'an empty lookup table', assemble({ version: 'v0', ...plain, instructions: [pay], lookups: [{ table: EVE, writable: [], readonly: [] }] }));
+refuse('malformed', 'program from a lookup table', assemble({ version: 'v0', ...plain, instructions: [pay, { program: 3, accounts: [], data: [] }], lookups: [{ table: EVE, writable: [], readonly: [0] }] }));
+refuse('malformed', 'account index beyond the lookup tables', assemble({ version: 'v0', ...plain, instructions: [{ ...pay, accounts: [0, 5] }], lookups: [{ table: EVE, writable: [0], readonly: [] }] }));
+refuse('malformed', 'more than 256 accounts', assemble({ version: 'v0', ...plain, instructions: [pay], lookups: [{ table: EVE, writable: Array.from({ length: 254 }, (_, i) => i), readonly: [] }] }));
+
+// --- signers ---
+
+refuse('signers', 'somebody else pays the fee', build([transfer(5, { from: EVE, to: ME })], { payer: EVE }));
+refuse('signers', 'two signers', build([transfer(5), transfer(5, { from: EVE })]));
+refuse('signers', 'two signers, the second read-only', assemble({ header: [2, 1, 1], keys: [ME, EVE, BOB, SYSTEM], instructions: [{ program: 3, accounts: [0, 2, 1], data: transferData(9) }] }));
+refuse('signers', 'this wallet signs, but second', assemble({ header: [2, 0, 1], keys: [EVE, ME, BOB, SYSTEM], instructions: [{ program: 3, accounts: [1, 2], data: transferData(9) }] }));
+refuse('signers', 'two signers come before a lookup table', assemble({ version: 'v0', header: [2, 0, 1], keys: [ME, BOB, SYSTEM], instructions: [pay], lookups: [{ table: EVE, writable: [0], readonly: [] }] }));
+
+// --- lookup_tables ---
+
+refuse('lookup_tables', 'recipient from a lookup table', assemble({ version: 'v0', header: [1, 0, 1], keys: [ME, SYSTEM], instructions: [{ program: 1, accounts: [0, 2], data: transferData(9) }], lookups: [{ table: EVE, writable: [0], readonly: [] }] }));
+refuse('lookup_tables', 'an unused lookup table', assemble({ version: 'v0', ...plain, instructions: [pay], lookups: [{ table: EVE, writable: [], readonly: [7] }] }));
+refuse('lookup_tables', 'a lookup table comes before an unknown program', assemble({ version: 'v0', header: [1, 0, 1], keys: [ME, TOKEN], instructions: [{ program: 1, accounts: [0], data: [9] }], lookups: [{ table: EVE, writable: [0], readonly: [] }] }));
+
+// --- unknown_program, unknown_instruction ---
+
+refuse('unknown_program', 'token program', build([transfer(5), other(TOKEN, [3, ...le(5, 8)], [{ pubkey: key(BOB), isSigner: false, isWritable: true }])]));
+refuse('unknown_program', 'the old memo program', build([transfer(5), other(OLD_MEMO, text('hello'))]));
+refuse('unknown_program', 'a program nobody knows, without data', build([other(EVE, []), transfer(5)]));
+refuse('unknown_program', 'an unknown program before an unknown instruction', build([other(EVE, [1]), other(SYSTEM, [])]));
+refuse('unknown_instruction', 'System without data', build([other(SYSTEM, [])]));
+refuse('unknown_instruction', 'System with three bytes', build([other(SYSTEM, [2, 0, 0])]));
+refuse('unknown_instruction', 'assign this wallet to a program', build([transfer(5), SystemProgram.assign({ accountPubkey: key(ME), programId: key(EVE) })]));
+refuse('unknown_instruction', 'transfer with seed', build([SystemProgram.transfer({ fromPubkey: key(ME), basePubkey: key(ME), toPubkey: key(BOB), lamports: 5n, seed: 's', programId: key(EVE) })]));
+refuse('unknown_instruction', 'advance a nonce', build([SystemProgram.nonceAdvance({ noncePubkey: key(EVE), authorizedPubkey: key(ME) }), transfer(5)]));
+refuse('unknown_instruction', 'Compute Budget without data', build([other(BUDGET, []), transfer(5)]));
+refuse('unknown_instruction', 'Compute Budget: heap frame', build([ComputeBudgetProgram.requestHeapFrame({ bytes: 65536 }), transfer(5)]));
+refuse('unknown_instruction', 'Compute Budget: the oldest form', build([other(BUDGET, [0, ...le(5, 4), ...le(5, 4)]), transfer(5)]));
+refuse('unknown_instruction', 'Compute Budget: loaded data size', build([other(BUDGET, [4, ...le(5, 4)]), transfer(5)]));
+
+// --- not_the_owner, self_transfer, zero_amount, reference ---
+
+refuse('not_the_owner', 'funds of another account', assemble({ header: [1, 0, 1], keys: [ME, EVE, BOB, SYSTEM], instructions: [{ program: 3, accounts: [1, 2], data: transferData(9) }] }));
+refuse('not_the_owner', 'funds of another account, to this wallet', assemble({ ...plain, instructions: [{ ...pay, accounts: [1, 0] }] }));
+refuse('self_transfer', 'to itself', build([transfer(5, { to: ME })]));
+refuse('self_transfer', 'to itself with reference', build([transfer(5, { to: ME, reference: REF })]));
+refuse('zero_amount', 'zero lamports', build([transfer(0)]));
+refuse('zero_amount', 'zero lamports with reference', build([transfer(0, { reference: REF })]));
+const withReference = (header, keys, accounts) => assemble({ header, keys, instructions: [{ program: keys.length - 1, accounts, data: transferData(9) }] });
+refuse('reference', 'two references', withReference([1, 0, 3], [ME, BOB, REF, EVE, SYSTEM], [0, 1, 2, 3]));
+refuse('reference', 'the same reference twice', withReference([1, 0, 2], [ME, BOB, REF, SYSTEM], [0, 1, 2, 2]));
+refuse('reference', 'writable reference', withReference([1, 0, 1], [ME, BOB, REF, SYSTEM], [0, 1, 2]));
+refuse('reference', 'this wallet as reference', withReference([1, 0, 1], [ME, BOB, SYSTEM], [0, 1, 0]));
+refuse('reference', 'the recipient as reference', withReference([1, 0, 1], [ME, BOB, SYSTEM], [0, 1, 1]));
+
+// --- extra_accounts, budget ---
+
+const me = { pubkey: key(ME), isSigner: true, isWritable: true };
+refuse('extra_accounts', 'compute unit limit with an account', build([other(BUDGET, limitData(5), [me]), transfer(5)]));
+refuse('extra_accounts', 'compute unit price with an account', build([limit(5), other(BUDGET, priceData(5), [me]), transfer(5)]));
+refuse('budget', 'limit twice', build([limit(5), limit(5), transfer(5)]));
+refuse('budget', 'price twice', build([limit(5), price(5), price(5), transfer(5)]));
+refuse('budget', 'limit too high', build([limit(1_400_001), transfer(5)]));
+refuse('budget', 'price without limit', build([price(5), transfer(5)]));
+refuse('budget', 'price of zero without limit', build([price(0), transfer(5)]));
+refuse('budget', 'priority fee one step above the ceiling', build([limit(1_000_000), price(1_000_001), transfer(5)]));
+refuse('budget', 'priority fee beyond 64 bits', build([limit(1_400_000), price(18446744073709551615n), transfer(5)]));
+
+// --- memo ---
+
+refuse('memo', 'memo signed by this wallet', build([transfer(5), memo('hi', [me])]));
+refuse('memo', 'two memos', build([transfer(5), memo('one'), memo('two')]));
+refuse('memo', 'empty memo', build([transfer(5), memo('')]));
+refuse('memo', 'memo of 513 bytes', build([transfer(5), memo('m'.repeat(513))]));
+refuse('memo', 'memo not in UTF-8', build([transfer(5), memo([0x68, 0xff])]));
+refuse('memo', 'memo with a lone surrogate', build([transfer(5), memo([0xed, 0xa0, 0x80])]));
+refuse('memo', 'memo in overlong UTF-8', build([transfer(5), memo([0xc0, 0xaf])]));
+for (const [name, character] of [
+  ['a line break', '\n'], ['a null', '\0'], ['a C1 control', '\u0085'], ['an override', '\u202e'], ['an isolate', '\u2066'],
+  ['an Arabic letter mark', '\u061c'], ['a zero-width space', '\u200b'], ['a line separator', '\u2028'],
+  ['a word joiner', '\u2060'], ['a byte order mark', '\ufeff'], ['a soft hyphen', '\u00ad'], ['a tag', '\u{e0041}'],
+]) refuse('memo', `memo with ${name}`, build([transfer(5), memo(`a${character}b`)]));
+refuse('memo', 'memo that begins with a byte order mark', build([transfer(5), memo('\ufeffhi')]));
+
+// --- no_action, too_many_actions, and which comes first ---
+
+refuse('no_action', 'no instructions', assemble({ header: [1, 0, 0], keys: [ME], instructions: [] }));
+refuse('no_action', 'only a memo', build([memo('hi')]));
+refuse('no_action', 'only a budget', build([limit(5), price(5)]));
+refuse('no_action', 'no transfer comes before a price without limit', build([price(5)]));
+refuse('too_many_actions', 'two transfers', build([transfer(5), transfer(6, { to: EVE })]));
+refuse('too_many_actions', 'the same transfer twice', build([transfer(5, { reference: REF }), transfer(5, { reference: REF })]));
+refuse('too_many_actions', 'two transfers come before a price without limit', build([price(5), transfer(5), transfer(6)]));
+refuse('zero_amount', 'the first wrong instruction decides', build([transfer(0), transfer(5, { to: ME })]));
+refuse('memo', 'a wrong memo comes before a second transfer is counted', build([transfer(5), memo(''), transfer(6)]));
+
+export const json = `${JSON.stringify(fixtures, null, 1)}\n`;
+export const path = fileURLToPath(new URL('../testdata/transactions.json', import.meta.url));
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  writeFileSync(path, json);
+  console.log(`${fixtures.length} fixtures written`);
+}
