@@ -1,0 +1,84 @@
+// Package chat is what can be said: the command table, the grammar, conversations as tables, and
+// the wording. Its answers are data. It refuses to know Telegram's wire (see bot), what a deed
+// does (see handlers) and how Solana is spoken to.
+package chat
+
+import (
+	"time"
+
+	"purser/store"
+)
+
+// Person is who says something. Identify by TelegramID only: names and usernames change hands.
+type Person struct {
+	TelegramID                              int64
+	Username, FirstName, LastName, Language string
+	IsBot                                   bool
+}
+
+// Input is one thing that somebody did in a chat, as the front has read it. Exactly one of Text,
+// Tap and Contact is meant.
+type Input struct {
+	Chat      int64
+	Private   bool // a chat with one person; money and keys only there
+	MessageID int  // of the message that was written, or that holds the tapped button
+	From      Person
+	At        time.Time
+	Text      string // the whole text, newlines and all
+	Forwarded bool   // somebody else's words: never a command
+	Edited    bool   // an edit of an older message: never a command
+	Tap       *Tap
+	Contact   *Contact
+}
+
+// Tap is a touch of an inline button. Data is what the client claims; only a nonce that the store
+// knows means anything.
+type Tap struct {
+	CallbackID string
+	Data       string
+}
+
+// Contact is a shared phone number.
+type Contact struct {
+	TelegramID int64 // whose it is, by Telegram's word; 0 unknown
+	Phone      string
+}
+
+// ReplyKind is what a reply does.
+type ReplyKind string
+
+// The kinds of reply.
+const (
+	Message ReplyKind = "message" // sends, or edits the message of its card
+	Photo   ReplyKind = "photo"   // sends a PNG with Text as its caption
+	Toast   ReplyKind = "toast"   // answers a tap; worthless after some seconds
+	Delete  ReplyKind = "delete"  // removes a message, for example one with words typed into it
+)
+
+// Reply is one thing to say. It is stored as store.Reply.Body in the transaction that makes it
+// true, and sent by the front afterwards.
+type Reply struct {
+	Kind       ReplyKind  `json:"kind"`
+	Text       string     `json:"text,omitempty"` // Telegram HTML, everything foreign escaped; of a toast: plain
+	Buttons    [][]Button `json:"buttons,omitempty"`
+	PNG        []byte     `json:"png,omitempty"`
+	CallbackID string     `json:"callback_id,omitempty"` // of a toast
+	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
+	MessageID  int        `json:"message_id,omitempty"`  // of a delete
+	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
+}
+
+// Button is one inline button: exactly one of Data, URL and Copy is set.
+type Button struct {
+	Text string `json:"text"`
+	Data string `json:"data,omitempty"` // a nonce of store.Button
+	URL  string `json:"url,omitempty"`
+	Copy string `json:"copy,omitempty"` // copied to the clipboard (Bot API copy_text)
+}
+
+// Turn is what an Input leads to. Commit writes all of it (conversation, deed, replies) in the
+// caller's store transaction, together with the inbox row; store.ErrConflict means that the
+// world moved meanwhile and the Input is to be handled again from the start.
+type Turn struct {
+	Commit func(tx store.Tx) error
+}

@@ -1,0 +1,45 @@
+// Package handlers is every deed that a person or a program can ask for, once: chat and HTTP run
+// the same ones. A deed is Prepare (slow things, no store transaction open) and Commit (short,
+// re-runnable, inside the caller's own transaction). It refuses to know who carries the request,
+// how the answer is worded, and how Solana is spoken to.
+package handlers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Caller is who asks: a person of ours, and by which key when it comes over HTTP.
+type Caller struct {
+	User wallet.UserID // "" for an operator's key that belongs to nobody
+	Key  string        // id of the key; "" in chat
+}
+
+// found turns the store's ErrNotFound into the code that the fronts know.
+func found(err error, code wallet.Code, detail string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return &wallet.Error{Code: code, Detail: detail, Err: err}
+	}
+	return err
+}
+
+// read runs one View that returns a value.
+func read[T any](ctx context.Context, s store.Store, get func(store.Tx) (T, error)) (T, error) {
+	var value T
+	err := s.View(ctx, func(tx store.Tx) error {
+		var err error
+		value, err = get(tx)
+		return err
+	})
+	return value, err
+}
+
+// Clock tells the time.
+type Clock func() time.Time
+
+// IDs makes opaque identifiers with the given prefix ("tx", "usr", "key").
+type IDs func(prefix string) string

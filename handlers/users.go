@@ -1,0 +1,62 @@
+package handlers
+
+import (
+	"errors"
+	"strconv"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Person is what Telegram says of somebody who writes.
+type Person struct {
+	TelegramID                              int64
+	Username, FirstName, LastName, Language string
+}
+
+// Users knows the people who write to the bot.
+type Users struct {
+	Now   Clock
+	NewID IDs
+}
+
+// Meet makes a person known inside the caller's transaction: creates the profile on the first
+// word, follows changed names, and clears Unreachable, since they just wrote. It tells whether
+// they are new.
+func (u *Users) Meet(tx store.Tx, p Person) (wallet.User, bool, error) {
+	known, err := tx.UserByTelegram(p.TelegramID)
+	if errors.Is(err, store.ErrNotFound) {
+		user, err := u.register(tx, p)
+		return user, true, err
+	}
+	if err != nil {
+		return wallet.User{}, false, err
+	}
+	now := known
+	now.Username, now.FirstName, now.LastName, now.Language = p.Username, p.FirstName, p.LastName, p.Language
+	now.Unreachable = false
+	if now == known {
+		return known, false, nil
+	}
+	return now, false, tx.PutUser(now)
+}
+
+func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
+	at := u.Now().UTC()
+	user := wallet.User{
+		ID: wallet.UserID(u.NewID("usr")), TelegramID: p.TelegramID, Username: p.Username,
+		FirstName: p.FirstName, LastName: p.LastName, Language: p.Language, RegisteredAt: at,
+	}
+	if err := tx.PutUser(user); err != nil {
+		return wallet.User{}, err
+	}
+	event, err := wallet.NewEvent("evt_"+string(user.ID)+"_registered", wallet.UserRegistered, at, user.ID,
+		wallet.UserRegisteredData{
+			ChatID: strconv.FormatInt(p.TelegramID, 10), Username: p.Username,
+			FirstName: p.FirstName, RegisteredAt: wallet.Timestamp(at),
+		})
+	if err != nil {
+		return wallet.User{}, err
+	}
+	return user, tx.Emit(event)
+}

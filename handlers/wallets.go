@@ -1,0 +1,284 @@
+package handlers
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// BindWindow is how long a link to connect a wallet lives (DESIGN §4).
+const BindWindow = 10 * time.Minute
+
+// BalanceChain is what a balance needs of the chain.
+type BalanceChain interface {
+	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
+}
+
+// Wallets are connecting and looking at wallets. No key of theirs is ever here: a wallet is an
+// address whose owner signed a text.
+type Wallets struct {
+	Store     store.Store
+	Chain     BalanceChain
+	PublicURL *url.URL // where the signing page lives: host and origin of the signed text
+	Cluster   string   // mainnet, devnet or localnet: Chain ID of the signed text
+	Now       Clock
+	Random    io.Reader
+}
+
+// Link is a fresh bind link: Token goes to that person's chat and nowhere else.
+type Link struct {
+	Token string
+	bind  wallet.Bind
+}
+
+// PrepareLink draws a link for a user. The only thing kept of the token is its SHA-256.
+func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
+	token, err := secretText(w.Random, 32)
+	if err != nil {
+		return Link{}, err
+	}
+	nonce, err := w.nonce()
+	if err != nil {
+		return Link{}, err
+	}
+	now := w.Now().UTC().Truncate(time.Second) // the signed text has whole seconds
+	return Link{Token: token, bind: wallet.Bind{
+		TokenHash: sha256.Sum256([]byte(token)), User: user.ID, Chat: user.TelegramID, Nonce: nonce,
+		IssuedAt: now, ExpiresAt: now.Add(BindWindow), Status: wallet.BindOpen, Type: wallet.PageWallet,
+	}}, nil
+}
+
+// nonce draws 22 base62 digits: SIWS wants at least 8 letters or digits.
+func (w *Wallets) nonce() (string, error) {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	out := make([]byte, 22)
+	for i := range out {
+		n, err := below(w.Random, len(alphabet))
+		if err != nil {
+			return "", err
+		}
+		out[i] = alphabet[n]
+	}
+	return string(out), nil
+}
+
+// CommitLink makes the link the user's only open one.
+func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
+	switch old, err := tx.BindOf(link.bind.User); {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case old.Status == wallet.BindOpen || old.Status == wallet.BindProven:
+		old.Status = wallet.BindReplaced
+		if err := tx.PutBind(old); err != nil {
+			return err
+		}
+	}
+	return tx.PutBind(link.bind)
+}
+
+// Challenge is what the page is told to sign, field by field; it composes the text itself.
+type Challenge struct {
+	TelegramID int64
+	Name       string
+	Username   string
+	Chain      string
+	Nonce      string
+	IssuedAt   time.Time
+	ExpiresAt  time.Time
+}
+
+const deadLink = "this link was used, replaced or has run out: ask the bot for a new one with /wallet new"
+
+// Challenge answers an open link. A dead or unknown one is NOT_FOUND.
+func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error) {
+	return read(ctx, w.Store, func(tx store.Tx) (Challenge, error) {
+		bind, user, err := w.open(tx, token)
+		if err != nil {
+			return Challenge{}, err
+		}
+		return Challenge{
+			TelegramID: user.TelegramID, Name: user.Name(), Username: user.Username, Chain: w.Cluster,
+			Nonce: bind.Nonce, IssuedAt: bind.IssuedAt, ExpiresAt: bind.ExpiresAt,
+		}, nil
+	})
+}
+
+func (w *Wallets) open(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
+	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
+	if err != nil {
+		return bind, wallet.User{}, found(err, wallet.NotFound, deadLink)
+	}
+	if !bind.OpenAt(w.Now()) {
+		return bind, wallet.User{}, wallet.Refuse(wallet.NotFound, deadLink)
+	}
+	user, err := tx.User(bind.User)
+	return bind, user, found(err, wallet.NotFound, deadLink)
+}
+
+// Prove takes the page's signature over the sign-in text, burns the link, and has the chat ask its
+// owner which address was proven: the page that was opened might not have been theirs.
+func (w *Wallets) Prove(ctx context.Context, token string, address wallet.Address, sig wallet.Signature) error {
+	choices, err := w.choices(address)
+	if err != nil {
+		return err
+	}
+	return w.Store.Update(ctx, func(tx store.Tx) error {
+		bind, user, err := w.open(tx, token)
+		if err != nil {
+			return err
+		}
+		text := wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
+			user.TelegramID, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
+		if !address.OnCurve() || !ed25519.Verify(address[:], []byte(text), sig[:]) {
+			return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
+		}
+		if err := bindable(tx, user.ID, address); err != nil {
+			return err
+		}
+		bind.Status, bind.Address, bind.Choices = wallet.BindProven, address, choices
+		// The question waits as long as the link would have lived.
+		if err := tx.PutBind(bind); err != nil {
+			return err
+		}
+		event, err := wallet.NewEvent(fmt.Sprintf("evt_bind_%x", bind.TokenHash[:16]), wallet.WalletProven,
+			w.Now().UTC(), user.ID, struct{}{})
+		if err != nil {
+			return err
+		}
+		return tx.Emit(event)
+	})
+}
+
+// bindable refuses an address that is connected already.
+func bindable(tx store.Tx, user wallet.UserID, address wallet.Address) error {
+	switch w, err := tx.Wallet(address); {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case w.Owner == user:
+		return wallet.Refuse(wallet.Conflict, "this wallet is connected to you already")
+	}
+	return wallet.Refuse(wallet.Conflict, "this address is connected to another Telegram account")
+}
+
+// choices hides the proven address among two that nobody holds, in random order.
+func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
+	all := make([]wallet.Address, 3)
+	for i := range all {
+		for all[i].IsZero() || all[i].Tail() == proven.Tail() {
+			if _, err := io.ReadFull(w.Random, all[i][:]); err != nil {
+				return nil, fmt.Errorf("draw a choice: %w", err)
+			}
+		}
+	}
+	at, err := below(w.Random, len(all))
+	if err != nil {
+		return nil, err
+	}
+	all[at] = proven
+	return all, nil
+}
+
+// Choose is the owner's answer in chat to which address their device shows. Only the match binds;
+// any other answer, the zero address for "none of these" included, ends the attempt for good, so
+// that guessing does not help. It returns the wallet that was bound.
+func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice wallet.Address) (wallet.Wallet, error) {
+	bind, err := tx.BindOf(user)
+	if err != nil {
+		return wallet.Wallet{}, found(err, wallet.NotFound, deadLink)
+	}
+	now := w.Now().UTC()
+	if bind.Nonce != nonce || bind.Status != wallet.BindProven || !now.Before(bind.ExpiresAt) {
+		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, deadLink)
+	}
+	if choice != bind.Address {
+		bind.Status = wallet.BindRefused
+		return wallet.Wallet{}, tx.PutBind(bind)
+	}
+	if err := bindable(tx, user, bind.Address); err != nil {
+		return wallet.Wallet{}, err
+	}
+	bound := wallet.Wallet{Address: bind.Address, Owner: user, Type: bind.Type, ConnectedAt: now}
+	bind.Status = wallet.BindDone
+	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(bound), w.firstIsDefault(tx, bound)); err != nil {
+		return wallet.Wallet{}, err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%x", bind.TokenHash[:16]), wallet.WalletConnected, now, user,
+		wallet.WalletConnectedData{UserID: user, WalletAddress: bound.Address, WalletType: bound.Type, ConnectedAt: wallet.Timestamp(now)})
+	if err != nil {
+		return wallet.Wallet{}, err
+	}
+	return bound, tx.Emit(event)
+}
+
+func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
+	user, err := tx.User(bound.Owner)
+	if err != nil || !user.DefaultWallet.IsZero() {
+		return err
+	}
+	user.DefaultWallet = bound.Address
+	return tx.PutUser(user)
+}
+
+// CancelLink ends the user's open link, if there is one.
+func (w *Wallets) CancelLink(tx store.Tx, user wallet.UserID) error {
+	bind, err := tx.BindOf(user)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case bind.Status != wallet.BindOpen && bind.Status != wallet.BindProven:
+		return nil
+	}
+	bind.Status = wallet.BindRefused
+	return tx.PutBind(bind)
+}
+
+// Default is the wallet that a user's commands mean. WALLET_NOT_FOUND without one.
+func (w *Wallets) Default(ctx context.Context, user wallet.UserID) (wallet.Wallet, error) {
+	return read(ctx, w.Store, func(tx store.Tx) (wallet.Wallet, error) {
+		found, _, err := sender(tx, Caller{User: user}, wallet.Address{})
+		return found, err
+	})
+}
+
+// Balance is what an address holds, and how much of it confirmed transactions have reserved.
+type Balance struct {
+	Address  wallet.Address
+	Lamports uint64
+	Reserved uint64
+	At       time.Time
+}
+
+// Balance reads the chain. An address that is neither ours nor on chain is WALLET_NOT_FOUND; one
+// of ours without funds holds zero.
+func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance, error) {
+	accounts, err := w.Chain.Accounts(ctx, []wallet.Address{address})
+	if err != nil {
+		return Balance{}, err
+	}
+	account := accounts[0]
+	reserved, err := read(ctx, w.Store, func(tx store.Tx) (uint64, error) {
+		if !account.Exists {
+			if _, err := tx.Wallet(address); err != nil {
+				return 0, found(err, wallet.WalletNotFound, "this address is not connected here and holds nothing on chain")
+			}
+		}
+		return Reserved(tx, address, account.Slot)
+	})
+	if err != nil {
+		return Balance{}, err
+	}
+	return Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved, account.Lamports), At: w.Now().UTC()}, nil
+}
