@@ -1,0 +1,158 @@
+package solana
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"filippo.io/edwards25519"
+	"github.com/mr-tron/base58"
+)
+
+// address is an account's public key or program-derived address, 32 bytes.
+type address [32]byte
+
+// signature is an ed25519 signature; the first of a transaction names it.
+type signature [64]byte
+
+// hash is a SHA-256: a blockhash or a message hash.
+type hash [32]byte
+
+func (a address) String() string   { return base58.Encode(a[:]) }
+func (s signature) String() string { return base58.Encode(s[:]) }
+func (h hash) String() string      { return base58.Encode(h[:]) }
+
+// maxBase58 bounds what is handed to the base58 decoder, whose cost is quadratic in the length.
+const maxBase58 = 88
+
+// decodeFixed reads a base58 text of exactly size bytes. The words of its errors are the ones
+// that Agave puts after "Invalid param: ".
+func decodeFixed(text string, size int) ([]byte, error) {
+	if len(text) > maxBase58 {
+		return nil, errors.New("WrongSize")
+	}
+	raw, err := base58.Decode(text)
+	if err != nil {
+		return nil, errors.New("Invalid")
+	}
+	if len(raw) != size {
+		return nil, errors.New("WrongSize")
+	}
+	return raw, nil
+}
+
+func parseAddress(text string) (address, error) {
+	raw, err := decodeFixed(text, len(address{}))
+	if err != nil {
+		return address{}, err
+	}
+	return address(raw), nil
+}
+
+func parseSignature(text string) (signature, error) {
+	raw, err := decodeFixed(text, len(signature{}))
+	if err != nil {
+		return signature{}, err
+	}
+	return signature(raw), nil
+}
+
+// known reads one of the constants below, of which a wrong one is a programming mistake.
+func known(text string) address {
+	a, err := parseAddress(text)
+	if err != nil {
+		panic(fmt.Sprintf("solana: constant address %s: %v", text, err))
+	}
+	return a
+}
+
+// The programs and loaders that this cluster has at genesis. Read-only after start.
+var (
+	systemProgram = address{}
+	budgetProgram = known("ComputeBudget111111111111111111111111111111")
+	memoV1        = known("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+	memoV3        = known("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	nativeLoader  = known("NativeLoader1111111111111111111111111111111")
+	loaderV1      = known("BPFLoader1111111111111111111111111111111111")
+	loaderV2      = known("BPFLoader2111111111111111111111111111111111")
+	loaderV3      = known("BPFLoaderUpgradeab1e11111111111111111111111")
+	loaderV4      = known("LoaderV411111111111111111111111111111111111")
+	incinerator   = known("1nc1nerator11111111111111111111111111111111")
+)
+
+// reserved are the builtins and sysvars; a message's wish to write them is ignored
+// (Agave: reserved account keys).
+var reserved = func() map[address]bool {
+	keys := map[address]bool{
+		systemProgram: true, budgetProgram: true, nativeLoader: true,
+		loaderV1: true, loaderV2: true, loaderV3: true, loaderV4: true,
+	}
+	for _, text := range []string{
+		"AddressLookupTab1e1111111111111111111111111",
+		"Config1111111111111111111111111111111111111",
+		"Ed25519SigVerify111111111111111111111111111",
+		"Feature111111111111111111111111111111111111",
+		"KeccakSecp256k11111111111111111111111111111",
+		"Secp256r1SigVerify1111111111111111111111111",
+		"Stake11111111111111111111111111111111111111",
+		"StakeConfig11111111111111111111111111111111",
+		"Vote111111111111111111111111111111111111111",
+		"ZkE1Gama1Proof11111111111111111111111111111",
+		"ZkTokenProof1111111111111111111111111111111",
+		"Sysvar1111111111111111111111111111111111111",
+		"SysvarC1ock11111111111111111111111111111111",
+		"SysvarEpochRewards1111111111111111111111111",
+		"SysvarEpochSchedu1e111111111111111111111111",
+		"SysvarFees111111111111111111111111111111111",
+		"Sysvar1nstructions1111111111111111111111111",
+		"SysvarLastRestartS1ot1111111111111111111111",
+		"SysvarRecentB1ockHashes11111111111111111111",
+		"SysvarRent111111111111111111111111111111111",
+		"SysvarRewards111111111111111111111111111111",
+		"SysvarS1otHashes111111111111111111111111111",
+		"SysvarS1otHistory11111111111111111111111111",
+		"SysvarStakeHistory1111111111111111111111111",
+	} {
+		keys[known(text)] = true
+	}
+	return keys
+}()
+
+const (
+	maxSeedLength = 32
+	derivedMarker = "ProgramDerivedAddress"
+)
+
+// withSeed derives the address of the *WithSeed instructions: SHA-256 of base, seed and owner.
+func withSeed(base address, seed string, owner address) (address, *InstructionError) {
+	if len(seed) > maxSeedLength {
+		return address{}, &InstructionError{Name: "MaxSeedLengthExceeded"}
+	}
+	if bytes.HasSuffix(owner[:], []byte(derivedMarker)) {
+		return address{}, &InstructionError{Name: "IllegalOwner"}
+	}
+	sum := sha256.New()
+	sum.Write(base[:])
+	sum.Write([]byte(seed))
+	sum.Write(owner[:])
+	return address(sum.Sum(nil)), nil
+}
+
+// verifySignature is ed25519 as validators check it: strict, so keys and commitments of small
+// order are refused although the plain equation would hold for them.
+func verifySignature(key address, message []byte, sig signature) bool {
+	if !ed25519.Verify(key[:], message, sig[:]) {
+		return false
+	}
+	return !smallOrder(key[:]) && !smallOrder(sig[:32])
+}
+
+func smallOrder(point []byte) bool {
+	p, err := new(edwards25519.Point).SetBytes(point)
+	if err != nil {
+		return true
+	}
+	return p.MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1
+}

@@ -1,0 +1,117 @@
+package solana
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	lamportsPerSignature = 5000
+
+	maxUnits         = 1_400_000 // compute units that a transaction may ask for
+	unitsPerBuiltin  = 3_000     // granted for each instruction to a builtin program (SIMD-0170)
+	unitsPerProgram  = 200_000   // granted for each instruction to any other program
+	minHeap, maxHeap = 32 << 10, 256 << 10
+
+	maxLoadedData  = 64 << 20 // bytes of accounts that a transaction may load
+	loadedOverhead = 64       // bytes counted for each loaded account (SIMD-0186)
+)
+
+// budget is what a transaction asks for and pays for beyond its signatures.
+type budget struct {
+	Units      uint64 // compute units it may use
+	Price      uint64 // micro-lamports a unit
+	LoadedData int    // bytes of accounts it may load
+}
+
+// priority is the fee for the asked units, rounded up to a lamport; huge products saturate.
+func (b budget) priority() uint64 {
+	high, low := bits.Mul64(b.Price, b.Units)
+	low, carry := bits.Add64(low, 999_999, 0)
+	high += carry
+	if high >= 1_000_000 {
+		return ^uint64(0)
+	}
+	fee, _ := bits.Div64(high, low, 1_000_000)
+	return fee
+}
+
+// fee is what the message costs, landed or failed, in lamports.
+func (m *message) fee(b budget) uint64 {
+	fee, carry := bits.Add64(uint64(m.Required)*lamportsPerSignature, b.priority(), 0)
+	if carry != 0 {
+		return ^uint64(0)
+	}
+	return fee
+}
+
+// readBudget reads a message's Compute Budget instructions: each kind at most once, wherever
+// they stand.
+func readBudget(m *message) (budget, *TransactionError) {
+	b := budget{LoadedData: maxLoadedData}
+	var units, granted uint64
+	var seen [5]bool
+	limited := false
+	for i, ix := range m.Instructions {
+		program := m.Keys[ix.Program]
+		if program != budgetProgram {
+			if builtin(program) {
+				granted += unitsPerBuiltin
+			} else {
+				granted += unitsPerProgram
+			}
+			continue
+		}
+		granted += unitsPerBuiltin
+		invalid := &TransactionError{Name: "InstructionError", Index: i, Instruction: refused("InvalidInstructionData")}
+		kind, value, ok := budgetRequest(ix.Data)
+		if !ok {
+			return budget{}, invalid
+		}
+		if seen[kind] {
+			return budget{}, &TransactionError{Name: "DuplicateInstruction", Index: i}
+		}
+		seen[kind] = true
+		switch kind {
+		case 1:
+			if value < minHeap || value > maxHeap || value%1024 != 0 {
+				return budget{}, invalid
+			}
+		case 2:
+			units, limited = value, true
+		case 3:
+			b.Price = value
+		case 4:
+			if value == 0 {
+				return budget{}, failed("InvalidLoadedAccountsDataSizeLimit")
+			}
+			b.LoadedData = int(min(value, maxLoadedData))
+		}
+	}
+	b.Units = min(granted, maxUnits)
+	if limited {
+		b.Units = min(units, maxUnits)
+	}
+	return b, nil
+}
+
+// budgetRequest reads one instruction: 1 heap frame, 2 unit limit, 3 unit price, 4 limit of
+// loaded data. Bytes after the value are ignored, as borsh's unchecked reader ignores them.
+func budgetRequest(data []byte) (kind byte, value uint64, ok bool) {
+	if len(data) == 0 {
+		return 0, 0, false
+	}
+	kind, rest := data[0], data[1:]
+	switch {
+	case kind == 3 && len(rest) >= 8:
+		return kind, binary.LittleEndian.Uint64(rest), true
+	case (kind == 1 || kind == 2 || kind == 4) && len(rest) >= 4:
+		return kind, uint64(binary.LittleEndian.Uint32(rest)), true
+	}
+	return 0, 0, false
+}
+
+// builtin says which programs are part of the validator itself, of those that can be called here.
+func builtin(program address) bool {
+	return program == systemProgram || program == budgetProgram
+}

@@ -1,0 +1,123 @@
+package solana
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
+
+// Blocks are counted by height, slots by the clock; every twentieth slot stays without a block,
+// so that height and slot differ here as they do on a real cluster.
+const blocksPerTwentySlots = 19
+
+// nominalSlot is the length of a slot in block times when the clock is moved by hand.
+const nominalSlot = 400 * time.Millisecond
+
+// slotOf is the slot in which the block of that height was made.
+func slotOf(height uint64) uint64 { return height + height/blocksPerTwentySlots }
+
+// heightAt is the height of the newest block at that slot.
+func heightAt(slot uint64) uint64 { return slot - (slot+1)/(blocksPerTwentySlots+1) }
+
+// skipped says whether a slot has no block.
+func skipped(slot uint64) bool { return slotOf(heightAt(slot)) != slot }
+
+// pace ties slots to time from a moment on. It changes when the cluster is opened with another
+// SlotTime; each change is in the journal.
+type pace struct {
+	Slot     uint64        `json:"slot"`
+	At       time.Time     `json:"at"`
+	SlotTime time.Duration `json:"slot_time_ns"` // 0: moved by Advance only
+}
+
+// slot is where the clock stands at that moment; time before the pace began does not count.
+func (p pace) slot(now time.Time) uint64 {
+	if p.SlotTime <= 0 || now.Before(p.At) {
+		return p.Slot
+	}
+	return p.Slot + uint64(now.Sub(p.At)/p.SlotTime)
+}
+
+// time is when the slot begins.
+func (p pace) time(slot uint64) time.Time {
+	length := p.SlotTime
+	if length <= 0 {
+		length = nominalSlot
+	}
+	return p.At.Add(time.Duration(slot-p.Slot) * length)
+}
+
+// blockTime is the block's Unix time in seconds, as getBlockTime tells it.
+func (c *Cluster) blockTime(height uint64) int64 {
+	slot := slotOf(height)
+	for i := len(c.paces) - 1; i > 0; i-- {
+		if c.paces[i].Slot <= slot {
+			return c.paces[i].time(slot).Unix()
+		}
+	}
+	return c.paces[0].time(slot).Unix()
+}
+
+// fork is an abandoned stretch of chain: blocks above Base were made anew.
+type fork struct {
+	Base uint64 `json:"base"` // height of the last block that stayed
+}
+
+// blockhash derives the hash of a block from the cluster's seed, its height and the forks that
+// remade it.
+func (c *Cluster) blockhash(height uint64) hash {
+	remade := 0
+	for _, f := range c.forks {
+		if f.Base < height {
+			remade++
+		}
+	}
+	b := append([]byte("block"), c.world[:]...)
+	b = binary.LittleEndian.AppendUint64(b, height)
+	b = binary.LittleEndian.AppendUint64(b, uint64(remade))
+	return sha256.Sum256(b)
+}
+
+// maxAge is how many blocks a blockhash stays good for.
+const maxAge = 150
+
+// ageOf finds a blockhash among those that a bank of that height accepts. It returns the height
+// of the block that it names.
+func (c *Cluster) ageOf(h hash, height uint64) (named uint64, ok bool) {
+	for back := uint64(0); back <= maxAge && back <= height; back++ {
+		if c.blockhash(height-back) == h {
+			return height - back, true
+		}
+	}
+	return 0, false
+}
+
+// Commitment levels, by the names that clients use.
+const (
+	processed = "processed"
+	confirmed = "confirmed"
+	finalized = "finalized"
+)
+
+// heightOf is the newest block at a commitment level.
+func (c *Cluster) heightOf(level string) uint64 {
+	lag := uint64(0)
+	switch level {
+	case confirmed:
+		lag = c.confirmedLag
+	case finalized:
+		lag = c.finalizedLag
+	}
+	return c.tip - min(lag, c.tip)
+}
+
+// levelOf is the commitment that a block has reached.
+func (c *Cluster) levelOf(height uint64) string {
+	switch {
+	case height <= c.heightOf(finalized):
+		return finalized
+	case height <= c.heightOf(confirmed):
+		return confirmed
+	}
+	return processed
+}

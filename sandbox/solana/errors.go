@@ -1,0 +1,113 @@
+package solana
+
+import (
+	"fmt"
+)
+
+// TransactionError says why a transaction failed, in the names of Agave's TransactionError.
+// Index is the instruction or account that the error names, where it names one.
+type TransactionError struct {
+	Name        string            `json:"name"`
+	Index       int               `json:"index,omitempty"`
+	Instruction *InstructionError `json:"instruction,omitempty"`
+}
+
+// InstructionError says why an instruction failed, in the names of Agave's InstructionError.
+// Code belongs to Custom alone.
+type InstructionError struct {
+	Name string `json:"name"`
+	Code uint32 `json:"code,omitempty"`
+}
+
+// Error is the text that clients see after "Transaction simulation failed: ".
+func (e *TransactionError) Error() string {
+	switch e.Name {
+	case "InstructionError":
+		return fmt.Sprintf("Error processing Instruction %d: %s", e.Index, e.Instruction.Error())
+	case "DuplicateInstruction":
+		return fmt.Sprintf("Transaction contains a duplicate instruction (%d) that is not allowed", e.Index)
+	case "InsufficientFundsForRent":
+		return fmt.Sprintf("Transaction results in an account (%d) with insufficient funds for rent", e.Index)
+	}
+	if text, ok := transactionTexts[e.Name]; ok {
+		return text
+	}
+	return e.Name
+}
+
+func (e *InstructionError) Error() string {
+	if e.Name == "Custom" {
+		return fmt.Sprintf("custom program error: %#x", e.Code)
+	}
+	if text, ok := instructionTexts[e.Name]; ok {
+		return text
+	}
+	return e.Name
+}
+
+// wire is the error as JSON-RPC shows it: a bare name, or an object with one member.
+func (e *TransactionError) wire() any {
+	if e == nil {
+		return nil
+	}
+	switch e.Name {
+	case "InstructionError":
+		return object{e.Name: []any{e.Index, e.Instruction.wire()}}
+	case "DuplicateInstruction":
+		return object{e.Name: e.Index}
+	case "InsufficientFundsForRent":
+		return object{e.Name: object{"account_index": e.Index}}
+	}
+	return e.Name
+}
+
+func (e *InstructionError) wire() any {
+	if e.Name == "Custom" {
+		return object{e.Name: e.Code}
+	}
+	return e.Name
+}
+
+func failed(name string) *TransactionError { return &TransactionError{Name: name} }
+
+func custom(code uint32) *InstructionError { return &InstructionError{Name: "Custom", Code: code} }
+
+func refused(name string) *InstructionError { return &InstructionError{Name: name} }
+
+var transactionTexts = map[string]string{
+	"AccountLoadedTwice":                 "Account loaded twice",
+	"AccountNotFound":                    "Attempt to debit an account but found no record of a prior credit.",
+	"AddressLookupTableNotFound":         "Transaction loads an address table account that doesn't exist",
+	"AlreadyProcessed":                   "This transaction has already been processed",
+	"BlockhashNotFound":                  "Blockhash not found",
+	"InsufficientFundsForFee":            "Insufficient funds for fee",
+	"InvalidAccountForFee":               "This account may not be used to pay transaction fees",
+	"InvalidLoadedAccountsDataSizeLimit": "LoadedAccountsDataSizeLimit set for transaction must be greater than 0.",
+	"InvalidProgramForExecution":         "This program may not be used for executing instructions",
+	"MaxLoadedAccountsDataSizeExceeded":  "Transaction exceeded max loaded accounts data size cap",
+	"ProgramAccountNotFound":             "Attempt to load a program that does not exist",
+	"SanitizeFailure":                    "Transaction failed to sanitize accounts offsets correctly",
+	"SignatureFailure":                   "Transaction did not pass signature verification",
+}
+
+var instructionTexts = map[string]string{
+	"AccountDataSizeChanged":             "program other than the account's owner changed the size of the account data",
+	"ArithmeticOverflow":                 "Program arithmetic overflowed",
+	"ComputationalBudgetExceeded":        "Computational budget exceeded",
+	"ExternalAccountDataModified":        "instruction modified data of an account it does not own",
+	"ExternalAccountLamportSpend":        "instruction spent from the balance of an account it does not own",
+	"IllegalOwner":                       "Provided owner is not allowed",
+	"InvalidArgument":                    "invalid program argument",
+	"InvalidInstructionData":             "invalid instruction data",
+	"InvalidRealloc":                     "Failed to reallocate account data",
+	"MaxAccountsDataAllocationsExceeded": "Accounts data allocations exceeded the maximum allowed per transaction",
+	"MaxSeedLengthExceeded":              "Length of the seed is too long for address generation",
+	"MissingAccount":                     "An account required by the instruction is missing",
+	"MissingRequiredSignature":           "missing required signature for instruction",
+	"ModifiedProgramId":                  "instruction illegally modified the program id of an account",
+	"NotEnoughAccountKeys":               "insufficient account keys for instruction",
+	"ProgramFailedToComplete":            "Program failed to complete",
+	"ReadonlyDataModified":               "instruction modified data of a read-only account",
+	"ReadonlyLamportChange":              "instruction changed the balance of a read-only account",
+	"UnsupportedProgramId":               "Unsupported program id",
+}

@@ -1,0 +1,181 @@
+package solana
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+)
+
+// record is one line of the journal; exactly one of its members is set. What landed is kept with
+// its effects, so that a later version of this code replays the same chain.
+type record struct {
+	Genesis *genesisRecord `json:"genesis,omitempty"`
+	Pace    *pace          `json:"pace,omitempty"`
+	Height  uint64         `json:"height,omitempty"`
+	Fork    *fork          `json:"fork,omitempty"`
+	Landed  *landedRecord  `json:"landed,omitempty"`
+}
+
+type genesisRecord struct {
+	Seed string `json:"seed"`
+	Pace pace   `json:"pace"`
+}
+
+type landedRecord struct {
+	Height   uint64            `json:"height"`
+	Wire     []byte            `json:"wire"`
+	Err      *TransactionError `json:"err,omitempty"`
+	Fee      uint64            `json:"fee"`
+	Units    uint64            `json:"units"`
+	Loaded   int               `json:"loaded"`
+	Logs     []string          `json:"logs"`
+	Pre      []uint64          `json:"pre"`
+	Post     []uint64          `json:"post"`
+	Accounts []accountRecord   `json:"accounts"`
+}
+
+type accountRecord struct {
+	Address    []byte `json:"address"`
+	Lamports   uint64 `json:"lamports"`
+	Owner      []byte `json:"owner"`
+	Data       []byte `json:"data,omitempty"`
+	Executable bool   `json:"executable,omitempty"`
+}
+
+func (l *landed) record() *landedRecord {
+	r := &landedRecord{
+		Height: l.Height, Wire: l.tx.Wire, Err: l.Err, Fee: l.Fee, Units: l.Units,
+		Loaded: l.Loaded, Logs: l.Logs, Pre: l.Pre, Post: l.Post,
+	}
+	for key, a := range l.Writes {
+		r.Accounts = append(r.Accounts, accountRecord{key[:], a.Lamports, a.Owner[:], a.Data, a.Executable})
+	}
+	sort.Slice(r.Accounts, func(i, j int) bool {
+		return bytes.Compare(r.Accounts[i].Address, r.Accounts[j].Address) < 0
+	})
+	return r
+}
+
+// replay applies one record to a cluster that is being opened.
+func (c *Cluster) replay(r record) error {
+	switch {
+	case r.Genesis != nil:
+		if c.paces != nil {
+			return errors.New("a second genesis record")
+		}
+		c.genesis(*r.Genesis)
+	case r.Pace != nil:
+		c.paces = append(c.paces, *r.Pace)
+		c.tip = max(c.tip, heightAt(r.Pace.Slot))
+	case r.Fork != nil:
+		c.abandon(*r.Fork)
+	case r.Landed != nil:
+		return c.relive(r.Landed)
+	default:
+		c.tip = max(c.tip, r.Height)
+	}
+	return nil
+}
+
+// relive puts a landed transaction back with its recorded effects.
+func (c *Cluster) relive(r *landedRecord) error {
+	tx, err := parseTransaction(r.Wire)
+	if err != nil {
+		return err
+	}
+	if fault := tx.sanitize(); fault != nil {
+		return fault
+	}
+	if len(r.Pre) != len(tx.Keys) || len(r.Post) != len(tx.Keys) {
+		return errors.New("balances do not match the accounts")
+	}
+	out := outcome{
+		Landed: true, Err: r.Err, Fee: r.Fee, Units: r.Units, Loaded: r.Loaded,
+		Logs: r.Logs, Pre: r.Pre, Post: r.Post, Writes: map[address]account{},
+	}
+	for _, a := range r.Accounts {
+		if len(a.Address) != 32 || len(a.Owner) != 32 {
+			return errors.New("an address has not 32 bytes")
+		}
+		out.Writes[address(a.Address)] = account{a.Lamports, address(a.Owner), a.Data, a.Executable}
+	}
+	c.tip = max(c.tip, r.Height)
+	if tx.Keys[0] == keyOf(c.faucet()) {
+		c.airdrop++
+	}
+	c.settle(tx, r.Height, out)
+	return nil
+}
+
+// journal is an append-only file of records, one JSON object a line.
+type journal struct {
+	file *os.File
+	size int64 // up to the end of the last whole line
+}
+
+// openJournal reads the records and leaves the file ready for more. A torn last line, without its
+// newline or not JSON, was never acknowledged: it is cut off.
+func openJournal(path string) ([]record, *journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &journal{file: f}
+	records, err := j.load()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return records, j, nil
+}
+
+func (j *journal) load() ([]record, error) {
+	raw, err := io.ReadAll(j.file)
+	if err != nil {
+		return nil, err
+	}
+	var records []record
+	for line := 1; ; line++ {
+		end := bytes.IndexByte(raw[j.size:], '\n')
+		if end < 0 {
+			break
+		}
+		var r record
+		if err := json.Unmarshal(raw[j.size:j.size+int64(end)], &r); err != nil {
+			if j.size+int64(end)+1 == int64(len(raw)) {
+				break
+			}
+			return nil, fmt.Errorf("%s, line %d: %w", journalName, line, err)
+		}
+		records = append(records, r)
+		j.size += int64(end) + 1
+	}
+	if err := j.file.Truncate(j.size); err != nil {
+		return nil, err
+	}
+	_, err = j.file.Seek(j.size, io.SeekStart)
+	return records, err
+}
+
+// append writes the records in one call, so that a killed process leaves all of them or a torn
+// tail. It does not wait for the disk: losing power may cost the newest blocks of a sandbox.
+func (j *journal) append(records []record) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, r := range records {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	n, err := j.file.Write(b.Bytes())
+	if err != nil {
+		return errors.Join(err, j.file.Truncate(j.size))
+	}
+	j.size += int64(n)
+	return nil
+}
+
+func (j *journal) close() error { return j.file.Close() }

@@ -1,0 +1,247 @@
+package solana
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+)
+
+// object is a JSON object under construction.
+type object = map[string]any
+
+// rpcError is a JSON-RPC error. The codes and texts are those of Agave's RPC service.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+const (
+	codeParse            = -32700
+	codeInvalidRequest   = -32600
+	codeMethodNotFound   = -32601
+	codeInvalidParams    = -32602
+	codeInternal         = -32603
+	codePreflight        = -32002
+	codeSignature        = -32003
+	codeBlockNotHere     = -32004
+	codeUnhealthy        = -32005
+	codeSlotSkipped      = -32007
+	codeVersion          = -32015
+	codeMinContextNotYet = -32016
+)
+
+func invalidParams(format string, args ...any) *rpcError {
+	return &rpcError{Code: codeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+type request struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+type response struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+var null = json.RawMessage("null")
+
+func answer(id json.RawMessage, result any, err *rpcError) response {
+	if id == nil {
+		id = null
+	}
+	r := response{Version: "2.0", ID: id, Result: result, Error: err}
+	if err == nil && result == nil {
+		r.Result = null
+	}
+	return r
+}
+
+// method answers one JSON-RPC method. It runs with the cluster locked and caught up.
+type method func(c *Cluster, p params) (any, *rpcError)
+
+// methods are all that HTTP clients can call; subscriptions are in ws.go.
+var methods = map[string]method{
+	"getAccountInfo":                    getAccountInfo,
+	"getBalance":                        getBalance,
+	"getBlock":                          getBlock,
+	"getBlockHeight":                    getBlockHeight,
+	"getBlockTime":                      getBlockTime,
+	"getBlocks":                         getBlocks,
+	"getEpochInfo":                      getEpochInfo,
+	"getFeeForMessage":                  getFeeForMessage,
+	"getFirstAvailableBlock":            func(*Cluster, params) (any, *rpcError) { return 0, nil },
+	"getGenesisHash":                    func(c *Cluster, _ params) (any, *rpcError) { return c.world.String(), nil },
+	"getHealth":                         getHealth,
+	"getIdentity":                       func(c *Cluster, _ params) (any, *rpcError) { return object{"identity": c.collector().String()}, nil },
+	"getLatestBlockhash":                getLatestBlockhash,
+	"getMinimumBalanceForRentExemption": getMinimumBalance,
+	"getMultipleAccounts":               getMultipleAccounts,
+	"getRecentPrioritizationFees":       getPrioritizationFees,
+	"getSignatureStatuses":              getSignatureStatuses,
+	"getSignaturesForAddress":           getSignaturesForAddress,
+	"getSlot":                           getSlot,
+	"getTokenAccountsByOwner":           getTokenAccountsByOwner,
+	"getTransaction":                    getTransaction,
+	"getTransactionCount":               getTransactionCount,
+	"getVersion": func(*Cluster, params) (any, *rpcError) {
+		return object{"solana-core": apiVersion, "feature-set": 0}, nil
+	},
+	"isBlockhashValid":    isBlockhashValid,
+	"requestAirdrop":      requestAirdrop,
+	"sendTransaction":     sendTransaction,
+	"simulateTransaction": simulateTransaction,
+}
+
+// apiVersion is the Agave release whose answers these are.
+const apiVersion = "3.0.0"
+
+// maxBody is Agave's limit for a request body, in bytes; maxBatch ours for the calls in one.
+const (
+	maxBody  = 50 << 10
+	maxBatch = 100
+)
+
+// Handler serves JSON-RPC by POST, its WebSocket by upgrade, and GET /health.
+func (c *Cluster) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Access-Control-Allow-Origin", "*")
+		switch {
+		case isUpgrade(r):
+			c.serveWebSocket(w, r)
+		case r.Method == http.MethodOptions:
+			header.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS")
+			header.Set("Access-Control-Allow-Headers", "*")
+			w.WriteHeader(http.StatusNoContent)
+		case r.Method == http.MethodGet && r.URL.Path == "/health":
+			io.WriteString(w, "ok")
+		case r.Method == http.MethodPost:
+			c.servePost(w, r)
+		default:
+			header.Set("Allow", "POST, OPTIONS")
+			http.Error(w, "Used HTTP Method is not allowed. POST or OPTIONS is required", http.StatusMethodNotAllowed)
+		}
+	})
+}
+
+func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		http.Error(w, "Supplied content type is not allowed. Content-Type: application/json is required", http.StatusUnsupportedMediaType)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		http.Error(w, "Request body is too large", http.StatusRequestEntityTooLarge)
+		return
+	} else if err != nil {
+		return // the client left
+	}
+	var calls []json.RawMessage
+	batch := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
+	if !batch {
+		calls = []json.RawMessage{body}
+	} else if json.Unmarshal(body, &calls) != nil {
+		writeJSON(w, http.StatusOK, answer(nil, nil, &rpcError{Code: codeParse, Message: "Parse error"}))
+		return
+	}
+	if n := len(calls); n == 0 || n > maxBatch {
+		writeJSON(w, http.StatusOK, answer(nil, nil, &rpcError{Code: codeInvalidRequest, Message: "Invalid request"}))
+		return
+	}
+	answers := []response{}
+	cut := false
+	for _, raw := range calls {
+		a, fault := c.call(raw)
+		switch {
+		case fault.Hang:
+			select {
+			case <-r.Context().Done():
+			case <-c.stop:
+			}
+			panic(http.ErrAbortHandler)
+		case fault.Status != 0:
+			if fault.RetryAfter > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(int(fault.RetryAfter.Seconds()+0.999)))
+			}
+			writeJSON(w, fault.Status, a)
+			return
+		}
+		cut = cut || fault.DropAnswer
+		answers = append(answers, a)
+	}
+	if cut {
+		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
+	}
+	if batch {
+		writeJSON(w, http.StatusOK, answers)
+	} else {
+		writeJSON(w, http.StatusOK, answers[0])
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body) // an error means that the client left
+}
+
+// call answers one call of a body, and says which fault its transport has to play.
+func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
+	req, bad := parseRequest(raw)
+	if bad != nil {
+		return answer(req.ID, nil, bad), Fault{}
+	}
+	fault := c.faultFor(req.Method, req.Params)
+	switch {
+	case fault.Hang:
+		return response{}, fault
+	case fault.Status != 0:
+		text := fault.Message
+		if text == "" {
+			text = http.StatusText(fault.Status)
+		}
+		return answer(req.ID, nil, &rpcError{Code: fault.Status, Message: text}), fault
+	case fault.Code != 0:
+		return answer(req.ID, nil, &rpcError{Code: fault.Code, Message: fault.Message}), fault
+	}
+	do, ok := methods[req.Method]
+	if !ok {
+		return answer(req.ID, nil, &rpcError{Code: codeMethodNotFound, Message: "Method not found"}), fault
+	}
+	p, bad := parseParams(req.Params)
+	if bad != nil {
+		return answer(req.ID, nil, bad), fault
+	}
+	p.fault = fault
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.catchUp()
+	if c.broken != nil || c.closed {
+		return answer(req.ID, nil, &rpcError{Code: codeUnhealthy, Message: "Node is unhealthy", Data: object{"numSlotsBehind": nil}}), fault
+	}
+	result, bad := do(c, p)
+	return answer(req.ID, result, bad), fault
+}
+
+func parseRequest(raw json.RawMessage) (request, *rpcError) {
+	var req request
+	if !json.Valid(raw) {
+		return req, &rpcError{Code: codeParse, Message: "Parse error"}
+	}
+	if json.Unmarshal(raw, &req) != nil || req.Version != "2.0" || req.Method == "" {
+		return request{ID: req.ID}, &rpcError{Code: codeInvalidRequest, Message: "Invalid request"}
+	}
+	return req, nil
+}

@@ -1,0 +1,169 @@
+package solana
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+
+	"github.com/mr-tron/base58"
+)
+
+func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+func getBalance(c *Cluster, p params) (any, *rpcError) {
+	key, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.heightFor(p, 1)
+	if bad != nil {
+		return nil, bad
+	}
+	return withContext(height, c.state.at(key, height).Lamports), nil
+}
+
+func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
+	key, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.height(cfg.Commitment, cfg.MinContextSlot)
+	if bad != nil {
+		return nil, bad
+	}
+	shown, bad := showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice)
+	return withContext(height, shown), bad
+}
+
+// maxAccounts is Agave's limit for getMultipleAccounts.
+const maxAccounts = 100
+
+func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
+	var texts []string
+	if bad := p.read(0, &texts); bad != nil {
+		return nil, bad
+	}
+	if len(texts) > maxAccounts {
+		return nil, invalidParams("Too many inputs provided; max %d", maxAccounts)
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.height(cfg.Commitment, cfg.MinContextSlot)
+	if bad != nil {
+		return nil, bad
+	}
+	if cfg.Encoding == "" {
+		cfg.Encoding = "base64"
+	}
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		key, bad := readAddress(text)
+		if bad != nil {
+			return nil, bad
+		}
+		if list[i], bad = showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice); bad != nil {
+			return nil, bad
+		}
+	}
+	return withContext(height, list), nil
+}
+
+// maxBase58Data is the most data that Agave still writes in base58, in bytes.
+const maxBase58Data = 128
+
+// showAccount is an account as JSON-RPC shows it; null when there is none. jsonParsed falls back
+// to base64, as for every program whose data has no parser.
+func showAccount(a account, encoding string, slice *dataSlice) (any, *rpcError) {
+	if !a.exists() {
+		return nil, nil
+	}
+	return showExisting(a, encoding, slice)
+}
+
+// showExisting shows an account even when it is gone, as subscribers see it: with nothing in it.
+func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError) {
+	data := a.Data
+	if slice != nil {
+		from := min(slice.Offset, uint64(len(data)))
+		data = data[from : from+min(slice.Length, uint64(len(data))-from)]
+	}
+	var shown any
+	switch encoding {
+	case "", "binary", "base58":
+		if len(data) > maxBase58Data {
+			return nil, &rpcError{Code: codeInvalidRequest, Message: "Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding."}
+		}
+		if shown = base58.Encode(data); encoding == "base58" {
+			shown = []any{shown, "base58"}
+		}
+	case "base64", "jsonParsed":
+		shown = []any{base64.StdEncoding.EncodeToString(data), "base64"}
+	default:
+		return nil, invalidParams("Invalid params: unknown variant `%.20s`, expected one of `binary`, `base58`, `base64`, `jsonParsed`.", encoding)
+	}
+	return object{
+		"data":       shown,
+		"executable": a.Executable,
+		"lamports":   a.Lamports,
+		"owner":      a.Owner.String(),
+		"rentEpoch":  uint64(math.MaxUint64),
+		"space":      len(a.Data),
+	}, nil
+}
+
+// getTokenAccountsByOwner is truthfully empty: no token program runs here yet.
+func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
+	if _, bad := p.address(0); bad != nil {
+		return nil, bad
+	}
+	var filter struct {
+		Mint    string `json:"mint"`
+		Program string `json:"programId"`
+	}
+	if bad := p.read(1, &filter); bad != nil {
+		return nil, bad
+	}
+	height, bad := c.heightFor(p, 2)
+	if bad != nil {
+		return nil, bad
+	}
+	if filter.Mint == "" && filter.Program == "" {
+		return nil, invalidParams("Invalid params: expected `mint` or `programId`")
+	}
+	if filter.Mint != "" {
+		mint, bad := readAddress(filter.Mint)
+		if bad != nil {
+			return nil, bad
+		}
+		if !c.state.at(mint, height).exists() {
+			return nil, invalidParams("Invalid param: could not find mint")
+		}
+		return nil, invalidParams("Invalid param: not a Token mint")
+	}
+	if _, bad := readAddress(filter.Program); bad != nil {
+		return nil, bad
+	}
+	return withContext(height, []any{}), nil
+}
+
+func requestAirdrop(c *Cluster, p params) (any, *rpcError) {
+	key, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	var lamports uint64
+	if bad := p.read(1, &lamports); bad != nil {
+		return nil, bad
+	}
+	sig, err := c.drop(key, lamports)
+	if err != nil {
+		return nil, &rpcError{Code: codeInternal, Message: err.Error()}
+	}
+	return sig, nil
+}

@@ -1,0 +1,225 @@
+package solana
+
+import "math"
+
+// What the chain says of itself: slots, heights, hashes, fees.
+
+const slotsPerEpoch = 432_000
+
+func getHealth(*Cluster, params) (any, *rpcError) { return "ok", nil }
+
+func getSlot(c *Cluster, p params) (any, *rpcError) {
+	height, bad := c.heightFor(p, 0)
+	return slotOf(height), bad
+}
+
+func getBlockHeight(c *Cluster, p params) (any, *rpcError) {
+	height, bad := c.heightFor(p, 0)
+	return height, bad
+}
+
+// heightFor reads the config at place i and finds the block that it allows to see.
+func (c *Cluster) heightFor(p params, i int) (uint64, *rpcError) {
+	cfg, bad := p.config(i)
+	if bad != nil {
+		return 0, bad
+	}
+	return c.height(cfg.Commitment, cfg.MinContextSlot)
+}
+
+func getTransactionCount(c *Cluster, p params) (any, *rpcError) {
+	height, bad := c.heightFor(p, 0)
+	if bad != nil {
+		return nil, bad
+	}
+	// Block 0 holds nothing, so everything up to height is what lies above it.
+	return len(c.history.between(0, height)), nil
+}
+
+func getLatestBlockhash(c *Cluster, p params) (any, *rpcError) {
+	height, bad := c.heightFor(p, 0)
+	if bad != nil {
+		return nil, bad
+	}
+	return withContext(height, object{
+		"blockhash":            c.blockhash(height).String(),
+		"lastValidBlockHeight": height + maxAge,
+	}), nil
+}
+
+func isBlockhashValid(c *Cluster, p params) (any, *rpcError) {
+	key, bad := p.address(0) // a blockhash has the shape of an address
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.heightFor(p, 1)
+	if bad != nil {
+		return nil, bad
+	}
+	_, ok := c.ageOf(hash(key), height)
+	return withContext(height, ok), nil
+}
+
+func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
+	text, bad := p.text(0)
+	if bad != nil {
+		return nil, bad
+	}
+	raw, bad := decodeWire(text, "base64", "solana_message::versions::VersionedMessage")
+	if bad != nil {
+		return nil, bad
+	}
+	msg, err := parseMessage(raw)
+	if err != nil {
+		return nil, invalidParams("failed to deserialize solana_message::versions::VersionedMessage: %s", err)
+	}
+	if !msg.sound() || len(msg.Lookups) > 0 {
+		return nil, invalidParams("invalid transaction message: index out of bounds")
+	}
+	height, bad := c.heightFor(p, 1)
+	if bad != nil {
+		return nil, bad
+	}
+	limits, fault := readBudget(msg)
+	if _, ok := c.ageOf(msg.Blockhash, height); !ok || fault != nil {
+		return withContext(height, nil), nil
+	}
+	return withContext(height, msg.fee(limits)), nil
+}
+
+func getMinimumBalance(c *Cluster, p params) (any, *rpcError) {
+	var size uint64
+	if bad := p.read(0, &size); bad != nil {
+		return nil, bad
+	}
+	if size > maxData {
+		return nil, invalidParams("Invalid params: an account holds at most %d bytes", maxData)
+	}
+	return rentMinimum(int(size)), nil
+}
+
+// getPrioritizationFees tells, for each of the last 150 blocks, the lowest price that got in;
+// with addresses, the lowest among transactions that wrote all of them.
+func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
+	var texts []string
+	if p.has(0) {
+		if bad := p.read(0, &texts); bad != nil {
+			return nil, bad
+		}
+	}
+	if len(texts) > 128 {
+		return nil, invalidParams("Too many inputs provided; max 128")
+	}
+	keys := make([]address, len(texts))
+	for i, text := range texts {
+		var bad *rpcError
+		if keys[i], bad = readAddress(text); bad != nil {
+			return nil, bad
+		}
+	}
+	first := c.tip - min(c.tip, maxAge-1)
+	lowest := map[uint64]uint64{}
+	for _, l := range c.history.between(max(first, 1)-1, c.tip) {
+		if limits, err := readBudget(&l.tx.message); err == nil && l.tx.writes(keys) {
+			if price, ok := lowest[l.Height]; !ok || limits.Price < price {
+				lowest[l.Height] = limits.Price
+			}
+		}
+	}
+	fees := []object{}
+	for h := first; h <= c.tip; h++ {
+		fees = append(fees, object{"slot": slotOf(h), "prioritizationFee": lowest[h]})
+	}
+	return fees, nil
+}
+
+// writes says whether the message may write all of the keys.
+func (m *message) writes(keys []address) bool {
+next:
+	for _, key := range keys {
+		for i, k := range m.Keys {
+			if k == key && m.writable(i) {
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func getEpochInfo(c *Cluster, p params) (any, *rpcError) {
+	height, bad := c.heightFor(p, 0)
+	if bad != nil {
+		return nil, bad
+	}
+	slot := slotOf(height)
+	return object{
+		"absoluteSlot":     slot,
+		"blockHeight":      height,
+		"epoch":            slot / slotsPerEpoch,
+		"slotIndex":        slot % slotsPerEpoch,
+		"slotsInEpoch":     slotsPerEpoch,
+		"transactionCount": len(c.history.between(0, height)),
+	}, nil
+}
+
+// blockAt finds the block of a slot that is visible up to height.
+func (c *Cluster) blockAt(slot, height uint64) (uint64, *rpcError) {
+	if slot > slotOf(height) {
+		return 0, &rpcError{Code: codeBlockNotHere, Message: sentence("Block not available for slot %d", slot)}
+	}
+	if skipped(slot) {
+		return 0, &rpcError{Code: codeSlotSkipped, Message: sentence("Slot %d was skipped, or missing due to ledger jump to recent snapshot", slot)}
+	}
+	return heightAt(slot), nil
+}
+
+func getBlockTime(c *Cluster, p params) (any, *rpcError) {
+	var slot uint64
+	if bad := p.read(0, &slot); bad != nil {
+		return nil, bad
+	}
+	height, bad := c.blockAt(slot, c.tip)
+	if bad != nil {
+		return nil, bad
+	}
+	return c.blockTime(height), nil
+}
+
+// maxBlockRange is Agave's limit for getBlocks, in slots.
+const maxBlockRange = 500_000
+
+func getBlocks(c *Cluster, p params) (any, *rpcError) {
+	var from uint64
+	if bad := p.read(0, &from); bad != nil {
+		return nil, bad
+	}
+	to, at := uint64(math.MaxUint64), 1
+	if p.has(1) && p.list[1][0] != '{' {
+		if bad := p.read(1, &to); bad != nil {
+			return nil, bad
+		}
+		at = 2
+	}
+	cfg, bad := p.config(at)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.settledHeight(cfg)
+	if bad != nil {
+		return nil, bad
+	}
+	if to = min(to, slotOf(height)); to < from {
+		return []uint64{}, nil
+	}
+	if to-from > maxBlockRange {
+		return nil, invalidParams("Slot range too large; max %d", maxBlockRange)
+	}
+	slots := []uint64{}
+	for slot := from; slot <= to; slot++ {
+		if !skipped(slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots, nil
+}

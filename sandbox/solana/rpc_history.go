@@ -1,0 +1,354 @@
+package solana
+
+import (
+	"encoding/base64"
+
+	"github.com/mr-tron/base58"
+)
+
+// What happened: statuses, histories, transactions, blocks.
+
+// recentStatuses is how far back, in blocks, getSignatureStatuses looks unless told to search.
+const recentStatuses = 300
+
+func getSignatureStatuses(c *Cluster, p params) (any, *rpcError) {
+	var texts []string
+	if bad := p.read(0, &texts); bad != nil {
+		return nil, bad
+	}
+	if len(texts) > 256 {
+		return nil, invalidParams("Too many inputs provided; max 256")
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		sig, bad := readSignature(text)
+		if bad != nil {
+			return nil, bad
+		}
+		l := c.history.bySignature[sig]
+		if l == nil || !cfg.SearchHistory && c.tip-l.Height > recentStatuses {
+			continue
+		}
+		reached := c.levelOf(l.Height)
+		var confirmations any
+		if reached != finalized {
+			confirmations = c.tip - l.Height
+		}
+		list[i] = object{
+			"slot":               slotOf(l.Height),
+			"confirmations":      confirmations,
+			"err":                l.Err.wire(),
+			"status":             showStatus(l.Err),
+			"confirmationStatus": reached,
+		}
+	}
+	return withContext(c.tip, list), nil
+}
+
+// showStatus is the older form of err.
+func showStatus(err *TransactionError) object {
+	if err != nil {
+		return object{"Err": err.wire()}
+	}
+	return object{"Ok": nil}
+}
+
+// maxHistory is Agave's limit for getSignaturesForAddress.
+const maxHistory = 1000
+
+func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
+	key, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	limit := uint64(maxHistory)
+	if cfg.Limit != nil {
+		limit = *cfg.Limit
+	}
+	if limit == 0 || limit > maxHistory {
+		return nil, invalidParams("Invalid limit; max %d", maxHistory)
+	}
+	height, bad := c.settledHeight(cfg)
+	if bad != nil {
+		return nil, bad
+	}
+	before, bad := c.bound(cfg.Before)
+	if bad != nil {
+		return nil, bad
+	}
+	until, bad := c.bound(cfg.Until)
+	if bad != nil {
+		return nil, bad
+	}
+	list := []object{}
+	if cfg.Before != "" && before == nil {
+		return list, nil // nothing is known to be older than an unknown transaction
+	}
+	of := c.history.byAddress[key]
+	started := before == nil
+	for i := len(of) - 1; i >= 0 && uint64(len(list)) < limit; i-- {
+		l := of[i]
+		if until != nil && !l.newer(until) {
+			break
+		}
+		if !started {
+			started = before.newer(l)
+		}
+		if started && l.Height <= height {
+			list = append(list, c.showSummary(l))
+		}
+	}
+	return list, nil
+}
+
+// bound finds the transaction that limits a history; nil when none is given or it is unknown.
+func (c *Cluster) bound(text string) (*landed, *rpcError) {
+	if text == "" {
+		return nil, nil
+	}
+	sig, bad := readSignature(text)
+	if bad != nil {
+		return nil, bad
+	}
+	return c.history.bySignature[sig], nil
+}
+
+func (c *Cluster) showSummary(l *landed) object {
+	return object{
+		"signature":          l.tx.Signature().String(),
+		"slot":               slotOf(l.Height),
+		"err":                l.Err.wire(),
+		"memo":               l.tx.memos(),
+		"blockTime":          c.blockTime(l.Height),
+		"confirmationStatus": c.levelOf(l.Height),
+	}
+}
+
+// memos joins the transaction's memos as Agave lists them: "[length] text; ..."; nil without any.
+func (t *transaction) memos() any {
+	text := ""
+	for _, ix := range t.Instructions {
+		if program := t.Keys[ix.Program]; program == memoV1 || program == memoV3 {
+			if text != "" {
+				text += "; "
+			}
+			text += sentence("[%d] %s", len(ix.Data), utf8Or(ix.Data, "(unparseable)"))
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func utf8Or(data []byte, other string) string {
+	if validPrefix(data) == len(data) {
+		return string(data)
+	}
+	return other
+}
+
+func getTransaction(c *Cluster, p params) (any, *rpcError) {
+	sig, bad := p.signature(0)
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.settledHeight(cfg)
+	if bad != nil {
+		return nil, bad
+	}
+	l := c.history.bySignature[sig]
+	if l == nil || l.Height > height {
+		return nil, nil
+	}
+	shown, bad := showTransaction(l, cfg)
+	if bad != nil {
+		return nil, bad
+	}
+	shown["slot"] = slotOf(l.Height)
+	shown["blockTime"] = c.blockTime(l.Height)
+	return shown, nil
+}
+
+// showTransaction is a transaction with its meta in the asked encoding.
+func showTransaction(l *landed, cfg config) (object, *rpcError) {
+	if l.tx.Versioned && cfg.MaxVersion == nil {
+		return nil, &rpcError{Code: codeVersion, Message: "Transaction version (0) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": 0"}
+	}
+	shown := object{"meta": showMeta(l)}
+	if cfg.MaxVersion != nil {
+		shown["version"] = "legacy"
+		if l.tx.Versioned {
+			shown["version"] = 0
+		}
+	}
+	switch cfg.Encoding {
+	case "", "json":
+		shown["transaction"] = showJSON(l.tx)
+	case "jsonParsed":
+		shown["transaction"] = showParsed(l.tx)
+	case "base64":
+		shown["transaction"] = []any{base64.StdEncoding.EncodeToString(l.tx.Wire), "base64"}
+	case "base58":
+		shown["transaction"] = []any{base58.Encode(l.tx.Wire), "base58"}
+	case "binary":
+		shown["transaction"] = base58.Encode(l.tx.Wire)
+	default:
+		return nil, invalidParams("Invalid params: unknown variant `%.20s`, expected one of `binary`, `base64`, `base58`, `json`, `jsonParsed`.", cfg.Encoding)
+	}
+	return shown, nil
+}
+
+func showMeta(l *landed) object {
+	return object{
+		"err":                  l.Err.wire(),
+		"status":               showStatus(l.Err),
+		"fee":                  l.Fee,
+		"preBalances":          l.Pre,
+		"postBalances":         l.Post,
+		"innerInstructions":    []any{},
+		"logMessages":          l.Logs,
+		"preTokenBalances":     []any{},
+		"postTokenBalances":    []any{},
+		"rewards":              []any{},
+		"loadedAddresses":      object{"writable": []any{}, "readonly": []any{}},
+		"computeUnitsConsumed": l.Units,
+	}
+}
+
+func (t *transaction) signatureTexts() []string {
+	texts := make([]string, len(t.Signatures))
+	for i, s := range t.Signatures {
+		texts[i] = s.String()
+	}
+	return texts
+}
+
+func showJSON(tx *transaction) object {
+	keys := make([]string, len(tx.Keys))
+	for i, k := range tx.Keys {
+		keys[i] = k.String()
+	}
+	instructions := make([]object, len(tx.Instructions))
+	for i, ix := range tx.Instructions {
+		places := make([]int, len(ix.Accounts)) // []byte would become base64
+		for j, a := range ix.Accounts {
+			places[j] = int(a)
+		}
+		instructions[i] = object{
+			"programIdIndex": ix.Program,
+			"accounts":       places,
+			"data":           base58.Encode(ix.Data),
+			"stackHeight":    1,
+		}
+	}
+	message := object{
+		"header": object{
+			"numRequiredSignatures":       tx.Required,
+			"numReadonlySignedAccounts":   tx.ReadSigned,
+			"numReadonlyUnsignedAccounts": tx.ReadUnsigned,
+		},
+		"accountKeys":     keys,
+		"recentBlockhash": tx.Blockhash.String(),
+		"instructions":    instructions,
+	}
+	if tx.Versioned {
+		message["addressTableLookups"] = []any{}
+	}
+	return object{"signatures": tx.signatureTexts(), "message": message}
+}
+
+// showParsed is the jsonParsed form. Memos are parsed; all other instructions take the shape that
+// Agave gives to programs without a parser.
+func showParsed(tx *transaction) object {
+	keys := make([]object, len(tx.Keys))
+	for i, k := range tx.Keys {
+		keys[i] = object{"pubkey": k.String(), "signer": tx.signer(i), "writable": tx.writable(i), "source": "transaction"}
+	}
+	instructions := make([]object, len(tx.Instructions))
+	for i, ix := range tx.Instructions {
+		program := tx.Keys[ix.Program]
+		shown := object{"programId": program.String(), "stackHeight": 1}
+		if (program == memoV1 || program == memoV3) && validPrefix(ix.Data) == len(ix.Data) {
+			shown["program"], shown["parsed"] = "spl-memo", string(ix.Data)
+		} else {
+			accounts := make([]string, len(ix.Accounts))
+			for j, a := range ix.Accounts {
+				accounts[j] = tx.Keys[a].String()
+			}
+			shown["accounts"], shown["data"] = accounts, base58.Encode(ix.Data)
+		}
+		instructions[i] = shown
+	}
+	message := object{"accountKeys": keys, "recentBlockhash": tx.Blockhash.String(), "instructions": instructions}
+	if tx.Versioned {
+		message["addressTableLookups"] = []any{}
+	}
+	return object{"signatures": tx.signatureTexts(), "message": message}
+}
+
+func getBlock(c *Cluster, p params) (any, *rpcError) {
+	var slot uint64
+	if bad := p.read(0, &slot); bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	top, bad := c.settledHeight(cfg)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.blockAt(slot, top)
+	if bad != nil {
+		return nil, bad
+	}
+	parent := height - min(height, 1)
+	block := object{
+		"blockhash":         c.blockhash(height).String(),
+		"previousBlockhash": c.blockhash(parent).String(),
+		"parentSlot":        slotOf(parent),
+		"blockHeight":       height,
+		"blockTime":         c.blockTime(height),
+		"rewards":           []any{},
+	}
+	var inside []*landed
+	if height > 0 {
+		inside = c.history.between(height-1, height)
+	}
+	switch cfg.TransactionDetails {
+	case "", "full":
+		list := []object{}
+		for _, l := range inside {
+			shown, bad := showTransaction(l, cfg)
+			if bad != nil {
+				return nil, bad
+			}
+			list = append(list, shown)
+		}
+		block["transactions"] = list
+	case "signatures":
+		list := []string{}
+		for _, l := range inside {
+			list = append(list, l.tx.Signature().String())
+		}
+		block["signatures"] = list
+	case "none":
+	default:
+		return nil, invalidParams("Invalid params: transactionDetails is `full`, `signatures` or `none` here")
+	}
+	return block, nil
+}

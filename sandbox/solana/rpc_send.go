@@ -1,0 +1,167 @@
+package solana
+
+// What takes transactions: sendTransaction and simulateTransaction.
+
+// transactionParam reads the transaction at the call's first place and makes sure that it is
+// sound.
+func transactionParam(p params, encoding string) (*transaction, *rpcError) {
+	const what = "solana_transaction::versioned::VersionedTransaction"
+	text, bad := p.text(0)
+	if bad != nil {
+		return nil, bad
+	}
+	raw, bad := decodeWire(text, encoding, what)
+	if bad != nil {
+		return nil, bad
+	}
+	tx, err := parseTransaction(raw)
+	if err != nil {
+		return nil, invalidParams("failed to deserialize %s: %s", what, err)
+	}
+	fault := tx.sanitize()
+	if fault == nil && tx.repeats() {
+		fault = failed("AccountLoadedTwice")
+	}
+	if fault != nil {
+		return nil, invalidParams("invalid transaction: %s", fault)
+	}
+	return tx, nil
+}
+
+var errSignature = &rpcError{Code: codeSignature, Message: "Transaction signature verification failure"}
+
+func sendTransaction(c *Cluster, p params) (any, *rpcError) {
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	tx, bad := transactionParam(p, cfg.Encoding)
+	if bad != nil {
+		return nil, bad
+	}
+	commitment := cfg.PreflightCommitment
+	if cfg.SkipPreflight {
+		newest := processed
+		commitment = &newest
+	}
+	height, bad := c.height(commitment, cfg.MinContextSlot)
+	if bad != nil {
+		return nil, bad
+	}
+	if !cfg.SkipPreflight {
+		if !tx.signed() {
+			return nil, errSignature
+		}
+		if out := c.bank(height).execute(tx); out.Err != nil {
+			return nil, &rpcError{
+				Code:    codePreflight,
+				Message: "Transaction simulation failed: " + out.Err.Error(),
+				Data:    showSimulation(out, nil, nil),
+			}
+		}
+	}
+	retries := -1
+	if cfg.MaxRetries != nil {
+		retries = int(*cfg.MaxRetries)
+	}
+	if !p.fault.Swallow && !c.enqueue(tx, p.fault.Delay, retries) {
+		return nil, &rpcError{Code: codeUnhealthy, Message: "Node is unhealthy", Data: object{"numSlotsBehind": nil}}
+	}
+	return tx.Signature().String(), nil
+}
+
+func simulateTransaction(c *Cluster, p params) (any, *rpcError) {
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	tx, bad := transactionParam(p, cfg.Encoding)
+	if bad != nil {
+		return nil, bad
+	}
+	if cfg.SigVerify && cfg.ReplaceBlockhash {
+		return nil, invalidParams("sigVerify may not be used with replaceRecentBlockhash")
+	}
+	height, bad := c.height(cfg.Commitment, cfg.MinContextSlot)
+	if bad != nil {
+		return nil, bad
+	}
+	if cfg.SigVerify && !tx.signed() {
+		return nil, errSignature
+	}
+	bank := c.bank(height)
+	bank.unverified, bank.anyHash = true, cfg.ReplaceBlockhash
+	var replacement any
+	if cfg.ReplaceBlockhash {
+		replacement = object{
+			"blockhash":            c.blockhash(height).String(),
+			"lastValidBlockHeight": height + maxAge,
+		}
+	}
+	out := bank.execute(tx)
+	var accounts any
+	if cfg.Accounts != nil {
+		if accounts, bad = c.showAfter(*cfg.Accounts, out, tx, height); bad != nil {
+			return nil, bad
+		}
+	}
+	return withContext(height, showSimulation(out, accounts, replacement)), nil
+}
+
+// showAfter shows the accounts that a simulation was asked for, as it would leave them.
+func (c *Cluster) showAfter(want wanted, out outcome, tx *transaction, height uint64) (any, *rpcError) {
+	if want.Encoding == "" {
+		want.Encoding = "base64"
+	}
+	if want.Encoding == "binary" || want.Encoding == "base58" {
+		return nil, invalidParams("base58 encoding not supported")
+	}
+	if len(want.Addresses) > len(tx.Keys) {
+		return nil, invalidParams("Too many accounts provided; max %d", len(tx.Keys))
+	}
+	list := make([]any, len(want.Addresses))
+	for i, text := range want.Addresses {
+		key, bad := readAddress(text)
+		if bad != nil {
+			return nil, bad
+		}
+		if out.Err != nil {
+			continue
+		}
+		a, ok := out.Writes[key]
+		if !ok {
+			a = c.state.at(key, height)
+		}
+		if list[i], bad = showAccount(a, want.Encoding, nil); bad != nil {
+			return nil, bad
+		}
+	}
+	return list, nil
+}
+
+// showSimulation is RpcSimulateTransactionResult, which preflight errors carry as their data too.
+func showSimulation(out outcome, accounts, replacement any) object {
+	shown := object{
+		"err":                    out.Err.wire(),
+		"logs":                   out.Logs,
+		"accounts":               accounts,
+		"unitsConsumed":          out.Units,
+		"loadedAccountsDataSize": out.Loaded,
+		"returnData":             nil,
+		"innerInstructions":      nil,
+		"replacementBlockhash":   replacement,
+		"fee":                    nil,
+		"preBalances":            nil,
+		"postBalances":           nil,
+		"preTokenBalances":       nil,
+		"postTokenBalances":      nil,
+		"loadedAddresses":        nil,
+	}
+	if out.Landed {
+		shown["fee"] = out.Fee
+		shown["preBalances"], shown["postBalances"] = out.Pre, out.Post
+		shown["preTokenBalances"], shown["postTokenBalances"] = []any{}, []any{}
+		shown["loadedAddresses"] = object{"writable": []any{}, "readonly": []any{}}
+	}
+	return shown
+}

@@ -1,0 +1,161 @@
+package solana
+
+import "bytes"
+
+// subscription is one wish of a WebSocket client.
+type subscription struct {
+	id       uint64
+	kind     string // account, logs, root, signature, slot
+	level    string // commitment
+	encoding string
+	key      address // account, or the one that logs must mention
+	any      bool    // logs of every transaction
+	sig      signature
+	received bool   // signature: tell too when it arrived
+	seen     uint64 // height up to which the client has been told
+}
+
+// subscribe reads a *Subscribe call.
+func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) {
+	s := &subscription{}
+	var bad *rpcError
+	at := 1 // place of the config
+	switch method {
+	case "accountSubscribe":
+		s.kind = "account"
+		s.key, bad = p.address(0)
+	case "signatureSubscribe":
+		s.kind = "signature"
+		s.sig, bad = p.signature(0)
+	case "logsSubscribe":
+		s.kind = "logs"
+		bad = s.readFilter(p)
+	case "slotSubscribe":
+		s.kind, at = "slot", 0
+	case "rootSubscribe":
+		s.kind, at = "root", 0
+	default:
+		bad = &rpcError{Code: codeMethodNotFound, Message: "Method not found"}
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(at)
+	if bad != nil {
+		return nil, bad
+	}
+	if s.level, bad = level(cfg.Commitment); bad != nil {
+		return nil, bad
+	}
+	if _, bad = showExisting(account{}, cfg.Encoding, nil); bad != nil {
+		return nil, bad
+	}
+	s.encoding, s.received = cfg.Encoding, cfg.ReceivedNotification
+	switch s.kind {
+	case "slot":
+		s.level = processed
+	case "root":
+		s.level = finalized
+	}
+	if s.kind != "signature" { // those are told what was before, the others what comes
+		s.seen = c.heightOf(s.level)
+	}
+	return s, nil
+}
+
+// readFilter reads whose logs are wanted: "all", "allWithVotes" or {"mentions": [one address]}.
+func (s *subscription) readFilter(p params) *rpcError {
+	if p.has(0) && bytes.HasPrefix(p.list[0], []byte(`"`)) {
+		name, bad := p.text(0)
+		if bad == nil && name != "all" && name != "allWithVotes" {
+			bad = invalidParams("Invalid params: unknown variant `%.20s`, expected one of `all`, `allWithVotes`, `mentions`.", name)
+		}
+		s.any = true
+		return bad
+	}
+	var filter struct {
+		Mentions []string `json:"mentions"`
+	}
+	bad := p.read(0, &filter)
+	if bad != nil {
+		return bad
+	}
+	if len(filter.Mentions) != 1 {
+		return invalidParams("Invalid Request: Only 1 address supported")
+	}
+	s.key, bad = readAddress(filter.Mentions[0])
+	return bad
+}
+
+// unsubscribe ends one of the client's subscriptions.
+func (w *wsClient) unsubscribe(method string, p params) *rpcError {
+	var id uint64
+	if bad := p.read(0, &id); bad != nil {
+		return bad
+	}
+	s := w.subs[id]
+	if s == nil || s.kind+"Unsubscribe" != method {
+		return invalidParams("Invalid subscription id.")
+	}
+	delete(w.subs, id)
+	return nil
+}
+
+// notify tells a subscriber what happened since it was told last. Callers hold mu.
+func (c *Cluster) notify(w *wsClient, s *subscription) {
+	height := c.heightOf(s.level)
+	if s.kind == "signature" {
+		c.notifySignature(w, s, height)
+		return
+	}
+	if height <= s.seen {
+		return
+	}
+	switch s.kind {
+	case "slot":
+		w.tell(s, object{"slot": slotOf(height), "parent": slotOf(height - 1), "root": slotOf(c.heightOf(finalized))})
+	case "root":
+		w.tell(s, slotOf(height))
+	case "account":
+		if changed, ok := c.state.changed(s.key, height); ok && changed > s.seen {
+			if shown, bad := showExisting(c.state.at(s.key, height), s.encoding, nil); bad == nil {
+				w.tell(s, withContext(height, shown))
+			}
+		}
+	case "logs":
+		for _, l := range c.history.between(s.seen, height) {
+			if s.any || l.tx.has(s.key) {
+				w.tell(s, withContext(l.Height, object{
+					"signature": l.tx.Signature().String(),
+					"err":       l.Err.wire(),
+					"logs":      l.Logs,
+				}))
+			}
+		}
+	}
+	s.seen = height
+}
+
+// notifySignature tells once, and then the subscription is over.
+func (c *Cluster) notifySignature(w *wsClient, s *subscription, height uint64) {
+	l := c.history.bySignature[s.sig]
+	if l == nil {
+		return
+	}
+	if s.received {
+		s.received = false
+		w.tell(s, withContext(l.Height, "receivedSignature"))
+	}
+	if l.Height <= height {
+		w.tell(s, withContext(height, object{"err": l.Err.wire()}))
+		delete(w.subs, s.id)
+	}
+}
+
+func (w *wsClient) tell(s *subscription, result any) {
+	w.send(object{
+		"jsonrpc": "2.0",
+		"method":  s.kind + "Notification",
+		"params":  object{"result": result, "subscription": s.id},
+	})
+}

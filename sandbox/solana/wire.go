@@ -1,0 +1,264 @@
+package solana
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// maxPacket is the largest serialized transaction that a validator takes, in bytes.
+const maxPacket = 1232
+
+// transaction is a parsed wire transaction. The byte slices point into Wire, which nobody writes.
+type transaction struct {
+	Wire       []byte
+	Signatures []signature
+	message
+}
+
+// message is what the signatures cover.
+type message struct {
+	Raw          []byte
+	Versioned    bool // version 0; otherwise legacy
+	Required     int  // how many of Keys must sign
+	ReadSigned   int  // the last of those that are read-only
+	ReadUnsigned int  // the last of Keys that are read-only
+	Keys         []address
+	Blockhash    hash
+	Instructions []instruction
+	Lookups      []lookup
+}
+
+type instruction struct {
+	Program  int
+	Accounts []byte
+	Data     []byte
+}
+
+// lookup names accounts by their place in an address lookup table.
+type lookup struct {
+	Table    address
+	Writable []byte
+	Readonly []byte
+}
+
+// Signature is the transaction's name: its first signature.
+func (t *transaction) Signature() signature { return t.Signatures[0] }
+
+// Hash names the message; duplicates are recognised by it, as signatures can vary.
+func (m *message) Hash() hash { return sha256.Sum256(m.Raw) }
+
+func (m *message) signer(i int) bool { return i < m.Required }
+
+// writable says whether account i may change. Builtins, sysvars and accounts that the message
+// calls as programs are read-only whatever the header says (unless the upgradeable loader
+// stands among the keys, as in an upgrade).
+func (m *message) writable(i int) bool {
+	if i < m.Required {
+		if i >= m.Required-m.ReadSigned {
+			return false
+		}
+	} else if i >= len(m.Keys)-m.ReadUnsigned {
+		return false
+	}
+	if reserved[m.Keys[i]] {
+		return false
+	}
+	return !m.calls(i) || m.has(loaderV3)
+}
+
+func (m *message) calls(i int) bool {
+	for _, ix := range m.Instructions {
+		if ix.Program == i {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *message) has(key address) bool {
+	for _, k := range m.Keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// signed checks every signature over the message.
+func (t *transaction) signed() bool {
+	for i, sig := range t.Signatures {
+		if !verifySignature(t.Keys[i], t.Raw, sig) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTransaction reads one serialized transaction, legacy or v0, and nothing after it.
+// A returned transaction is well-formed but not yet sanitized.
+func parseTransaction(wire []byte) (*transaction, error) {
+	if len(wire) > maxPacket {
+		return nil, fmt.Errorf("too large: %d bytes (max: %d bytes)", len(wire), maxPacket)
+	}
+	r := &reader{rest: wire}
+	tx := &transaction{Wire: wire}
+	for range r.length(64) {
+		tx.Signatures = append(tx.Signatures, signature(r.take(64)))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	msg, err := parseMessage(r.rest)
+	if err != nil {
+		return nil, err
+	}
+	tx.message = *msg
+	return tx, nil
+}
+
+// parseMessage reads one serialized message, and nothing after it.
+func parseMessage(raw []byte) (*message, error) {
+	r := &reader{rest: raw}
+	m := &message{Raw: raw}
+	first := r.byte()
+	if first&0x80 != 0 {
+		if version := first & 0x7f; version != 0 {
+			return nil, fmt.Errorf("invalid value: integer `%d`, expected a message version of 0", version)
+		}
+		m.Versioned = true
+		first = r.byte()
+	}
+	m.Required, m.ReadSigned, m.ReadUnsigned = int(first), int(r.byte()), int(r.byte())
+	for range r.length(32) {
+		m.Keys = append(m.Keys, address(r.take(32)))
+	}
+	m.Blockhash = hash(r.take(32))
+	for range r.length(3) {
+		ix := instruction{Program: int(r.byte())}
+		ix.Accounts = r.take(r.length(1))
+		ix.Data = r.take(r.length(1))
+		m.Instructions = append(m.Instructions, ix)
+	}
+	if m.Versioned {
+		for range r.length(34) {
+			l := lookup{Table: address(r.take(32))}
+			l.Writable = r.take(r.length(1))
+			l.Readonly = r.take(r.length(1))
+			m.Lookups = append(m.Lookups, l)
+		}
+	}
+	if r.err == nil && len(r.rest) > 0 {
+		r.err = errors.New("bytes after the end of the message")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return m, nil
+}
+
+// maxInstructions is the most that a transaction may carry (SIMD-0160).
+const maxInstructions = 64
+
+// sanitize applies the structural rules of Agave's Message::sanitize and of
+// VersionedTransaction::sanitize; nil means sound.
+func (t *transaction) sanitize() *TransactionError {
+	if len(t.Signatures) != t.Required || !t.message.sound() {
+		return &TransactionError{Name: "SanitizeFailure"}
+	}
+	if len(t.Lookups) > 0 {
+		// There is no lookup table program here, so no table exists.
+		return &TransactionError{Name: "AddressLookupTableNotFound"}
+	}
+	return nil
+}
+
+func (m *message) sound() bool {
+	if m.Required+m.ReadUnsigned > len(m.Keys) || m.ReadSigned >= m.Required {
+		return false
+	}
+	total := len(m.Keys)
+	for _, l := range m.Lookups {
+		if len(l.Writable)+len(l.Readonly) == 0 {
+			return false
+		}
+		total += len(l.Writable) + len(l.Readonly)
+	}
+	if total > 256 || len(m.Instructions) > maxInstructions {
+		return false
+	}
+	for _, ix := range m.Instructions {
+		if ix.Program == 0 || ix.Program >= len(m.Keys) {
+			return false // the fee payer is never a program
+		}
+		for _, i := range ix.Accounts {
+			if int(i) >= total {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeats says whether a key stands twice among the accounts.
+func (m *message) repeats() bool {
+	seen := make(map[address]bool, len(m.Keys))
+	for _, k := range m.Keys {
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return false
+}
+
+// reader takes bytes from the front until something is missing; then it yields zeros and keeps
+// the first error.
+type reader struct {
+	rest []byte
+	err  error
+}
+
+var errEnded = errors.New("io error: unexpected end of file")
+
+// take returns the next n bytes; zeros, but always n of them, after an error.
+func (r *reader) take(n int) []byte {
+	if r.err == nil && n > len(r.rest) {
+		r.err = errEnded
+	}
+	if r.err != nil {
+		return make([]byte, n)
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) byte() byte { return r.take(1)[0] }
+
+// length reads a compact-u16 that counts items of at least size bytes each. Aliases (more bytes
+// than needed) are refused, and so is a count that the rest cannot hold.
+func (r *reader) length(size int) int {
+	n := 0
+	for i := 0; i < 3; i++ {
+		b := r.byte()
+		n |= int(b&0x7f) << (7 * i)
+		if b&0x80 != 0 {
+			continue
+		}
+		if i > 0 && b == 0 || n > 0xffff {
+			break
+		}
+		if r.err == nil && n*size > len(r.rest) {
+			r.err = errEnded
+		}
+		if r.err != nil {
+			return 0
+		}
+		return n
+	}
+	if r.err == nil {
+		r.err = errors.New("invalid compact-u16 length")
+	}
+	return 0
+}

@@ -1,0 +1,191 @@
+package solana
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+const (
+	wsQueue   = 1024 // messages that a slow client may be behind before it is cut off
+	wsWrite   = 10 * time.Second
+	wsMaxSubs = 1000 // subscriptions of one client
+	wsMaxRead = 64 << 10
+)
+
+// hub holds the WebSocket clients. It is guarded by the cluster's mu.
+type hub struct {
+	clients map[*wsClient]bool
+	lastID  uint64
+}
+
+func (h *hub) idle() bool { return len(h.clients) == 0 }
+
+// announce tells every subscriber what the newest block means to it.
+func (h *hub) announce(c *Cluster) {
+	for client := range h.clients {
+		for _, s := range client.subs {
+			c.notify(client, s)
+		}
+	}
+}
+
+// wsClient is one connection: requests are read by its handler, messages written by its writer.
+type wsClient struct {
+	subs map[uint64]*subscription
+	out  chan []byte
+	cut  context.CancelFunc
+	gone chan struct{} // closed when the handler has ended
+}
+
+// send queues a message; a client that is too far behind is cut off, as validators do.
+func (w *wsClient) send(message any) {
+	raw, err := json.Marshal(message)
+	if err != nil {
+		w.cut()
+		return
+	}
+	select {
+	case w.out <- raw:
+	default:
+		w.cut()
+	}
+}
+
+func isUpgrade(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// WebSocketHandler serves the subscriptions alone, for the port that clients expect them on
+// (one above the JSON-RPC port).
+func (c *Cluster) WebSocketHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isUpgrade(r) {
+			http.Error(w, "Expected a WebSocket upgrade", http.StatusUpgradeRequired)
+			return
+		}
+		c.serveWebSocket(w, r)
+	})
+}
+
+func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
+	client := &wsClient{subs: map[uint64]*subscription{}, out: make(chan []byte, wsQueue), cut: cut, gone: make(chan struct{})}
+	if !c.join(client) {
+		http.Error(w, "The cluster is closed", http.StatusServiceUnavailable)
+		return
+	}
+	defer c.leave(client)
+
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // any origin, as validators allow
+	if err != nil {
+		return // Accept has answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(wsMaxRead)
+
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		defer cut()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case raw := <-client.out:
+				deadline, done := context.WithTimeout(ctx, wsWrite)
+				err := conn.Write(deadline, websocket.MessageText, raw)
+				done()
+				if err != nil {
+					return
+				}
+			}
+		}
+	})
+	defer writer.Wait()
+	defer cut()
+	for {
+		kind, raw, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if kind == websocket.MessageText {
+			c.serveSubscription(client, raw)
+		}
+	}
+}
+
+// join registers a client; not after Close.
+func (c *Cluster) join(client *wsClient) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.catchUp()
+	if c.hub.clients == nil {
+		c.hub.clients = map[*wsClient]bool{}
+	}
+	c.hub.clients[client] = true
+	return true
+}
+
+func (c *Cluster) leave(client *wsClient) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.hub.clients, client)
+	close(client.gone)
+}
+
+// DropWebSockets cuts every WebSocket without a closing handshake, as a failing network does, and
+// waits until they are gone.
+func (c *Cluster) DropWebSockets() {
+	c.mu.Lock()
+	var cut []*wsClient
+	for client := range c.hub.clients {
+		client.cut()
+		cut = append(cut, client)
+	}
+	c.mu.Unlock()
+	for _, client := range cut {
+		<-client.gone
+	}
+}
+
+// serveSubscription answers one request of a WebSocket client.
+func (c *Cluster) serveSubscription(client *wsClient, raw []byte) {
+	req, bad := parseRequest(raw)
+	var p params
+	if bad == nil {
+		p, bad = parseParams(req.Params)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.catchUp()
+	if bad != nil {
+		client.send(answer(req.ID, nil, bad))
+		return
+	}
+	if strings.HasSuffix(req.Method, "Unsubscribe") {
+		client.send(answer(req.ID, true, client.unsubscribe(req.Method, p)))
+		return
+	}
+	s, bad := c.subscribe(req.Method, p)
+	if bad == nil && len(client.subs) >= wsMaxSubs {
+		bad = &rpcError{Code: codeInternal, Message: "Internal Error: Subscription refused. Node subscription limit reached"}
+	}
+	if bad != nil {
+		client.send(answer(req.ID, nil, bad))
+		return
+	}
+	c.hub.lastID++
+	s.id = c.hub.lastID
+	client.subs[s.id] = s
+	client.send(answer(req.ID, s.id, nil))
+	c.notify(client, s) // a signature may have reached its level already
+}
