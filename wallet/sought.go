@@ -1,0 +1,25 @@
+package wallet
+
+// Sought describes a transaction to look for on chain. Wallets may change fees before they sign,
+// so what landed may bear a signature that nobody here has seen: the reference finds it, and the
+// rest proves that it is ours (DESIGN §3.3).
+type Sought struct {
+	Signature Signature // zero when none is known
+	Reference Address
+	From, To  Address
+	Lamports  uint64
+}
+
+// Sought is what to look for to learn what became of t.
+func (t Transaction) Sought() Sought {
+	return Sought{Signature: t.Signature, Reference: t.Reference, From: t.From, To: t.To, Lamports: t.Amount}
+}
+
+// NotAccepted is a node's refusal to take a transaction: its preflight check failed. It is no
+// verdict: another node, or the same one a moment later, may take the same bytes.
+type NotAccepted struct {
+	Failure Failure // what it will be called if it never lands
+	Reason  string  // short and plain
+}
+
+func (e *NotAccepted) Error() string { return "not accepted by the node: " + e.Reason }
