@@ -151,7 +151,7 @@ func (s *Signing) Submit(ctx context.Context, signID, messageSHA256 string, sig 
 			return fmt.Errorf("assemble the signed transaction: %w", err)
 		}
 		t.Signature = sig
-		t, err = step(tx, t, wallet.Change{By: wallet.DeviceSigned, At: s.Now().UTC()})
+		t, err = store.Step(tx, t, wallet.Change{By: wallet.DeviceSigned, At: s.Now().UTC()})
 		status = t.Status
 		return err
 	})
@@ -185,7 +185,7 @@ func (s *Signing) Reject(ctx context.Context, signID string) (wallet.Status, err
 			status = t.Status
 			return nil
 		}
-		t, err = step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
+		t, err = store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
 			Failure: wallet.UserRejected, Reason: "The owner rejected the transaction on the device."})
 		status = t.Status
 		return err

@@ -230,7 +230,7 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	t.SignID = c.signID
-	return step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
+	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
 }
 
 func confirmable(t wallet.Transaction, now time.Time) error {
@@ -249,7 +249,7 @@ func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wa
 	if err != nil {
 		return t, err
 	}
-	return step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
+	return store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
 		Failure: wallet.UserRejected, Reason: "The owner rejected the transaction."})
 }
 
@@ -269,16 +269,4 @@ func owned(tx store.Tx, owner wallet.UserID, id wallet.TransactionID) (wallet.Tr
 		return wallet.Transaction{}, wallet.Refuse(wallet.TransactionNotFound, unknown)
 	}
 	return t, nil
-}
-
-// step takes one edge of the lifecycle and announces it, in the caller's transaction.
-func step(tx store.Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, error) {
-	next, events, err := t.After(c)
-	if err != nil {
-		return t, err
-	}
-	if err := tx.PutTransaction(next); err != nil {
-		return t, err
-	}
-	return next, tx.Emit(events...)
 }

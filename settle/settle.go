@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -73,7 +74,10 @@ type watch struct {
 	hinted      bool
 }
 
-// batch bounds one round: getSignatureStatuses takes 256 signatures.
+// most bounds one round. What is beyond it waits until older ones have ended.
+const most = 10_000
+
+// batch is what getSignatureStatuses takes at once.
 const batch = 256
 
 // parallel bounds the calls to a node under way at once.
@@ -120,7 +124,7 @@ func (s *Settler) round(ctx context.Context) (bool, error) {
 	var open []wallet.Transaction
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		var err error
-		open, err = tx.UnsettledTransactions(batch)
+		open, err = tx.UnsettledTransactions(most)
 		return err
 	})
 	if err != nil {
@@ -211,20 +215,19 @@ func (s *Settler) statuses(ctx context.Context, moving []wallet.Transaction) (ma
 			signatures = append(signatures, t.Signature)
 		}
 	}
-	if len(signatures) == 0 {
-		return nil, nil
-	}
-	landings, err := s.Chain.Statuses(ctx, signatures)
-	if err != nil {
-		return nil, err
-	}
-	if len(landings) != len(signatures) {
-		return nil, fmt.Errorf("asked for %d statuses, got %d", len(signatures), len(landings))
-	}
-	known := make(map[wallet.Signature]*wallet.Landing, len(landings))
-	for i, landing := range landings {
-		if landing != nil {
-			known[signatures[i]] = landing
+	known := make(map[wallet.Signature]*wallet.Landing, len(signatures))
+	for part := range slices.Chunk(signatures, batch) {
+		landings, err := s.Chain.Statuses(ctx, part)
+		if err != nil {
+			return known, err
+		}
+		if len(landings) != len(part) {
+			return known, fmt.Errorf("asked for %d statuses, got %d", len(part), len(landings))
+		}
+		for i, landing := range landings {
+			if landing != nil {
+				known[part[i]] = landing
+			}
 		}
 	}
 	return known, nil
@@ -440,15 +443,8 @@ func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func
 
 // apply writes one step and its announcements, and the recipient's receipt when value arrived.
 func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Change) (wallet.Transaction, error) {
-	next, events, err := t.After(change)
+	next, err := store.Step(tx, t, change)
 	if err != nil {
-		return t, err
-	}
-	if err := tx.PutTransaction(next); err != nil {
-		return t, err
-	}
-	next.Version++ // as the store has it now
-	if err := tx.Emit(events...); err != nil {
 		return t, err
 	}
 	if change.By == wallet.Landed || change.By == wallet.FoundOnChain {

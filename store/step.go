@@ -1,0 +1,17 @@
+package store
+
+import "purser/wallet"
+
+// Step takes one edge of a transaction's life and announces it: the fact and its event in the one
+// store transaction that the caller holds. It returns the row as it now stands.
+func Step(tx Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, error) {
+	next, events, err := t.After(c)
+	if err != nil {
+		return t, err
+	}
+	if err := tx.PutTransaction(next); err != nil {
+		return t, err
+	}
+	next.Version++ // as PutTransaction left it
+	return next, tx.Emit(events...)
+}
