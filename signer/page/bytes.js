@@ -55,6 +55,12 @@ export function fromBase64(text) {
   return bytes;
 }
 
+/** Reads base64url without padding (RFC 4648 §5), as JSON Web Keys hold it. */
+export function fromBase64Url(text) {
+  const standard = text.replaceAll('-', '+').replaceAll('_', '/');
+  return fromBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, '='));
+}
+
 /** UTF-8 bytes of a string. */
 export function utf8(text) {
   return new TextEncoder().encode(text);

@@ -1,0 +1,93 @@
+// Connecting a wallet to a Telegram account: show whose account it is, choose or make a wallet,
+// prove the address with a signature, send the person back to the chat.
+
+import { button, foreign, form, h, notice } from './dom.js';
+import { encode } from './base58.js';
+import { utf8 } from './bytes.js';
+import { checkChallenge, signInText } from './challenge.js';
+import { createWallet, restoreWallet } from './create.js';
+import { address as shown, askPassphrase, rows } from './parts.js';
+import { sign, unlockKey } from './seal.js';
+import * as server from './server.js';
+import { lastSix, utcTime } from './text.js';
+import * as vault from './vault.js';
+
+/** The flow behind #b=<token>. `place` is {host, origin} of this page. */
+export async function bindFlow(ui, token, place) {
+  ui.wait('Reading the link');
+  const challenge = checkChallenge(await server.bindChallenge(token));
+  let wallet = null;
+  while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list()))();
+
+  const { address, key } = wallet;
+  ui.wait('Proving that the wallet is yours');
+  const text = signInText(place, address, challenge);
+  const signature = encode(await sign(key, address, utf8(text)));
+  await prove(ui, token, address, signature);
+  await ui.end('Now go back to the chat',
+    h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),
+    h('p', { class: 'six', translate: 'no' }, lastSix(address)),
+    rows(['Your address', shown(address)], ['Telegram account', challenge.telegram_id]),
+    notice('note', 'The wallet is connected once you tap it. If none of the buttons shows these characters, tap “None of these”.'));
+}
+
+/** Resolves to a deed that resolves to {address, key}, or to null to choose again. */
+function choose(ui, c, wallets) {
+  return ui.ask('Connect a wallet to Telegram', (done) => [
+    h('div', { class: 'card who' },
+      h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
+      h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),
+    notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
+    wallets.length === 0
+      ? h('div', { class: 'actions' },
+        button('Create a wallet', 'primary', () => done(() => createWallet(ui))),
+        button('Restore from words', 'secondary', () => done(() => restoreWallet(ui))))
+      : withWallets(ui, wallets, c, done),
+    h('p', { class: 'hint' }, `This link works until ${clock(c.expires_at)}. The wallet signs one text that names this account; that moves no money.`),
+  ]);
+}
+
+function withWallets(ui, wallets, c, done) {
+  const choices = wallets.map((w, i) => h('label', { class: 'choice' },
+    h('input', { type: 'radio', name: 'wallet', value: w.address, checked: i === 0 }), shown(w.address)));
+  const chosen = () => wallets[choices.findIndex((label) => label.querySelector('input').checked)];
+  return form(
+    h('fieldset', null, h('legend', null, 'Which wallet?'), choices), 'Continue',
+    () => { const w = chosen(); done(() => unlock(ui, w, c)); },
+    button('Create another', 'secondary', () => done(() => createWallet(ui))),
+    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui))));
+}
+
+async function unlock(ui, wallet, c) {
+  const key = await askPassphrase(ui, {
+    title: 'Connect this wallet',
+    about: rows(['Wallet', shown(wallet.address)], ['Telegram account', foreign(c.telegram_name, 64), ` (id ${c.telegram_id})`]),
+    label: 'Connect',
+  }, (passphrase) => unlockKey(passphrase, wallet));
+  return key && { address: wallet.address, key };
+}
+
+/** Hands the proof over; when no answer comes, the same proof can be sent again. */
+async function prove(ui, token, address, signature) {
+  let unheard = false;
+  for (;;) {
+    try {
+      const answer = await server.bind(token, address, signature);
+      if (answer.address === address) return;
+      throw new Error('The server answered for another address than yours. Tap none of its buttons.');
+    } catch (err) {
+      if (err instanceof server.Refused && unheard) {
+        err.message += ` It may have taken the proof before: if the chat shows buttons, tap the one with ${lastSix(address)}.`;
+      }
+      if (!(err instanceof server.NoAnswer)) throw err;
+      unheard = true;
+      await ui.ask('No answer from the server', (done) => [
+        h('p', null, 'Your wallet is safe on this device. Sending the same proof again does no harm.'),
+        h('div', { class: 'actions' }, button('Send again', 'primary', () => done())),
+      ]);
+      ui.wait('Proving that the wallet is yours');
+    }
+  }
+}
+
+const clock = (time) => utcTime(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

@@ -1,0 +1,165 @@
+// Elements and screens. Knows how things are shown, and nothing of what they mean. Everything is
+// set as text or attribute: the page's policy forbids markup from strings, and so do we.
+
+import { plain } from './text.js';
+
+/**
+ * Makes an element: h('p', {class: 'hint', on: {click}}, 'text', child, null). Children that are
+ * null or false are left out; a prop of true is an empty attribute, of false or null none.
+ */
+export function h(tag, props, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (name === 'on') {
+      for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
+    } else if (value !== null && value !== false) {
+      element.setAttribute(name, value === true ? '' : value);
+    }
+  }
+  element.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return element;
+}
+
+/** The person followed another link: what this flow was asking is moot. */
+export class Closed extends Error {}
+
+/** What went wrong with what the person entered; `field` gets the focus. */
+export class Problem extends Error {
+  constructor(message, field = null) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** One flow's right to the page: it shows one screen after another until it ends or is closed. */
+export class Ui {
+  #main;
+  #status;
+  #leave = null; // rejects the question that is open
+  #closed = false;
+
+  constructor(main, status) {
+    this.#main = main;
+    this.#status = status;
+  }
+
+  /**
+   * Shows a screen and resolves with what `done` is called with. `build(done)` returns its content
+   * below the title. Rejects with Closed when the flow is closed.
+   */
+  ask(title, build) {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new Closed());
+      this.#leave = () => reject(new Closed());
+      const heading = h('h1', { tabindex: '-1' }, title);
+      this.#main.replaceChildren(heading, ...[build(resolve)].flat(Infinity).filter(Boolean));
+      this.#status.textContent = '';
+      document.title = `${title} · purser`;
+      globalThis.scrollTo(0, 0);
+      heading.focus();
+    });
+  }
+
+  /** Shows a screen on which the flow ends. */
+  end(title, ...content) {
+    return this.ask(title, () => content);
+  }
+
+  /** Shows that something is being waited for. */
+  wait(title) {
+    // Nobody awaits this question: the next screen replaces it.
+    this.ask(title, () => h('p', { class: 'waiting' }, 'One moment.')).catch(() => {});
+  }
+
+  /** Tells people with a screen reader what others see happen. */
+  say(text) {
+    if (!this.#closed) this.#status.textContent = text;
+  }
+
+  close() {
+    this.#closed = true;
+    this.#leave?.();
+  }
+}
+
+/** A button. `kind` is primary, secondary, danger or quiet. */
+export function button(label, kind, click) {
+  return h('button', { type: 'button', class: kind, on: { click } }, label);
+}
+
+/**
+ * A form with one primary button. `work` may be async: until it ends the form takes no second press,
+ * and what it throws is shown above the button.
+ */
+export function form(content, label, work, ...others) {
+  const error = h('p', { class: 'error', role: 'alert' });
+  const submit = h('button', { type: 'submit', class: 'primary' }, label);
+  let busy = false;
+  const toggle = (on) => {
+    busy = on;
+    submit.textContent = on ? 'Working…' : label;
+    submit.setAttribute('aria-disabled', String(on));
+    for (const other of others) other.disabled = on;
+  };
+  const run = async (event) => {
+    event.preventDefault();
+    if (busy) return;
+    error.textContent = '';
+    toggle(true);
+    try {
+      await work();
+    } catch (err) {
+      if (err instanceof Closed) return;
+      error.textContent = plain(err.message, 400);
+      err.field?.focus();
+    } finally {
+      toggle(false);
+    }
+  };
+  return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run } }, content, error,
+    h('div', { class: 'actions' }, submit, others));
+}
+
+/** A text field that no browser remembers, corrects or sends elsewhere for checking. */
+export function field(id, label, { tag = 'input', type = 'text', hint = '', ...more } = {}) {
+  const input = h(tag, {
+    id, type: tag === 'input' ? type : null, autocomplete: 'off', autocapitalize: 'none', autocorrect: 'off',
+    spellcheck: 'false', 'data-1p-ignore': true, 'data-lpignore': 'true', 'aria-describedby': hint ? `${id}-hint` : null, ...more,
+  });
+  const node = h('div', { class: 'field' }, h('label', { for: id }, label), input,
+    hint && h('p', { class: 'hint', id: `${id}-hint` }, hint));
+  return { node, input };
+}
+
+/** A button that copies text, and says so; where the browser refuses, the text is shown for copying. */
+export function copyButton(label, text, kind = 'quiet') {
+  const b = button(label, kind, async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      b.textContent = 'Copied';
+    } catch {
+      const shown = h('input', { class: 'copy', readonly: true, 'aria-label': 'Copy this text' });
+      shown.value = text;
+      b.replaceWith(shown);
+      shown.select();
+    }
+  });
+  b.setAttribute('aria-live', 'polite');
+  return b;
+}
+
+/** A box that stands out: kind is note, warn or danger. */
+export function notice(kind, ...content) {
+  return h('div', { class: `notice ${kind}` }, content.map((c) => (typeof c === 'string' ? h('p', null, c) : c)));
+}
+
+/** An address in full, in groups, the last six characters set apart. Copies as one word. */
+export function addressText(address, groups) {
+  return h('span', { class: 'address', translate: 'no' },
+    groups.map((g, i) => h('span', { class: i === groups.length - 1 ? 'last' : null }, g)));
+}
+
+/** Foreign text, isolated from the direction of what surrounds it. */
+export function foreign(text, longest) {
+  return h('bdi', { translate: 'no' }, plain(text, longest));
+}

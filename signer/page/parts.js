@@ -1,0 +1,94 @@
+// Pieces that several flows show: a wallet's address, its words, and the passphrase asked for.
+
+import { Problem, addressText, button, field, form, h, notice } from './dom.js';
+import { propose, weakness, normalise } from './passphrase.js';
+import { groups } from './text.js';
+
+/** An address in full. */
+export const address = (text) => addressText(text, groups(text));
+
+/** Recovery words as a numbered list. */
+export function wordList(words) {
+  return h('ol', { class: 'words', translate: 'no' }, words.map((w) => h('li', null, w)));
+}
+
+/** Name and value pairs; a value is a string or an element. */
+export function rows(...pairs) {
+  return h('dl', { class: 'rows' }, pairs.filter(Boolean).map(([name, ...value]) =>
+    h('div', null, h('dt', null, name), h('dd', null, value))));
+}
+
+/** A passphrase field with a button that shows what was typed. */
+function passphraseField(id, label, hint) {
+  const made = field(id, label, { type: 'password', hint });
+  const show = button('Show', 'quiet inside', () => {
+    const hidden = made.input.type === 'password';
+    made.input.type = hidden ? 'text' : 'password';
+    show.textContent = hidden ? 'Hide' : 'Show';
+    made.input.focus();
+  });
+  show.setAttribute('aria-label', `Show or hide: ${label}`);
+  const both = h('div', { class: 'with-button' });
+  made.input.replaceWith(both);
+  both.append(made.input, show);
+  return made;
+}
+
+/**
+ * Asks for a new passphrase, twice, and hands it to `work`. Resolves to what `work` resolves to;
+ * what it throws is shown.
+ */
+export function askNewPassphrase(ui, work) {
+  return ui.ask('Choose a passphrase', (done) => {
+    const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Several words are best; digits alone will not do.');
+    const second = passphraseField('again', 'The same again', '');
+    const proposal = h('output', { class: 'proposal', translate: 'no' }, propose());
+    const use = button('Use this one', 'secondary', () => {
+      first.input.value = proposal.textContent;
+      second.input.value = '';
+      second.input.focus();
+      ui.say('The proposed passphrase was filled in. Type it again below.');
+    });
+    return [
+      h('p', null, 'It encrypts this wallet on this device. You enter it each time you approve a payment.'),
+      h('div', { class: 'card proposal-card' }, h('p', { class: 'label' }, 'We made one for you'), proposal,
+        h('div', { class: 'inline' }, use, button('Another', 'quiet', () => { proposal.textContent = propose(); }))),
+      form([first.node, second.node], 'Encrypt and save', async () => {
+        const passphrase = first.input.value;
+        const weak = weakness(passphrase);
+        if (weak) throw new Problem(weak, first.input);
+        if (normalise(passphrase) !== normalise(second.input.value)) {
+          throw new Problem('The two differ. Type the same passphrase twice.', second.input);
+        }
+        ui.say('Encrypting the wallet.');
+        done(await work(passphrase));
+      }),
+      notice('note', 'Nobody can reset it. If it is lost, the recovery words bring the wallet back.'),
+    ];
+  });
+}
+
+/**
+ * Asks for the passphrase of a wallet and hands it to `work`; resolves to what `work` resolves to,
+ * or null when the person goes back.
+ */
+export function askPassphrase(ui, { title, about, label, back = 'Back' }, work) {
+  return ui.ask(title, (done) => {
+    const it = passphraseField('passphrase', 'Passphrase', '');
+    return [
+      about,
+      form([it.node], label, async () => {
+        if (!it.input.value) throw new Problem('Enter the passphrase of this wallet.', it.input);
+        ui.say('Unlocking the wallet.');
+        try {
+          const result = await work(it.input.value);
+          it.input.value = '';
+          done(result);
+        } catch (err) {
+          if (err.name !== 'WrongPassphrase') throw err;
+          throw new Problem(err.message, it.input);
+        }
+      }, button(back, 'secondary', () => done(null))),
+    ];
+  });
+}

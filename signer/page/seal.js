@@ -1,0 +1,97 @@
+// How a wallet lies in the vault: two sealed records, one for signing and one for the words. Knows
+// the cryptography and no storage. Each record has its own salt and iv, and is bound to what it is
+// and to whose it is, so that records cannot be exchanged.
+//
+//   passphrase (NFKC) --PBKDF2-SHA256, 600,000 rounds, 16-byte salt--> AES-256-GCM key
+//   record = {salt, iv (12 bytes), data}, AAD "purser/v1/<what>/<address>"
+//   what = "key": PKCS #8 of the Ed25519 key; unlocked straight into a key that cannot be exported
+//   what = "words": the BIP-39 entropy, 16 or 32 bytes, for showing the words again
+//
+// The number of rounds is no field of the record: nobody can lower it.
+
+import { addressBytes } from './base58.js';
+import { utf8, wipe } from './bytes.js';
+import { normalise } from './passphrase.js';
+
+const ROUNDS = 600_000;
+
+/** The passphrase does not open the record (or the record was damaged: the two look the same). */
+export class WrongPassphrase extends Error {
+  constructor() {
+    super('This passphrase does not open the wallet. Try again.');
+    this.name = 'WrongPassphrase';
+  }
+}
+
+async function recordKey(passphrase, salt, usages) {
+  const secret = utf8(normalise(passphrase));
+  try {
+    const base = await crypto.subtle.importKey('raw', secret, 'PBKDF2', false, ['deriveKey']);
+    const how = { name: 'PBKDF2', hash: 'SHA-256', salt, iterations: ROUNDS };
+    return await crypto.subtle.deriveKey(how, base, { name: 'AES-GCM', length: 256 }, false, usages);
+  } finally {
+    wipe(secret);
+  }
+}
+
+const gcm = (what, address, iv) => ({ name: 'AES-GCM', iv, additionalData: utf8(`purser/v1/${what}/${address}`) });
+
+async function seal(passphrase, what, address, plain) {
+  const salt = crypto.getRandomValues(new Uint8Array(16));
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const key = await recordKey(passphrase, salt, ['encrypt']);
+  return { salt, iv, data: new Uint8Array(await crypto.subtle.encrypt(gcm(what, address, iv), key, plain)) };
+}
+
+/** Seals a wallet: {address, key, words}. Neither pkcs8 nor entropy is wiped here. */
+export async function sealWallet(passphrase, address, pkcs8, entropy) {
+  return {
+    address,
+    key: await seal(passphrase, 'key', address, pkcs8),
+    words: await seal(passphrase, 'words', address, entropy),
+  };
+}
+
+/** Unlocks the signing key as a non-extractable CryptoKey. Throws WrongPassphrase. */
+export async function unlockKey(passphrase, { address, key: record }) {
+  const key = await recordKey(passphrase, record.salt, ['unwrapKey']);
+  try {
+    return await crypto.subtle.unwrapKey('pkcs8', record.data, key, gcm('key', address, record.iv), 'Ed25519', false, ['sign']);
+  } catch {
+    throw new WrongPassphrase();
+  }
+}
+
+/** Unlocks the entropy of the words; the caller wipes it. Throws WrongPassphrase. */
+export async function unlockEntropy(passphrase, { address, words: record }) {
+  const key = await recordKey(passphrase, record.salt, ['decrypt']);
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt(gcm('words', address, record.iv), key, record.data));
+  } catch {
+    throw new WrongPassphrase();
+  }
+}
+
+/**
+ * Signs bytes and checks the signature against the address, so that a vault whose record does not
+ * belong to its address never signs for another. Resolves to 64 bytes.
+ */
+export async function sign(key, address, bytes) {
+  const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', key, bytes));
+  const publicKey = await crypto.subtle.importKey('raw', addressBytes(address), 'Ed25519', true, ['verify']);
+  if (!(await crypto.subtle.verify('Ed25519', publicKey, signature, bytes))) {
+    throw new Error('The key in the vault does not belong to this address.');
+  }
+  return signature;
+}
+
+/** True when this browser's WebCrypto can do all of the above. */
+export async function supported() {
+  try {
+    if (!globalThis.crypto?.subtle) return false;
+    await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
+    return true;
+  } catch {
+    return false;
+  }
+}

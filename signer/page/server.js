@@ -1,0 +1,66 @@
+// Talks to the server that this page came from: JSON in, JSON out. Knows the paths and nothing of
+// keys. What it returns is hearsay; the callers check it.
+
+const PATIENCE = 20_000; // milliseconds
+
+/** The server answered with a refusal. */
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.name = 'Refused';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** No usable answer came: whether the server heard us is unknown. */
+export class NoAnswer extends Error {
+  constructor() {
+    super('The server did not answer. Check your connection and try again.');
+    this.name = 'NoAnswer';
+  }
+}
+
+async function post(path, body) {
+  let response;
+  let answer;
+  try {
+    response = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    answer = await response.json();
+  } catch {
+    throw new NoAnswer();
+  }
+  if (response.ok) return answer ?? {};
+  const { code, message } = answer?.error ?? {};
+  // A 5xx may come from something between us and the server: it says nothing about the deed.
+  if (response.status >= 500) throw new NoAnswer();
+  throw new Refused(response.status, String(code ?? ''), String(message ?? 'The server refused without a reason.'));
+}
+
+/** {telegram_id, telegram_name, username, chain, nonce, issued_at, expires_at} of a bind link. */
+export const bindChallenge = (token) => post('/w/bind/challenge', { token });
+
+/** Proves an address; resolves to {address, status}. */
+export const bind = (token, address, signature) => post('/w/bind', { token, address, signature });
+
+/** {status, address, chain, message (base64 or null), expires_at} of a sign link. */
+export const getTransaction = (id) => post('/w/tx/get', { id });
+
+/** The same with a fresh blockhash. */
+export const refreshTransaction = (id) => post('/w/tx/refresh', { id });
+
+/** Hands over the signature (base58) of the message with that sha256 (hex); resolves to {status}. */
+export const sendSignature = (id, messageSha256, signature) =>
+  post('/w/tx/signature', { id, message_sha256: messageSha256, signature });
+
+/** Turns the transaction down; resolves to {status}. */
+export const rejectTransaction = (id) => post('/w/tx/reject', { id });

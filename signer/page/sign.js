@@ -1,0 +1,218 @@
+// Approving a transaction: decode its bytes, show them, unlock, take a fresh blockhash, make sure
+// that nothing else changed, sign, hand over. Nothing that decides is shown on the server's word.
+
+import { button, foreign, h, notice } from './dom.js';
+import { addressBytes, encode } from './base58.js';
+import { fromBase64, sha256, toHex } from './bytes.js';
+import { restoreWallet } from './create.js';
+import { Refusal, decode } from './decode.js';
+import { address as shown, askPassphrase, rows } from './parts.js';
+import { sign, unlockKey } from './seal.js';
+import * as server from './server.js';
+import { lastSix, plain, sol, utcTime } from './text.js';
+import * as vault from './vault.js';
+
+const ZERO_HASH = '1'.repeat(32);
+const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
+
+/** What became of a transaction that waits for no signature. */
+const STATUS = {
+  awaiting_confirmation: ['Not confirmed yet', 'Confirm it in the chat first, then open the new link.'],
+  delayed: ['Held back for now', 'Your own rules delay this payment. The chat says until when.'],
+  signed: ['Already signed', 'It is on its way. The chat shows when it is confirmed.'],
+  pending: ['On its way', 'The network has it. The chat shows when it is confirmed.'],
+  confirmed: ['Confirmed', 'The network has confirmed this payment.'],
+  failed: ['It failed', 'The network refused this payment. The chat says why.'],
+  rejected: ['Rejected', 'This payment was turned down. Nothing was sent.'],
+  expired: ['Expired', 'The time to sign is over. Nothing was sent. Start again in the chat.'],
+};
+
+/** The server's answers do not belong together: somebody may be trying to change the payment. */
+class Changed extends Error {}
+
+/** The flow behind #s=<id>. */
+export async function signFlow(ui, id) {
+  ui.wait('Reading the transaction');
+  const offer = check(await server.getTransaction(id));
+  if (offer.message === null) return showStatus(ui, offer.status);
+  let facts;
+  try {
+    facts = await decode(offer.message, offer.address);
+  } catch (err) {
+    if (!(err instanceof Refusal)) throw err;
+    return refuse(ui, id, err);
+  }
+
+  let wallet = await vault.find(offer.address);
+  if (wallet === null) {
+    const restored = await restoreWallet(ui, {
+      needed: offer.address, others: [{ label: 'Reject this payment', kind: 'danger', value: 'reject' }],
+    });
+    if (restored === 'reject') return reject(ui, id);
+    wallet = await vault.find(offer.address);
+  }
+
+  let approved = null;
+  while (approved === null) {
+    if ((await review(ui, offer, facts)) === 'reject') return reject(ui, id);
+    approved = await approve(ui, id, offer, facts, wallet);
+  }
+  if (approved instanceof Changed) return warn(ui, approved);
+  if (approved.message === null) return showStatus(ui, approved.status);
+  return handOver(ui, id, approved.sha256, approved.signature);
+}
+
+/** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
+function check(answer) {
+  const { status, address, chain, message, expires_at: expires } = answer ?? {};
+  const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
+  if (typeof status !== 'string') throw odd('status');
+  if (message === null || message === undefined) return { status, message: null };
+  if (status !== 'awaiting_signature') throw odd('status');
+  if (addressBytes(address) === null) throw odd('address');
+  if (!Object.hasOwn(CHAINS, chain)) throw odd('chain');
+  if (utcTime(expires) === null) throw odd('expires_at');
+  try {
+    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires) };
+  } catch {
+    throw odd('message');
+  }
+}
+
+function review(ui, offer, facts) {
+  const pay = facts.actions.find((a) => a.type === 'transfer');
+  const note = facts.actions.find((a) => a.type === 'memo');
+  const most = BigInt(pay.lamports) + BigInt(facts.fee);
+  const until = offer.expires.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return ui.ask('Approve this payment?', (done) => [
+    h('div', { class: 'card pay' },
+      h('p', { class: 'label' }, 'You send'),
+      h('p', { class: 'amount' }, sol(pay.lamports), h('span', { class: 'unit' }, ' SOL')),
+      h('p', { class: 'label' }, 'To'),
+      h('p', { class: 'to' }, shown(pay.to)),
+      rows(
+        ['From', shown(pay.from)],
+        note && ['Note', foreign(note.text, 512)],
+        ['Network fee', `${sol(facts.fee)} SOL`],
+        ['Leaves your wallet, at most', h('strong', null, `${sol(most)} SOL`)],
+        ['Network', CHAINS[offer.chain]],
+        ['Sign before', until],
+        pay.reference && ['Payment reference', h('small', null, shown(pay.reference))])),
+    h('p', { class: 'hint' }, 'This was read from the transaction itself, on this device; only network and time are the server’s word.'),
+    offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for. Approve only what you would approve with real money.'),
+    notice('note', 'Compare the whole recipient address with the one you were given. A payment cannot be taken back.'),
+    h('div', { class: 'actions' },
+      button('Approve', 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
+  ]);
+}
+
+/**
+ * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
+ * when the transaction has moved on, to a Changed, or to null when the person goes back.
+ */
+function approve(ui, id, offer, facts, wallet) {
+  const pay = facts.actions.find((a) => a.type === 'transfer');
+  return askPassphrase(ui, {
+    title: 'Sign with your passphrase',
+    about: h('div', { class: 'card pay small' },
+      h('p', { class: 'amount' }, sol(pay.lamports), h('span', { class: 'unit' }, ' SOL')),
+      h('p', { class: 'to' }, shown(pay.to))),
+    label: 'Sign and send',
+  }, async (passphrase) => {
+    const key = await unlockKey(passphrase, wallet);
+    const fresh = check(await server.refreshTransaction(id));
+    if (fresh.message === null) return fresh;
+    try {
+      await compare(offer, facts, fresh);
+    } catch (err) {
+      if (err instanceof Changed) return err;
+      throw err;
+    }
+    return {
+      sha256: toHex(await sha256(fresh.message)),
+      signature: encode(await sign(key, offer.address, fresh.message)),
+    };
+  });
+}
+
+/** Throws Changed unless the fresh message is the one that was shown, with a blockhash. */
+async function compare(offer, facts, fresh) {
+  if (fresh.address !== offer.address) throw new Changed('It now asks for the signature of another wallet.');
+  if (fresh.chain !== offer.chain) throw new Changed('It is now meant for another network.');
+  let again;
+  try {
+    again = await decode(fresh.message, offer.address);
+  } catch (err) {
+    if (err instanceof Refusal) throw new Changed(`It now does something that this page refuses: ${err.message}.`);
+    throw err;
+  }
+  if (again.intent !== facts.intent) throw new Changed('It would now do something else than what you saw.');
+  if (again.blockhash === ZERO_HASH) throw new Changed('It came without a blockhash.');
+}
+
+/** Sends the signature; when no answer comes, the same one can be sent again without harm. */
+async function handOver(ui, id, hash, signature) {
+  ui.wait('Sending your signature');
+  for (;;) {
+    try {
+      const { status } = await server.sendSignature(id, hash, signature);
+      if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
+        return await ui.end('Approved',
+          h('p', { class: 'lead' }, 'Your signature was handed over. The chat shows when the network has confirmed the payment.'),
+          rows(['Transaction signature', h('small', { class: 'wrap', translate: 'no' }, signature)]),
+          h('p', { class: 'hint' }, 'You can close this page.'));
+      }
+      return await showStatus(ui, status);
+    } catch (err) {
+      if (err instanceof server.Refused) {
+        return ui.end('The server did not take the signature', notice('warn', plain(err.message, 300)),
+          h('p', null, 'The chat shows what became of the payment. Do not start it again before you have looked there.'));
+      }
+      if (!(err instanceof server.NoAnswer)) throw err;
+      await ui.ask('No answer from the server', (done) => [
+        h('p', null, 'It is signed, but we did not hear whether the server has it. Sending again is safe: it is the same signature, and the network takes it once.'),
+        h('div', { class: 'actions' }, button('Send again', 'primary', () => done())),
+      ]);
+      ui.wait('Sending your signature');
+    }
+  }
+}
+
+async function reject(ui, id) {
+  ui.wait('Rejecting');
+  for (;;) {
+    try {
+      const { status } = await server.rejectTransaction(id);
+      return await showStatus(ui, status);
+    } catch (err) {
+      if (!(err instanceof server.NoAnswer)) throw err;
+      await ui.ask('No answer from the server', (done) => [
+        h('p', null, 'Nothing was signed, so nothing can be sent.'),
+        h('div', { class: 'actions' }, button('Try again', 'primary', () => done())),
+      ]);
+      ui.wait('Rejecting');
+    }
+  }
+}
+
+async function refuse(ui, id, refusal) {
+  await ui.ask('This page refuses to sign', (done) => [
+    notice('danger', h('p', null, h('strong', null, `The transaction is not a plain payment: ${plain(refusal.message)}.`)),
+      'Nothing was signed. Ask the operator of the bot why it was offered.'),
+    rows(['Reason', refusal.code]),
+    h('div', { class: 'actions' }, button('Reject it', 'primary', () => done())),
+  ]);
+  return reject(ui, id);
+}
+
+function warn(ui, changed) {
+  return ui.end('Stop: the payment was changed',
+    notice('danger', h('p', null, h('strong', null, 'After you approved it, the server offered another transaction.')), changed.message,
+      'Nothing was signed.'),
+    h('p', null, 'Do not use this bot until its operator has explained this. Your wallet can be restored elsewhere with its words.'));
+}
+
+function showStatus(ui, status) {
+  const [title, text] = Object.hasOwn(STATUS, status) ? STATUS[status] : ['Nothing to sign', `The server calls it “${plain(status, 40)}”.`];
+  return ui.end(title, h('p', { class: 'lead' }, text), h('p', { class: 'hint' }, 'You can close this page.'));
+}

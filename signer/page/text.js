@@ -1,0 +1,41 @@
+// Foreign text made safe to show, and amounts and addresses written for people. Pure; the page's
+// elements are made elsewhere, always as text and never as markup.
+
+const LAMPORTS = 1_000_000_000n;
+
+/**
+ * Text from outside with every character that could hide or reorder its surroundings replaced by
+ * U+FFFD: controls, bidi marks, invisible characters. At most `longest` characters; "" for what is
+ * no string.
+ */
+export function plain(text, longest = 200) {
+  if (typeof text !== 'string') return '';
+  const safe = text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu,
+    '\ufffd',
+  );
+  const characters = [...safe];
+  return characters.length > longest ? `${characters.slice(0, longest).join('')}…` : safe;
+}
+
+/** Exact SOL of lamports (BigInt or decimal string): "1.5", "0.000005", "18446744073.709551615". */
+export function sol(lamports) {
+  const n = BigInt(lamports);
+  const fraction = (n % LAMPORTS).toString().padStart(9, '0').replace(/0+$/, '');
+  return `${n / LAMPORTS}${fraction && `.${fraction}`}`;
+}
+
+/** The last six characters of an address: what people compare. */
+export const lastSix = (address) => address.slice(-6);
+
+/** An address cut into groups of four, the last six characters as the last group. */
+export function groups(address) {
+  return [...address.slice(0, -6).match(/.{1,4}/g), lastSix(address)];
+}
+
+/** RFC 3339 in UTC, as the server writes times; null for anything else. */
+export function utcTime(text) {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text)) return null;
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) ? null : at;
+}

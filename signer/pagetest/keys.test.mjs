@@ -1,0 +1,229 @@
+// Base58, recovery words, key derivation, passphrases and sealing, each against an independent
+// implementation or the published vectors.
+
+import assert from 'node:assert/strict';
+import { createHash, pbkdf2Sync, createCipheriv, randomBytes, webcrypto } from 'node:crypto';
+import { test } from 'node:test';
+import { base58 as oracle58 } from '@scure/base';
+import * as oracle39 from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english';
+import { ed25519 } from '@noble/curves/ed25519';
+import { HDKey } from 'micro-key-producer/slip10.js';
+import * as base58 from '../page/base58.js';
+import * as bytes from '../page/bytes.js';
+import * as mnemonic from '../page/mnemonic.js';
+import * as passphrase from '../page/passphrase.js';
+import * as seal from '../page/seal.js';
+import { WORDS } from '../page/words.js';
+
+const hex = (b) => Buffer.from(b).toString('hex');
+const unhex = (s) => new Uint8Array(Buffer.from(s, 'hex'));
+const GOOD = 'a calm green river';
+
+test('base58 agrees with the oracle in both directions', () => {
+  for (let length = 0; length <= 70; length++) {
+    for (let round = 0; round < 12; round++) {
+      const raw = new Uint8Array(randomBytes(length));
+      raw.fill(0, 0, round % 4);
+      const text = oracle58.encode(raw);
+      assert.equal(base58.encode(raw), text);
+      assert.deepEqual(base58.decode(text), raw);
+    }
+  }
+});
+
+test('base58 refuses other characters and endless text', () => {
+  for (const bad of ['0', 'O', 'I', 'l', 'abc ', 'é', '1'.repeat(257), null, 5]) {
+    assert.throws(() => base58.decode(bad), SyntaxError);
+  }
+  assert.equal(base58.addressBytes('1'.repeat(31)), null);
+  assert.equal(base58.addressBytes('1'.repeat(33)), null);
+  assert.deepEqual(base58.addressBytes('1'.repeat(32)), new Uint8Array(32));
+  assert.equal(base58.addressBytes({}), null);
+});
+
+test('base64 is read strictly', () => {
+  for (const raw of [[], [1], [1, 2], [1, 2, 3], [...randomBytes(100)]]) {
+    const text = Buffer.from(raw).toString('base64');
+    assert.equal(bytes.toBase64(Uint8Array.from(raw)), text);
+    assert.deepEqual([...bytes.fromBase64(text)], raw);
+  }
+  for (const bad of ['A', 'AA', 'AA=', 'AB==', 'AA==\n', ' AA==', 'A===', '-_==', null]) {
+    assert.throws(() => bytes.fromBase64(bad), SyntaxError, String(bad));
+  }
+});
+
+test('the word list is the standard one', () => {
+  assert.deepEqual([...WORDS], wordlist);
+  const text = `${WORDS.join('\n')}\n`; // the form whose sha256 the standard's file has
+  assert.equal(createHash('sha256').update(text).digest('hex'), '2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda');
+});
+
+test('published BIP-39 vectors, whose seeds use the passphrase TREZOR, give the same words', async () => {
+  for (const [entropy, words] of [
+    ['00000000000000000000000000000000', `${'abandon '.repeat(11)}about`],
+    ['7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f', 'legal winner thank year wave sausage worth useful legal winner thank yellow'],
+    ['80808080808080808080808080808080', 'letter advice cage absurd amount doctor acoustic avoid letter advice cage above'],
+    ['ffffffffffffffffffffffffffffffff', `${'zoo '.repeat(11)}wrong`],
+    ['0000000000000000000000000000000000000000000000000000000000000000', `${'abandon '.repeat(23)}art`],
+    ['f585c11aec520db57dd353c69554b21a89b20fb0650966fa0a9d6f74fd989d8f', 'void come effort suffer camp survey warrior heavy shoot primary clutch crush open amazing screen patrol group space point ten exist slush involve unfold'],
+  ]) {
+    const indexes = await mnemonic.toIndexes(unhex(entropy));
+    assert.equal(mnemonic.toWords(indexes).join(' '), words);
+    assert.equal(hex(await mnemonic.toEntropy(mnemonic.readPhrase(words))), entropy);
+  }
+});
+
+test('random entropy gives the oracle\'s words, seed, key and address', async () => {
+  for (let round = 0; round < 40; round++) {
+    const entropy = new Uint8Array(randomBytes(round % 2 ? 16 : 32));
+    const words = oracle39.entropyToMnemonic(entropy, wordlist);
+    const indexes = mnemonic.readPhrase(words);
+    assert.equal(mnemonic.toWords(await mnemonic.toIndexes(entropy)).join(' '), words);
+    assert.deepEqual(await mnemonic.toEntropy(indexes), entropy);
+    const seed = await mnemonic.toSeed(indexes);
+    assert.deepEqual(seed, new Uint8Array(oracle39.mnemonicToSeedSync(words)));
+    const node = HDKey.fromMasterSeed(seed).derive("m/44'/501'/0'/0'");
+    assert.deepEqual(await mnemonic.derive(seed), new Uint8Array(node.privateKey));
+    const { address, pkcs8 } = await mnemonic.toAccount(indexes);
+    assert.equal(address, oracle58.encode(ed25519.getPublicKey(node.privateKey)));
+    assert.deepEqual(pkcs8.slice(16), new Uint8Array(node.privateKey));
+  }
+});
+
+test('published SLIP-0010 ed25519 vectors', async () => {
+  const one = unhex('000102030405060708090a0b0c0d0e0f');
+  const two = unhex('fffcf9f6f3f0edeae7e4e1dedbd8d5d2cfccc9c6c3c0bdbab7b4b1aeaba8a5a29f9c999693908d8a8784817e7b7875726f6c696663605d5a5754514e4b484542');
+  for (const [seed, path, key] of [
+    [one, [], '2b4be7f19ee27bbf30c667b642d5f4aa69fd169872f8fc3059c08ebae2eb19e7'],
+    [one, [0], '68e0fe46dfb67e368c75379acec591dad19df3cde26e63b93a8e704f1dade7a3'],
+    [one, [0, 1, 2, 2, 1000000000], '8f94d394a8e8fd6b1bc2f3f49f5c47e385281d5c17e65324b0f62483e37e8793'],
+    [two, [0, 2147483647], 'ea4f5bfe8694d8bb74b7b59404632fd5968b774ed545e810de9c32a4fb4192f4'],
+  ]) {
+    assert.equal(hex(await mnemonic.derive(seed, path)), key, path.join('/'));
+  }
+});
+
+test('the address of well-known words is the one that other wallets show', async () => {
+  const { address } = await mnemonic.toAccount(mnemonic.readPhrase(`${'abandon '.repeat(11)}about`));
+  assert.equal(address, 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk');
+});
+
+test('each last word but the right ones fails the checksum', async () => {
+  const start = 'legal winner thank year wave sausage worth useful legal winner thank';
+  let fit = 0;
+  for (const word of WORDS) {
+    const phrase = `${start} ${word}`;
+    const ours = await mnemonic.toEntropy(mnemonic.readPhrase(phrase)).then(() => true, (err) => {
+      assert.ok(err instanceof mnemonic.PhraseError);
+      return false;
+    });
+    assert.equal(ours, oracle39.validateMnemonic(phrase, wordlist), word);
+    fit += ours;
+  }
+  assert.equal(fit, 128);
+});
+
+test('typed words are read as people type them', () => {
+  const words = `${'abandon '.repeat(11)}about`.trim();
+  for (const text of [words, words.toUpperCase(), ` ${words.replaceAll(' ', '\n')} `, words.replaceAll(' ', ', '),
+    words.split(' ').map((w, i) => `${i + 1}. ${w}`).join('\n'), words.split(' ').map((w, i) => `${i + 1} ${w}`).join('\n')]) {
+    assert.equal(mnemonic.toWords(mnemonic.readPhrase(text)).join(' '), words);
+  }
+});
+
+test('wrong words are named with their place and a suggestion', () => {
+  assert.throws(() => mnemonic.readPhrase('abandon abondon zebrra xqxqxqxq'), (err) => {
+    assert.deepEqual(err.problems, [
+      { position: 2, word: 'abondon', suggestion: 'abandon' },
+      { position: 3, word: 'zebrra', suggestion: 'zebra' },
+      { position: 4, word: 'xqxqxqxq', suggestion: '' },
+    ]);
+    return true;
+  });
+  assert.throws(() => mnemonic.readPhrase('abandon '.repeat(11)), /here are 11/);
+  assert.throws(() => mnemonic.readPhrase(''), /here are 0/);
+  assert.throws(() => mnemonic.readPhrase('x'.repeat(5000)), mnemonic.PhraseError);
+});
+
+test('fresh entropy is fresh, and never from Math.random', (t) => {
+  t.mock.method(Math, 'random', () => { throw new Error('not for keys'); });
+  const seen = new Set(Array.from({ length: 100 }, () => hex(mnemonic.newEntropy())));
+  assert.equal(seen.size, 100);
+  assert.ok([...seen].every((s) => s.length === 32));
+  assert.notEqual(passphrase.propose(), passphrase.propose());
+});
+
+test('passphrases: short, digits-only and monotonous ones are refused', () => {
+  for (const weak of ['', 'short', '123456', '123456789012', '1234 5678 9012', '12-34-56-78-90-12', '٠١٢٣٤٥٦٧٨٩٠١', 'aaaaaaaaaaaaaaa', 'abcabcabcabc', `elevenchars${' '.repeat(9)}`]) {
+    assert.notEqual(passphrase.weakness(weak), '', weak);
+  }
+  for (const good of [GOOD, 'correct horse battery', 'пароль для меня', passphrase.propose()]) {
+    assert.equal(passphrase.weakness(good), '', good);
+  }
+  const words = passphrase.propose().split('-');
+  assert.equal(words.length, 6);
+  assert.ok(words.every((w) => WORDS.includes(w)));
+});
+
+async function sealed(words = `${'abandon '.repeat(11)}about`) {
+  const indexes = mnemonic.readPhrase(words);
+  const entropy = await mnemonic.toEntropy(indexes);
+  const { address, pkcs8 } = await mnemonic.toAccount(indexes);
+  return { wallet: await seal.sealWallet(GOOD, address, pkcs8, entropy), entropy, pkcs8, address };
+}
+
+test('a sealed wallet opens into a key that signs but cannot be exported', async () => {
+  const { wallet, entropy, address } = await sealed();
+  const key = await seal.unlockKey(GOOD, wallet);
+  assert.equal(key.extractable, false);
+  for (const format of ['pkcs8', 'jwk', 'raw']) await assert.rejects(webcrypto.subtle.exportKey(format, key));
+  const message = new Uint8Array(randomBytes(200));
+  const signature = await seal.sign(key, address, message);
+  assert.ok(ed25519.verify(signature, message, oracle58.decode(address)));
+  assert.deepEqual(await seal.unlockEntropy(GOOD, wallet), entropy);
+});
+
+test('the same passphrase in another normal form opens it', async () => {
+  const indexes = mnemonic.readPhrase(`${'zoo '.repeat(11)}wrong`);
+  const { address, pkcs8 } = await mnemonic.toAccount(indexes);
+  const wallet = await seal.sealWallet('Crème brûlée ﬁn', address, pkcs8, new Uint8Array(16));
+  assert.ok(await seal.unlockKey(' Cre\u0300me bru\u0302le\u0301e fin ', wallet));
+});
+
+test('wrong passphrase, damaged, exchanged or renamed records do not open', async () => {
+  const { wallet, pkcs8 } = await sealed();
+  const { wallet: second } = await sealed(`${'zoo '.repeat(11)}wrong`);
+  const wrong = (w, p = GOOD) => assert.rejects(seal.unlockKey(p, w), seal.WrongPassphrase);
+  await wrong(wallet, 'A calm green river');
+  await wrong({ ...wallet, address: second.address });
+  await wrong({ ...wallet, key: second.key });
+  await wrong({ ...wallet, key: wallet.words });
+  for (const field of ['salt', 'iv', 'data']) {
+    const damaged = wallet.key[field].slice();
+    damaged[0] ^= 1;
+    await wrong({ ...wallet, key: { ...wallet.key, [field]: damaged } });
+  }
+  await assert.rejects(seal.unlockEntropy(GOOD, { ...wallet, words: wallet.key }), seal.WrongPassphrase);
+  const stored = Buffer.concat([wallet.key.data, wallet.words.data]);
+  assert.ok(!stored.includes(Buffer.from(pkcs8.slice(16))), 'the key lies open in the record');
+});
+
+test('records are exactly what the design says: PBKDF2-SHA256 600,000 and AES-256-GCM with its AAD', async () => {
+  const { wallet, pkcs8, entropy, address } = await sealed();
+  for (const [what, record, plain] of [['key', wallet.key, pkcs8], ['words', wallet.words, entropy]]) {
+    assert.deepEqual([record.salt.length, record.iv.length], [16, 12]);
+    const cipher = createCipheriv('aes-256-gcm', pbkdf2Sync(GOOD, record.salt, 600_000, 32, 'sha256'), record.iv);
+    cipher.setAAD(Buffer.from(`purser/v1/${what}/${address}`));
+    assert.equal(hex(record.data), hex(Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])));
+  }
+  assert.notDeepEqual(wallet.key.salt, wallet.words.salt);
+  assert.notDeepEqual(wallet.key.iv, wallet.words.iv);
+});
+
+test('a key that does not belong to the address never signs', async () => {
+  const { wallet } = await sealed();
+  const key = await seal.unlockKey(GOOD, wallet);
+  const stranger = oracle58.encode(ed25519.getPublicKey(new Uint8Array(32).fill(9)));
+  await assert.rejects(seal.sign(key, stranger, new Uint8Array(10)), /does not belong/);
+});

@@ -1,0 +1,184 @@
+// What the browser tests stand on: a server that serves the page with its exact headers and plays
+// the protocol (honestly, or as told), and a Chromium. The server builds its messages with web3.js
+// and checks signatures with noble: it shares no code with the page.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
+import { ed25519 } from '@noble/curves/ed25519';
+import { base58 } from '@scure/base';
+import { PublicKey, TransactionMessage } from '@solana/web3.js';
+import { chromium } from 'playwright-core';
+import { limit, memo, price, transfer } from './fixtures.mjs';
+import { ZERO_HASH, addr } from './wire.mjs';
+
+export const WORDS = `${'abandon '.repeat(11)}about`;
+export const ADDRESS = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk'; // of WORDS
+export const OTHER_WORDS = `${'zoo '.repeat(11)}wrong`;
+export const BOB = '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu';
+export const REFERENCE = addr(0x5e);
+export const PASSPHRASE = 'a calm green river';
+
+const page = new URL('../page/', import.meta.url);
+const headers = readFileSync(new URL('../headers.txt', import.meta.url), 'utf8').trim().split('\n')
+  .map((line) => line.split(/: (.*)/s, 2));
+const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml' };
+
+/** What a payment of the tests holds; `compile` makes its bytes. */
+export const payment = (more = {}) => ({ payer: ADDRESS, to: BOB, lamports: 1_500_000_000n, reference: REFERENCE, note: 'Lunch, thank you', ...more });
+
+export function compile({ payer, to, lamports, reference, note, units, micro, extra = [], v0 = true }, blockhash) {
+  const instructions = [
+    ...(units ? [limit(units)] : []), ...(micro ? [price(micro)] : []),
+    transfer(lamports, { from: payer, to, reference }), ...(note ? [memo(note)] : []), ...extra,
+  ];
+  const m = new TransactionMessage({ payerKey: new PublicKey(payer), recentBlockhash: blockhash, instructions });
+  return (v0 ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
+}
+
+/** The server. Tests set `world` and read `heard`, the parsed body of every request by path. */
+export async function serve() {
+  const world = {};
+  const heard = [];
+  const reset = () => {
+    for (const k of Object.keys(world)) delete world[k];
+    heard.length = 0;
+    Object.assign(world, {
+      chain: 'mainnet', status: 'awaiting_signature', address: ADDRESS, payment: payment(), refreshed: {}, blockhash: null,
+      challenge: {}, drop: {}, // drop: path -> how many answers get lost after the deed was done
+      fail: {}, // path -> {status, code, message}
+    });
+  };
+  reset();
+
+  const minutes = (n) => new Date(Date.now() + n * 60_000).toISOString();
+  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15) });
+  const b64 = (bytes) => Buffer.from(bytes).toString('base64');
+  let issued = null; // the last refreshed message
+
+  const deeds = {
+    '/w/bind/challenge': () => ({
+      telegram_id: '700100', telegram_name: 'Alice Liddell', username: 'alice', chain: world.chain, nonce: 'aB3dE5gH7jK9mN1p',
+      issued_at: minutes(0), expires_at: minutes(10), ...world.challenge,
+    }),
+    '/w/bind': ({ address, signature }) => { world.bound = { address, signature }; return { address: world.answerAddress ?? address, status: 'awaiting_choice' }; },
+    '/w/tx/get': () => view(world.status === 'awaiting_signature' ? (world.rawMessage ?? b64(compile(world.payment, ZERO_HASH))) : null),
+    '/w/tx/refresh': () => {
+      issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));
+      return { ...view(world.status === 'awaiting_signature' ? b64(issued) : null), ...world.refreshView };
+    },
+    '/w/tx/signature': ({ message_sha256: hash, signature }) => {
+      const right = issued && hash === createHash('sha256').update(issued).digest('hex') &&
+        ed25519.verify(base58.decode(signature), new Uint8Array(issued), base58.decode(world.address));
+      if (!right) return { refused: { status: 422, code: 'INVALID_SIGNATURE', message: 'The signature does not fit.' } };
+      if (world.signature && world.signature !== signature) return { refused: { status: 409, code: 'CONFLICT', message: 'Another signature was given before.' } };
+      world.signature = signature;
+      world.status = 'signed';
+      return { status: 'signed' };
+    },
+    '/w/tx/reject': () => { world.status = 'rejected'; return { status: 'rejected' }; },
+  };
+
+  const http = createServer(async (req, res) => {
+    for (const [name, value] of headers) res.setHeader(name, value);
+    const path = req.url;
+    const json = (status, body) => { res.writeHead(status, { 'Content-Type': 'application/json' }); res.end(JSON.stringify(body)); };
+    if (req.method === 'GET') {
+      const name = path.replace(/^\/w\//, '') || 'index.html';
+      const file = new URL(name, page);
+      if (!path.startsWith('/w/') || /[/\\]/.test(name) || !types[extname(name)] || !existsSync(file)) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
+      res.writeHead(200, { 'Content-Type': types[extname(name)] });
+      return res.end(readFileSync(file));
+    }
+    let text = '';
+    for await (const chunk of req) text += chunk;
+    heard.push({ path, text, body: JSON.parse(text), headers: req.headers });
+    if (world.fail[path]) return json(world.fail[path].status, { error: world.fail[path] });
+    if (!deeds[path]) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
+    const answer = deeds[path](JSON.parse(text));
+    if (world.drop[path] > 0) {
+      world.drop[path]--;
+      return req.socket.destroy();
+    }
+    return answer.refused ? json(answer.refused.status, { error: answer.refused }) : json(200, answer);
+  });
+  await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${http.address().port}`;
+  return {
+    origin, world, heard, reset,
+    said: (path) => heard.filter((h) => h.path === path).map((h) => h.body),
+    close: () => new Promise((resolve) => { http.closeAllConnections(); http.close(resolve); }),
+  };
+}
+
+/** Debian's Chromium, or the one that CHROMIUM names; null where there is none. */
+export const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p)) ?? null;
+
+export const launch = () => chromium.launch({
+  executablePath: chromiumPath,
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
+export const DESKTOP = { viewport: { width: 1280, height: 860 } };
+
+/** A page that counts what must never happen: errors, console output, blocked content, foreign requests. */
+export async function visit(browser, server, hash = '', options = {}) {
+  const context = await browser.newContext({ ...DESKTOP, ...options });
+  context.setDefaultTimeout(20_000);
+  const tab = await context.newPage();
+  const complaints = [];
+  tab.on('pageerror', (err) => complaints.push(`error: ${err.message}`));
+  tab.on('console', (m) => { if (!/Failed to load resource/.test(m.text())) complaints.push(`console: ${m.text()}`); });
+  tab.on('request', (r) => { if (!r.url().startsWith(server.origin)) complaints.push(`request: ${r.url()}`); });
+  await tab.goto(`${server.origin}/w/${hash}`);
+  return { context, tab, complaints };
+}
+
+export const title = (tab, text) => tab.getByRole('heading', { level: 1, name: text }).waitFor();
+export const press = (tab, name) => tab.getByRole('button', { name, exact: true }).click();
+
+/** Reads the recovery words from the screen, as a person with a pencil. */
+export async function readWords(tab) {
+  await title(tab, 'Write down these 12 words');
+  return tab.locator('.words li').allTextContents();
+}
+
+export async function answerQuiz(tab, words) {
+  await title(tab, 'Check your paper');
+  for (const input of await tab.locator('form input').all()) {
+    const place = Number((await input.getAttribute('id')).replace('word-', ''));
+    await input.fill(words[place - 1]);
+  }
+}
+
+export async function choosePassphrase(tab, passphrase = PASSPHRASE) {
+  await title(tab, 'Choose a passphrase');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(passphrase);
+  await tab.getByLabel('The same again', { exact: true }).fill(passphrase);
+  await press(tab, 'Encrypt and save');
+  await title(tab, 'The wallet is ready');
+}
+
+/** Puts the wallet of some words into this browser's vault, through the page. */
+export async function restore(tab, words = WORDS) {
+  await press(tab, 'Restore from words');
+  await tab.getByLabel('Recovery words').fill(words);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  await press(tab, 'Continue');
+}
+
+export async function approve(tab, passphrase = PASSPHRASE) {
+  await press(tab, 'Approve');
+  await title(tab, 'Sign with your passphrase');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(passphrase);
+  await press(tab, 'Sign and send');
+}
+
+/** Opens a link in the tab that is open, as a tap on a second link does. */
+export const follow = (tab, server, hash) => tab.goto(`${server.origin}/w/${hash}`);
+
+export const SIGN = '#s=0123456789abcdefABCDEF';
+export const BIND = '#b=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';

@@ -1,0 +1,74 @@
+// Challenge checks, the signed text, and how foreign text, amounts and addresses are written.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BadChallenge, checkChallenge, signInText } from '../page/challenge.js';
+import { groups, plain, sol, utcTime } from '../page/text.js';
+
+const challenge = {
+  telegram_id: '1001', telegram_name: 'Alice', username: 'alice', chain: 'devnet', nonce: 'aB3dE5gH7j',
+  issued_at: '2026-11-21T10:00:00Z', expires_at: '2026-11-21T10:10:00Z',
+};
+
+test('the signed text is the one of the design, letter by letter', () => {
+  assert.equal(signInText({ host: 'wallet.example:8443', origin: 'https://wallet.example:8443' }, 'ADDRESS', checkChallenge(challenge)), [
+    'wallet.example:8443 wants you to sign in with your Solana account:',
+    'ADDRESS',
+    '',
+    'Connect this wallet to the Telegram account 1001.',
+    '',
+    'URI: https://wallet.example:8443',
+    'Version: 1',
+    'Chain ID: devnet',
+    'Nonce: aB3dE5gH7j',
+    'Issued At: 2026-11-21T10:00:00Z',
+    'Expiration Time: 2026-11-21T10:10:00Z',
+  ].join('\n'));
+});
+
+test('a field that could add a line to the signed text is refused', () => {
+  for (const [field, values] of Object.entries({
+    telegram_id: ['', '10a', '1\n2', '-1', '1'.repeat(21), 1001, null, '１００１'],
+    chain: ['', 'testnet', 'mainnet\n', 'Mainnet', null],
+    nonce: ['', 'short', 'a'.repeat(65), 'abcdefgh\n', 'abcd efgh', 'abcdéfgh', null, ['abcdefgh']],
+    issued_at: ['', 'yesterday', '2026-11-21T10:00:00+01:00', '2026-11-21 10:00:00Z', '2026-13-41T10:00:00Z', '2026-11-21T10:00:00Z\nURI: x', null],
+    expires_at: ['', '2026-11-21T10:00:00', '2026-11-21T09:59:59Z', '2026-11-21T10:00:00Z', 0],
+    telegram_name: [null, 5, 'x'.repeat(257)],
+    username: [null, {}, 'x'.repeat(65)],
+  })) {
+    for (const value of values) {
+      assert.throws(() => checkChallenge({ ...challenge, [field]: value }), BadChallenge, `${field} ${JSON.stringify(value)}`);
+    }
+  }
+  for (const nothing of [null, undefined, 5, 'x', []]) assert.throws(() => checkChallenge(nothing), BadChallenge);
+  assert.deepEqual(checkChallenge({ ...challenge, extra: 'x' }), challenge, 'unknown fields are dropped');
+});
+
+test('foreign text cannot hide or reorder what stands around it', () => {
+  assert.equal(plain('Alice \u202eecilA\u0000\n\u200b'), 'Alice \ufffdecilA\ufffd\ufffd\ufffd');
+  assert.equal(plain('چای ☕ \u{1f468}\u200d\u{1f469}'), 'چای ☕ \u{1f468}\u200d\u{1f469}');
+  assert.equal(plain('a\ud800b'), 'a\ufffdb');
+  assert.equal(plain('x'.repeat(300)), `${'x'.repeat(200)}…`);
+  assert.equal(plain(undefined), '');
+});
+
+test('amounts are exact', () => {
+  for (const [lamports, text] of [
+    ['0', '0'], ['1', '0.000000001'], ['5000', '0.000005'], ['1000000000', '1'], ['1500000000', '1.5'],
+    ['1000000001', '1.000000001'], ['9007199254740993', '9007199.254740993'], ['18446744073709551615', '18446744073.709551615'],
+  ]) assert.equal(sol(lamports), text);
+});
+
+test('addresses are grouped without losing a character', () => {
+  for (let length = 32; length <= 44; length++) {
+    const address = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.slice(0, length);
+    const parts = groups(address);
+    assert.equal(parts.join(''), address);
+    assert.equal(parts.at(-1).length, 6);
+  }
+});
+
+test('times are UTC in RFC 3339, nothing else', () => {
+  assert.equal(utcTime('2026-11-21T10:00:00.123Z').toISOString(), '2026-11-21T10:00:00.123Z');
+  for (const bad of ['', '2026-11-21', 'now', '2026-11-21T25:00:00Z', null]) assert.equal(utcTime(bad), null);
+});

@@ -1,0 +1,105 @@
+// Package signer knows the signing page: its files, their hash and the headers they are served
+// with. It refuses to know who serves it, and sees neither keys nor transactions: those are handled
+// by the page's own code, on the device of the person who opened it (DESIGN §4).
+package signer
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/binary"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed page
+var embedded embed.FS
+
+// headers is its own file because the page's tests, which are JavaScript, serve the page with
+// exactly the same headers.
+//
+//go:embed headers.txt
+var headers string
+
+// Header is one HTTP response header.
+type Header struct{ Name, Value string }
+
+// Headers returns the headers that every file of the page must be served with, errors included.
+// Content-Type comes from File.
+func Headers() []Header {
+	var list []Header
+	for line := range strings.Lines(headers) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), ": "); found {
+			list = append(list, Header{name, value})
+		}
+	}
+	return list
+}
+
+// Page returns the page's files, index.html at its root.
+func Page() fs.FS {
+	sub, err := fs.Sub(embedded, "page")
+	if err != nil {
+		panic("signer: " + err.Error()) // "page" is a valid path: fs.Sub cannot refuse it
+	}
+	return sub
+}
+
+// File returns the file behind GET /w/<name>, with its Content-Type. The empty name is the page
+// itself. ok is false for a name that is no file of the page.
+func File(name string) (content []byte, contentType string, ok bool) {
+	if name == "" {
+		name = "index.html"
+	}
+	contentType, ok = contentTypes(path.Ext(name))
+	if !ok {
+		return nil, "", false
+	}
+	content, err := fs.ReadFile(Page(), name)
+	if err != nil {
+		return nil, "", false
+	}
+	return content, contentType, true
+}
+
+// contentTypes is fixed rather than asked of the system, whose tables differ: with nosniff a module
+// of the wrong type does not run.
+func contentTypes(ext string) (string, bool) {
+	switch ext {
+	case ".html":
+		return "text/html; charset=utf-8", true
+	case ".js":
+		return "text/javascript; charset=utf-8", true
+	case ".css":
+		return "text/css; charset=utf-8", true
+	case ".svg":
+		return "image/svg+xml", true
+	}
+	return "", false
+}
+
+// Hash returns the lowercase hex sha256 over the page's files sorted by name: for each its name, a
+// zero byte, the length of its contents as 8 bytes big-endian, and its contents. It says what is
+// embedded in this binary, not what somebody served.
+func Hash() string {
+	sum := sha256.New()
+	page := Page()
+	err := fs.WalkDir(page, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(page, name)
+		if err != nil {
+			return err
+		}
+		sum.Write(append([]byte(name), 0))
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(content))))
+		sum.Write(content)
+		return nil
+	})
+	if err != nil {
+		panic("signer: " + err.Error()) // embedded files are in memory and always readable
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
