@@ -1,0 +1,40 @@
+# Targets for people and for .ci/run. `make test` on a fresh Debian machine with Go, Node and npm
+# installs what else the tests need; `go test ./...` alone runs what it can and says what it left out.
+
+NODE_DIRS := $(patsubst %/package-lock.json,%,$(shell git ls-files '*package-lock.json'))
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: build test race bench staticcheck deps fuzz
+
+build:
+	go build -trimpath -o purser .
+
+# Debian's chromium for the pages, npm packages (by lock file) for the oracles.
+deps:
+	@command -v chromium >/dev/null || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium; }
+	@for d in $(NODE_DIRS); do \
+		if [ ! -d $$d/node_modules ] || [ $$d/package-lock.json -nt $$d/node_modules/.package-lock.json ]; then \
+			echo "npm ci in $$d"; (cd $$d && npm ci --no-audit --no-fund --loglevel=error) || exit 1; \
+		fi; \
+	done
+
+test: deps
+	CI=true go test -timeout 15m ./...
+
+# Short counts under the race detector: the long ones run without it.
+race: deps
+	CI=true go test -race -short -timeout 15m ./...
+
+bench:
+	@go run ./bench
+
+staticcheck:
+	go run $(STATICCHECK) ./...
+
+# Every fuzz target, half a minute each.
+fuzz:
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r f; do \
+		grep -oE '^func (Fuzz[A-Za-z0-9]+)' $$f | cut -d' ' -f2 | while read -r target; do \
+			echo "== $$(dirname $$f) $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 30s ./$$(dirname $$f) || exit 1; \
+		done || exit 1; \
+	done

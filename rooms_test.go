@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms says what each room may import of ours (DESIGN §2). A room that is not listed may import
+// nothing of ours, and a new one has to be written down here.
+func rooms() map[string][]string {
+	return map[string][]string{
+		"purser":           nil, // wires everything: exempt below
+		"wallet":           {},
+		"store":            {"wallet"},
+		"store/bolt":       {"store", "wallet"},
+		"store/storetest":  {"store", "wallet"},
+		"chain":            {"wallet"},
+		"handlers":         {"wallet", "store"},
+		"settle":           {"wallet", "store"},
+		"chat":             {"wallet", "store", "handlers"},
+		"bot":              {"chat", "handlers", "wallet", "store"},
+		"api":              {"handlers", "chat", "signer", "wallet", "store"},
+		"signer":           {},
+		"notify":           {"store", "chat", "wallet"},
+		"config":           {},
+		"sandbox/telegram": {},
+		"sandbox/solana":   {},
+	}
+}
+
+// owners says which room alone may use a library.
+func owners() map[string][]string {
+	return map[string][]string{
+		"gopkg.in/telebot.v3":               {"bot"},
+		"github.com/gofiber/fiber/v2":       {"api"},
+		"go.etcd.io/bbolt":                  {"store/bolt"},
+		"github.com/gagliardetto/solana-go": {"chain"},
+		"github.com/spf13/viper":            {"config"},
+		"github.com/spf13/cobra":            {"purser"},
+		"github.com/nicksnyder/go-i18n/v2":  {"chat"},
+		"github.com/boombuler/barcode":      {"chat"},
+		"golang.org/x/crypto":               {"store"},
+	}
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := decoder.Decode(&pkg); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		room := strings.TrimPrefix(pkg.ImportPath, "purser/")
+		allowed, listed := rooms()[room]
+		if !listed {
+			t.Errorf("room %q is not in the table of rooms", room)
+		}
+		for _, imported := range pkg.Imports {
+			if ours, ok := strings.CutPrefix(imported, "purser/"); ok && room != "purser" && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s", room, ours)
+			}
+			for library, by := range owners() {
+				if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(by, room) {
+					t.Errorf("%s imports %s, which is %v's alone", room, library, by)
+				}
+			}
+		}
+	}
+	if seen < 12 {
+		t.Fatalf("go list told of %d rooms only", seen)
+	}
+}

@@ -1,0 +1,29 @@
+package wallet
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+)
+
+func TestKeySecretsAreKnownByTheirChecksum(t *testing.T) {
+	for _, c := range []struct {
+		kind    KeyKind
+		mainnet bool
+		prefix  string
+	}{{APIKey, true, "pur_live_"}, {APIKey, false, "pur_test_"}, {BotKey, true, "pur_bot_"}, {BotKey, false, "pur_bot_"}} {
+		secret, err := NewKeySecret(rand.Reader, c.kind, c.mainnet)
+		if err != nil || !strings.HasPrefix(secret, c.prefix) || len(secret) != len(c.prefix)+36 {
+			t.Fatalf("%s (%v)", secret, err)
+		}
+		if kind, ok := IsKeySecret(secret); !ok || kind != c.kind {
+			t.Errorf("%s is not known", secret)
+		}
+		for i := range secret {
+			other := secret[:i] + string(secret[i]^1) + secret[i+1:]
+			if _, ok := IsKeySecret(other); ok {
+				t.Errorf("%s passes for a key", other)
+			}
+		}
+	}
+}

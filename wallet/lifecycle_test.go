@@ -1,0 +1,93 @@
+package wallet
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	statuses := []Status{AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received}
+	happenings := []Happening{OwnerConfirmed, OwnerRejected, TimeRanOut, DeviceSigned, NetworkAccepted, Landed,
+		Finalized, FailedOnChain, CanNeverLand, RolledBack, FoundOnChain, BecameUncertain}
+	for _, status := range statuses {
+		for _, by := range happenings {
+			before := Transaction{ID: "tx_1", Kind: Send, Status: status, Token: SOL, Amount: 5}
+			change := Change{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: "why"}
+			after, events, err := before.After(change)
+			i := slices.IndexFunc(Lifecycle(), func(e Edge) bool { return e.From == status && e.By == by })
+			if i < 0 {
+				if CodeOf(err) != Conflict || DetailOf(err) == "" || after.Status != status || len(events) != 0 {
+					t.Errorf("%s by %q: %v, %v", status, by, after.Status, err)
+				}
+				continue
+			}
+			edge := Lifecycle()[i]
+			if err != nil || after.Status != edge.To || len(events) != len(edge.Emits) {
+				t.Fatalf("%s by %q: %v with %d events (%v)", status, by, after.Status, len(events), err)
+			}
+			for n, event := range events {
+				if event.Name != edge.Emits[n] || event.Transaction != "tx_1" || !json.Valid(event.Data) {
+					t.Errorf("%s by %q announces %+v", status, by, event)
+				}
+			}
+		}
+	}
+}
+
+func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
+	at := time.Unix(1, 0)
+	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Amount: 5}
+	seen := map[string]bool{}
+	for _, by := range []Happening{DeviceSigned, NetworkAccepted, BecameUncertain, Landed, RolledBack, Landed, Finalized} {
+		next, events, err := tx.After(Change{By: by, At: at, Landing: &Landing{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range events {
+			if seen[event.ID] {
+				t.Errorf("%s announces %s again", by, event.ID)
+			}
+			seen[event.ID] = true
+		}
+		tx = next
+	}
+}
+
+// A device that was given a blockhash may have signed and kept the bytes: such a transaction must
+// stay under watch after it was rejected or ran out of time.
+func TestRejectedWithABlockhashOutIsWatchedOn(t *testing.T) {
+	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL}
+	closed, _, err := tx.After(Change{By: OwnerRejected, Failure: UserRejected})
+	if err != nil || !closed.Final {
+		t.Fatalf("without a blockhash it can never land: %+v, %v", closed, err)
+	}
+	tx.Issues = []Issue{{}}
+	for _, by := range []Happening{OwnerRejected, TimeRanOut} {
+		watched, _, err := tx.After(Change{By: by, Failure: UserRejected})
+		if err != nil || watched.Final {
+			t.Fatalf("%s: %+v, %v", by, watched, err)
+		}
+	}
+}
+
+func TestFundsAreReservedFromConfirmToTheEnd(t *testing.T) {
+	for status, reserves := range map[Status]bool{
+		AwaitingConfirmation: false, AwaitingSignature: true, Signed: true, Pending: true,
+		Failed: false, Rejected: false, Expired: false, Received: false,
+	} {
+		if got := (Transaction{Status: status}).Reserves(100); got != reserves {
+			t.Errorf("%s reserves: %v", status, got)
+		}
+	}
+	landed := Transaction{Status: Confirmed, Landing: &Landing{Slot: 100}}
+	if !landed.Reserves(99) || landed.Reserves(100) {
+		t.Error("a balance read before the landing still holds the money, one read after it does not")
+	}
+	landed.Final = true
+	if landed.Reserves(99) {
+		t.Error("what is final is reserved no more")
+	}
+}
