@@ -1,0 +1,84 @@
+package chain
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"purser/wallet"
+)
+
+// JSON-RPC error codes of sendTransaction (Agave, rpc_client/custom_error).
+const (
+	invalidParams      = -32602
+	preflightFailed    = -32002
+	signatureIsInvalid = -32003
+)
+
+// Broadcast hands signed wire bytes to the primary node once (sendTransaction: base64, preflight at
+// confirmed like the blockhash, no retries by the node). nil: the node took it, or has processed it
+// already. *wallet.NotAccepted: the node did not pass it on, which is no verdict, since it may have
+// landed or may still land by another way. wallet.NetworkError: nobody knows.
+func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
+	const method = "sendTransaction"
+	signatures, _, m, err := disassemble(signed)
+	if err != nil {
+		return fmt.Errorf("broadcast: %w", err)
+	}
+	answer, err := call[string](ctx, c.primary(), method, base64.StdEncoding.EncodeToString(signed), settings{
+		"encoding":            "base64",
+		"skipPreflight":       false,
+		"preflightCommitment": confirmed,
+		"maxRetries":          0,
+	})
+	if err != nil {
+		return refusal(err, m)
+	}
+	if answer != signatures[0].String() {
+		return c.primary().trouble(method, errGarbage)
+	}
+	return nil
+}
+
+// refusal sorts out what a failed sendTransaction means.
+func refusal(err error, m *message) error {
+	var answered *rpcError
+	if !errors.As(err, &answered) {
+		return err
+	}
+	switch answered.code {
+	case signatureIsInvalid:
+		return notAccepted(wallet.ChainError, "its signature is not valid")
+	case invalidParams:
+		return notAccepted(wallet.ChainError, "the node cannot read it")
+	case preflightFailed:
+	default:
+		return err // node behind, overloaded, rate limit, unknown: it may have gone out
+	}
+	var data struct {
+		Err json.RawMessage `json:"err"`
+	}
+	if json.Unmarshal(answered.data, &data) != nil {
+		return err
+	}
+	f := parseFailure(data.Err)
+	switch {
+	case f == nil:
+		return err
+	case f.name == "AlreadyProcessed":
+		return nil
+	case f.name == "BlockhashNotFound":
+		return notAccepted(wallet.BlockhashExpired, "the node does not know its blockhash")
+	case f.tooPoor(m):
+		return notAccepted(wallet.InsufficientBalance, "the wallet does not hold the amount and the fee")
+	case f.name == "InsufficientFundsForRent":
+		return notAccepted(wallet.ChainError, "an account would be left with less than the network's minimum")
+	}
+	return notAccepted(wallet.ChainError, "the network would not carry it out ("+f.String()+")")
+}
+
+func notAccepted(why wallet.Failure, reason string) error {
+	return &wallet.NotAccepted{Failure: why, Reason: reason}
+}

@@ -1,0 +1,166 @@
+package chain
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"filippo.io/edwards25519"
+	"github.com/gagliardetto/solana-go"
+
+	"purser/wallet"
+)
+
+// Transfer is what BuildTransfer puts into a message.
+type Transfer struct {
+	From, To  wallet.Address
+	Reference wallet.Address // zero for none
+	Lamports  uint64
+	Memo      string // "" for none
+	UnitLimit uint32 // compute units; 0 leaves the limit out
+	UnitPrice uint64 // micro-lamports a unit; 0 leaves the price out
+}
+
+// BuildTransfer makes the legacy message of a System transfer with its blockhash zeroed: budget
+// first, then the memo, then the transfer with its reference as last, read-only account (DESIGN
+// §3.3). The message has passed Decode, so a *NotAllowed tells of fields that no device would sign.
+func BuildTransfer(t Transfer) ([]byte, error) {
+	var instructions []solana.Instruction
+	add := func(program wallet.Address, data []byte, accounts ...*solana.AccountMeta) {
+		instructions = append(instructions, solana.NewInstruction(solana.PublicKey(program), accounts, data))
+	}
+	if t.UnitLimit > 0 {
+		add(computeBudgetProgram, binary.LittleEndian.AppendUint32([]byte{budgetLimit}, t.UnitLimit))
+	}
+	if t.UnitPrice > 0 {
+		add(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.UnitPrice))
+	}
+	if t.Memo != "" {
+		add(memoProgram, []byte(t.Memo))
+	}
+	accounts := []*solana.AccountMeta{
+		solana.NewAccountMeta(solana.PublicKey(t.From), true, true),
+		solana.NewAccountMeta(solana.PublicKey(t.To), true, false),
+	}
+	if !t.Reference.IsZero() {
+		accounts = append(accounts, solana.NewAccountMeta(solana.PublicKey(t.Reference), false, false))
+	}
+	data := binary.LittleEndian.AppendUint32(nil, systemTransfer)
+	add(wallet.SystemProgram, binary.LittleEndian.AppendUint64(data, t.Lamports), accounts...)
+
+	tx, err := solana.NewTransaction(instructions, solana.Hash{}, solana.TransactionPayer(solana.PublicKey(t.From)))
+	if err != nil {
+		return nil, fmt.Errorf("build transfer: %w", err)
+	}
+	raw, err := tx.Message.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("build transfer: %w", err)
+	}
+	// The library built it, our own reader must find in it what was asked, and nothing else.
+	d, err := Decode(raw, t.From)
+	if err != nil {
+		return nil, fmt.Errorf("build transfer: %w", err)
+	}
+	want := wallet.Action{Type: "transfer", From: t.From, To: t.To, Lamports: t.Lamports, Reference: t.Reference}
+	if !slices.Contains(d.Actions, want) {
+		return nil, errors.New("build transfer: the message does not hold the transfer that was asked for")
+	}
+	return raw, nil
+}
+
+// zeroed returns a copy of raw, which m was parsed from, with its blockhash zeroed.
+func (m *message) zeroed(raw []byte) []byte {
+	out := slices.Clone(raw)
+	clear(out[m.blockhashAt : m.blockhashAt+32])
+	return out
+}
+
+// WithBlockhash returns a copy of a message that carries hash. Errors are *NotAllowed.
+func WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
+	m, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(raw)
+	copy(out[m.blockhashAt:], hash[:])
+	return out, nil
+}
+
+// Intent is the SHA-256 of a message with its blockhash zeroed (DESIGN §3.4): two messages of equal
+// intent differ in nothing else. Errors are *NotAllowed.
+func Intent(raw []byte) ([32]byte, error) {
+	m, err := parse(raw)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(m.zeroed(raw)), nil
+}
+
+// Fee is what the network charges for a message that its fee payer may sign through purser, in
+// lamports: 5,000 for the signature and the priority fee, rounded up. Errors are *NotAllowed.
+func Fee(raw []byte) (uint64, error) {
+	m, err := parse(raw)
+	if err != nil {
+		return 0, err
+	}
+	d, err := Decode(raw, m.keys[0])
+	if err != nil {
+		return 0, err
+	}
+	return d.Fee, nil
+}
+
+// Assemble joins a message of one signer and its signature into a transaction as it goes over the
+// wire. It does not verify: see VerifySignature. Errors are *NotAllowed.
+func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {
+	m, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if m.signers != 1 {
+		return nil, refuse(Signers, "it needs more than one signature")
+	}
+	return slices.Concat([]byte{1}, signature[:], raw), nil
+}
+
+// disassemble splits a wire transaction into its signatures and its message. It takes what a
+// foreign transaction may hold, up to the size of a packet. Errors are *NotAllowed.
+func disassemble(wire []byte) ([]wallet.Signature, []byte, *message, error) {
+	if len(wire) > packetSize {
+		return nil, nil, nil, refuse(TooLarge, "more bytes than a transaction can have")
+	}
+	r := &reader{rest: wire}
+	var signatures []wallet.Signature
+	for range r.count(64) {
+		signatures = append(signatures, wallet.Signature(r.take(64)))
+	}
+	raw := r.rest
+	if r.failed {
+		return nil, nil, nil, refuse(Malformed, "bad signature list")
+	}
+	m, err := structure(raw)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(signatures) == 0 || len(signatures) != m.signers || m.signers > len(m.keys) {
+		return nil, nil, nil, refuse(Malformed, "signatures and signers differ in number")
+	}
+	return signatures, raw, m, nil
+}
+
+// VerifySignature tells whether signature is signer's over the message, by the strict rule that
+// Solana's validators use: RFC 8032, and neither key nor nonce point of small order.
+func VerifySignature(raw []byte, signer wallet.Address, signature wallet.Signature) bool {
+	return !smallOrder(signer[:]) && !smallOrder(signature[:32]) &&
+		ed25519.Verify(signer[:], raw, signature[:])
+}
+
+// smallOrder tells whether point is no point of Ed25519, or one of the eight that anybody can make
+// signatures for.
+func smallOrder(point []byte) bool {
+	p, err := new(edwards25519.Point).SetBytes(point)
+	return err != nil || p.MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1
+}

@@ -1,0 +1,152 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"purser/wallet"
+)
+
+// Options says which nodes to ask, and how.
+type Options struct {
+	// RPCURLs are http or https addresses. The first is primary; the others are asked where
+	// DESIGN §3.2 wants a second opinion.
+	RPCURLs []string
+	// WSURL is the ws or wss address for hints; empty for none.
+	WSURL string
+	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet.
+	Cluster string
+	// Timeout bounds each call; 0 means 10 seconds.
+	Timeout time.Duration
+	// Log hears of the WebSocket's outages; nil for silence.
+	Log *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Dial opens connections; nil means the net package.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Client asks Solana. It is safe for concurrent use.
+type Client struct {
+	nodes     []*node // nodes[0] is primary
+	cluster   string
+	now       func() time.Time
+	transport *http.Transport
+	hints     *hints
+
+	rents   cache[uint64, rent]              // by account size
+	details cache[place, transactionDetails] // of transactions in a block
+	heights cache[uint64, uint64]            // of blocks, by slot
+}
+
+const defaultTimeout = 10 * time.Second
+
+// New makes a Client; it connects to nothing yet. Errors name the setting that is wrong and never
+// repeat a URL.
+func New(o Options) (*Client, error) {
+	if len(o.RPCURLs) == 0 {
+		return nil, errors.New("chain.rpc_url: at least one address is needed")
+	}
+	switch o.Cluster {
+	case "", Mainnet, Devnet, Testnet, Localnet:
+	default:
+		return nil, fmt.Errorf("chain.cluster: must be %s, %s, %s or %s", Mainnet, Devnet, Testnet, Localnet)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
+	}
+	c := &Client{
+		cluster: o.Cluster,
+		now:     o.Now,
+		transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         o.Dial,
+			ForceAttemptHTTP2:   true,
+			TLSHandshakeTimeout: o.Timeout,
+			MaxIdleConnsPerHost: 16,
+			IdleConnTimeout:     90 * time.Second,
+		},
+	}
+	for i, text := range o.RPCURLs {
+		if !validURL(text, "http", "https") {
+			return nil, fmt.Errorf("chain.rpc_url: address %d is not a http or https URL", i+1)
+		}
+		c.nodes = append(c.nodes, newNode(fmt.Sprintf("rpc %d", i+1), text, o.Timeout, c.transport))
+	}
+	if o.WSURL != "" && !validURL(o.WSURL, "ws", "wss") {
+		return nil, errors.New("chain.ws_url: not a ws or wss URL")
+	}
+	c.hints = newHints(o.WSURL, o.Timeout, c.transport, o.Log)
+	return c, nil
+}
+
+func validURL(text string, schemes ...string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Fragment != "" {
+		return false
+	}
+	return u.Scheme == schemes[0] || u.Scheme == schemes[1]
+}
+
+// Close lets go of idle connections. Calls under way are bounded by their deadlines.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+func (c *Client) primary() *node { return c.nodes[0] }
+
+// cache remembers a bounded number of answers that do not change. When full it forgets everything,
+// which costs a few calls now and then and keeps it too simple to be wrong.
+type cache[K comparable, V any] struct {
+	mu     sync.Mutex
+	values map[K]V
+}
+
+const cacheSize = 4096
+
+func (c *cache[K, V]) get(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	value, ok := c.values[key]
+	return value, ok
+}
+
+func (c *cache[K, V]) put(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.values == nil || len(c.values) >= cacheSize {
+		c.values = make(map[K]V)
+	}
+	c.values[key] = value
+}
+
+// settings of calls, as the JSON-RPC methods take them.
+type settings map[string]any
+
+const (
+	confirmed = "confirmed"
+	finalized = "finalized"
+)
+
+// addresses writes addresses as base58 strings.
+func addresses(as []wallet.Address) []string {
+	out := make([]string, len(as))
+	for i, a := range as {
+		out[i] = a.String()
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+
+	"purser/wallet"
+)
+
+// Refusal codes of the decoder. signer/page/decode.js says the same things with the same words;
+// signer/testdata/transactions.json holds both to them.
+const (
+	Malformed          = "malformed"
+	TooLarge           = "too_large"
+	Signers            = "signers"
+	LookupTables       = "lookup_tables"
+	UnknownProgram     = "unknown_program"
+	UnknownInstruction = "unknown_instruction"
+	NotTheOwner        = "not_the_owner"
+	ExtraAccounts      = "extra_accounts"
+	BadReference       = "reference"
+	Budget             = "budget"
+	BadMemo            = "memo"
+	NoAction           = "no_action"
+	TooManyActions     = "too_many_actions"
+	SelfTransfer       = "self_transfer"
+	ZeroAmount         = "zero_amount"
+)
+
+// NotAllowed is the decoder's refusal: a message that may not be signed through purser.
+type NotAllowed struct {
+	Code   string // one of the constants above
+	Detail string // a few plain words
+}
+
+func (e *NotAllowed) Error() string { return "transaction not allowed (" + e.Code + "): " + e.Detail }
+
+func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: detail} }
+
+const (
+	memoLimit          = 512       // bytes
+	unitLimit          = 1_400_000 // compute units of one transaction
+	signatureFee       = 5_000     // lamports
+	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
+	microLamports      = 1_000_000 // of one lamport
+)
+
+// Instruction discriminators.
+const (
+	systemTransfer = 2 // u32, little endian
+	budgetLimit    = 2 // u8
+	budgetPrice    = 3 // u8
+)
+
+// hidden are the characters that a memo may not hold since they do not show, or change how the text
+// around them shows; the list is that of signer/page/decode.js. The joiners U+200C and U+200D stay:
+// Persian and emoji need them.
+var hidden = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x0000, Hi: 0x001f, Stride: 1}, {Lo: 0x007f, Hi: 0x009f, Stride: 1},
+		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, {Lo: 0x061c, Hi: 0x061c, Stride: 1},
+		{Lo: 0x200b, Hi: 0x200b, Stride: 1}, {Lo: 0x200e, Hi: 0x200f, Stride: 1},
+		{Lo: 0x2028, Hi: 0x202e, Stride: 1}, {Lo: 0x2060, Hi: 0x206f, Stride: 1},
+		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, {Lo: 0xfff9, Hi: 0xfffb, Stride: 1},
+	},
+	R32:         []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}},
+	LatinOffset: 3,
+}
+
+// Decode says what message does, read from its bytes alone, if signer may sign it. It is an
+// allow-list (DESIGN §4): one System transfer with at most one reference, at most one memo, compute
+// budget under a ceiling; whatever it does not know it refuses. Checks and their order are those
+// that signer/page/decode.js sets out, since a message can be wrong in several ways at once.
+// Errors are *NotAllowed.
+func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
+	m, err := parse(raw)
+	if err != nil {
+		return wallet.Decoded{}, err
+	}
+	if m.signers != 1 || m.keys[0] != signer {
+		return wallet.Decoded{}, refuse(Signers, "this wallet is not its only signer")
+	}
+	if len(m.lookups) > 0 {
+		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
+	}
+	t := tally{message: m}
+	for _, in := range m.instructions {
+		if err := t.read(in); err != nil {
+			return wallet.Decoded{}, err
+		}
+	}
+	fee, err := t.totals()
+	if err != nil {
+		return wallet.Decoded{}, err
+	}
+	d := wallet.Decoded{
+		Version:          m.version,
+		FeePayer:         m.keys[0],
+		Blockhash:        m.blockhash,
+		Intent:           sha256.Sum256(m.zeroed(raw)),
+		Actions:          t.actions,
+		ComputeUnitLimit: t.limit,
+		Fee:              fee,
+	}
+	if t.price != nil {
+		d.ComputeUnitPrice = *t.price
+	}
+	return d, nil
+}
+
+// tally adds up the instructions of one message.
+type tally struct {
+	*message
+	actions          []wallet.Action
+	transfers, memos int
+	limit            *uint32
+	price            *uint64 // micro-lamports a unit
+}
+
+func (t *tally) read(in instruction) error {
+	switch t.program(in) {
+	case wallet.SystemProgram:
+		return t.transfer(in)
+	case memoProgram:
+		return t.memo(in)
+	case computeBudgetProgram:
+		return t.budget(in)
+	}
+	return refuse(UnknownProgram, "it calls the program "+t.program(in).String())
+}
+
+func (t *tally) transfer(in instruction) error {
+	t.transfers++
+	if len(in.data) < 4 || binary.LittleEndian.Uint32(in.data) != systemTransfer {
+		return refuse(UnknownInstruction, "a System instruction that is not a transfer")
+	}
+	if len(in.data) != 12 || len(in.accounts) < 2 {
+		return refuse(Malformed, "not a whole transfer")
+	}
+	from, to := in.accounts[0], in.accounts[1] // 0 is the only signer
+	switch {
+	case from != 0:
+		return refuse(NotTheOwner, "it moves funds of another account")
+	case to == 0:
+		return refuse(SelfTransfer, "it pays this wallet itself")
+	case !t.writable(to):
+		return refuse(Malformed, "the recipient cannot receive")
+	}
+	action := wallet.Action{Type: "transfer", From: t.keys[from], To: t.keys[to]}
+	if extra := in.accounts[2:]; len(extra) > 0 {
+		if len(extra) > 1 || extra[0] == 0 || t.writable(extra[0]) {
+			return refuse(BadReference, "the transfer names accounts that it does not need")
+		}
+		action.Reference = t.keys[extra[0]]
+	}
+	action.Lamports = binary.LittleEndian.Uint64(in.data[4:])
+	if action.Lamports == 0 {
+		return refuse(ZeroAmount, "it transfers nothing")
+	}
+	t.actions = append(t.actions, action)
+	return nil
+}
+
+func (t *tally) memo(in instruction) error {
+	t.memos++
+	text := string(in.data)
+	switch {
+	case t.memos > 1:
+		return refuse(BadMemo, "it holds more than one memo")
+	case len(in.accounts) > 0:
+		return refuse(BadMemo, "the memo names accounts")
+	case text == "" || len(text) > memoLimit:
+		return refuse(BadMemo, "the memo is empty or too long")
+	case !utf8.ValidString(text):
+		return refuse(BadMemo, "the memo is not text")
+	}
+	for _, char := range text {
+		if unicode.Is(hidden, char) {
+			return refuse(BadMemo, "the memo holds characters that do not show")
+		}
+	}
+	t.actions = append(t.actions, wallet.Action{Type: "memo", Text: text})
+	return nil
+}
+
+func (t *tally) budget(in instruction) error {
+	if len(in.data) == 0 || in.data[0] != budgetLimit && in.data[0] != budgetPrice {
+		return refuse(UnknownInstruction, "an unknown Compute Budget instruction")
+	}
+	isLimit := in.data[0] == budgetLimit
+	value := in.data[1:]
+	switch {
+	case isLimit && len(value) != 4 || !isLimit && len(value) != 8:
+		return refuse(Malformed, "not a whole Compute Budget instruction")
+	case len(in.accounts) > 0:
+		return refuse(ExtraAccounts, "Compute Budget takes no accounts")
+	case isLimit && t.limit != nil || !isLimit && t.price != nil:
+		return refuse(Budget, "a compute unit limit or price is set twice")
+	}
+	if isLimit {
+		limit := binary.LittleEndian.Uint32(value)
+		if limit > unitLimit {
+			return refuse(Budget, "it asks for more compute units than there are")
+		}
+		t.limit = &limit
+		return nil
+	}
+	price := binary.LittleEndian.Uint64(value)
+	t.price = &price
+	return nil
+}
+
+// totals judges the whole and returns the network fee in lamports.
+func (t *tally) totals() (uint64, error) {
+	switch {
+	case t.transfers > 1:
+		return 0, refuse(TooManyActions, "it holds more than one transfer")
+	case t.transfers == 0:
+		return 0, refuse(NoAction, "it transfers nothing")
+	case t.price == nil:
+		return signatureFee, nil
+	case t.limit == nil:
+		return 0, refuse(Budget, "a price for compute units, but no limit to them")
+	}
+	high, low := bits.Mul64(uint64(*t.limit), *t.price)
+	if high >= microLamports { // the quotient would not fit 64 bits
+		return 0, refuse(Budget, "its priority fee is too high")
+	}
+	priority, rest := bits.Div64(high, low, microLamports)
+	if rest > 0 {
+		priority++ // the chain rounds up
+	}
+	if priority > priorityFeeCeiling {
+		return 0, refuse(Budget, "its priority fee is too high")
+	}
+	return signatureFee + priority, nil
+}

@@ -1,0 +1,9 @@
+// Package chain knows Solana: it reads accounts, builds and decodes messages, checks signatures,
+// and broadcasts one transaction when asked. It refuses to know users, chats, stores and what a
+// transaction means to its owner: it never retries, never decides that something failed, and holds
+// no key.
+//
+// Whatever a node answers is treated as hostile: answers are bounded, read strictly, and turn into
+// wallet.NetworkError when they make no sense. No error of this package holds an RPC address, which
+// often contains an API key; nodes are called "rpc 1", "rpc 2".
+package chain

@@ -1,0 +1,125 @@
+package chain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// failure is a TransactionError as Solana writes it in JSON: "AccountInUse",
+// {"InsufficientFundsForRent":{"account_index":1}}, {"InstructionError":[0,{"Custom":1}]}.
+type failure struct {
+	name  string
+	index int    // of the instruction or the account that it names; -1 for none
+	inner string // of an InstructionError: its name
+	code  uint32 // of a Custom one
+}
+
+// parseFailure reads a TransactionError; nil for null or nothing, which is success. Whatever it
+// cannot read is still a failure.
+func parseFailure(raw json.RawMessage) *failure {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	f := &failure{name: "unknown error", index: -1}
+	var name string
+	if json.Unmarshal(raw, &name) == nil {
+		f.name = word(name)
+		return f
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || len(object) != 1 {
+		return f
+	}
+	for key, value := range object {
+		f.name = word(key)
+		if key == "InstructionError" {
+			f.readInstruction(value)
+			return f
+		}
+		var account struct {
+			Index *uint8 `json:"account_index"`
+		}
+		var index uint8
+		switch {
+		case json.Unmarshal(value, &account) == nil && account.Index != nil:
+			f.index = int(*account.Index)
+		case json.Unmarshal(value, &index) == nil:
+			f.index = int(index)
+		}
+	}
+	return f
+}
+
+func (f *failure) readInstruction(raw json.RawMessage) {
+	var pair []json.RawMessage
+	var index uint8
+	if json.Unmarshal(raw, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &index) != nil {
+		return
+	}
+	f.index = int(index)
+	var name string
+	if json.Unmarshal(pair[1], &name) == nil {
+		f.inner = word(name)
+		return
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(pair[1], &object) != nil || len(object) != 1 {
+		return
+	}
+	for key, value := range object {
+		f.inner = word(key)
+		if key == "Custom" && json.Unmarshal(value, &f.code) != nil {
+			f.inner = "unknown error"
+		}
+	}
+}
+
+// word lets through what names of errors are made of, and no sentences of strangers.
+func word(name string) string {
+	if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	}) {
+		return "unknown error"
+	}
+	return name
+}
+
+// String is short and in the chain's own terms: "InstructionError 0: Custom 1".
+func (f *failure) String() string {
+	text := f.name
+	if f.index >= 0 {
+		text += fmt.Sprintf(" %d", f.index)
+	}
+	if f.inner != "" {
+		text += ": " + f.inner
+	}
+	if f.inner == "Custom" {
+		text += fmt.Sprintf(" %d", f.code)
+	}
+	return text
+}
+
+// systemTooPoor is the System program's error for a transfer of more than there is
+// (SystemError::ResultWithNegativeLamports).
+const systemTooPoor = 1
+
+// tooPoor tells whether f says that the payer of m cannot pay.
+func (f *failure) tooPoor(m *message) bool {
+	switch f.name {
+	case "InsufficientFundsForFee", "AccountNotFound": // an account that holds nothing is not found
+		return true
+	case "InsufficientFundsForRent":
+		return f.index == 0
+	case "InstructionError":
+		if f.inner == "InsufficientFunds" {
+			return true
+		}
+		if f.index >= len(m.instructions) {
+			return false
+		}
+		program, ok := m.key(m.instructions[f.index].program)
+		return ok && program.IsZero() && f.inner == "Custom" && f.code == systemTooPoor
+	}
+	return false
+}

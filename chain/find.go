@@ -1,0 +1,167 @@
+package chain
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"purser/wallet"
+)
+
+const (
+	mentionsAPage = 1000 // the limit of getSignaturesForAddress
+	// maxMentions bounds how far a reference's history is read: anybody may mention a reference
+	// once it is public. Beyond it the answer is "cannot tell", never "not found".
+	maxMentions = 10 * mentionsAPage
+	// maxCandidates bounds how many of them are looked into, from the oldest on: nobody but the
+	// device and purser knows a reference before its transaction is out.
+	maxCandidates = 100
+)
+
+// Find asks the primary node where a transaction is: by its signature in the whole history, and by
+// its reference, since a wallet may have changed the fee and so the signature. Another signature
+// counts only if From has made it, pays the fee, and the transaction holds the intended transfer
+// (DESIGN §3.3). A success is preferred to a failure. nil without an error means that this node
+// knows of no landing; wallet.NetworkError that it cannot tell.
+func (c *Client) Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error) {
+	return c.find(ctx, c.primary(), sought)
+}
+
+// FindEverywhere is Find on every configured node. A landing that any of them knows is the answer;
+// without one, certain tells that all of them looked and none knows it. It proves that the
+// transaction can never land only after FinalizedBlockHeight and together with CanSeeBackTo (DESIGN
+// §3.2). The error is that of the first node that could not tell.
+func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *wallet.Landing, certain bool, _ error) {
+	var (
+		failed  *wallet.Landing
+		trouble error
+	)
+	for _, n := range c.nodes {
+		landing, err := c.find(ctx, n, sought)
+		switch {
+		case err != nil && trouble == nil:
+			trouble = err
+		case landing != nil && landing.Failure == "":
+			return landing, true, nil
+		case landing != nil && failed == nil:
+			failed = landing
+		}
+	}
+	if failed != nil {
+		return failed, trouble == nil, nil
+	}
+	return nil, trouble == nil, trouble
+}
+
+func (c *Client) find(ctx context.Context, n *node, sought wallet.Sought) (*wallet.Landing, error) {
+	var failed *wallet.Landing
+	if !sought.Signature.IsZero() {
+		landing, err := c.landed(ctx, n, sought.Signature)
+		if err != nil || landing != nil && landing.Failure == "" {
+			return landing, err
+		}
+		failed = landing
+	}
+	if sought.Reference.IsZero() {
+		return failed, nil
+	}
+	candidates, err := mentions(ctx, n, sought.Reference)
+	if err != nil {
+		return nil, err
+	}
+	candidates = slices.DeleteFunc(candidates, func(sig wallet.Signature) bool { return sig == sought.Signature })
+	for i, sig := range slices.Backward(candidates) {
+		if len(candidates)-i > maxCandidates {
+			return nil, n.trouble("getTransaction", errTooMany)
+		}
+		ours, err := c.carries(ctx, n, sig, sought)
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			continue
+		}
+		landing, err := c.landed(ctx, n, sig)
+		if err != nil || landing != nil && landing.Failure == "" {
+			return landing, err
+		}
+		if failed == nil {
+			failed = landing
+		}
+	}
+	return failed, nil
+}
+
+// mentions lists the confirmed transactions that name an address, newest first
+// (getSignaturesForAddress).
+func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
+	const method = "getSignaturesForAddress"
+	var all []wallet.Signature
+	for len(all) < maxMentions {
+		asked := settings{"commitment": confirmed, "limit": mentionsAPage}
+		if settled := n.settled.Load(); settled > 0 {
+			asked["minContextSlot"] = settled
+		}
+		if len(all) > 0 {
+			asked["before"] = all[len(all)-1].String()
+		}
+		page, err := call[[]struct {
+			Signature string `json:"signature"`
+		}](ctx, n, method, a.String(), asked)
+		if err != nil {
+			return nil, err
+		}
+		if page == nil || len(page) > mentionsAPage {
+			return nil, n.trouble(method, errGarbage)
+		}
+		for _, entry := range page {
+			sig, err := wallet.ParseSignature(entry.Signature)
+			if err != nil {
+				return nil, n.trouble(method, errGarbage)
+			}
+			all = append(all, sig)
+		}
+		if len(page) < mentionsAPage {
+			return all, nil
+		}
+	}
+	return nil, n.trouble(method, errTooMany)
+}
+
+// carries tells whether the transaction sig on chain is the one sought. A node that lists a
+// transaction but cannot show it, or shows another one, cannot tell.
+func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.Sought) (bool, error) {
+	const method = "getTransaction"
+	answer, err := transaction(ctx, n, sig)
+	if err != nil {
+		return false, err
+	}
+	if answer == nil {
+		return false, n.trouble(method, errGarbage)
+	}
+	wire, err := answer.wire()
+	if err != nil {
+		return false, n.trouble(method, errGarbage)
+	}
+	signatures, raw, m, err := disassemble(wire)
+	if err != nil || signatures[0] != sig {
+		return false, n.trouble(method, errGarbage)
+	}
+	return m.keys[0] == sought.From && m.pays(sought) && VerifySignature(raw, sought.From, sig), nil
+}
+
+// pays tells whether m holds the transfer that is sought, reference and all, whatever else it holds.
+func (m *message) pays(sought wallet.Sought) bool {
+	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
+		program, ok := m.key(in.program)
+		if !ok || program != wallet.SystemProgram || len(in.accounts) < 2 || len(in.data) != 12 ||
+			binary.LittleEndian.Uint32(in.data) != systemTransfer ||
+			binary.LittleEndian.Uint64(in.data[4:]) != sought.Lamports {
+			return false
+		}
+		from, _ := m.key(in.accounts[0])
+		to, _ := m.key(in.accounts[1])
+		last, _ := m.key(in.accounts[len(in.accounts)-1])
+		return from == sought.From && to == sought.To && len(in.accounts) > 2 && last == sought.Reference
+	})
+}

@@ -1,0 +1,198 @@
+package chain
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"purser/wallet"
+)
+
+const (
+	// maxStatuses is the limit of getSignatureStatuses.
+	maxStatuses = 256
+	// finalConfirmations is what a finalized transaction counts as (DESIGN §7).
+	finalConfirmations = 32
+	// detailsAtOnce bounds the calls under way for the details of one Statuses.
+	detailsAtOnce = 8
+)
+
+// signatureStatus is an entry of getSignatureStatuses.
+type signatureStatus struct {
+	Slot               *uint64         `json:"slot"`
+	Confirmations      *uint64         `json:"confirmations"` // null when rooted
+	Err                json.RawMessage `json:"err"`
+	ConfirmationStatus string          `json:"confirmationStatus"`
+}
+
+func (s *signatureStatus) sound() bool {
+	return s.Slot != nil && slices.Contains([]string{"processed", confirmed, finalized}, s.ConfirmationStatus)
+}
+
+// landing is what s says of sig; nil when its block is not even confirmed.
+func (s *signatureStatus) landing(sig wallet.Signature) *wallet.Landing {
+	if s == nil || s.ConfirmationStatus == "processed" {
+		return nil
+	}
+	l := &wallet.Landing{Signature: sig, Slot: *s.Slot, Finalized: s.ConfirmationStatus == finalized}
+	if l.Finalized {
+		l.Confirmations = finalConfirmations
+	} else if s.Confirmations != nil {
+		l.Confirmations = int(min(*s.Confirmations, finalConfirmations-1))
+	}
+	if f := parseFailure(s.Err); f != nil {
+		l.Failure = f.String()
+	}
+	return l
+}
+
+// statuses asks a node for up to 256 signatures; an entry is nil where it knows none.
+func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history bool) ([]*signatureStatus, error) {
+	const method = "getSignatureStatuses"
+	names := make([]string, len(sigs))
+	for i, sig := range sigs {
+		names[i] = sig.String()
+	}
+	answer, err := call[answerAt[[]*signatureStatus]](ctx, n, method, names,
+		settings{"searchTransactionHistory": history})
+	if err != nil {
+		return nil, err
+	}
+	if slot, ok := answer.slot(); !ok || slot < n.settled.Load() {
+		return nil, n.trouble(method, errBehind)
+	}
+	unsound := func(s *signatureStatus) bool { return s != nil && !s.sound() }
+	if len(answer.Value) != len(sigs) || slices.ContainsFunc(answer.Value, unsound) {
+		return nil, n.trouble(method, errGarbage)
+	}
+	return answer.Value, nil
+}
+
+// Statuses is the cheap poll: where each of sigs has landed by the primary node's recent memory,
+// nil where it does not know one (getSignatureStatuses without history, 256 a call). Transactions
+// that are only processed count as unknown.
+//
+// Fee and BlockHeight take two more calls, once for each landing; they are 0 when the node does not
+// tell, which a node that has just confirmed a block may do for a second.
+func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wallet.Landing, error) {
+	landings := make([]*wallet.Landing, 0, len(sigs))
+	for batch := range slices.Chunk(sigs, maxStatuses) {
+		found, err := statuses(ctx, c.primary(), batch, false)
+		if err != nil {
+			return nil, err
+		}
+		for i, status := range found {
+			landings = append(landings, status.landing(batch[i]))
+		}
+	}
+	var (
+		work sync.WaitGroup
+		free = make(chan struct{}, detailsAtOnce)
+	)
+	for _, landing := range landings {
+		if landing == nil {
+			continue
+		}
+		free <- struct{}{}
+		work.Go(func() {
+			defer func() { <-free }()
+			c.fill(ctx, c.primary(), landing)
+		})
+	}
+	work.Wait()
+	return landings, nil
+}
+
+// landed asks for one signature, in the node's whole history.
+func (c *Client) landed(ctx context.Context, n *node, sig wallet.Signature) (*wallet.Landing, error) {
+	found, err := statuses(ctx, n, []wallet.Signature{sig}, true)
+	if err != nil {
+		return nil, err
+	}
+	landing := found[0].landing(sig)
+	if landing != nil {
+		c.fill(ctx, n, landing)
+	}
+	return landing, nil
+}
+
+// place is a transaction in a block: the same signature may land again in another one after a
+// rollback.
+type place struct {
+	signature wallet.Signature
+	slot      uint64
+}
+
+// transactionDetails is what a status does not say.
+type transactionDetails struct{ fee, height uint64 }
+
+// fill adds fee and block height as far as the node tells them. Their lack is no reason to doubt a
+// landing, so it is no error.
+func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
+	where := place{l.Signature, l.Slot}
+	known, ok := c.details.get(where)
+	if !ok {
+		if tx, err := transaction(ctx, n, l.Signature); err == nil && tx != nil && *tx.Slot == l.Slot {
+			known.fee = *tx.Meta.Fee
+		}
+		known.height = c.height(ctx, n, l.Slot)
+		if known.fee > 0 && known.height > 0 {
+			c.details.put(where, known)
+		}
+	}
+	l.Fee, l.BlockHeight = known.fee, known.height
+}
+
+// height is the height of the block in a slot, or 0 when the node cannot tell (getBlock).
+func (c *Client) height(ctx context.Context, n *node, slot uint64) uint64 {
+	if height, ok := c.heights.get(slot); ok {
+		return height
+	}
+	block, err := call[*struct {
+		BlockHeight *uint64 `json:"blockHeight"`
+	}](ctx, n, "getBlock", slot, settings{
+		"commitment":                     confirmed,
+		"transactionDetails":             "none",
+		"rewards":                        false,
+		"maxSupportedTransactionVersion": 0,
+	})
+	if err != nil || block == nil || block.BlockHeight == nil {
+		return 0
+	}
+	c.heights.put(slot, *block.BlockHeight)
+	return *block.BlockHeight
+}
+
+// transactionAnswer is what is read of getTransaction.
+type transactionAnswer struct {
+	Slot        *uint64  `json:"slot"`
+	Transaction []string `json:"transaction"` // the bytes, and how they are encoded
+	Meta        *struct {
+		Fee *uint64 `json:"fee"`
+	} `json:"meta"`
+}
+
+// wire is the transaction's bytes.
+func (t *transactionAnswer) wire() ([]byte, error) {
+	return base64.StdEncoding.DecodeString(t.Transaction[0])
+}
+
+// transaction reads one transaction from a node; nil when it has none (getTransaction).
+func transaction(ctx context.Context, n *node, sig wallet.Signature) (*transactionAnswer, error) {
+	const method = "getTransaction"
+	tx, err := call[*transactionAnswer](ctx, n, method, sig.String(), settings{
+		"commitment":                     confirmed,
+		"encoding":                       "base64",
+		"maxSupportedTransactionVersion": 0,
+	})
+	if err != nil || tx == nil {
+		return nil, err
+	}
+	if tx.Slot == nil || tx.Meta == nil || tx.Meta.Fee == nil ||
+		len(tx.Transaction) != 2 || tx.Transaction[1] != "base64" {
+		return nil, n.trouble(method, errGarbage)
+	}
+	return tx, nil
+}

@@ -1,0 +1,217 @@
+package chain
+
+import (
+	"purser/wallet"
+)
+
+// Programs that the decoder knows. The System program is wallet.SystemProgram.
+var (
+	memoProgram          = mustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	computeBudgetProgram = mustAddress("ComputeBudget111111111111111111111111111111")
+)
+
+func mustAddress(text string) wallet.Address {
+	a, err := wallet.ParseAddress(text)
+	if err != nil {
+		panic(err) // a constant of this file is mistyped
+	}
+	return a
+}
+
+const (
+	// packetSize is the most that a transaction may weigh on the wire (Solana's PACKET_DATA_SIZE).
+	packetSize = 1232
+	// messageSize is what a packet leaves to a message with one signature and its count.
+	messageSize = packetSize - signedAt
+	// signedAt is where the message begins in a transaction of one signature.
+	signedAt = 1 + 64
+	// maxAccounts is how many accounts an index of one byte can name.
+	maxAccounts = 256
+)
+
+// message is the structure of a transaction message. Its slices point into the bytes read.
+type message struct {
+	version          string // "legacy" or "v0"
+	signers          int
+	readonlySigned   int
+	readonlyUnsigned int
+	keys             []wallet.Address // static ones; keys[0] pays the fee
+	blockhashAt      int
+	blockhash        [32]byte
+	instructions     []instruction
+	lookups          []lookup
+}
+
+// instruction names its program and accounts by index into the keys.
+type instruction struct {
+	program  byte
+	accounts []byte
+	data     []byte
+}
+
+// lookup takes accounts from an address lookup table (v0).
+type lookup struct {
+	table              wallet.Address
+	writable, readonly []byte
+}
+
+// parse reads a message strictly: steps 1 and 2 of the order that signer/page/decode.js sets out.
+// Lookup tables and several signers pass; what may be signed is Decode's to say. Errors are
+// *NotAllowed.
+func parse(raw []byte) (*message, error) {
+	m, err := structure(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// structure reads the parts of a message without holding them against each other: what the chain
+// has accepted must never be unreadable to us for being untidy. An index may name nothing.
+func structure(raw []byte) (*message, error) {
+	if len(raw) > messageSize {
+		return nil, refuse(TooLarge, "more bytes than a transaction can have")
+	}
+	r := &reader{rest: raw}
+	m := &message{version: "legacy"}
+	first := r.byte()
+	if first >= 0x80 {
+		if first != 0x80 {
+			return nil, refuse(Malformed, "unknown message version")
+		}
+		m.version = "v0"
+		first = r.byte()
+	}
+	m.signers, m.readonlySigned, m.readonlyUnsigned = int(first), int(r.byte()), int(r.byte())
+
+	for range r.count(32) {
+		m.keys = append(m.keys, wallet.Address(r.take(32)))
+	}
+	m.blockhashAt = len(raw) - len(r.rest)
+	m.blockhash = [32]byte(r.take(32))
+	for range r.count(3) {
+		m.instructions = append(m.instructions, instruction{
+			program:  r.byte(),
+			accounts: r.take(r.count(1)),
+			data:     r.take(r.count(1)),
+		})
+	}
+	if m.version == "v0" {
+		for range r.count(34) {
+			m.lookups = append(m.lookups, lookup{
+				table:    wallet.Address(r.take(32)),
+				writable: r.take(r.count(1)),
+				readonly: r.take(r.count(1)),
+			})
+		}
+	}
+	if r.failed || len(r.rest) > 0 {
+		return nil, refuse(Malformed, "it ends too early, too late, or holds a bad count")
+	}
+	return m, nil
+}
+
+// check holds the parts of a message against each other.
+func (m *message) check() error {
+	if m.signers < 1 || m.readonlySigned >= m.signers || m.signers+m.readonlyUnsigned > len(m.keys) {
+		return refuse(Malformed, "impossible header")
+	}
+	seen := make(map[wallet.Address]bool, len(m.keys))
+	for _, key := range m.keys {
+		if seen[key] {
+			return refuse(Malformed, "an account is listed twice")
+		}
+		seen[key] = true
+	}
+	total := len(m.keys)
+	for _, l := range m.lookups {
+		if len(l.writable)+len(l.readonly) == 0 {
+			return refuse(Malformed, "an empty lookup table")
+		}
+		total += len(l.writable) + len(l.readonly)
+	}
+	if total > maxAccounts {
+		return refuse(Malformed, "too many accounts")
+	}
+	var used [maxAccounts]bool
+	used[0] = true
+	for _, in := range m.instructions {
+		if in.program == 0 || int(in.program) >= len(m.keys) {
+			return refuse(Malformed, "no such program")
+		}
+		used[in.program] = true
+		for _, index := range in.accounts {
+			if int(index) >= total {
+				return refuse(Malformed, "no such account")
+			}
+			used[index] = true
+		}
+	}
+	for index := range m.keys {
+		if !used[index] {
+			return refuse(Malformed, "an account that nothing uses")
+		}
+	}
+	return nil
+}
+
+// program is the address of the program that in calls.
+func (m *message) program(in instruction) wallet.Address { return m.keys[in.program] }
+
+// writable tells whether the message asks to write the static key at index.
+func (m *message) writable(index byte) bool {
+	i := int(index)
+	if i < m.signers {
+		return i < m.signers-m.readonlySigned
+	}
+	return i < len(m.keys)-m.readonlyUnsigned
+}
+
+// key is the static key at index; false for one from a lookup table, or none.
+func (m *message) key(index byte) (wallet.Address, bool) {
+	if int(index) >= len(m.keys) {
+		return wallet.Address{}, false
+	}
+	return m.keys[index], true
+}
+
+// reader reads front to back. Past the end it remembers the failure and answers zeros, so that
+// parsing code reads without an if at every step.
+type reader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.failed || n > len(r.rest) {
+		r.failed, r.rest = true, nil
+		return make([]byte, n)
+	}
+	taken := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *reader) byte() byte { return r.take(1)[0] }
+
+// count reads a compact-u16 in its shortest form: 7 bits a byte, lowest first, at most 3 bytes.
+// A count of more things of size bytes than can follow is a failure at once: nothing is allocated
+// on a stranger's word.
+func (r *reader) count(size int) int {
+	value := 0
+	for shift := 0; shift <= 14; shift += 7 {
+		b := r.byte()
+		value |= int(b&0x7f) << shift
+		if b < 0x80 {
+			if value > 0xffff || b == 0 && shift > 0 || value*size > len(r.rest) {
+				break
+			}
+			return value
+		}
+	}
+	r.failed, r.rest = true, nil
+	return 0
+}

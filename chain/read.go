@@ -1,0 +1,250 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mr-tron/base58"
+
+	"purser/wallet"
+)
+
+// Clusters, as chain.cluster names them.
+const (
+	Mainnet  = "mainnet"
+	Devnet   = "devnet"
+	Testnet  = "testnet"
+	Localnet = "localnet"
+)
+
+// answerAt is a result with the slot at which the node read it.
+type answerAt[T any] struct {
+	Context *struct {
+		Slot *uint64 `json:"slot"`
+	} `json:"context"`
+	Value T `json:"value"`
+}
+
+// slot fails when the node did not say it.
+func (a answerAt[T]) slot() (uint64, bool) {
+	if a.Context == nil || a.Context.Slot == nil {
+		return 0, false
+	}
+	return *a.Context.Slot, true
+}
+
+type accountInfo struct {
+	Lamports   *uint64 `json:"lamports"`
+	Owner      *string `json:"owner"`
+	Executable *bool   `json:"executable"`
+	Space      *uint64 `json:"space"`
+}
+
+// account reads one account; nil is an address that holds nothing. false for an answer without the
+// fields that every account has.
+func (a *accountInfo) account(slot uint64) (wallet.Account, bool) {
+	if a == nil {
+		return wallet.Account{Slot: slot}, true
+	}
+	if a.Lamports == nil || a.Owner == nil || a.Executable == nil || a.Space == nil {
+		return wallet.Account{}, false
+	}
+	owner, err := wallet.ParseAddress(*a.Owner)
+	if err != nil {
+		return wallet.Account{}, false
+	}
+	return wallet.Account{
+		Exists: true, Lamports: *a.Lamports, Owner: owner, Executable: *a.Executable, Size: *a.Space, Slot: slot,
+	}, true
+}
+
+// readAccount asks for everything but the data, which can be megabytes.
+func readAccount() settings {
+	return settings{
+		"commitment": confirmed,
+		"encoding":   "base64",
+		"dataSlice":  map[string]int{"offset": 0, "length": 0},
+	}
+}
+
+// Account reads what is at an address at commitment confirmed (getAccountInfo). An address that
+// holds nothing is no error.
+func (c *Client) Account(ctx context.Context, a wallet.Address) (wallet.Account, error) {
+	const method = "getAccountInfo"
+	answer, err := call[answerAt[*accountInfo]](ctx, c.primary(), method, a.String(), readAccount())
+	if err != nil {
+		return wallet.Account{}, err
+	}
+	slot, ok := answer.slot()
+	account, sound := answer.Value.account(slot)
+	if !ok || !sound {
+		return wallet.Account{}, c.primary().trouble(method, errGarbage)
+	}
+	return account, nil
+}
+
+// maxAccountsAsked is the limit of getMultipleAccounts.
+const maxAccountsAsked = 100
+
+// Accounts reads up to 100 addresses in one round trip, all at one slot (getMultipleAccounts).
+func (c *Client) Accounts(ctx context.Context, as []wallet.Address) ([]wallet.Account, error) {
+	const method = "getMultipleAccounts"
+	if len(as) == 0 {
+		return nil, nil
+	}
+	if len(as) > maxAccountsAsked {
+		return nil, fmt.Errorf("read accounts: %d asked for, at most %d are possible", len(as), maxAccountsAsked)
+	}
+	answer, err := call[answerAt[[]*accountInfo]](ctx, c.primary(), method, addresses(as), readAccount())
+	if err != nil {
+		return nil, err
+	}
+	slot, ok := answer.slot()
+	if !ok || len(answer.Value) != len(as) {
+		return nil, c.primary().trouble(method, errGarbage)
+	}
+	accounts := make([]wallet.Account, len(as))
+	for i, info := range answer.Value {
+		if accounts[i], ok = info.account(slot); !ok {
+			return nil, c.primary().trouble(method, errGarbage)
+		}
+	}
+	return accounts, nil
+}
+
+// rent is an answer of getMinimumBalanceForRentExemption with its age.
+type rent struct {
+	lamports uint64
+	at       time.Time
+}
+
+// rentLives is how long a rent minimum is believed: it changes by a vote of the network, with
+// weeks of notice.
+const rentLives = time.Hour
+
+// RentMinimum tells how many lamports an account of size bytes must hold
+// (getMinimumBalanceForRentExemption). Answers are kept for an hour.
+func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
+	const method = "getMinimumBalanceForRentExemption"
+	if known, ok := c.rents.get(size); ok && c.now().Sub(known.at) < rentLives {
+		return known.lamports, nil
+	}
+	lamports, err := call[*uint64](ctx, c.primary(), method, size)
+	if err != nil {
+		return 0, err
+	}
+	if lamports == nil {
+		return 0, c.primary().trouble(method, errGarbage)
+	}
+	c.rents.put(size, rent{*lamports, c.now()})
+	return *lamports, nil
+}
+
+// Blockhash is the newest blockhash at commitment confirmed (getLatestBlockhash).
+func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
+	const method = "getLatestBlockhash"
+	answer, err := call[answerAt[struct {
+		Blockhash            string  `json:"blockhash"`
+		LastValidBlockHeight *uint64 `json:"lastValidBlockHeight"`
+	}]](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err != nil {
+		return wallet.Blockhash{}, err
+	}
+	slot, ok := answer.slot()
+	hash, err := wallet.ParseAddress(answer.Value.Blockhash) // the same 32 bytes in base58
+	if err != nil || !ok || hash.IsZero() || answer.Value.LastValidBlockHeight == nil {
+		return wallet.Blockhash{}, c.primary().trouble(method, errGarbage)
+	}
+	return wallet.Blockhash{Hash: hash, LastValidBlockHeight: *answer.Value.LastValidBlockHeight, Slot: slot}, nil
+}
+
+// FinalizedBlockHeight is the height of the newest block that no configured node can roll back any
+// more: the lowest of their finalized heights (getEpochInfo). From then on a node's "not found"
+// counts only if it has not fallen behind that block.
+func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
+	const method = "getEpochInfo"
+	var lowest uint64
+	for i, n := range c.nodes {
+		epoch, err := call[struct {
+			AbsoluteSlot *uint64 `json:"absoluteSlot"`
+			BlockHeight  *uint64 `json:"blockHeight"`
+		}](ctx, n, method, settings{"commitment": finalized})
+		if err != nil {
+			return 0, err
+		}
+		if epoch.AbsoluteSlot == nil || epoch.BlockHeight == nil || *epoch.BlockHeight > *epoch.AbsoluteSlot {
+			return 0, n.trouble(method, errGarbage)
+		}
+		n.settled.Store(*epoch.AbsoluteSlot)
+		if i == 0 || *epoch.BlockHeight < lowest {
+			lowest = *epoch.BlockHeight
+		}
+	}
+	return lowest, nil
+}
+
+// CanSeeBackTo tells whether every configured node still has the blocks since slot, so that its
+// "not found" means something (getFirstAvailableBlock).
+func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
+	const method = "getFirstAvailableBlock"
+	for _, n := range c.nodes {
+		first, err := call[*uint64](ctx, n, method)
+		if err != nil {
+			return false, err
+		}
+		if first == nil {
+			return false, n.trouble(method, errGarbage)
+		}
+		if *first > slot {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// GenesisCluster tells which cluster the nodes belong to, by its genesis hash: any that is not one
+// of Solana's public clusters is localnet. Nodes of different clusters are an error.
+func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
+	const method = "getGenesisHash"
+	var first string
+	for i, n := range c.nodes {
+		hash, err := call[string](ctx, n, method)
+		if err != nil {
+			return "", err
+		}
+		if raw, err := base58.Decode(hash); err != nil || len(raw) != 32 {
+			return "", n.trouble(method, errGarbage)
+		}
+		if i > 0 && hash != first {
+			return "", fmt.Errorf("chain.rpc_url: %s and %s belong to different clusters", c.nodes[0].name, n.name)
+		}
+		first = hash
+	}
+	switch first {
+	case "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d":
+		return Mainnet, nil
+	case "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG":
+		return Devnet, nil
+	case "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY":
+		return Testnet, nil
+	}
+	return Localnet, nil
+}
+
+// ErrWrongCluster is a chain.cluster that the nodes do not belong to.
+var ErrWrongCluster = errors.New("the nodes belong to another cluster")
+
+// CheckCluster holds Options.Cluster against the nodes: nil when they agree, ErrWrongCluster with a
+// sentence for the operator when they do not, a wallet.NetworkError when nobody answers.
+func (c *Client) CheckCluster(ctx context.Context) error {
+	actual, err := c.GenesisCluster(ctx)
+	if err != nil {
+		return err
+	}
+	if c.cluster != "" && actual != c.cluster {
+		return fmt.Errorf("chain.cluster is %s, but chain.rpc_url is on %s: %w", c.cluster, actual, ErrWrongCluster)
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"purser/wallet"
+)
+
+const (
+	maxWatched  = 1024             // signatures asked for at once; the oldest gives way
+	hintsQueued = 256              // hints not yet taken; more are dropped
+	pingEvery   = 30 * time.Second // so that a dead connection is noticed
+	maxNotice   = 64 << 10         // bytes of one WebSocket message
+	maxBackoff  = 30 * time.Second
+)
+
+// hints turns signatureSubscribe notifications into a channel of signatures. It speaks the protocol
+// itself: solana-go's WebSocket client ends the process on a hostile notification (it dereferences
+// a missing result in a goroutine of its own), reads messages of any size, and takes no dialer.
+type hints struct {
+	url     string
+	timeout time.Duration
+	http    *http.Client
+	log     *slog.Logger
+	backoff func(attempt int) time.Duration
+
+	asked chan wallet.Signature
+	out   chan wallet.Signature
+}
+
+func newHints(url string, timeout time.Duration, transport http.RoundTripper, log *slog.Logger) *hints {
+	return &hints{
+		url: url, timeout: timeout, http: &http.Client{Transport: transport}, log: log, backoff: doubling,
+		asked: make(chan wallet.Signature, hintsQueued),
+		out:   make(chan wallet.Signature, hintsQueued),
+	}
+}
+
+// doubling waits 1, 2, 4 ... 30 seconds.
+func doubling(attempt int) time.Duration {
+	return min(time.Second<<min(attempt, 5), maxBackoff)
+}
+
+// Watch asks for a hint when sig is confirmed. It never blocks; a hint may come late, twice or not
+// at all: Statuses is the truth.
+func (c *Client) Watch(sig wallet.Signature) {
+	select {
+	case c.hints.asked <- sig:
+	default:
+	}
+}
+
+// Hints delivers watched signatures about which there may be news.
+func (c *Client) Hints() <-chan wallet.Signature { return c.hints.out }
+
+// Run keeps the WebSocket up until ctx ends; it returns nil then. A WebSocket that is down, or not
+// configured, costs latency only.
+func (c *Client) Run(ctx context.Context) error {
+	c.hints.run(ctx)
+	return nil
+}
+
+func (h *hints) run(ctx context.Context) {
+	if h.url == "" {
+		<-ctx.Done()
+		return
+	}
+	watched := &watchList{}
+	for attempt := 0; ; attempt++ {
+		if h.session(ctx, watched) {
+			attempt = 0
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if attempt == 0 {
+			h.log.Warn("the Solana WebSocket is down; polling goes on")
+		}
+		pause := time.NewTimer(h.backoff(attempt))
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				pause.Stop()
+				return
+			case sig := <-h.asked:
+				watched.add(sig)
+			case <-pause.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// hint offers sig; a reader that is behind polls anyway.
+func (h *hints) hint(sig wallet.Signature) {
+	select {
+	case h.out <- sig:
+	default:
+	}
+}
+
+// session holds one connection until it fails or ctx ends. It reports whether it was connected.
+func (h *hints) session(ctx context.Context, watched *watchList) bool {
+	dialing, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	conn, _, err := websocket.Dial(dialing, h.url, &websocket.DialOptions{HTTPClient: h.http})
+	if err != nil {
+		return false
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxNotice)
+
+	ctx, stop := context.WithCancel(ctx)
+	notices, done := make(chan notice), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer stop() // a connection that cannot be read ends the session
+		read(ctx, conn, notices)
+	}()
+	defer func() { stop(); <-done }()
+
+	s := &subscriptions{conn: conn, timeout: h.timeout,
+		asked: map[uint64]wallet.Signature{}, live: map[uint64]wallet.Signature{}}
+	for _, sig := range watched.order {
+		h.hint(sig) // there may have been news while nobody listened
+		if s.subscribe(ctx, sig) != nil {
+			return true
+		}
+	}
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return true
+		case sig := <-h.asked:
+			if watched.add(sig) && s.subscribe(ctx, sig) != nil {
+				return true
+			}
+		case n := <-notices:
+			if sig, ok := s.take(n); ok {
+				watched.remove(sig)
+				h.hint(sig)
+			}
+		case <-ping.C:
+			if s.ping(ctx) != nil {
+				return true
+			}
+		}
+	}
+}
+
+// notice is any message of the server: the answer to a subscription, or a notification.
+type notice struct {
+	ID     *uint64         `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Method string          `json:"method"`
+	Params *struct {
+		Subscription *uint64 `json:"subscription"`
+	} `json:"params"`
+}
+
+var errNotNotice = errors.New("not a JSON-RPC message")
+
+// read passes messages on until the connection or ctx ends.
+func read(ctx context.Context, conn *websocket.Conn, notices chan<- notice) error {
+	for {
+		_, raw, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		var n notice
+		if json.Unmarshal(raw, &n) != nil {
+			return errNotNotice
+		}
+		select {
+		case notices <- n:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// subscriptions are those of one connection.
+type subscriptions struct {
+	conn    *websocket.Conn
+	timeout time.Duration
+	nextID  uint64
+	asked   map[uint64]wallet.Signature // by request id
+	live    map[uint64]wallet.Signature // by the server's subscription id
+}
+
+func (s *subscriptions) subscribe(ctx context.Context, sig wallet.Signature) error {
+	s.nextID++
+	request, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"id":      s.nextID,
+		"method":  "signatureSubscribe",
+		"params":  []any{sig.String(), settings{"commitment": confirmed}},
+	})
+	if err != nil {
+		return err
+	}
+	s.asked[s.nextID] = sig
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return s.conn.Write(ctx, websocket.MessageText, request)
+}
+
+func (s *subscriptions) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return s.conn.Ping(ctx)
+}
+
+// take notes what a message says; it answers the signature that a notification is about. Such a
+// subscription is over: the server ends it by itself.
+func (s *subscriptions) take(n notice) (wallet.Signature, bool) {
+	if n.ID != nil {
+		var subscription uint64
+		if sig, ok := s.asked[*n.ID]; ok && json.Unmarshal(n.Result, &subscription) == nil {
+			s.live[subscription] = sig
+		}
+		delete(s.asked, *n.ID)
+		return wallet.Signature{}, false
+	}
+	if n.Method != "signatureNotification" || n.Params == nil || n.Params.Subscription == nil {
+		return wallet.Signature{}, false
+	}
+	sig, ok := s.live[*n.Params.Subscription]
+	delete(s.live, *n.Params.Subscription)
+	return sig, ok
+}
+
+// watchList remembers what to subscribe to again after a lost connection, oldest first.
+type watchList struct {
+	order []wallet.Signature
+	known map[wallet.Signature]bool
+}
+
+// add reports whether sig is new.
+func (w *watchList) add(sig wallet.Signature) bool {
+	if w.known[sig] {
+		return false
+	}
+	if w.known == nil {
+		w.known = make(map[wallet.Signature]bool)
+	}
+	if len(w.order) == maxWatched {
+		w.remove(w.order[0])
+	}
+	w.order, w.known[sig] = append(w.order, sig), true
+	return true
+}
+
+func (w *watchList) remove(sig wallet.Signature) {
+	if !w.known[sig] {
+		return
+	}
+	delete(w.known, sig)
+	for i, other := range w.order {
+		if other == sig {
+			w.order = append(w.order[:i], w.order[i+1:]...)
+			return
+		}
+	}
+}
