@@ -1,0 +1,131 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"unicode/utf8"
+)
+
+// queryLife is how long a tap may wait for its answer, in seconds.
+const queryLife = 60
+
+// ErrNoButton says that the message has no such callback button (any more).
+var ErrNoButton = errors.New("sandbox telegram: no such button")
+
+// Tap taps the callback button with exactly this label and gives the query's id, for WaitToast.
+// The user need not be the one whose chat holds the message: so somebody else's tap looks.
+func (s *Server) Tap(user, messageID int64, label string) (string, error) {
+	m, ok := s.Message(messageID)
+	if !ok {
+		return "", fmt.Errorf("%w: message %d is gone", ErrNoButton, messageID)
+	}
+	b, ok := m.Button(label)
+	if !ok {
+		return "", fmt.Errorf("%w: %q", ErrNoButton, label)
+	}
+	if b.CallbackData == "" {
+		return "", fmt.Errorf("%w: %q is no callback button", ErrNoButton, label)
+	}
+	return s.TapData(user, messageID, b.CallbackData)
+}
+
+// TapAt taps the callback button in that row and column, counted from 0.
+func (s *Server) TapAt(user, messageID int64, row, col int) (string, error) {
+	m, ok := s.Message(messageID)
+	if !ok || m.ReplyMarkup == nil || row < 0 || row >= len(m.ReplyMarkup.Rows) || col < 0 || col >= len(m.ReplyMarkup.Rows[row]) {
+		return "", ErrNoButton
+	}
+	b := m.ReplyMarkup.Rows[row][col]
+	if b.CallbackData == "" {
+		return "", fmt.Errorf("%w: %q is no callback button", ErrNoButton, b.Text)
+	}
+	return s.TapData(user, messageID, b.CallbackData)
+}
+
+// TapData sends a tap with any data at all, as a forged client can.
+func (s *Server) TapData(user, messageID int64, data string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.st.People[user]
+	if p == nil {
+		return "", fmt.Errorf("sandbox telegram: nobody has id %d", user)
+	}
+	m := s.st.Messages[messageID]
+	if m == nil {
+		return "", fmt.Errorf("%w: message %d is gone", ErrNoButton, messageID)
+	}
+	id := s.randomDigits(18)
+	h := fnv.New64a()
+	fmt.Fprint(h, m.Message.Chat.ID)
+	b := s.batch()
+	b.add(change{Query: &query{ID: id, User: user, Message: messageID, Data: data, At: s.unix()}})
+	if _, err := b.update("callback_query", map[string]any{
+		"id": id, "from": p.User, "message": m.Message, "data": data,
+		"chat_instance": strconv.FormatInt(int64(h.Sum64()), 10),
+	}); err != nil {
+		return "", err
+	}
+	for old, q := range s.st.Queries {
+		if q.At < s.unix()-queryLife {
+			b.add(change{Answered: old})
+		}
+	}
+	return id, b.commit()
+}
+
+func (s *Server) answerCallbackQuery(q *request) (result, error) {
+	if utf8.RuneCountInString(q.text("text")) > 200 {
+		return result{}, badRequest("MESSAGE_TOO_LONG")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.st.Queries[q.text("callback_query_id")]
+	if asked == nil || s.unix()-asked.At > queryLife {
+		return result{}, badRequest("query is too old and response timeout expired or query ID is invalid")
+	}
+	t := Toast{
+		QueryID: asked.ID, User: asked.User, MessageID: asked.Message,
+		Text: q.text("text"), Alert: q.flag("show_alert"), URL: q.text("url"),
+	}
+	if t.URL != "" {
+		checked, problem := checkLink(t.URL)
+		if problem != "" {
+			return result{}, badRequest("URL_INVALID")
+		}
+		t.URL = checked
+	}
+	if err := s.commit(change{Answered: asked.ID}); err != nil {
+		return result{}, err
+	}
+	if s.toasts = append(s.toasts, t); len(s.toasts) > 5000 {
+		s.toasts = s.toasts[1000:]
+	}
+	s.feed.add(event{Kind: "toast", Chat: t.User, Toast: &t})
+	s.wake()
+	return result{value: true}, nil
+}
+
+// Toasts lists what the bot answered to taps, oldest first.
+func (s *Server) Toasts() []Toast {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Toast(nil), s.toasts...)
+}
+
+// WaitToast waits until the bot has answered the tap.
+func (s *Server) WaitToast(ctx context.Context, queryID string) (Toast, error) {
+	var found Toast
+	err := s.WaitFor(ctx, func() bool {
+		for _, t := range s.Toasts() {
+			if t.QueryID == queryID {
+				found = t
+				return true
+			}
+		}
+		return false
+	})
+	return found, err
+}

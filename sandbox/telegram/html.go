@@ -1,0 +1,311 @@
+package telegram
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// htmlKinds maps the tags of parse_mode HTML to entity types (Bot API, "HTML style").
+func htmlKind(tag string) string {
+	switch tag {
+	case "b", "strong":
+		return "bold"
+	case "i", "em":
+		return "italic"
+	case "u", "ins":
+		return "underline"
+	case "s", "strike", "del":
+		return "strikethrough"
+	case "span", "tg-spoiler":
+		return "spoiler"
+	case "a":
+		return "text_link"
+	case "code", "pre", "blockquote":
+		return tag
+	case "tg-emoji":
+		return "custom_emoji"
+	}
+	return ""
+}
+
+type openTag struct {
+	name     string
+	argument string // href, language, emoji-id
+	expand   bool   // blockquote expandable
+	offset   int    // UTF-16 units of text before it
+	begin    int    // bytes of text before it
+}
+
+// htmlScanner reads parse_mode HTML. Offsets in errors are bytes of the source, as Telegram's are.
+type htmlScanner struct {
+	src      string
+	i        int
+	out      strings.Builder
+	units    int // UTF-16 units written
+	open     []openTag
+	entities []Entity
+}
+
+// parseHTML gives the plain text and its entities. Errors read as Telegram's.
+func parseHTML(src string) (string, []Entity, error) {
+	h := &htmlScanner{src: src}
+	for h.i < len(src) {
+		switch src[h.i] {
+		case '<':
+			if err := h.tag(); err != nil {
+				return "", nil, err
+			}
+		case '&':
+			if r, n := characterReference(src[h.i:]); n > 0 {
+				h.write(string(r))
+				h.i += n
+				continue
+			}
+			fallthrough
+		default:
+			_, n := utf8.DecodeRuneInString(src[h.i:])
+			h.write(src[h.i : h.i+n])
+			h.i += n
+		}
+	}
+	if n := len(h.open); n > 0 {
+		return "", nil, unparsed("Can't find end tag corresponding to start tag %q", h.open[n-1].name)
+	}
+	return h.out.String(), h.entities, nil
+}
+
+func (h *htmlScanner) write(s string) {
+	h.out.WriteString(s)
+	h.units += utf16Len(s)
+}
+
+// peek is the byte under the cursor, 0 at the end.
+func (h *htmlScanner) peek() byte {
+	if h.i < len(h.src) {
+		return h.src[h.i]
+	}
+	return 0
+}
+
+func (h *htmlScanner) spaces() {
+	for isSpace(h.peek()) {
+		h.i++
+	}
+}
+
+func (h *htmlScanner) tag() error {
+	begin := h.i
+	h.i++
+	if h.peek() == '/' {
+		h.i++
+		return h.endTag(begin)
+	}
+	from := h.i
+	for h.i < len(h.src) && !isSpace(h.peek()) && h.peek() != '>' {
+		h.i++
+	}
+	if h.i == len(h.src) {
+		return unparsed("Unclosed start tag at byte offset %d", begin)
+	}
+	t := openTag{name: strings.ToLower(h.src[from:h.i]), offset: h.units, begin: h.out.Len()}
+	if htmlKind(t.name) == "" {
+		return unparsed("Unsupported start tag \"%s\" at byte offset %d", t.name, begin)
+	}
+	if err := h.attributes(&t, begin); err != nil {
+		return err
+	}
+	h.i++ // the closing >
+	if t.name == "span" && t.argument != "spoiler" {
+		return unparsed(`Tag "span" must have class "tg-spoiler" at byte offset %d`, begin)
+	}
+	h.open = append(h.open, t)
+	return nil
+}
+
+// attributes reads up to the tag's closing '>', which it leaves under the cursor.
+func (h *htmlScanner) attributes(t *openTag, begin int) error {
+	for {
+		h.spaces()
+		switch h.peek() {
+		case '>':
+			return nil
+		case 0:
+			return unparsed("Unclosed start tag \"%s\" at byte offset %d", t.name, begin)
+		}
+		from := h.i
+		for h.i < len(h.src) && !isSpace(h.peek()) && h.peek() != '=' && h.peek() != '>' {
+			h.i++
+		}
+		name := strings.ToLower(h.src[from:h.i])
+		if name == "" {
+			return unparsed("Empty attribute name in the tag \"%s\" at byte offset %d", t.name, begin)
+		}
+		h.spaces()
+		value := ""
+		if h.peek() == '=' {
+			h.i++
+			h.spaces()
+			var err error
+			if value, err = h.attributeValue(t.name, begin); err != nil {
+				return err
+			}
+		} else if t.name != "blockquote" || name != "expandable" {
+			return unparsed("Expected equal sign in declaration of an attribute of the tag \"%s\" at byte offset %d", t.name, begin)
+		}
+		switch {
+		case t.name == "a" && name == "href", t.name == "tg-emoji" && name == "emoji-id":
+			t.argument = value
+		case t.name == "code" && name == "class" && strings.HasPrefix(value, "language-"):
+			t.argument = strings.TrimPrefix(value, "language-")
+		case t.name == "span" && name == "class" && strings.HasPrefix(value, "tg-"):
+			t.argument = strings.TrimPrefix(value, "tg-")
+		case t.name == "blockquote" && name == "expandable":
+			t.expand = true
+		}
+	}
+}
+
+func (h *htmlScanner) attributeValue(tag string, begin int) (string, error) {
+	quote := h.peek()
+	if quote == 0 {
+		return "", unparsed("Unclosed start tag \"%s\" at byte offset %d", tag, begin)
+	}
+	if quote != '"' && quote != '\'' {
+		from := h.i
+		for c := h.peek(); c == '.' || c == '-' || isAlnum(c); c = h.peek() {
+			h.i++
+		}
+		if !isSpace(h.peek()) && h.peek() != '>' {
+			return "", unparsed("Unexpected end of name token at byte offset %d", from)
+		}
+		return strings.ToLower(h.src[from:h.i]), nil
+	}
+	h.i++
+	var value strings.Builder
+	for h.i < len(h.src) && h.peek() != quote {
+		if r, n := characterReference(h.src[h.i:]); n > 0 {
+			value.WriteRune(r)
+			h.i += n
+			continue
+		}
+		value.WriteByte(h.src[h.i])
+		h.i++
+	}
+	if h.i == len(h.src) {
+		return "", unparsed("Unclosed start tag at byte offset %d", begin)
+	}
+	h.i++
+	return value.String(), nil
+}
+
+func (h *htmlScanner) endTag(begin int) error {
+	if len(h.open) == 0 {
+		return unparsed("Unexpected end tag at byte offset %d", begin)
+	}
+	from := h.i
+	for h.i < len(h.src) && !isSpace(h.peek()) && h.peek() != '>' {
+		h.i++
+	}
+	name := strings.ToLower(h.src[from:h.i])
+	h.spaces()
+	if h.peek() != '>' {
+		return unparsed("Unclosed end tag at byte offset %d", begin)
+	}
+	h.i++
+	t := h.open[len(h.open)-1]
+	if name != "" && name != t.name {
+		return unparsed("Unmatched end tag at byte offset %d, expected \"</%s>\", found \"</%s>\"", begin, t.name, name)
+	}
+	h.open = h.open[:len(h.open)-1]
+	e := Entity{Type: htmlKind(t.name), Offset: t.offset, Length: h.units - t.offset}
+	if e.Length == 0 {
+		return nil
+	}
+	switch t.name {
+	case "a":
+		link := t.argument
+		if link == "" {
+			link = h.out.String()[t.begin:]
+		}
+		if !linkEntity(&e, link) {
+			return nil
+		}
+	case "tg-emoji":
+		if n, err := strconv.ParseInt(t.argument, 10, 64); err != nil || n == 0 {
+			return unparsed("Invalid custom emoji identifier specified")
+		}
+		e.CustomEmojiID = t.argument
+	case "blockquote":
+		if t.expand {
+			e.Type = "expandable_blockquote"
+		}
+	case "pre":
+		// <pre><code class="language-x"> is one entity: a block with a language.
+		if n := len(h.entities); n > 0 {
+			if in := h.entities[n-1]; in.Type == "code" && in.Offset == e.Offset && in.Length == e.Length && in.Language != "" {
+				h.entities[n-1].Type = "pre"
+				return nil
+			}
+		}
+	case "code":
+		e.Language = t.argument // dropped later unless a <pre> around it takes it
+	}
+	h.entities = append(h.entities, e)
+	return nil
+}
+
+// characterReference decodes &lt; &gt; &amp; &quot; &#N; &#xN; at the start of s: the character and
+// how many bytes it took, or 0 where Telegram leaves the ampersand alone.
+func characterReference(s string) (rune, int) {
+	if len(s) < 2 || s[0] != '&' {
+		return 0, 0
+	}
+	end := 1
+	var r rune
+	if s[1] == '#' {
+		base, digits := 10, 2
+		if len(s) > 2 && (s[2] == 'x' || s[2] == 'X') {
+			base, digits = 16, 3
+		}
+		end = digits
+		for end < len(s) && end < 12 && isBaseDigit(s[end], base) {
+			end++
+		}
+		n, err := strconv.ParseUint(s[digits:end], base, 32)
+		if err != nil || n == 0 || n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
+			return 0, 0
+		}
+		r = rune(n)
+	} else {
+		for end < len(s) && isAlpha(s[end]) {
+			end++
+		}
+		switch s[1:end] {
+		case "lt":
+			r = '<'
+		case "gt":
+			r = '>'
+		case "amp":
+			r = '&'
+		case "quot":
+			r = '"'
+		default:
+			return 0, 0
+		}
+	}
+	if end < len(s) && s[end] == ';' {
+		end++
+	}
+	return r, end
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'
+}
+func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isAlnum(c byte) bool { return isAlpha(c) || isDigit(c) }
+func isBaseDigit(c byte, base int) bool {
+	return isDigit(c) || base == 16 && 'a' <= c|0x20 && c|0x20 <= 'f'
+}

@@ -1,0 +1,136 @@
+package telegram
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// journal keeps the state as lines of JSON, each a list of changes. It is written without fsync:
+// a killed process loses nothing, a power cut may lose the last lines, which a sandbox can bear.
+type journal struct {
+	dir   string // "" keeps nothing on disk
+	f     *os.File
+	blobs map[string][]byte // uploaded files, when dir is ""
+}
+
+var errClosed = errors.New("sandbox telegram: closed")
+
+// openJournal replays what is there into st, writes it anew without what is over, and opens it for
+// appending. A last line that was cut off by a crash is dropped; any other damage is an error.
+func openJournal(dir string, st *state) (*journal, error) {
+	if dir == "" {
+		return &journal{blobs: map[string][]byte{}}, nil
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o700); err != nil {
+		return nil, fmt.Errorf("sandbox telegram: %w", err)
+	}
+	path := filepath.Join(dir, "telegram.jsonl")
+	if err := replay(path, st); err != nil {
+		return nil, err
+	}
+	if err := rewrite(path, st); err != nil {
+		return nil, fmt.Errorf("sandbox telegram: rewrite %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox telegram: %w", err)
+	}
+	return &journal{dir: dir, f: f}, nil
+}
+
+func replay(path string, st *state) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sandbox telegram: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			return nil // whatever lies in line was never finished, hence never answered for
+		}
+		if err != nil {
+			return fmt.Errorf("sandbox telegram: read %s: %w", path, err)
+		}
+		var cs []change
+		if err := json.Unmarshal(line, &cs); err != nil {
+			return fmt.Errorf("sandbox telegram: %s line %d is damaged (delete the folder to begin anew): %w", path, n, err)
+		}
+		for _, c := range cs {
+			st.apply(c)
+		}
+	}
+}
+
+func rewrite(path string, st *state) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, c := range st.snapshot() {
+		if err := enc.Encode([]change{c}); err != nil {
+			return err
+		}
+	}
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+func (j *journal) append(cs []change) error {
+	if j.dir == "" {
+		return nil
+	}
+	if j.f == nil {
+		return errClosed
+	}
+	line, err := json.Marshal(cs)
+	if err != nil {
+		return fmt.Errorf("sandbox telegram: journal: %w", err)
+	}
+	if _, err := j.f.Write(append(line, '\n')); err != nil {
+		// Half a line may stand there now; writing on would bury it in the middle of the file.
+		return errors.Join(fmt.Errorf("sandbox telegram: journal: %w", err), j.close())
+	}
+	return nil
+}
+
+func (j *journal) close() error {
+	if j.f == nil {
+		return nil
+	}
+	err := j.f.Close()
+	j.f = nil
+	return err
+}
+
+// save keeps the bytes of an uploaded file under its id.
+func (j *journal) save(id string, data []byte) error {
+	if j.dir == "" {
+		j.blobs[id] = data
+		return nil
+	}
+	path := filepath.Join(j.dir, "files", id)
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return fmt.Errorf("sandbox telegram: save file: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// load reads what save kept. Ids come from the state only, never from outside.
+func (j *journal) load(id string) ([]byte, error) {
+	if j.dir == "" {
+		return j.blobs[id], nil
+	}
+	return os.ReadFile(filepath.Join(j.dir, "files", id))
+}

@@ -1,0 +1,324 @@
+package telegram
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+const (
+	pageHistory = 300       // messages of a chat that the page gets at first
+	maxPageBody = 256 << 10 // bytes
+	heartbeat   = 20 * time.Second
+)
+
+// pageHandler serves the page and what it calls, to this machine's browser only.
+func (s *Server) pageHandler() http.Handler {
+	static, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // "page" is a valid path: this cannot be
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.serveStatic(w, r, static, "index.html") })
+	mux.HandleFunc("GET /page/{file}", func(w http.ResponseWriter, r *http.Request) {
+		s.serveStatic(w, r, static, r.PathValue("file"))
+	})
+	mux.HandleFunc("GET /app/state", s.pageState)
+	mux.HandleFunc("GET /app/events", s.pageEvents)
+	mux.HandleFunc("GET /app/file/{id}", s.pageFile)
+	mux.HandleFunc("POST /app/say", pagePost(s.pageSay))
+	mux.HandleFunc("POST /app/tap", pagePost(s.pageTap))
+	mux.HandleFunc("POST /app/contact", pagePost(s.pageContact))
+	mux.HandleFunc("POST /app/block", pagePost(s.pageBlock))
+	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
+	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		// A name that somebody else's DNS points at this machine is not this machine.
+		if !loopbackHost(r.Host) {
+			http.Error(w, "Open this page by a loopback address, such as 127.0.0.1.", http.StatusForbidden)
+			return
+		}
+		if site := r.Header.Get("Sec-Fetch-Site"); strings.HasPrefix(r.URL.Path, "/app/") && site != "" && site != "same-origin" && site != "none" {
+			http.Error(w, "This sandbox answers its own page only.", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func loopbackHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+func (s *Server) serveStatic(w http.ResponseWriter, _ *http.Request, files fs.FS, name string) {
+	data, err := fs.ReadFile(files, name)
+	kind := mime.TypeByExtension(path.Ext(name))
+	switch path.Ext(name) { // what the machine's own table says must not matter
+	case ".js":
+		kind = "text/javascript; charset=utf-8"
+	case ".css":
+		kind = "text/css; charset=utf-8"
+	case ".svg":
+		kind = "image/svg+xml"
+	}
+	if err != nil {
+		http.Error(w, "There is no such page here.", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Write(data)
+}
+
+func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
+	type chat struct {
+		*pagePerson
+		Messages []pageMessage `json:"messages"`
+	}
+	s.mu.Lock()
+	state := struct {
+		Epoch       string `json:"epoch"`
+		Seq         int64  `json:"seq"`
+		Bot         User   `json:"bot"`
+		Description string `json:"description"`
+		About       string `json:"about"`
+		Faucet      bool   `json:"faucet"`
+		People      []chat `json:"people"`
+	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil,
+		Description: s.st.Profile.Description[""], About: s.st.Profile.Short[""]}
+	state.Bot.FirstName = orElse(s.st.Profile.Name[""], s.bot.FirstName)
+	for _, id := range []int64{Alice, Bob} {
+		c := chat{pagePerson: s.pagePerson(s.st.People[id]), Messages: []pageMessage{}}
+		ids := s.st.Order[id]
+		for _, m := range ids[max(0, len(ids)-pageHistory):] {
+			c.Messages = append(c.Messages, pageMessage{s.st.Messages[m].Message, s.st.Messages[m].Edits})
+		}
+		state.People = append(state.People, c)
+	}
+	s.mu.Unlock()
+	pageAnswer(w, http.StatusOK, state)
+}
+
+// pageEvents streams the feed as server-sent events; ids are <epoch>.<seq>. A listener that missed
+// too much, or knew another process, is told to reload the state.
+func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		http.Error(w, "This connection cannot stream.", http.StatusNotImplemented)
+		return
+	}
+	epoch, number, _ := strings.Cut(orElse(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), ".")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		seq = -1
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	fmt.Fprint(w, "retry: 1000\n\n")
+	for {
+		s.mu.Lock()
+		changed, now := s.changed, s.feed.epoch
+		events, whole := s.feed.since(seq)
+		newest := s.feed.seq
+		s.mu.Unlock()
+		if epoch != now || !whole {
+			fmt.Fprintf(w, "id: %s.%d\nevent: reset\ndata: {}\n\n", now, newest)
+			flusher.Flush()
+			return
+		}
+		for _, e := range events {
+			data, err := json.Marshal(e)
+			if err != nil {
+				return
+			}
+			seq = e.Seq
+			if _, err := fmt.Fprintf(w, "id: %s.%d\ndata: %s\n\n", now, e.Seq, data); err != nil {
+				return
+			}
+		}
+		flusher.Flush()
+		select {
+		case <-changed:
+		case <-beat.C:
+			fmt.Fprint(w, ": still here\n\n")
+		case <-r.Context().Done():
+			return
+		case <-s.done:
+			return
+		}
+	}
+}
+
+func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	f := s.st.Files[r.PathValue("id")]
+	s.mu.Unlock()
+	if f == nil {
+		http.Error(w, "There is no such file.", http.StatusNotFound)
+		return
+	}
+	// A file from the bot is shown as a picture or saved, never run as a page.
+	kind := "application/octet-stream"
+	if f.Photo {
+		kind = f.Mime
+	} else {
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	}
+	s.sendFile(w, f, kind)
+}
+
+// pageRequest is the body of every /app/ POST; each takes what it needs.
+type pageRequest struct {
+	As        int64  `json:"as"`
+	Text      string `json:"text"`
+	MessageID int64  `json:"message_id"`
+	Row       int    `json:"row"`
+	Col       int    `json:"col"`
+	Blocked   bool   `json:"blocked"`
+	Address   string `json:"address"`
+	SOL       uint64 `json:"sol"`
+}
+
+// pageError is a refusal for the person at the page.
+type pageError struct {
+	status int
+	text   string
+}
+
+func (e *pageError) Error() string { return e.text }
+
+func pagePost(do func(*http.Request, pageRequest) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// A form of another site cannot send this type without asking first.
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+			pageAnswer(w, http.StatusUnsupportedMediaType, map[string]string{"error": "Send JSON."})
+			return
+		}
+		var in pageRequest
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPageBody))
+		if err != nil {
+			pageAnswer(w, http.StatusRequestEntityTooLarge, map[string]string{"error": "This is too long to send."})
+			return
+		}
+		if json.Unmarshal(body, &in) != nil || in.As != 0 && in.As != Alice && in.As != Bob {
+			pageAnswer(w, http.StatusBadRequest, map[string]string{"error": "The page sent something that the sandbox does not understand. Reload it."})
+			return
+		}
+		out, err := do(r, in)
+		if err != nil {
+			status := http.StatusConflict
+			if e := (*pageError)(nil); errors.As(err, &e) {
+				status = e.status
+			}
+			pageAnswer(w, status, map[string]string{"error": err.Error()})
+			return
+		}
+		pageAnswer(w, http.StatusOK, out)
+	}
+}
+
+func pageAnswer(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"Internal error."}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+type done struct{}
+
+func (s *Server) pageSay(_ *http.Request, in pageRequest) (any, error) {
+	if strings.TrimSpace(in.Text) == "" {
+		return nil, &pageError{http.StatusBadRequest, "There is nothing to send."}
+	}
+	_, err := s.Say(in.As, in.Text)
+	if errors.Is(err, ErrBlockedBot) {
+		return nil, &pageError{http.StatusConflict, "You blocked this bot. Unblock it to write."}
+	}
+	return done{}, err
+}
+
+func (s *Server) pageTap(_ *http.Request, in pageRequest) (any, error) {
+	id, err := s.TapAt(in.As, in.MessageID, in.Row, in.Col)
+	if errors.Is(err, ErrNoButton) {
+		return nil, &pageError{http.StatusConflict, "This button is gone."}
+	}
+	return map[string]string{"query_id": id}, err
+}
+
+func (s *Server) pageContact(_ *http.Request, in pageRequest) (any, error) {
+	_, err := s.ShareContact(in.As, in.As)
+	return done{}, err
+}
+
+func (s *Server) pageBlock(_ *http.Request, in pageRequest) (any, error) {
+	return done{}, s.setBlocked(in.As, in.Blocked)
+}
+
+func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.st.People[in.As]
+	if p == nil || in.MessageID <= p.Read || in.MessageID >= s.st.NextMessage {
+		return done{}, nil
+	}
+	next := *p
+	next.Read = in.MessageID
+	if err := s.commit(change{Person: &next}); err != nil {
+		return nil, err
+	}
+	s.tellPerson(in.As)
+	return done{}, nil
+}
+
+var addressShape = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
+
+func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {
+	if s.opt.Faucet == nil {
+		return nil, &pageError{http.StatusNotFound, "This sandbox has no faucet."}
+	}
+	address := strings.TrimSpace(in.Address)
+	if !addressShape.MatchString(address) {
+		return nil, &pageError{http.StatusBadRequest, "That is not an address: it should have 32 to 44 letters and digits. Copy it from /wallet address."}
+	}
+	if in.SOL < 1 || in.SOL > 10 {
+		return nil, &pageError{http.StatusBadRequest, "The faucet gives 1 to 10 SOL at a time."}
+	}
+	if err := s.opt.Faucet(r.Context(), address, in.SOL*1_000_000_000); err != nil {
+		return nil, &pageError{http.StatusBadGateway, "The faucet could not pay: " + err.Error()}
+	}
+	return done{}, nil
+}

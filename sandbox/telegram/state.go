@@ -1,0 +1,211 @@
+package telegram
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// person is somebody who uses Telegram, and what stands between them and the bot.
+type person struct {
+	User    User   `json:"user"`
+	Phone   string `json:"phone,omitempty"`
+	Started bool   `json:"started,omitempty"` // has written to the bot, so the bot may write back
+	Blocked bool   `json:"blocked,omitempty"`
+	Read    int64  `json:"read,omitempty"` // highest message id seen on the page
+}
+
+// room is a chat: the private chat of a person, or a group with members.
+type room struct {
+	Chat     Chat           `json:"chat"`
+	Members  []int64        `json:"members,omitempty"`
+	Keyboard *ReplyKeyboard `json:"keyboard,omitempty"` // shown now
+}
+
+// stored is a message with what the Bot API does not tell.
+type stored struct {
+	Message  Message        `json:"message"`
+	Keyboard *ReplyKeyboard `json:"keyboard,omitempty"`
+	Edits    int            `json:"edits,omitempty"`
+}
+
+// pendingUpdate waits until the bot acknowledges it.
+type pendingUpdate struct {
+	ID   int64           `json:"id"`
+	Kind string          `json:"kind"` // "message", "callback_query", ...
+	At   int64           `json:"at"`   // unix seconds; Telegram forgets after 24 hours
+	Body json.RawMessage `json:"body"` // the whole update, with its update_id
+}
+
+// query is a tap on a callback button that the bot may still answer.
+type query struct {
+	ID      string `json:"id"`
+	User    int64  `json:"user"`
+	Message int64  `json:"message"`
+	Data    string `json:"data"`
+	At      int64  `json:"at"` // unix seconds
+}
+
+// fileMeta describes an uploaded file; its bytes lie beside the journal under ID.
+type fileMeta struct {
+	ID     string `json:"id"`
+	Unique string `json:"unique"`
+	Path   string `json:"path"` // as getFile tells it
+	Name   string `json:"name,omitempty"`
+	Mime   string `json:"mime"`
+	Size   int64  `json:"size"`
+	Width  int    `json:"width,omitempty"`
+	Height int    `json:"height,omitempty"`
+	Photo  bool   `json:"photo,omitempty"`
+}
+
+// profile is what the bot says about itself.
+type profile struct {
+	Commands    map[string][]Command       `json:"commands,omitempty"` // key: scope and language
+	Description map[string]string          `json:"description,omitempty"`
+	Short       map[string]string          `json:"short,omitempty"`
+	Name        map[string]string          `json:"name,omitempty"`
+	Menu        map[string]json.RawMessage `json:"menu,omitempty"` // key: chat id, "" for all
+	Allowed     []string                   `json:"allowed,omitempty"`
+	Webhook     *webhook                   `json:"webhook,omitempty"`
+}
+
+type webhook struct {
+	URL            string `json:"url"`
+	Secret         string `json:"secret,omitempty"`
+	MaxConnections int    `json:"max_connections"`
+	IP             string `json:"ip,omitempty"`
+}
+
+type counters struct {
+	NextUpdate  int64 `json:"next_update"`
+	NextMessage int64 `json:"next_message"`
+}
+
+// state is everything that survives a restart.
+type state struct {
+	counters
+	People   map[int64]*person
+	Rooms    map[int64]*room
+	Messages map[int64]*stored
+	Order    map[int64][]int64 // chat id -> message ids, ascending
+	Updates  []pendingUpdate
+	Queries  map[string]*query
+	Files    map[string]*fileMeta
+	Profile  profile
+}
+
+func newState() *state {
+	return &state{
+		People: map[int64]*person{}, Rooms: map[int64]*room{}, Messages: map[int64]*stored{},
+		Order: map[int64][]int64{}, Queries: map[string]*query{}, Files: map[string]*fileMeta{},
+	}
+}
+
+// change is one thing that happened: a line of the journal holds a list of them, and is applied
+// whole or not at all. Every field says what is true from now on, so replaying twice does no harm.
+type change struct {
+	Counters *counters      `json:"counters,omitempty"`
+	Person   *person        `json:"person,omitempty"`
+	Room     *room          `json:"room,omitempty"`
+	Message  *stored        `json:"message,omitempty"`
+	Gone     int64          `json:"gone,omitempty"` // message id
+	Update   *pendingUpdate `json:"update,omitempty"`
+	Ack      int64          `json:"ack,omitempty"` // updates up to this id are done with
+	Query    *query         `json:"query,omitempty"`
+	Answered string         `json:"answered,omitempty"` // query id
+	File     *fileMeta      `json:"file,omitempty"`
+	Profile  *profile       `json:"profile,omitempty"`
+}
+
+func (st *state) apply(c change) {
+	if c.Counters != nil {
+		st.NextUpdate = max(st.NextUpdate, c.Counters.NextUpdate)
+		st.NextMessage = max(st.NextMessage, c.Counters.NextMessage)
+	}
+	if c.Person != nil {
+		p := *c.Person
+		st.People[p.User.ID] = &p
+	}
+	if c.Room != nil {
+		r := *c.Room
+		st.Rooms[r.Chat.ID] = &r
+	}
+	if c.Message != nil {
+		m := *c.Message
+		id, chat := m.Message.ID, m.Message.Chat.ID
+		if st.Messages[id] == nil {
+			st.Order[chat] = append(st.Order[chat], id)
+		}
+		st.Messages[id] = &m
+		st.NextMessage = max(st.NextMessage, id+1)
+	}
+	if c.Gone != 0 {
+		if m := st.Messages[c.Gone]; m != nil {
+			chat := m.Message.Chat.ID
+			st.Order[chat] = slices.DeleteFunc(st.Order[chat], func(id int64) bool { return id == c.Gone })
+			delete(st.Messages, c.Gone)
+		}
+	}
+	if c.Update != nil {
+		st.Updates = append(st.Updates, *c.Update)
+		st.NextUpdate = max(st.NextUpdate, c.Update.ID+1)
+	}
+	if c.Ack != 0 {
+		st.Updates = slices.DeleteFunc(st.Updates, func(u pendingUpdate) bool { return u.ID <= c.Ack })
+	}
+	if c.Query != nil {
+		q := *c.Query
+		st.Queries[q.ID] = &q
+	}
+	if c.Answered != "" {
+		delete(st.Queries, c.Answered)
+	}
+	if c.File != nil {
+		f := *c.File
+		st.Files[f.ID] = &f
+	}
+	if c.Profile != nil {
+		st.Profile = *c.Profile
+	}
+}
+
+// snapshot lists changes that build the same state from nothing.
+func (st *state) snapshot() []change {
+	all := []change{{Counters: &counters{st.NextUpdate, st.NextMessage}}, {Profile: &st.Profile}}
+	for _, p := range st.People {
+		all = append(all, change{Person: p})
+	}
+	for _, r := range st.Rooms {
+		all = append(all, change{Room: r})
+	}
+	for _, ids := range st.Order {
+		for _, id := range ids {
+			all = append(all, change{Message: st.Messages[id]})
+		}
+	}
+	for i := range st.Updates {
+		all = append(all, change{Update: &st.Updates[i]})
+	}
+	for _, q := range st.Queries {
+		all = append(all, change{Query: q})
+	}
+	for _, f := range st.Files {
+		all = append(all, change{File: f})
+	}
+	return all
+}
+
+// messages lists a chat's messages as they stand, oldest first.
+func (st *state) messages(chat int64) []Message {
+	out := make([]Message, 0, len(st.Order[chat]))
+	for _, id := range st.Order[chat] {
+		out = append(out, st.Messages[id].public())
+	}
+	return out
+}
+
+func (m *stored) public() Message {
+	out := m.Message
+	out.Keyboard, out.Edits = m.Keyboard, m.Edits
+	return out
+}

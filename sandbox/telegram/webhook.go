@@ -1,0 +1,236 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+
+func (s *Server) setWebhook(q *request) (result, error) {
+	target := strings.TrimSpace(q.text("url"))
+	if target == "" {
+		return s.deleteWebhook(q)
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return result{}, badRequest("bad webhook: invalid URL specified")
+	}
+	// Telegram wants https everywhere; the sandbox lets http reach this very machine.
+	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && !(u.Scheme == "http" && ip != nil && ip.IsLoopback()) {
+		return result{}, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
+	}
+	secret := q.text("secret_token")
+	if secret != "" && !secretShape.MatchString(secret) {
+		return result{}, badRequest("secret token contains unallowed characters")
+	}
+	connections := q.number("max_connections", 40)
+	if connections < 1 || connections > 100 {
+		connections = 40
+	}
+	hook := &webhook{URL: target, Secret: secret, MaxConnections: int(connections), IP: q.text("ip_address")}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.st.Profile
+	if err := s.setAllowed(q, &next); err != nil {
+		return result{}, err
+	}
+	same := next.Webhook != nil && *next.Webhook == *hook
+	next.Webhook = hook
+	s.endPoll("setWebhook request")
+	s.hook = hookTrouble{}
+	if err := s.commit(append(s.dropPending(q), change{Profile: &next})...); err != nil {
+		return result{}, err
+	}
+	if same {
+		return result{true, "Webhook is already set"}, nil
+	}
+	return result{true, "Webhook was set"}, nil
+}
+
+func (s *Server) deleteWebhook(q *request) (result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.st.Profile
+	had := next.Webhook != nil
+	next.Webhook = nil
+	s.hook = hookTrouble{}
+	if err := s.commit(append(s.dropPending(q), change{Profile: &next})...); err != nil {
+		return result{}, err
+	}
+	if !had {
+		return result{true, "Webhook is already deleted"}, nil
+	}
+	return result{true, "Webhook was deleted"}, nil
+}
+
+func (s *Server) dropPending(q *request) []change {
+	n := len(s.st.Updates)
+	if n == 0 || !q.flag("drop_pending_updates") {
+		return nil
+	}
+	return []change{{Ack: s.st.Updates[n-1].ID}}
+}
+
+// hookTrouble is the last failed delivery, as getWebhookInfo tells it.
+type hookTrouble struct {
+	at   int64
+	what string
+}
+
+func (s *Server) getWebhookInfo(*request) (result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info := struct {
+		URL         string   `json:"url"`
+		Certificate bool     `json:"has_custom_certificate"`
+		Pending     int      `json:"pending_update_count"`
+		IP          string   `json:"ip_address,omitempty"`
+		ErrorAt     int64    `json:"last_error_date,omitempty"`
+		Error       string   `json:"last_error_message,omitempty"`
+		Connections int      `json:"max_connections,omitempty"`
+		Allowed     []string `json:"allowed_updates,omitempty"`
+	}{Pending: len(s.st.Updates), Allowed: s.st.Profile.Allowed, ErrorAt: s.hook.at, Error: s.hook.what}
+	if h := s.st.Profile.Webhook; h != nil {
+		info.URL, info.IP, info.Connections = h.URL, h.IP, h.MaxConnections
+	}
+	return result{value: info}, nil
+}
+
+// Run delivers updates to the webhook while one is set, one after the other, each again and again
+// (after 1, 2, 4, ... 60 s) until the receiver answers 2xx. It returns nil when ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		s.mu.Lock()
+		hook, changed := s.st.Profile.Webhook, s.changed
+		var next *pendingUpdate
+		if hook != nil && len(s.st.Updates) > 0 {
+			u := s.st.Updates[0]
+			next = &u
+		}
+		s.mu.Unlock()
+		if next == nil {
+			failures = 0
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				return nil
+			case <-s.done:
+				return nil
+			}
+		}
+		trouble := s.deliver(ctx, hook, next)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if trouble == "" {
+			failures = 0
+			continue
+		}
+		s.mu.Lock()
+		s.hook = hookTrouble{s.unix(), trouble}
+		s.mu.Unlock()
+		failures++
+		if !s.pause(ctx, hook, min(time.Second<<min(failures-1, 6), time.Minute)) {
+			return nil
+		}
+	}
+}
+
+// pause waits d, or until the webhook is another one; false when it is time to stop.
+func (s *Server) pause(ctx context.Context, hook *webhook, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		now, changed := s.st.Profile.Webhook, s.changed
+		s.mu.Unlock()
+		if now == nil || *now != *hook {
+			return true
+		}
+		select {
+		case <-timer.C:
+			return true
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		case <-s.done:
+			return false
+		}
+	}
+}
+
+// deliver posts one update and takes it off the queue when the receiver has it. The answer may hold
+// a method call, as the Bot API allows. It gives what went wrong, in the words of
+// last_error_message; "" is success.
+func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(u.Body))
+	if err != nil {
+		return "Wrong webhook URL"
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if hook.Secret != "" {
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hook.Secret)
+	}
+	res, err := s.opt.Client.Do(req)
+	if err != nil {
+		var timeout net.Error
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return "Connection refused"
+		case errors.As(err, &timeout) && timeout.Timeout():
+			return "Connection timed out"
+		}
+		return "Connection failed"
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return "Wrong response from the webhook: " + res.Status
+	}
+	if err != nil {
+		return "Read timeout expired"
+	}
+	s.mu.Lock()
+	same := s.st.Profile.Webhook != nil && *s.st.Profile.Webhook == *hook
+	if same {
+		err = s.commit(change{Ack: u.ID})
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err.Error()
+	}
+	if same {
+		s.callFromAnswer(req, body)
+	}
+	return ""
+}
+
+// callFromAnswer carries out the method call that a receiver may put into its answer; like
+// Telegram, it tells nobody how that went (Calls does).
+func (s *Server) callFromAnswer(r *http.Request, body []byte) {
+	q := &request{r: r, params: map[string]string{}, files: map[string]upload{}}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil || q.readJSON(bytes.NewReader(body)) != nil {
+		return
+	}
+	m, known := s.methods[strings.ToLower(q.text("method"))]
+	if !known || m.name == "getUpdates" {
+		return
+	}
+	delete(q.params, "method")
+	status, answer := answerBody(s.run(m, q))
+	s.record(Call{Method: m.name, Params: q.params, At: s.opt.Now(), Status: status, Answer: string(answer)})
+}
