@@ -27,6 +27,7 @@ func rooms() map[string][]string {
 		"signer":           {},
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {},
+		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}

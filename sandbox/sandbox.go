@@ -1,0 +1,141 @@
+// Package sandbox is the outside world in one process: a Telegram and a Solana, at addresses of
+// their own, for the unchanged product to talk to. It refuses to know the product.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"purser/sandbox/solana"
+	"purser/sandbox/telegram"
+)
+
+// Options says where a world listens and what it keeps.
+type Options struct {
+	Dir            string // where both keep their state; "": in memory only
+	TelegramListen string // host:port; port 0 takes a free one
+	RPCListen      string
+	WSListen       string
+	SlotTime       time.Duration // 0: solana.DefaultSlotTime
+	Now            func() time.Time
+}
+
+// World is a Telegram with its chat page, and a Solana cluster, both listening.
+type World struct {
+	Telegram *telegram.Server
+	Solana   *solana.Cluster
+
+	telegramOn, rpcOn, wsOn net.Listener
+}
+
+// InUse says that an address is taken.
+type InUse struct {
+	What, Address string
+	Err           error
+}
+
+func (e *InUse) Error() string {
+	return fmt.Sprintf("%s cannot listen on %s: %v", e.What, e.Address, e.Err)
+}
+
+func (e *InUse) Unwrap() error { return e.Err }
+
+// Open makes a world, or goes on with the one that Dir holds. It listens when it returns, and
+// answers once Run runs.
+func Open(o Options) (*World, error) {
+	if o.SlotTime == 0 {
+		o.SlotTime = solana.DefaultSlotTime
+	}
+	w := &World{}
+	for _, l := range []struct {
+		what, address string
+		on            *net.Listener
+	}{
+		{"the sandbox's Telegram", o.TelegramListen, &w.telegramOn},
+		{"the sandbox's Solana", o.RPCListen, &w.rpcOn},
+		{"the sandbox's Solana (WebSocket)", o.WSListen, &w.wsOn},
+	} {
+		listener, err := net.Listen("tcp", l.address)
+		if err != nil {
+			return nil, errors.Join(&InUse{What: l.what, Address: l.address, Err: err}, w.Close())
+		}
+		*l.on = listener
+	}
+	var solanaDir, telegramDir string
+	if o.Dir != "" {
+		solanaDir, telegramDir = filepath.Join(o.Dir, "solana"), filepath.Join(o.Dir, "telegram")
+	}
+	var err error
+	if w.Solana, err = solana.Open(solana.Options{Now: o.Now, SlotTime: o.SlotTime, Dir: solanaDir, Seed: "purser"}); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir,
+		Faucet: func(ctx context.Context, address string, lamports uint64) error {
+			_, err := w.Solana.Airdrop(ctx, address, lamports)
+			return err
+		}})
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// TelegramURL is the address of the Bot API and of the chat page.
+func (w *World) TelegramURL() string { return "http://" + w.telegramOn.Addr().String() }
+
+// RPCURL is the address of the cluster's JSON-RPC.
+func (w *World) RPCURL() string { return "http://" + w.rpcOn.Addr().String() }
+
+// WSURL is the address of the cluster's subscriptions.
+func (w *World) WSURL() string { return "ws://" + w.wsOn.Addr().String() }
+
+// Run serves until ctx ends.
+func (w *World) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return w.Solana.Run(ctx) })
+	group.Go(func() error { return w.Telegram.Run(ctx) })
+	for listener, handler := range map[net.Listener]http.Handler{
+		w.telegramOn: w.Telegram.Handler(),
+		w.rpcOn:      w.Solana.Handler(),
+		w.wsOn:       w.Solana.WebSocketHandler(),
+	} {
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+		group.Go(func() error {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			return server.Close() // long polls and event streams would outwait any grace
+		})
+	}
+	return group.Wait()
+}
+
+// Close ends what Open began. Run must have returned, or never been called.
+func (w *World) Close() error {
+	var errs []error
+	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn} {
+		if listener != nil {
+			if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if w.Solana != nil {
+		errs = append(errs, w.Solana.Close())
+	}
+	if w.Telegram != nil {
+		errs = append(errs, w.Telegram.Close())
+	}
+	return errors.Join(errs...)
+}
