@@ -1,0 +1,437 @@
+package chain
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	bin "github.com/gagliardetto/binary"
+	"github.com/gagliardetto/solana-go"
+
+	"purser/wallet"
+)
+
+// fixture is an entry of signer/testdata/transactions.json, which the page's decoder answers too.
+type fixture struct {
+	Name    string          `json:"name"`
+	Message string          `json:"message"`
+	Signer  string          `json:"signer"`
+	Refused string          `json:"refused"`
+	Want    json.RawMessage `json:"want"`
+}
+
+func fixtures(tb testing.TB) []fixture {
+	tb.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "signer", "testdata", "transactions.json"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []fixture
+	if err := json.Unmarshal(raw, &all); err != nil {
+		tb.Fatal(err)
+	}
+	return all
+}
+
+func (f fixture) bytes(tb testing.TB) ([]byte, wallet.Address) {
+	tb.Helper()
+	raw, err := base64.StdEncoding.DecodeString(f.Message)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signer, err := wallet.ParseAddress(f.Signer)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return raw, signer
+}
+
+// described writes a decoded message the way the fixtures do.
+func described(d wallet.Decoded) map[string]any {
+	actions := []any{}
+	for _, a := range d.Actions {
+		if a.Type == "memo" {
+			actions = append(actions, map[string]any{"type": "memo", "text": a.Text})
+			continue
+		}
+		// A reference may be the System program, which is the zero address in Go.
+		actions = append(actions, map[string]any{
+			"type": a.Type, "from": a.From.String(), "to": a.To.String(),
+			"lamports": strconv.FormatUint(a.Lamports, 10), "reference": a.Reference.String(),
+		})
+	}
+	var limit any
+	if d.ComputeUnitLimit != nil {
+		limit = float64(*d.ComputeUnitLimit)
+	}
+	return map[string]any{
+		"version": d.Version, "fee_payer": d.FeePayer.String(),
+		"blockhash": wallet.Address(d.Blockhash).String(), "intent": hex.EncodeToString(d.Intent[:]),
+		"actions": actions, "compute_unit_limit": limit,
+		"compute_unit_price": strconv.FormatUint(d.ComputeUnitPrice, 10), "fee": strconv.FormatUint(d.Fee, 10),
+	}
+}
+
+func TestGoAndThePageDecodeAlike(t *testing.T) {
+	all := fixtures(t)
+	if len(all) < 60 {
+		t.Fatalf("only %d fixtures", len(all))
+	}
+	for _, f := range all {
+		t.Run(f.Name, func(t *testing.T) {
+			raw, signer := f.bytes(t)
+			before := slices.Clone(raw)
+			d, err := Decode(raw, signer)
+			if !bytes.Equal(before, raw) {
+				t.Error("Decode changed its input")
+			}
+			if f.Refused != "" {
+				var refused *NotAllowed
+				if !errors.As(err, &refused) || refused.Code != f.Refused || refused.Detail == "" {
+					t.Fatalf("got %v, want refusal %q", err, f.Refused)
+				}
+				if !reflect.DeepEqual(d, wallet.Decoded{}) {
+					t.Error("a refusal came with content")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want map[string]any
+			if err := json.Unmarshal(f.Want, &want); err != nil {
+				t.Fatal(err)
+			}
+			got := described(d)
+			// "" and the System program are both the zero address here.
+			for _, action := range slices.Concat(got["actions"].([]any), want["actions"].([]any)) {
+				a := action.(map[string]any)
+				if a["reference"] == wallet.SystemProgram.String() {
+					a["reference"] = ""
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %v\nwant %v", got, want)
+			}
+		})
+	}
+}
+
+func TestEveryRefusalHasAFixture(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range fixtures(t) {
+		seen[f.Refused] = true
+	}
+	for _, code := range []string{Malformed, TooLarge, Signers, LookupTables, UnknownProgram, UnknownInstruction,
+		NotTheOwner, ExtraAccounts, BadReference, Budget, BadMemo, NoAction, TooManyActions, SelfTransfer, ZeroAmount} {
+		if !seen[code] {
+			t.Errorf("no fixture is refused as %s", code)
+		}
+	}
+}
+
+// TestNoSingleByteMayHideAChange changes each byte of valid messages in several ways: what is still
+// accepted must say what the library reads in the same bytes, and differ in intent.
+func TestNoSingleByteMayHideAChange(t *testing.T) {
+	changed, accepted := 0, 0
+	for _, f := range fixtures(t) {
+		if f.Refused != "" {
+			continue
+		}
+		raw, signer := f.bytes(t)
+		original, err := Decode(raw, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range raw {
+			for _, flip := range []byte{0x01, 0x02, 0x40, 0x80, 0xff} {
+				mutant := slices.Clone(raw)
+				mutant[i] ^= flip
+				changed++
+				d, err := Decode(mutant, signer)
+				if err != nil {
+					continue
+				}
+				accepted++
+				if d.Intent == original.Intent && d.Blockhash == original.Blockhash {
+					t.Fatalf("%s: byte %d changed, but neither intent nor blockhash", f.Name, i)
+				}
+				agree(t, mutant, d)
+			}
+		}
+	}
+	if accepted == 0 || accepted == changed {
+		t.Fatalf("%d of %d changes accepted: this proves nothing", accepted, changed)
+	}
+}
+
+// agree fails unless solana-go reads in raw what Decode did, and writes the same bytes again.
+func agree(t *testing.T, raw []byte, d wallet.Decoded) {
+	t.Helper()
+	var m solana.Message
+	if err := m.UnmarshalWithDecoder(bin.NewBinDecoder(raw)); err != nil {
+		t.Fatalf("solana-go cannot read an accepted message: %v", err)
+	}
+	again, err := m.MarshalBinary()
+	if err != nil || !bytes.Equal(again, raw) {
+		t.Fatalf("solana-go writes other bytes (%v):\n%x\n%x", err, again, raw)
+	}
+	if wallet.Address(m.AccountKeys[0]) != d.FeePayer || m.RecentBlockhash != d.Blockhash || !m.IsSigner(m.AccountKeys[0]) ||
+		m.Header.NumRequiredSignatures != 1 {
+		t.Fatal("fee payer, blockhash or signers differ")
+	}
+	var actions []wallet.Action
+	for _, in := range m.Instructions {
+		program, err := m.Program(in.ProgramIDIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := in.ResolveInstructionAccounts(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case program == solana.SystemProgramID:
+			a := wallet.Action{Type: "transfer", From: wallet.Address(accounts[0].PublicKey), To: wallet.Address(accounts[1].PublicKey)}
+			for place, digit := range in.Data[4:] {
+				a.Lamports += uint64(digit) << (8 * place)
+			}
+			if len(accounts) == 3 {
+				a.Reference = wallet.Address(accounts[2].PublicKey)
+				if accounts[2].IsSigner || accounts[2].IsWritable {
+					t.Fatal("a reference that signs or is written")
+				}
+			}
+			if !accounts[0].IsSigner || !accounts[1].IsWritable {
+				t.Fatal("sender does not sign, or recipient is read-only")
+			}
+			actions = append(actions, a)
+		case program == solana.MemoProgramID:
+			actions = append(actions, wallet.Action{Type: "memo", Text: string(in.Data)})
+		case program != solana.ComputeBudget:
+			t.Fatalf("accepted the program %s", program)
+		}
+	}
+	if !slices.Equal(actions, d.Actions) {
+		t.Fatalf("actions differ: %v, %v", actions, d.Actions)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, one := range fixtures(f) {
+		raw, signer := one.bytes(f)
+		f.Add(raw, signer[:])
+	}
+	f.Fuzz(func(t *testing.T, raw, key []byte) {
+		var signer wallet.Address
+		copy(signer[:], key)
+		d, err := Decode(raw, signer)
+		if err != nil {
+			var refused *NotAllowed
+			if !errors.As(err, &refused) || refused.Code == "" {
+				t.Fatalf("an error without a code: %v", err)
+			}
+			return
+		}
+		agree(t, raw, d)
+		if d.FeePayer != signer || d.Fee < signatureFee || d.Fee > signatureFee+priorityFeeCeiling {
+			t.Fatalf("accepted %+v for %s", d, signer)
+		}
+		var want [32]byte
+		for i := range want {
+			want[i] = byte(i + 1)
+		}
+		moved, err := WithBlockhash(raw, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(moved, signer)
+		if err != nil || again.Intent != d.Intent || again.Blockhash != want {
+			t.Fatalf("another blockhash changed more than the blockhash: %v", err)
+		}
+		back, err := WithBlockhash(moved, d.Blockhash)
+		if err != nil || !bytes.Equal(back, raw) {
+			t.Fatal("setting the blockhash back does not give the same bytes")
+		}
+	})
+}
+
+// FuzzDisassemble feeds what a node may answer as a transaction.
+func FuzzDisassemble(f *testing.F) {
+	for _, one := range fixtures(f) {
+		raw, _ := one.bytes(f)
+		f.Add(slices.Concat([]byte{1}, make([]byte, 64), raw))
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		signatures, raw, m, err := disassemble(wire)
+		if err != nil {
+			return
+		}
+		if len(signatures) == 0 || len(signatures) != m.signers || len(raw) >= len(wire) || len(m.keys) == 0 {
+			t.Fatalf("impossible transaction: %d signatures, %+v", len(signatures), m)
+		}
+		m.pays(wallet.Sought{}) // must not panic on any index
+	})
+}
+
+func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
+	from, to, reference := testKey(1).address(), testKey(2).address(), testKey(3).address()
+	for name, transfer := range map[string]Transfer{
+		"plain":          {From: from, To: to, Lamports: 1},
+		"with reference": {From: from, To: to, Reference: reference, Lamports: math.MaxUint64},
+		"everything": {From: from, To: to, Reference: reference, Lamports: 1_500_000_000,
+			Memo: "rent for May", UnitLimit: 1_000, UnitPrice: 12_345},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := BuildTransfer(transfer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := Decode(raw, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, raw, d)
+			if d.Version != "legacy" || d.Blockhash != [32]byte{} || d.ComputeUnitPrice != transfer.UnitPrice {
+				t.Errorf("got %+v", d)
+			}
+			want := wallet.Action{Type: "transfer", From: from, To: to, Reference: transfer.Reference, Lamports: transfer.Lamports}
+			if last := d.Actions[len(d.Actions)-1]; last != want {
+				t.Errorf("got %+v, want %+v", last, want)
+			}
+			if (transfer.Memo != "") != slices.Contains(d.Actions, wallet.Action{Type: "memo", Text: transfer.Memo}) {
+				t.Errorf("memo: got %+v", d.Actions)
+			}
+			fee, err := Fee(raw)
+			if err != nil || fee != d.Fee {
+				t.Errorf("Fee: got %d, %v, want %d", fee, err, d.Fee)
+			}
+			intent, err := Intent(raw)
+			if err != nil || intent != sha256.Sum256(raw) { // its blockhash is zero already
+				t.Errorf("Intent: %x, %v", intent, err)
+			}
+		})
+	}
+	raw, err := BuildTransfer(Transfer{From: from, To: to, Lamports: 1, UnitLimit: 200_000, UnitPrice: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fee, err := Fee(raw); err != nil || fee != signatureFee+2 { // 1.4 lamports, rounded up
+		t.Errorf("fee: got %d, %v", fee, err)
+	}
+}
+
+func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
+	from, to := testKey(1).address(), testKey(2).address()
+	for code, transfer := range map[string]Transfer{
+		SelfTransfer: {From: from, To: from, Lamports: 1},
+		ZeroAmount:   {From: from, To: to},
+		BadReference: {From: from, To: to, Reference: to, Lamports: 1},
+		BadMemo:      {From: from, To: to, Lamports: 1, Memo: "new\nline"},
+		Budget:       {From: from, To: to, Lamports: 1, UnitPrice: 1},
+		TooLarge:     {From: from, To: to, Lamports: 1, Memo: strings.Repeat("x", 1200)},
+	} {
+		var refused *NotAllowed
+		if raw, err := BuildTransfer(transfer); !errors.As(err, &refused) || refused.Code != code || raw != nil {
+			t.Errorf("%s: got %v", code, err)
+		}
+	}
+}
+
+func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
+	key, other := testKey(1), testKey(2)
+	raw, err := BuildTransfer(Transfer{From: key.address(), To: other.address(), Lamports: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig := key.sign(raw)
+	if !VerifySignature(raw, key.address(), sig) {
+		t.Fatal("the owner's signature does not verify")
+	}
+	moved, err := WithBlockhash(raw, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The identity point signs everything when small orders are let through: R = S·B with S = 0.
+	identity := wallet.Address{1}
+	forged := wallet.Signature{1}
+	if !ed25519.Verify(identity[:], raw, forged[:]) {
+		t.Fatal("the control does not verify by the lax rule")
+	}
+	for name, ok := range map[string]bool{
+		"another message":        VerifySignature(moved, key.address(), sig),
+		"another signer":         VerifySignature(raw, other.address(), sig),
+		"no signature":           VerifySignature(raw, key.address(), wallet.Signature{}),
+		"a key of small order":   VerifySignature(raw, identity, forged),
+		"a nonce of small order": VerifySignature(raw, key.address(), wallet.Signature{1}),
+	} {
+		if ok {
+			t.Errorf("verified: %s", name)
+		}
+	}
+
+	wire, err := Assemble(raw, sig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := solana.TransactionFromBytes(wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.VerifySignatures(); err != nil {
+		t.Error(err)
+	}
+	signatures, message, _, err := disassemble(wire)
+	if err != nil || !slices.Equal(signatures, []wallet.Signature{sig}) || !bytes.Equal(message, raw) {
+		t.Errorf("taken apart it is not what was put together: %v", err)
+	}
+	if _, err := Assemble(raw[:len(raw)-1], sig); err == nil {
+		t.Error("assembled a torn message")
+	}
+}
+
+// BenchmarkDecodeAndCheck is what the server does with a signature that a device hands in.
+func BenchmarkDecodeAndCheck(b *testing.B) {
+	key := testKey(1)
+	raw, err := BuildTransfer(Transfer{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
+		Lamports: 1_500_000_000, UnitLimit: 1_000, UnitPrice: 1_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	sig := key.sign(raw)
+	b.ReportAllocs()
+	for b.Loop() {
+		d, err := Decode(raw, key.address())
+		if err != nil || len(d.Actions) != 1 || !VerifySignature(raw, key.address(), sig) {
+			b.Fatal("the transaction was refused")
+		}
+	}
+}
+
+// testPrivateKey is a fixed key: tests repeat.
+type testPrivateKey struct{ ed25519.PrivateKey }
+
+func testKey(n byte) testPrivateKey {
+	seed := sha256.Sum256([]byte{'t', n})
+	return testPrivateKey{ed25519.NewKeyFromSeed(seed[:])}
+}
+
+func (k testPrivateKey) address() wallet.Address {
+	return wallet.Address(k.Public().(ed25519.PublicKey))
+}
+
+func (k testPrivateKey) sign(message []byte) wallet.Signature {
+	return wallet.Signature(ed25519.Sign(k.PrivateKey, message))
+}
