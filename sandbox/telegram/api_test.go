@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -395,10 +396,10 @@ func TestProfileIsKept(t *testing.T) {
 func TestFaultsLookLikeTheRealOnes(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.say(Alice, "/start")
-	kind := NoFault
+	var kind atomic.Int64 // a FaultKind
 	w.SetFault(func(method string) Fault {
 		if method == "sendMessage" {
-			return Fault{Kind: kind, RetryAfter: 7}
+			return Fault{Kind: FaultKind(kind.Load()), RetryAfter: 7}
 		}
 		return Fault{}
 	})
@@ -410,7 +411,7 @@ func TestFaultsLookLikeTheRealOnes(t *testing.T) {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		return http.DefaultClient.Do(req)
 	}
-	kind = TooMany
+	kind.Store(int64(TooMany))
 	res, err := send(soon(t))
 	if err != nil {
 		t.Fatal(err)
@@ -418,7 +419,7 @@ func TestFaultsLookLikeTheRealOnes(t *testing.T) {
 	if r := readReply(t, res); r.Status != 429 || r.Parameters.RetryAfter != 7 || r.Description != "Too Many Requests: retry after 7" {
 		t.Errorf("%+v", r)
 	}
-	kind = BadGateway
+	kind.Store(int64(BadGateway))
 	if res, err = send(soon(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func TestFaultsLookLikeTheRealOnes(t *testing.T) {
 	}
 	res.Body.Close()
 	for _, k := range []FaultKind{DropRequest, DropAnswer} {
-		kind = k
+		kind.Store(int64(k))
 		if _, err := send(soon(t)); err == nil {
 			t.Errorf("fault %d answered", k)
 		}
@@ -435,7 +436,7 @@ func TestFaultsLookLikeTheRealOnes(t *testing.T) {
 	if got := texts(w.Messages(Alice)); got != "/start | hi" {
 		t.Errorf("only the dropped answer should have been carried out: %s", got)
 	}
-	kind = Hang
+	kind.Store(int64(Hang))
 	ctx, cancel := context.WithCancel(soon(t))
 	w.OnCall(func(Call) { cancel() }) // told when the call hangs: give up
 	if _, err := send(ctx); err == nil {
