@@ -28,7 +28,8 @@ type Store interface {
 	// Update runs change and commits what it wrote, durably, before it returns. An error of
 	// change rolls everything back and is returned as it is. change may be run more than once:
 	// it talks to its tx and assigns results, nothing else. A queued Update is not cancelled by
-	// ctx once it is queued: its outcome is waited for.
+	// ctx once it is queued: its outcome is waited for. A panic of change rolls back and goes on
+	// in the caller.
 	Update(ctx context.Context, change func(Tx) error) error
 	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
 	// worker need not poll. A signal is a hint: the queue is the truth.
@@ -36,7 +37,7 @@ type Store interface {
 	Close() error
 }
 
-// Queue names the lists of rows that wait for a worker.
+// Queue names a list of rows that wait for a worker.
 type Queue string
 
 // The queues, each with the worker that empties it.
@@ -68,7 +69,8 @@ type Users interface {
 	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
-	// removes the user, their wallets, binds and conversations.
+	// removes the user, their wallets, binds, conversations, buttons, cards and API keys, and what
+	// waits in queues for them. Their transactions leave every list and read as ErrNotFound.
 	EraseUser(wallet.UserID) error
 }
 
@@ -96,7 +98,8 @@ type Transactions interface {
 	// CreateTransaction stores a new one with Version 1; an id that exists is ErrConflict.
 	CreateTransaction(wallet.Transaction) error
 	// PutTransaction replaces the row whose Version is t.Version and raises the version by one;
-	// any other version is ErrConflict. It keeps the indexes (sign id, signature, unsettled).
+	// any other version is ErrConflict, and so is a sign id or signature that is another's (a
+	// receipt may share its sender's signature, which finds the sender's). No row: ErrNotFound.
 	PutTransaction(t wallet.Transaction) error
 	// UnsettledTransactions lists, oldest first, those that are not Final.
 	UnsettledTransactions(limit int) ([]wallet.Transaction, error)
@@ -131,7 +134,8 @@ type Button struct {
 
 // Chats hold what the bot must remember of its conversations.
 type Chats interface {
-	// Conversation of a person in a chat; without one, a zero row with Version 0.
+	// Conversation of a person in a chat; without one, a row with Version 0 and only Chat and
+	// User set.
 	Conversation(chat, user int64) (Conversation, error)
 	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version;
 	// any other version is ErrConflict. State "" removes the row's content but keeps its version.
@@ -141,7 +145,8 @@ type Chats interface {
 
 	Button(nonce string) (Button, error)
 	PutButtons([]Button) error
-	// UseButtons marks every button of the same chat, user and subject as used at now.
+	// UseButtons marks every button of the same chat, user and subject as used at now; one that
+	// was used before keeps its time.
 	UseButtons(chat, user int64, subject string, now time.Time) error
 
 	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
@@ -199,17 +204,19 @@ type Queues interface {
 	Enqueue([]Reply) error
 	// Replies lists those after seq, by Seq.
 	Replies(after uint64, limit int) ([]Reply, error)
-	// DoneReply removes the reply if it still is the one that was read (same Seq and Body).
+	// DoneReply removes the reply if it still is the one that was read (same Seq and Body); a
+	// newer one in its place stays, and none is no error.
 	DoneReply(Reply) error
 
 	// Emit appends events. An id that was emitted before is ignored.
 	Emit(...wallet.Event) error
 	// PendingEvents lists events that notify has not handled yet, in order.
 	PendingEvents(limit int) ([]wallet.Event, error)
-	// DoneEvent takes an event out of PendingEvents.
+	// DoneEvent takes an event out of PendingEvents; ErrNotFound when it is not there.
 	DoneEvent(id string) error
 
-	// Answer of an idempotency key; ErrNotFound when the key is free at now.
+	// Answer of an idempotency key; ErrNotFound when the key is free at now. Within an Update, a
+	// key whose answer is over is thereby free for PutAnswer.
 	Answer(key string, now time.Time) (Answer, error)
 	// PutAnswer keeps it; a key that is taken is ErrConflict.
 	PutAnswer(key string, a Answer) error
@@ -219,8 +226,11 @@ type Queues interface {
 type Keys interface {
 	Key(id string) (wallet.Key, error)
 	KeyBySecret(secret string) (wallet.Key, error)
-	// CreateKey keeps the key and the keyed hash of its secret, never the secret.
+	// CreateKey keeps the key and the keyed hash of its secret, never the secret. An id or secret
+	// that exists is ErrConflict.
 	CreateKey(k wallet.Key, secret string) error
+	// PutKey replaces the key of that id; ErrNotFound without one.
 	PutKey(wallet.Key) error
+	// AllKeys lists them, oldest first.
 	AllKeys() ([]wallet.Key, error)
 }

@@ -1,0 +1,61 @@
+// Package bolt knows how purser's rows lie in one bbolt file: buckets, keys, sealing and group
+// commits. It refuses to know what the rows mean, and nothing outside it sees a bucket.
+package bolt
+
+// bucket is one bucket of the file.
+type bucket int
+
+// What each bucket maps to what. Times in keys are 12 bytes, numbers 8, both big-endian, so that
+// byte order is their order; "H(x)" is a keyed hash of 32 bytes; "user.0" is a user id and a zero
+// byte. A row is what row.go describes: plain JSON, then sealed fields. "-" is an empty value.
+const (
+	metaBucket bucket = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
+	dataKeys                 // user id -> the user's data key, wrapped by the master key
+
+	users     // user id -> row of wallet.User
+	telegrams // H(telegram id) -> user id
+
+	wallets   // address -> row of wallet.Wallet
+	walletsOf // user.0 connected-at address -> -
+	binds     // sha256 of the link's token -> row of wallet.Bind
+	bindsOf   // user.0 number (newest highest) -> key of binds
+
+	transactions  // transaction id -> row of wallet.Transaction
+	bySignID      // H(sign id) -> transaction id
+	bySignature   // signature -> transaction id (the outgoing one, where a receipt shares it)
+	unsettled     // created-at transaction id -> -
+	unsettledFrom // address created-at transaction id -> -
+	byOwner       // user.0 created-at transaction id -> -
+
+	conversations // H(telegram id) H(chat) -> row of store.Conversation
+	silences      // expires-at key-of-conversations -> -
+	buttons       // nonce -> row of store.Button
+	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
+	cards         // H(chat) H(card) -> message id
+
+	inbox   // number -> row of store.Update, those that wait
+	parked  // number -> row of store.Update, those given up
+	seen    // update id -> time it was last taken in
+	outbox  // number -> row of store.Reply
+	waiting // H(chat, card) -> key of outbox
+
+	events   // number -> row of wallet.Event, those that notify has not handled
+	eventIDs // first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
+	answers  // H(idempotency key) -> row of store.Answer
+
+	keys       // key id -> row of wallet.Key
+	keySecrets // H(secret) -> key id
+
+	expiries // time, kind of row, its key -> -; what Sweep walks
+
+	bucketCount
+)
+
+func (b bucket) String() string {
+	return [bucketCount]string{
+		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner",
+		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
+		"outbox", "waiting", "events", "event_ids", "answers", "keys", "key_secrets", "expiries",
+	}[b]
+}

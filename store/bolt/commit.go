@@ -1,0 +1,195 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"purser/store"
+)
+
+// ErrClosed answers every call after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// maxBatch bounds how many closures share a commit, and with it how long the first of them waits.
+const maxBatch = 1024
+
+// job is one Update. Its closure runs on the goroutine that called Update, when the committer
+// gives it its turn: so a panic unwinds through its own caller, and t.FailNow ends its own test.
+type job struct {
+	turns chan turn
+	ran   chan ran
+	gone  bool // its goroutine panicked: nobody waits
+	err   error
+}
+
+// turn is what the committer tells a job: run on this transaction, or (without one) the verdict.
+type turn struct {
+	tx  *tx
+	err error
+}
+
+// ran is what a job tells the committer.
+type ran struct {
+	err   error
+	wrote bool
+	gone  bool
+}
+
+// Update queues change for the committer and waits for its outcome. ctx counts until it is queued.
+// A panic of change rolls it back and goes on in the caller.
+func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{turns: make(chan turn, 1), ran: make(chan ran, 1)}
+	if err := s.enqueue(ctx, j); err != nil {
+		return err
+	}
+	for {
+		turn := <-j.turns
+		if turn.tx == nil {
+			return turn.err
+		}
+		j.run(turn.tx, change)
+	}
+}
+
+func (s *Store) enqueue(ctx context.Context, j *job) error {
+	s.closing.RLock()
+	defer s.closing.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	select {
+	case s.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (j *job) run(t *tx, change func(store.Tx) error) {
+	result := ran{gone: true}
+	defer func() { // on a panic and on runtime.Goexit too
+		t.over = true
+		result.wrote = t.wrote
+		j.ran <- result
+	}()
+	result.err = change(t)
+	result.gone = false
+}
+
+// commitLoop is the committer. It takes whatever is queued into one transaction: a lone writer
+// starts at once, and while a commit waits for the disk the next batch gathers by itself.
+func (s *Store) commitLoop() {
+	defer close(s.stopped)
+	batch := make([]*job, 0, maxBatch)
+	for first := range s.jobs {
+		batch = append(batch[:0], first)
+		// Those whose commit just ended are about to come back: without this, the first of them
+		// would have a commit to itself and all others would wait for it.
+		runtime.Gosched()
+		batch = s.drain(batch)
+		for rest := batch; len(rest) > 0; {
+			rest = s.commitFront(rest)
+		}
+		clear(batch)
+	}
+}
+
+func (s *Store) drain(batch []*job) []*job {
+	for len(batch) < maxBatch {
+		select {
+		case j, ok := <-s.jobs:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commitFront commits as many jobs from the front as go together and returns those behind them.
+//
+// A job that fails after it wrote takes the transaction with it. Those before it run again and
+// are committed; then it is the first of the next transaction, where its failure is its own: it
+// is only ever told what follows from committed rows.
+func (s *Store) commitFront(batch []*job) (rest []*job) {
+	n := len(batch)
+	for {
+		if s.poison != nil {
+			answer(batch, fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, s.poison))
+			return nil
+		}
+		root, err := s.db.Begin(true)
+		if err != nil {
+			answer(batch, fmt.Errorf("begin: %w", err))
+			return nil
+		}
+		g, wrote := newGroup(root), false
+		stuck, before := -1, 0
+		for i, j := range batch[:n] {
+			if j.gone {
+				continue
+			}
+			j.turns <- turn{tx: &tx{group: g, store: s}}
+			result := <-j.ran
+			j.err, j.gone = result.err, result.gone
+			if result.wrote && (result.err != nil || result.gone) {
+				stuck = i
+				break
+			}
+			wrote = wrote || result.wrote
+			before++
+		}
+		if stuck < 0 {
+			s.finish(g, batch[:n], wrote)
+			return batch[n:]
+		}
+		if err := root.Rollback(); err != nil {
+			s.poison = err
+			continue
+		}
+		if before == 0 {
+			answer(batch[stuck:stuck+1], batch[stuck].err)
+			return batch[stuck+1:]
+		}
+		n = stuck
+	}
+}
+
+// finish commits and tells each job its outcome. Even an error that a job chose without writing
+// waits for the commit: it may rest on what a job before it wrote.
+func (s *Store) finish(g *group, batch []*job, wrote bool) {
+	if !wrote {
+		_ = g.tx.Rollback() // nothing was written: there is nothing to keep or to lose
+	} else if err := g.tx.Commit(); err != nil {
+		s.poison = err
+		answer(batch, fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err))
+		return
+	}
+	for _, j := range batch {
+		if !j.gone {
+			j.turns <- turn{err: j.err}
+		}
+	}
+	for queue := range g.news {
+		select {
+		case s.changed[queue] <- struct{}{}:
+		default: // a signal waits there already
+		}
+	}
+}
+
+func answer(batch []*job, err error) {
+	for _, j := range batch {
+		if !j.gone {
+			j.turns <- turn{err: err}
+		}
+	}
+}

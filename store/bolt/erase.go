@@ -1,0 +1,178 @@
+package bolt
+
+import (
+	"bytes"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// EraseUser removes what is about a person. Their transactions stay as public facts of the chain,
+// but what was sealed in them is gone, so that reads answer ErrNotFound.
+func (t *tx) EraseUser(id wallet.UserID) error {
+	u, err := t.User(id)
+	if err != nil {
+		return err
+	}
+	steps := []func() error{
+		func() error { return t.eraseWallets(id) },
+		func() error { return t.eraseBinds(id) },
+		func() error { return t.eraseTransactions(id) },
+		func() error { return t.eraseTelegram(u.TelegramID) },
+		func() error { return t.eraseQueued(id) },
+		func() error { return t.eraseKeys(id) },
+		func() error { return t.delete(users, []byte(id)) },
+		func() error { return t.destroyDataKey(id) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) destroyDataKey(id wallet.UserID) error {
+	key := []byte(id)
+	if wrapped := t.get(dataKeys, key); wrapped != nil {
+		if err := t.put(dataKeys, key, make([]byte, len(wrapped))); err != nil {
+			return err
+		}
+	}
+	delete(t.keys, id)
+	return t.delete(dataKeys, key)
+}
+
+func (t *tx) deletePrefixed(b bucket, prefix []byte) error {
+	for _, e := range t.prefixed(b, prefix) {
+		if err := t.delete(b, e.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) eraseWallets(id wallet.UserID) error {
+	prefix := userPrefix(id)
+	for _, e := range t.prefixed(walletsOf, prefix) {
+		if err := t.delete(wallets, e.key[len(prefix)+timeSize:]); err != nil {
+			return err
+		}
+	}
+	return t.deletePrefixed(walletsOf, prefix)
+}
+
+func (t *tx) eraseBinds(id wallet.UserID) error {
+	for _, e := range t.prefixed(bindsOf, userPrefix(id)) {
+		if err := t.removeBind(e.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseTransactions takes them out of the lists that workers read and forgets their sign links.
+func (t *tx) eraseTransactions(id wallet.UserID) error {
+	prefix := userPrefix(id)
+	for _, e := range t.prefixed(byOwner, prefix) {
+		created := e.key[len(prefix):]
+		r, _, err := t.transactionIndex(created[timeSize:])
+		if err != nil {
+			return err
+		}
+		if err := t.delete(unsettled, created); err != nil {
+			return err
+		}
+		if err := t.delete(unsettledFrom, join(r.From[:], created)); err != nil {
+			return err
+		}
+		if len(r.Sign) > 0 {
+			if err := t.delete(bySignID, r.Sign); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eraseTelegram removes what is found by a Telegram id: of a person, and of the private chat that
+// has the same id.
+func (t *tx) eraseTelegram(id int64) error {
+	if id == 0 {
+		return nil
+	}
+	person, chat := t.telegramHash(id), t.chatHash(id)
+	if err := t.eraseConversations(person); err != nil {
+		return err
+	}
+	for _, e := range t.prefixed(buttonsOf, person[:]) {
+		if err := t.removeButton(e.key[buttonsOfPrefix:]); err != nil {
+			return err
+		}
+	}
+	if err := t.deletePrefixed(cards, chat[:]); err != nil {
+		return err
+	}
+	return t.delete(telegrams, person[:])
+}
+
+func (t *tx) eraseConversations(telegram store.Hash) error {
+	for _, e := range t.prefixed(conversations, telegram[:]) {
+		old, _, err := plainOf[store.Conversation](e.value)
+		if err != nil {
+			return err
+		}
+		if err := t.unsilence(old, e.key); err != nil {
+			return err
+		}
+		if err := t.delete(conversations, e.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseQueued removes rows that wait for a worker and were sealed for the user. It walks whole
+// queues, which are short: erasing is rare, and an index for it would burden every message.
+func (t *tx) eraseQueued(id wallet.UserID) error {
+	for b, remove := range map[bucket]func(key []byte) error{
+		inbox:  func(key []byte) error { return t.delete(inbox, key) },
+		parked: t.removeParked,
+		outbox: t.removeReply,
+		events: func(key []byte) error { return t.delete(events, key) },
+	} {
+		for _, e := range t.prefixed(b, nil) {
+			r, err := decodeRow(e.value)
+			if err != nil {
+				return err
+			}
+			if r.owner != id {
+				continue
+			}
+			if err := remove(e.key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eraseKeys ends the API keys of a user: a key must not outlive the person it speaks for.
+func (t *tx) eraseKeys(id wallet.UserID) error {
+	for _, e := range t.prefixed(keySecrets, nil) {
+		k, err := t.Key(string(e.value))
+		if err != nil {
+			return err
+		}
+		if k.Owner != id {
+			continue
+		}
+		if err := t.delete(keySecrets, e.key); err != nil {
+			return err
+		}
+		if err := t.delete(keys, bytes.Clone(e.value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"purser/store"
+)
+
+// ErrLocked says that another process has the file open.
+var ErrLocked = errors.New("another purser is using this store: stop it first, or give this one its own store")
+
+// ErrNewer says that the file was written by a newer purser, which this one would not understand.
+var ErrNewer = errors.New("this store was written by a newer purser: upgrade this one")
+
+// ErrForeign says that the file is a bbolt file, but no store of purser's.
+var ErrForeign = errors.New("this file is not a store of purser's: give another path")
+
+const (
+	// lockWait is how long Open waits for a process that is just shutting down.
+	lockWait = 200 * time.Millisecond
+	// mapped is how much of the file is mapped from the start. It costs address space, not
+	// memory; only a file beyond it makes a writer wait for the readers to end.
+	mapped = 256 << 20
+	// growth is by how much the file grows at a time.
+	growth = 4 << 20
+)
+
+// Options say which file to open and how.
+type Options struct {
+	Path      string
+	MasterKey []byte    // 32 bytes; the one that the store was created with
+	Random    io.Reader // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
+}
+
+// Store is a store.Store in one bbolt file, which it holds exclusively.
+type Store struct {
+	db     *bbolt.DB
+	master *store.Key
+	system *store.Key
+	lookup *store.Lookup
+	random io.Reader
+
+	jobs    chan *job
+	stopped chan struct{} // closed when the committer has ended
+	poison  error         // of the committer alone: the commit whose outcome nobody knows
+	changed map[store.Queue]chan struct{}
+
+	closing sync.RWMutex // held for reading while a job is queued
+	closed  bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens or creates (mode 0600) the store and brings an older schema up to date. Errors that
+// a person can act on are ErrLocked, ErrNewer, ErrForeign and store.ErrMasterKey.
+func Open(o Options) (*Store, error) {
+	s, err := open(o, migrations())
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Path, err)
+	}
+	return s, nil
+}
+
+func open(o Options, steps []migration) (*Store, error) {
+	if o.Random == nil {
+		return nil, errors.New("bolt: Options.Random is missing")
+	}
+	master, err := store.NewKey(o.MasterKey, o.Random)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		master: master, random: o.Random,
+		jobs:    make(chan *job, maxBatch),
+		stopped: make(chan struct{}),
+		changed: map[store.Queue]chan struct{}{},
+	}
+	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled} {
+		s.changed[queue] = make(chan struct{}, 1)
+	}
+	if s.db, err = openFile(o.Path); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(steps); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	go s.commitLoop() // Close waits for it
+	return s, nil
+}
+
+func openFile(path string) (db *bbolt.DB, err error) {
+	defer func() {
+		// bbolt asserts what it finds in a file by panicking.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the file is damaged (%v): restore a backup", r)
+		}
+	}()
+	_, statErr := os.Stat(path)
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout:         lockWait,
+		NoFreelistSync:  true, // found again at Open; writing it slows commits after mass deletion (DESIGN §8)
+		FreelistType:    bbolt.FreelistMapType,
+		InitialMmapSize: mapped,
+		NoStatistics:    true,
+	})
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, ErrLocked
+	}
+	if err != nil {
+		return nil, err
+	}
+	db.AllocSize = growth
+	if errors.Is(statErr, os.ErrNotExist) {
+		// A new file's name must be as durable as the rows in it.
+		if err := syncFolder(filepath.Dir(path)); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// Names in the meta bucket.
+const (
+	metaSchema = "schema"
+	metaCheck  = "check"
+	metaLookup = "lookup"
+	metaSystem = "system"
+)
+
+// checkText is what the master key sealed at creation.
+const checkText = "purser"
+
+func checkPlace() store.Place { return store.Place{Subject: "meta", ID: metaCheck, Field: "value"} }
+
+// prepare creates what a new file needs, or checks schema and master key of an old one and
+// migrates it; then it opens the keys. A file that is as it should be is not written to.
+func (s *Store) prepare(steps []migration) (err error) {
+	root, err := s.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, root.Rollback())
+		}
+	}()
+	meta, newest, changed := root.Bucket([]byte(metaBucket.String())), uint64(len(steps)+1), false
+	if meta == nil {
+		if name, _ := root.Cursor().First(); name != nil {
+			return ErrForeign
+		}
+		if meta, err = s.create(root, newest); err != nil {
+			return err
+		}
+		changed = true
+	}
+	// The schema first: a newer purser may keep its keys otherwise. Then the master key: a
+	// migration must not run under a wrong one.
+	schema, err := keyNumber(meta.Get([]byte(metaSchema)))
+	if err != nil {
+		return err
+	}
+	if schema > newest {
+		return fmt.Errorf("%w (its schema is %d, this one knows %d)", ErrNewer, schema, newest)
+	}
+	if err := s.openKeys(meta); err != nil {
+		return err
+	}
+	if schema < newest {
+		if err := s.migrate(root, schema, steps); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if !changed {
+		return root.Rollback()
+	}
+	return root.Commit()
+}
+
+func (s *Store) openKeys(meta *bbolt.Bucket) error {
+	check, err := s.master.Open(checkPlace(), meta.Get([]byte(metaCheck)))
+	if err != nil || !bytes.Equal(check, []byte(checkText)) {
+		return store.ErrMasterKey
+	}
+	lookup, err := s.master.Unwrap(metaLookup, meta.Get([]byte(metaLookup)))
+	if err != nil {
+		return err
+	}
+	if s.lookup, err = store.NewLookup(lookup); err != nil {
+		return err
+	}
+	system, err := s.master.Unwrap(metaSystem, meta.Get([]byte(metaSystem)))
+	if err != nil {
+		return err
+	}
+	s.system, err = store.NewKey(system, s.random)
+	return err
+}
+
+func (s *Store) create(root *bbolt.Tx, schema uint64) (*bbolt.Bucket, error) {
+	for b := range bucketCount {
+		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
+			return nil, err
+		}
+	}
+	meta := root.Bucket([]byte(metaBucket.String()))
+	check, err := s.master.Seal(checkPlace(), []byte(checkText))
+	if err != nil {
+		return nil, err
+	}
+	_, lookup, err := s.master.NewSecret(metaLookup)
+	if err != nil {
+		return nil, err
+	}
+	_, system, err := s.master.NewSecret(metaSystem)
+	if err != nil {
+		return nil, err
+	}
+	return meta, errors.Join(
+		meta.Put([]byte(metaSchema), numberKey(schema)),
+		meta.Put([]byte(metaCheck), check),
+		meta.Put([]byte(metaLookup), lookup),
+		meta.Put([]byte(metaSystem), system),
+	)
+}
+
+// View runs read on a consistent snapshot, on the caller's goroutine.
+func (s *Store) View(ctx context.Context, read func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	root, err := s.db.Begin(false)
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Rollback() }() // of a read: there is nothing to lose
+	t := &tx{group: newGroup(root), store: s}
+	defer func() { t.over = true }()
+	return read(t)
+}
+
+// Changed is signalled after a commit that added to the queue.
+func (s *Store) Changed(queue store.Queue) <-chan struct{} { return s.changed[queue] }
+
+// Close commits what is queued, waits for running Views and lets the file go. A second Close does
+// nothing.
+func (s *Store) Close() error {
+	s.closing.Lock()
+	if s.closed {
+		s.closing.Unlock()
+		<-s.stopped
+		return nil
+	}
+	s.closed = true
+	close(s.jobs)
+	s.closing.Unlock()
+	<-s.stopped
+	return s.db.Close()
+}

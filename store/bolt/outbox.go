@@ -1,0 +1,139 @@
+package bolt
+
+import (
+	"bytes"
+
+	"purser/store"
+)
+
+// replyRow is the plain part of a reply; chat, card and body are sealed.
+type replyRow struct {
+	store.Reply
+	Waits []byte `json:"waits,omitempty"` // its key in waiting; empty without a card
+}
+
+func (t *tx) Enqueue(replies []store.Reply) error {
+	for _, r := range replies {
+		if err := t.enqueue(r); err != nil {
+			return err
+		}
+	}
+	if len(replies) > 0 {
+		t.news[store.Outbox] = true
+	}
+	return nil
+}
+
+func (t *tx) enqueue(reply store.Reply) error {
+	var waits, key []byte
+	if reply.Card != "" {
+		where := t.chatHash(reply.Chat)
+		hash := t.store.lookup.Text(store.ByCard, string(where[:]), reply.Card)
+		waits = hash[:]
+		key = bytes.Clone(t.get(waiting, waits))
+	}
+	if key != nil { // it takes the place of the one that waits
+		if err := t.removeReply(key); err != nil {
+			return err
+		}
+	} else {
+		number, err := t.next(outbox)
+		if err != nil {
+			return err
+		}
+		key = numberKey(number)
+	}
+	var err error
+	if reply.Seq, err = keyNumber(key); err != nil {
+		return err
+	}
+	who, err := whose{Chat: reply.Chat, Subject: reply.Card}.field()
+	if err != nil {
+		return err
+	}
+	r := replyRow{Reply: reply, Waits: waits}
+	r.Chat, r.Card, r.Body = 0, "", nil
+	raw, err := t.seal(outbox, key, t.chatOwner(reply.Chat), r, who, field{"body", reply.Body})
+	if err != nil {
+		return err
+	}
+	if waits != nil {
+		if err := t.put(waiting, waits, key); err != nil {
+			return err
+		}
+	}
+	if err := t.expire(replyOver, reply.NotAfter, key); err != nil {
+		return err
+	}
+	return t.put(outbox, key, raw)
+}
+
+func (t *tx) openReply(key, raw []byte) (store.Reply, error) {
+	var r replyRow
+	sealed, err := t.unseal(outbox, key, raw, &r, "whose", "body")
+	if err != nil {
+		return store.Reply{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return store.Reply{}, err
+	}
+	r.Chat, r.Card, r.Body = who.Chat, who.Subject, sealed[1]
+	return r.Reply, nil
+}
+
+func (t *tx) Replies(after uint64, limit int) ([]store.Reply, error) {
+	if after == ^uint64(0) {
+		return nil, nil
+	}
+	var out []store.Reply
+	cursor := t.bucket(outbox).Cursor()
+	for key, raw := cursor.Seek(numberKey(after + 1)); key != nil && len(out) < limit; key, raw = cursor.Next() {
+		r, err := t.openReply(key, raw)
+		if erased(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (t *tx) DoneReply(done store.Reply) error {
+	key := numberKey(done.Seq)
+	raw := t.get(outbox, key)
+	if raw == nil {
+		return nil
+	}
+	r, err := t.openReply(key, raw)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(r.Body, done.Body) {
+		return nil
+	}
+	return t.removeReply(key)
+}
+
+// removeReply removes a reply and its indexes; without one it does nothing.
+func (t *tx) removeReply(key []byte) error {
+	raw := t.get(outbox, key)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[replyRow](raw)
+	if err != nil {
+		return err
+	}
+	if len(r.Waits) > 0 {
+		if err := t.delete(waiting, r.Waits); err != nil {
+			return err
+		}
+	}
+	if err := t.unexpire(replyOver, r.NotAfter, key); err != nil {
+		return err
+	}
+	return t.delete(outbox, key)
+}

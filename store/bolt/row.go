@@ -1,0 +1,193 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// ErrDamaged says that bytes in the file are not what this package wrote there.
+var ErrDamaged = errors.New("store: damaged row")
+
+// rowFormat is the version of the layout below, the first byte of every row.
+const rowFormat = 1
+
+// row is how every row lies in the file:
+//
+//	format | length owner | length JSON | length ciphertext | length ciphertext ...
+//
+// where a length is a uvarint. owner is the user whose data key sealed the fields, "" for the
+// system's. The JSON holds what may be read by whoever has the file; each sealed field is a
+// ciphertext of its own, so that a change of one plain field seals nothing anew.
+type row struct {
+	owner  wallet.UserID
+	plain  []byte
+	sealed [][]byte
+}
+
+func (r row) encode() []byte {
+	size := 1 + 2*binary.MaxVarintLen32 + len(r.owner) + len(r.plain)
+	for _, field := range r.sealed {
+		size += binary.MaxVarintLen32 + len(field)
+	}
+	out := make([]byte, 1, size)
+	out[0] = rowFormat
+	out = binary.AppendUvarint(out, uint64(len(r.owner)))
+	out = append(out, r.owner...)
+	out = binary.AppendUvarint(out, uint64(len(r.plain)))
+	out = append(out, r.plain...)
+	for _, field := range r.sealed {
+		out = binary.AppendUvarint(out, uint64(len(field)))
+		out = append(out, field...)
+	}
+	return out
+}
+
+// decodeRow reads a row. plain and sealed point into raw: they live as long as its transaction.
+func decodeRow(raw []byte) (row, error) {
+	if len(raw) == 0 {
+		return row{}, fmt.Errorf("%w: empty", ErrDamaged)
+	}
+	if raw[0] != rowFormat {
+		return row{}, fmt.Errorf("%w: format %d", ErrDamaged, raw[0])
+	}
+	owner, rest, err := cutPart(raw[1:])
+	if err != nil {
+		return row{}, err
+	}
+	r := row{owner: wallet.UserID(owner)}
+	if r.plain, rest, err = cutPart(rest); err != nil {
+		return row{}, err
+	}
+	for len(rest) > 0 {
+		var field []byte
+		if field, rest, err = cutPart(rest); err != nil {
+			return row{}, err
+		}
+		r.sealed = append(r.sealed, field)
+	}
+	return r, nil
+}
+
+func cutPart(raw []byte) (part, rest []byte, err error) {
+	length, n := binary.Uvarint(raw)
+	if n <= 0 || length > uint64(len(raw)-n) {
+		return nil, nil, fmt.Errorf("%w: cut short", ErrDamaged)
+	}
+	end := n + int(length)
+	return raw[n:end:end], raw[end:], nil
+}
+
+// into reads the row's plain JSON.
+func (r row) into(plain any) error {
+	if err := json.Unmarshal(r.plain, plain); err != nil {
+		return fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	return nil
+}
+
+// field is one field that is sealed.
+type field struct {
+	name  string
+	value []byte
+}
+
+// seal makes the row of a key: plain as JSON, and fields sealed with owner's data key. A user
+// without one (they never wrote to the bot, or were erased) leaves it to the system's key.
+func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
+	r := row{sealed: make([][]byte, len(fields))}
+	var err error
+	if r.plain, err = json.Marshal(plain); err != nil {
+		return nil, fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	dataKey, err := t.dataKey(owner)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		dataKey = t.store.system
+	case err != nil:
+		return nil, err
+	default:
+		r.owner = owner
+	}
+	for i, f := range fields {
+		if r.sealed[i], err = dataKey.Seal(place(b, key, f.name), f.value); err != nil {
+			return nil, err
+		}
+	}
+	return r.encode(), nil
+}
+
+// unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
+// which they were sealed. A row of an erased user is ErrNotFound.
+func (t *tx) unseal(b bucket, key, raw []byte, plain any, names ...string) ([][]byte, error) {
+	r, err := decodeRow(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b, err)
+	}
+	if len(r.sealed) != len(names) {
+		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", b, ErrDamaged, len(r.sealed), len(names))
+	}
+	values := make([][]byte, len(names))
+	if len(names) > 0 {
+		dataKey, err := t.dataKey(r.owner)
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			if values[i], err = dataKey.Open(place(b, key, name), r.sealed[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := r.into(plain); err != nil {
+		return nil, fmt.Errorf("%s: %w", b, err)
+	}
+	return values, nil
+}
+
+func place(b bucket, key []byte, name string) store.Place {
+	return store.Place{Subject: b.String(), ID: string(key), Field: name, Format: rowFormat}
+}
+
+// whose is the sealed field that says who and where a row is about. One layout serves all rows.
+type whose struct {
+	Chat    int64  `json:"chat,omitempty"`
+	User    int64  `json:"user,omitempty"`    // Telegram id
+	Subject string `json:"subject,omitempty"` // of a button; the card of a reply
+	SignID  string `json:"sign_id,omitempty"`
+	Nonce   string `json:"nonce,omitempty"`
+}
+
+func (w whose) field() (field, error) {
+	raw, err := json.Marshal(w)
+	return field{"whose", raw}, err
+}
+
+func parseWhose(raw []byte) (w whose, err error) {
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return whose{}, fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	return w, nil
+}
+
+// plainOf reads the plain part of a row alone, with the row for rewriting it.
+func plainOf[T any](raw []byte) (plain T, r row, err error) {
+	if r, err = decodeRow(raw); err != nil {
+		return plain, r, err
+	}
+	err = r.into(&plain)
+	return plain, r, err
+}
+
+// rewrite puts a changed plain part into a row; what is sealed in it stays as it is.
+func (t *tx) rewrite(b bucket, key []byte, r row, plain any) error {
+	var err error
+	if r.plain, err = json.Marshal(plain); err != nil {
+		return fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	return t.put(b, key, r.encode())
+}

@@ -1,0 +1,85 @@
+package bolt
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// expiry says which kind of row an entry of expiries is about.
+type expiry byte
+
+const (
+	seenOver   expiry = 's'
+	buttonOver expiry = 'b'
+	bindOver   expiry = 'l'
+	replyOver  expiry = 'r'
+	answerOver expiry = 'a'
+	parkedOver expiry = 'p'
+)
+
+func (e expiry) key(at time.Time, key []byte) []byte {
+	return append(append(timeKey(at), byte(e)), key...)
+}
+
+// expire notes that a row's time is over at a time; the zero time is never.
+func (t *tx) expire(e expiry, at time.Time, key []byte) error {
+	if at.IsZero() {
+		return nil
+	}
+	return t.put(expiries, e.key(at, key), nil)
+}
+
+// unexpire takes the note back.
+func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
+	if at.IsZero() {
+		return nil
+	}
+	return t.delete(expiries, e.key(at, key))
+}
+
+// Sweep walks the notes from the oldest, so that it costs what it removes.
+func (t *tx) Sweep(now time.Time, limit int) (int, error) {
+	var over [][]byte
+	cursor := t.bucket(expiries).Cursor()
+	for key, _ := cursor.First(); key != nil && len(over) < limit; key, _ = cursor.Next() {
+		at, err := keyTime(key)
+		if err != nil {
+			return 0, err
+		}
+		if at.After(now) {
+			break
+		}
+		over = append(over, bytes.Clone(key))
+	}
+	for _, note := range over {
+		if len(note) <= timeSize+1 {
+			return 0, fmt.Errorf("%w: a note of %d bytes", ErrDamaged, len(note))
+		}
+		if err := t.remove(expiry(note[timeSize]), note[timeSize+1:]); err != nil {
+			return 0, err
+		}
+		if err := t.delete(expiries, note); err != nil {
+			return 0, err
+		}
+	}
+	return len(over), nil
+}
+
+func (t *tx) remove(e expiry, key []byte) error {
+	switch e {
+	case seenOver:
+		return t.delete(seen, key)
+	case buttonOver:
+		return t.removeButton(key)
+	case bindOver:
+		return t.removeBind(key)
+	case replyOver:
+		return t.removeReply(key)
+	case answerOver:
+		return t.removeAnswer(key)
+	case parkedOver:
+		return t.removeParked(key)
+	}
+	return fmt.Errorf("%w: a note of kind %q", ErrDamaged, byte(e))
+}

@@ -1,0 +1,159 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// bindsKept is how long a link is remembered after it ran out, so that a late visitor is told
+// what became of it.
+const bindsKept = 24 * time.Hour
+
+func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
+	raw := t.get(wallets, address[:])
+	if raw == nil {
+		return wallet.Wallet{}, store.ErrNotFound
+	}
+	w, _, err := plainOf[wallet.Wallet](raw)
+	return w, err
+}
+
+func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
+	var out []wallet.Wallet
+	prefix := userPrefix(user)
+	cursor := t.bucket(walletsOf).Cursor()
+	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
+		w, _, err := plainOf[wallet.Wallet](t.get(wallets, key[len(prefix)+timeSize:]))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func (t *tx) PutWallet(w wallet.Wallet) error {
+	if err := checkID(string(w.Owner)); err != nil {
+		return err
+	}
+	index := func(w wallet.Wallet) []byte {
+		return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
+	}
+	if raw := t.get(wallets, w.Address[:]); raw != nil {
+		old, _, err := plainOf[wallet.Wallet](raw)
+		if err != nil {
+			return err
+		}
+		if old.Owner != w.Owner {
+			return store.ErrConflict
+		}
+		if err := t.delete(walletsOf, index(old)); err != nil {
+			return err
+		}
+	}
+	raw, err := t.seal(wallets, w.Address[:], "", w)
+	if err != nil {
+		return err
+	}
+	if err := t.put(walletsOf, index(w), nil); err != nil {
+		return err
+	}
+	return t.put(wallets, w.Address[:], raw)
+}
+
+// bindRow is the plain part of a bind; chat and nonce are sealed.
+type bindRow struct {
+	wallet.Bind
+	Number uint64 `json:"number"` // in bindsOf
+}
+
+func (r bindRow) index() []byte {
+	return binary.BigEndian.AppendUint64(userPrefix(r.User), r.Number)
+}
+
+func (r bindRow) over() time.Time { return r.ExpiresAt.Add(bindsKept) }
+
+func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
+	raw := t.get(binds, tokenHash[:])
+	if raw == nil {
+		return wallet.Bind{}, store.ErrNotFound
+	}
+	var r bindRow
+	sealed, err := t.unseal(binds, tokenHash[:], raw, &r, "whose")
+	if err != nil {
+		return wallet.Bind{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return wallet.Bind{}, err
+	}
+	b := r.Bind
+	b.Chat, b.Nonce = who.Chat, who.Nonce
+	return b, nil
+}
+
+func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
+	prefix := userPrefix(user)
+	key, value := lastOf(t.bucket(bindsOf).Cursor(), prefix)
+	if key == nil {
+		return wallet.Bind{}, store.ErrNotFound
+	}
+	if len(value) != 32 {
+		return wallet.Bind{}, ErrDamaged
+	}
+	return t.Bind([32]byte(value))
+}
+
+func (t *tx) PutBind(b wallet.Bind) error {
+	if err := checkID(string(b.User)); err != nil {
+		return err
+	}
+	key := b.TokenHash[:]
+	if err := t.removeBind(key); err != nil {
+		return err
+	}
+	number, err := t.next(bindsOf)
+	if err != nil {
+		return err
+	}
+	who, err := whose{Chat: b.Chat, Nonce: b.Nonce}.field()
+	if err != nil {
+		return err
+	}
+	r := bindRow{Bind: b, Number: number}
+	r.Chat, r.Nonce = 0, ""
+	raw, err := t.seal(binds, key, b.User, r, who)
+	if err != nil {
+		return err
+	}
+	if err := t.put(bindsOf, r.index(), key); err != nil {
+		return err
+	}
+	if err := t.expire(bindOver, r.over(), key); err != nil {
+		return err
+	}
+	return t.put(binds, key, raw)
+}
+
+// removeBind removes a bind and its indexes; without one it does nothing.
+func (t *tx) removeBind(key []byte) error {
+	raw := t.get(binds, key)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[bindRow](raw)
+	if err != nil {
+		return err
+	}
+	if err := t.delete(bindsOf, r.index()); err != nil {
+		return err
+	}
+	if err := t.unexpire(bindOver, r.over(), key); err != nil {
+		return err
+	}
+	return t.delete(binds, key)
+}
