@@ -1,7 +1,7 @@
 // Making a wallet and bringing one back: words, quiz, passphrase, vault. Resolves to {address, key}:
 // the key just came out of the vault, which proves that it can be opened again.
 
-import { Problem, button, field, form, h, notice } from './dom.js';
+import { Problem, button, field, form, h, mark, notice } from './dom.js';
 import { wipe } from './bytes.js';
 import { PhraseError, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toWords } from './mnemonic.js';
 import { address as shown, askNewPassphrase, rows, wordList } from './parts.js';
@@ -123,6 +123,7 @@ async function keep(ui, indexes, entropy) {
       return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
     });
     await ui.ask('The wallet is ready', (done) => [
+      mark('ok'),
       rows(['Address', shown(address)]),
       made.lasting
         ? notice('note', 'It is encrypted and kept in this browser, on this device only.')

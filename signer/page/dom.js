@@ -93,11 +93,13 @@ export function button(label, kind, click) {
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
-  const submit = h('button', { type: 'submit', class: 'primary' }, label);
+  // A deed that cannot be undone is told with [label, "destructive"].
+  const [words, kind] = [label].flat();
+  const submit = h('button', { type: 'submit', class: `primary ${kind ?? ''}`.trim() }, words);
   let busy = false;
   const toggle = (on) => {
     busy = on;
-    submit.textContent = on ? 'Working…' : label;
+    submit.textContent = on ? 'Working…' : words;
     submit.setAttribute('aria-disabled', String(on));
     for (const other of others) other.disabled = on;
   };
@@ -151,6 +153,11 @@ export function copyButton(label, text, kind = 'quiet') {
 /** A box that stands out: kind is note, warn or danger. */
 export function notice(kind, ...content) {
   return h('div', { class: `notice ${kind}` }, content.map((c) => (typeof c === 'string' ? h('p', null, c) : c)));
+}
+
+/** The sign of an outcome, for the eye only: ok or stop. The words beside it say the same. */
+export function mark(kind) {
+  return h('p', { class: `mark ${kind}`, 'aria-hidden': 'true' }, kind === 'ok' ? '✓' : '!');
 }
 
 /** An address in full, in groups, the last six characters set apart. Copies as one word. */

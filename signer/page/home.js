@@ -69,7 +69,7 @@ function forget(ui, wallet) {
     return [
       notice('danger', 'This device forgets the key. Without the recovery words the money in it is lost for good.'),
       rows(['Wallet', address(wallet.address)]),
-      form([six.node], 'Forget it', async () => {
+      form([six.node], ['Forget it', 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {
           throw new Problem('These are not its last six characters. Capital and small letters differ.', six.input);
         }

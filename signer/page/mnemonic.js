@@ -69,7 +69,7 @@ export function readPhrase(text) {
     .map((w) => w.replace(/^\d+[.):]?/, '')).filter(Boolean);
   const problems = words.flatMap((word, i) =>
     WORDS.includes(word) ? [] : [{ position: i + 1, word, suggestion: nearest(word) }]);
-  if (problems.length > 0) throw new PhraseError('These are not words of the list.', problems);
+  if (problems.length > 0) throw new PhraseError('Not every word is in the list of recovery words.', problems);
   if (words.length !== 12 && words.length !== 24) {
     throw new PhraseError(`A wallet has 12 or 24 words; here are ${words.length}.`);
   }

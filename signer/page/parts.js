@@ -12,10 +12,12 @@ export function wordList(words) {
   return h('ol', { class: 'words', translate: 'no' }, words.map((w) => h('li', null, w)));
 }
 
-/** Name and value pairs; a value is a string or an element. */
+/** Name and value pairs; a value is text or elements. Short plain text stands beside its name. */
 export function rows(...pairs) {
-  return h('dl', { class: 'rows' }, pairs.filter(Boolean).map(([name, ...value]) =>
-    h('div', null, h('dt', null, name), h('dd', null, value))));
+  return h('dl', { class: 'rows' }, pairs.filter(Boolean).map(([name, ...value]) => {
+    const short = value.length === 1 && typeof value[0] === 'string' && name.length + value[0].length < 36;
+    return h('div', { class: short ? 'short' : null }, h('dt', null, name), h('dd', null, value));
+  }));
 }
 
 /** A passphrase field with a button that shows what was typed. */

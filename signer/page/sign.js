@@ -1,7 +1,7 @@
 // Approving a transaction: decode its bytes, show them, unlock, take a fresh blockhash, make sure
 // that nothing else changed, sign, hand over. Nothing that decides is shown on the server's word.
 
-import { button, foreign, h, notice } from './dom.js';
+import { button, foreign, h, mark, notice } from './dom.js';
 import { addressBytes, encode } from './base58.js';
 import { fromBase64, sha256, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
@@ -91,12 +91,12 @@ function review(ui, offer, facts) {
       h('p', { class: 'label' }, 'To'),
       h('p', { class: 'to' }, shown(pay.to)),
       rows(
-        ['From', shown(pay.from)],
         note && ['Note', foreign(note.text, 512)],
         ['Network fee', `${sol(facts.fee)} SOL`],
-        ['Leaves your wallet, at most', h('strong', null, `${sol(most)} SOL`)],
+        ['Leaves you, at most', `${sol(most)} SOL`],
         ['Network', CHAINS[offer.chain]],
         ['Sign before', until],
+        ['From', shown(pay.from)],
         pay.reference && ['Payment reference', h('small', null, shown(pay.reference))])),
     h('p', { class: 'hint' }, 'This was read from the transaction itself, on this device; only network and time are the server’s word.'),
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for. Approve only what you would approve with real money.'),
@@ -158,6 +158,7 @@ async function handOver(ui, id, hash, signature) {
       const { status } = await server.sendSignature(id, hash, signature);
       if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
         return await ui.end('Approved',
+          mark('ok'),
           h('p', { class: 'lead' }, 'Your signature was handed over. The chat shows when the network has confirmed the payment.'),
           rows(['Transaction signature', h('small', { class: 'wrap', translate: 'no' }, signature)]),
           h('p', { class: 'hint' }, 'You can close this page.'));
@@ -207,6 +208,7 @@ async function refuse(ui, id, refusal) {
 
 function warn(ui, changed) {
   return ui.end('Stop: the payment was changed',
+    mark('stop'),
     notice('danger', h('p', null, h('strong', null, 'After you approved it, the server offered another transaction.')), changed.message,
       'Nothing was signed.'),
     h('p', null, 'Do not use this bot until its operator has explained this. Your wallet can be restored elsewhere with its words.'));

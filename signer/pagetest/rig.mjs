@@ -99,7 +99,9 @@ export async function serve() {
     const answer = deeds[path](JSON.parse(text));
     if (world.drop[path] > 0) {
       world.drop[path]--;
-      return req.socket.destroy();
+      // Break off within the answer: a connection reset before it makes Chromium repeat the request by itself.
+      res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 100 });
+      return res.write('{', () => req.socket.destroy());
     }
     return answer.refused ? json(answer.refused.status, { error: answer.refused }) : json(200, answer);
   });

@@ -1,0 +1,543 @@
+// The page in a real Chromium, as a person uses it, against an honest and a hostile server.
+
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { after, before, beforeEach, test } from 'node:test';
+import { ed25519 } from '@noble/curves/ed25519';
+import { base58 } from '@scure/base';
+import { SystemProgram, PublicKey } from '@solana/web3.js';
+import {
+  ADDRESS, BIND, BOB, DESKTOP, OTHER_WORDS, PASSPHRASE, PHONE, REFERENCE, SIGN, WORDS, answerQuiz, approve, chromiumPath,
+  choosePassphrase, compile, follow, launch, payment, press, readWords, restore, serve, title, visit,
+} from './rig.mjs';
+import { memo, transfer } from './fixtures.mjs';
+import { walk } from './walk.mjs';
+import { ZERO_HASH, addr } from './wire.mjs';
+
+const EVE = addr(0xee);
+const skip = chromiumPath === null && process.env.CI !== 'true' && 'no Chromium here: install it or name it in CHROMIUM';
+const it = (name, work) => test(name, { skip, timeout: 120_000 }, work);
+
+let server;
+let browser;
+before(async () => {
+  server = await serve();
+  if (!skip) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server.close();
+});
+beforeEach(() => server.reset());
+
+/** Opens the page, hands it to `work`, and checks that nothing forbidden happened meanwhile. */
+async function on(hash, work, options) {
+  const { tab, context, complaints } = await visit(browser, server, hash, options);
+  try {
+    await work(tab);
+    assert.deepEqual(complaints, []);
+    assert.equal(await tab.evaluate(() => location.href), `${server.origin}/w/`, 'the link is still in the address bar');
+  } finally {
+    await context.close();
+  }
+}
+
+/** A browser whose vault holds the wallet of WORDS, standing on a sign link. */
+const onSign = (work, options) => on('', async (tab) => {
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+  await follow(tab, server, SIGN);
+  await work(tab);
+}, options);
+
+const text = (tab) => tab.locator('main').innerText();
+const whole = async (tab) => (await tab.locator('main').textContent()).replace(/\s+/g, ' ');
+
+/** Everything that the vault holds, as one string of bytes and letters. */
+const stored = (tab) => tab.evaluate(async () => {
+  const db = await new Promise((resolve, reject) => {
+    const r = indexedDB.open('purser', 1);
+    r.onupgradeneeded = () => r.result.createObjectStore('wallets', { keyPath: 'address' }); // as the page would
+
+    r.onsuccess = () => resolve(r.result);
+    r.onerror = () => reject(r.error);
+  });
+  const all = await new Promise((resolve) => {
+    const r = db.transaction('wallets').objectStore('wallets').getAll();
+    r.onsuccess = () => resolve(r.result);
+  });
+  db.close();
+  return JSON.stringify(all, (_, v) => (v instanceof Uint8Array ? String.fromCharCode(...v) : v));
+});
+
+it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
+  await press(tab, 'Create a wallet');
+  await press(tab, 'Show my 12 words');
+  const words = await readWords(tab);
+  assert.equal(words.length, 12);
+  await press(tab, 'I wrote them down');
+
+  await answerQuiz(tab, words.map(() => 'zoo'));
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'is not what was shown' }).waitFor();
+  await press(tab, 'Show the words again');
+  assert.deepEqual(await readWords(tab), words, 'other words the second time');
+  await press(tab, 'I wrote them down');
+  await answerQuiz(tab, words);
+  await press(tab, 'Continue');
+  assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
+  await choosePassphrase(tab);
+  await press(tab, 'Continue');
+  await title(tab, 'Now go back to the chat');
+
+  const [{ token, address, signature }] = server.said('/w/bind');
+  assert.equal(token, BIND.slice(3));
+  assert.match(await whole(tab), new RegExp(`last six characters: ?${address.slice(-6)}`));
+  assert.equal(base58.decode(signature).length, 64);
+
+  const traffic = server.heard.map((h) => h.text + JSON.stringify(h.headers)).join('\n');
+  for (const secret of [words.join(' '), words.slice(0, 3).join(' '), PASSPHRASE]) {
+    assert.ok(!traffic.includes(secret), 'a secret was sent');
+    assert.ok(!(await stored(tab)).includes(secret), 'a secret lies open in the vault');
+  }
+  assert.deepEqual(await tab.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);
+  for (const h of server.heard.filter((x) => x.headers.origin)) {
+    assert.equal(h.headers.cookie, undefined);
+    assert.equal(h.headers.referer, undefined);
+    assert.equal(h.headers.origin, server.origin);
+  }
+}));
+
+it('the proof is a signature of exactly the text of the design', () => on('', async (tab) => {
+  await restore(tab);
+  Object.assign(server.world.challenge, { issued_at: '2026-11-21T10:00:00Z', expires_at: '2099-11-21T10:10:00.5Z' });
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'Now go back to the chat');
+  const [{ address, signature }] = server.said('/w/bind');
+  const signed = `${server.origin.slice(7)} wants you to sign in with your Solana account:\n${ADDRESS}\n\nConnect this wallet to the Telegram account 700100.\n\nURI: ${server.origin}\nVersion: 1\nChain ID: mainnet\nNonce: aB3dE5gH7jK9mN1p\nIssued At: 2026-11-21T10:00:00Z\nExpiration Time: 2099-11-21T10:10:00.5Z`;
+  assert.equal(address, ADDRESS);
+  assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(signed), base58.decode(ADDRESS)));
+}));
+
+it('a challenge with a bad field is not signed', async () => {
+  for (const bad of [{ telegram_id: '7\nURI: evil' }, { nonce: 'abc' }, { chain: 'testnet' }, { issued_at: 'now' }, { expires_at: null }, { telegram_id: 700100 }]) {
+    server.reset();
+    server.world.challenge = bad;
+    await on(BIND, async (tab) => {
+      await title(tab, 'That did not work');
+      assert.match(await text(tab), /unexpected \(\w+\)\. Nothing was signed/);
+      assert.deepEqual(server.said('/w/bind'), []);
+    });
+  }
+});
+
+it('a name that would reorder the page is shown for what it is', () => {
+  server.world.challenge = { telegram_name: '\u202eecilA <img src=x onerror=alert(1)>', username: 'a\u2066b' };
+  return on(BIND, async (tab) => {
+    await title(tab, 'Connect a wallet to Telegram');
+    const shown = await text(tab);
+    assert.ok(shown.includes('\ufffdecilA <img src=x onerror=alert(1)>') && shown.includes('@a\ufffdb'), shown);
+    assert.equal(await tab.locator('main img').count(), 0);
+  });
+});
+
+it('a bind answer for another address is not believed', () => on('', async (tab) => {
+  await restore(tab);
+  server.world.answerAddress = EVE;
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'That did not work');
+  assert.match(await text(tab), /another address than yours/);
+}));
+
+it('a lost answer to the proof: the same proof again', () => on('', async (tab) => {
+  await restore(tab);
+  server.world.drop['/w/bind'] = 1;
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'No answer from the server');
+  await press(tab, 'Send again');
+  await title(tab, 'Now go back to the chat');
+  const [first, second] = server.said('/w/bind');
+  assert.deepEqual(first, second);
+}));
+
+it('sign: what is shown comes from the bytes, and the signature fits them', () => {
+  server.world.payment = payment({ units: 450, micro: 20_000n });
+  return onSign(async (tab) => {
+    await title(tab, 'Approve this payment?');
+    const shown = await whole(tab);
+    for (const part of ['1.5 SOL', BOB, ADDRESS, 'Lunch, thank you', '0.000005009 SOL', '1.500005009 SOL', REFERENCE, 'Solana mainnet']) {
+      assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
+    }
+    assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
+    await approve(tab, 'not this one, no');
+    await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
+    assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed without the passphrase');
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Sign and send');
+    await title(tab, 'Approved');
+    assert.ok((await whole(tab)).includes(server.world.signature), 'the signature that the server verified');
+    assert.equal(server.said('/w/tx/signature').length, 1);
+    assert.equal(server.world.status, 'signed');
+    assert.ok(!server.heard.some((h) => h.text.includes(PASSPHRASE)));
+  });
+});
+
+it('a legacy message without note, reference and budget is signed as well', () => {
+  server.world.payment = payment({ note: '', reference: '', v0: false, lamports: 1n });
+  return onSign(async (tab) => {
+    await title(tab, 'Approve this payment?');
+    const shown = await whole(tab);
+    assert.ok(shown.includes('0.000000001 SOL') && !shown.includes('Note') && !shown.includes('reference'), shown);
+    await approve(tab);
+    await title(tab, 'Approved');
+  });
+});
+
+it('a swapped recipient is shown as the recipient', () => {
+  server.world.payment = payment({ to: EVE });
+  return onSign(async (tab) => {
+    await title(tab, 'Approve this payment?');
+    const shown = await whole(tab);
+    assert.ok(shown.includes(EVE) && !shown.includes(BOB), shown);
+  });
+});
+
+it('what is no plain payment is refused, and can be turned down', async () => {
+  const bytes = (p) => Buffer.from(compile(payment(p), ZERO_HASH)).toString('base64');
+  const assign = SystemProgram.assign({ accountPubkey: new PublicKey(ADDRESS), programId: new PublicKey(EVE) });
+  const hostile = {
+    too_many_actions: bytes({ extra: [transfer(5, { from: ADDRESS, to: EVE })] }),
+    unknown_instruction: bytes({ extra: [assign] }),
+    memo: bytes({ note: 'pay \u202eecila' }),
+    budget: bytes({ units: 1_000_000, micro: 2_000_000n }),
+    signers: bytes({ payer: EVE }),
+    malformed: `${Buffer.from([...compile(payment(), ZERO_HASH), 0]).toString('base64')}`,
+  };
+  await onSign(async (tab) => {
+    for (const [code, message] of Object.entries(hostile)) {
+      server.reset();
+      server.world.rawMessage = message;
+      await follow(tab, server, SIGN);
+      await title(tab, 'This page refuses to sign');
+      assert.ok((await whole(tab)).includes(code), `${code}: ${await text(tab)}`);
+      assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
+      await press(tab, 'Reject it');
+      await title(tab, 'Rejected');
+      assert.deepEqual([server.said('/w/tx/refresh'), server.said('/w/tx/signature')], [[], []], code);
+      assert.equal(server.world.status, 'rejected');
+    }
+  });
+});
+
+it('a change at refresh is refused with a warning, and nothing is signed', async () => {
+  const changes = {
+    'another amount': (w) => { w.refreshed = { lamports: 1_500_000_001n }; },
+    'another recipient': (w) => { w.refreshed = { to: EVE }; },
+    'another reference': (w) => { w.refreshed = { reference: addr(0x5f) }; },
+    'another note': (w) => { w.refreshed = { note: 'Lunch, thank you!' }; },
+    'a priority fee': (w) => { w.refreshed = { units: 450, micro: 1n }; },
+    'another transfer': (w) => { w.refreshed = { extra: [transfer(5, { from: ADDRESS, to: EVE })] }; },
+    'another format': (w) => { w.refreshed = { v0: false }; },
+    'another wallet': (w) => { w.refreshView = { address: BOB }; },
+    'another network': (w) => { w.refreshView = { chain: 'devnet' }; },
+    'no blockhash': (w) => { w.blockhash = ZERO_HASH; },
+  };
+  await onSign(async (tab) => {
+    for (const [name, change] of Object.entries(changes)) {
+      server.reset();
+      change(server.world);
+      await follow(tab, server, SIGN);
+      await approve(tab);
+      await title(tab, 'Stop: the payment was changed');
+      assert.match(await text(tab), /Nothing was signed/, name);
+      assert.equal(server.said('/w/tx/refresh').length, 1, name);
+      assert.deepEqual(server.said('/w/tx/signature'), [], name);
+    }
+  });
+});
+
+it('an answer of another shape is refused', async () => {
+  for (const view of [{ message: 'AAAA' }, { message: '@@' }, { status: 5 }, { chain: 'moon' }, { address: 'x' }, { expires_at: 'soon' }, { status: 'signed' }]) {
+    server.reset();
+    server.world.refreshView = view;
+    await onSign(async (tab) => {
+      await approve(tab);
+      await tab.getByText(/unexpected|Stop: the payment was changed/).first().waitFor();
+      assert.deepEqual(server.said('/w/tx/signature'), [], JSON.stringify(view));
+    });
+  }
+});
+
+it('a lost answer to the signature: the same signature again, and no second one', () => onSign(async (tab) => {
+  server.world.drop['/w/tx/signature'] = 2;
+  await approve(tab);
+  for (let i = 0; i < 2; i++) {
+    await title(tab, 'No answer from the server');
+    await press(tab, 'Send again');
+  }
+  await title(tab, 'Approved');
+  const sent = server.said('/w/tx/signature');
+  assert.equal(sent.length, 3);
+  assert.equal(new Set(sent.map((s) => JSON.stringify(s))).size, 1);
+  assert.equal(server.said('/w/tx/refresh').length, 1);
+}));
+
+it('a server error is no verdict: it can be tried again', () => onSign(async (tab) => {
+  server.world.fail['/w/tx/refresh'] = { status: 503, code: 'NETWORK_ERROR', message: 'x' };
+  await approve(tab);
+  await tab.getByRole('alert').filter({ hasText: 'did not answer' }).waitFor();
+  server.world.fail = {};
+  await press(tab, 'Sign and send');
+  await title(tab, 'Approved');
+}));
+
+it('a refused signature says to look in the chat', () => onSign(async (tab) => {
+  server.world.fail['/w/tx/signature'] = { status: 409, code: 'CONFLICT', message: 'The time to sign is over.' };
+  await approve(tab);
+  await title(tab, 'The server did not take the signature');
+  assert.match(await text(tab), /time to sign is over[^]*Do not start it again/);
+}));
+
+it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) => {
+  await press(tab, 'Reject');
+  await title(tab, 'Rejected');
+  assert.deepEqual(server.said('/w/tx/reject'), [{ id: SIGN.slice(3) }]);
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+}));
+
+it('a transaction that waits for no signature says what became of it', () => on('', async (tab) => {
+  for (const [status, heading] of Object.entries({
+    awaiting_confirmation: 'Not confirmed yet', delayed: 'Held back for now', signed: 'Already signed', pending: 'On its way',
+    confirmed: 'Confirmed', failed: 'It failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
+  })) {
+    server.world.status = status;
+    await follow(tab, server, SIGN);
+    await title(tab, heading);
+    assert.equal(await tab.getByRole('button').count(), 0);
+  }
+}));
+
+it('expiry between showing and signing is told, not signed', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?');
+  server.world.status = 'expired';
+  await approve(tab);
+  await title(tab, 'Expired');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+}));
+
+it('a missing vault leads to Restore: other words are told apart, the right ones sign', () => on(SIGN, async (tab) => {
+  await title(tab, 'This wallet is not on this device');
+  const words = tab.getByLabel('Recovery words');
+  const says = (t) => tab.getByText(t).waitFor();
+  await words.fill(OTHER_WORDS);
+  await press(tab, 'Continue');
+  await says(/belong to another wallet, ending in/);
+  await words.fill(WORDS.replace('about', 'abuot'));
+  await press(tab, 'Continue');
+  await says('Word 12, “abuot”: did you mean “about”?');
+  await words.fill(WORDS.replace('about', 'zoo'));
+  await press(tab, 'Continue');
+  await says(/together they do not fit/);
+  await words.fill('abandon abandon');
+  await press(tab, 'Continue');
+  await says(/here are 2/);
+  await words.fill(WORDS.toUpperCase().replaceAll(' ', '\n'));
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  await press(tab, 'Continue');
+  await approve(tab);
+  await title(tab, 'Approved');
+}));
+
+it('a missing vault can also turn the payment down', () => on(SIGN, async (tab) => {
+  await press(tab, 'Reject this payment');
+  await title(tab, 'Rejected');
+}));
+
+it('24 words restore too, and the vault outlives a reload', () => on('', async (tab) => {
+  await restore(tab, `${'abandon '.repeat(23)}art`);
+  await title(tab, 'Wallets on this device');
+  await tab.reload();
+  await title(tab, 'Wallets on this device');
+  await press(tab, 'Show words');
+  await tab.getByLabel('Passphrase', { exact: true }).fill('a wrong passphrase');
+  await press(tab, 'Show the words');
+  await tab.getByRole('alert').filter({ hasText: 'does not open' }).waitFor();
+  assert.equal(await tab.locator('.words').count(), 0);
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Show the words');
+  await title(tab, 'Your recovery words');
+  assert.equal((await tab.locator('.words li').allTextContents()).join(' '), `${'abandon '.repeat(23)}art`);
+  await press(tab, 'Hide the words');
+  await title(tab, 'Wallets on this device');
+  assert.ok(!(await tab.content()).includes('>art<'));
+}));
+
+it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
+  await restore(tab);
+  await press(tab, 'Forget');
+  await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6).toLowerCase());
+  await press(tab, 'Forget it');
+  await tab.getByRole('alert').filter({ hasText: 'not its last six' }).waitFor();
+  await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6));
+  await press(tab, 'Forget it');
+  await title(tab, 'No wallet on this device yet');
+  assert.equal(await stored(tab), '[]');
+}));
+
+it('weak or differing passphrases store nothing', () => on('', async (tab) => {
+  await press(tab, 'Restore from words');
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  const first = tab.getByLabel('Passphrase', { exact: true });
+  const again = tab.getByLabel('The same again', { exact: true });
+  for (const [one, two, answer] of [['short', 'short', 'at least 12'], ['123456789012', '123456789012', 'Digits alone'], [PASSPHRASE, `${PASSPHRASE}s`, 'differ']]) {
+    await first.fill(one);
+    await again.fill(two);
+    await press(tab, 'Encrypt and save');
+    await tab.getByRole('alert').filter({ hasText: answer }).waitFor();
+  }
+  const proposal = await tab.locator('.proposal').textContent();
+  await press(tab, 'Another');
+  assert.notEqual(await tab.locator('.proposal').textContent(), proposal);
+  await press(tab, 'Use this one');
+  assert.equal(await again.inputValue(), '', 'the second field is for typing');
+  await again.fill(await tab.locator('.proposal').textContent());
+  await press(tab, 'Encrypt and save');
+  await title(tab, 'The wallet is ready');
+}));
+
+it('a second link in the same tab ends the first flow', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?');
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await follow(tab, server, '#s=short');
+  await title(tab, 'This link is not whole');
+}));
+
+it('inside Telegram the real browser is urged first, with the whole link to copy', () => on(BIND, async (tab) => {
+  await title(tab, 'Open this in your browser');
+  assert.deepEqual(server.heard, [], 'the link was used before the choice');
+  await press(tab, 'Copy link');
+  await tab.getByText('Copied').waitFor();
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `${server.origin}/w/${BIND}`);
+}, { userAgent: 'Mozilla/5.0 (Linux; Android 15) Telegram-Android/12.0', permissions: ['clipboard-read', 'clipboard-write'] }));
+
+it('a browser without Ed25519 gets an explanation, not a broken page', async () => {
+  const context = await browser.newContext(PHONE);
+  const tab = await context.newPage();
+  await tab.addInitScript(() => {
+    SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); };
+  });
+  await tab.goto(`${server.origin}/w/${BIND}`);
+  await title(tab, 'This browser cannot hold a Solana key');
+  assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
+  assert.deepEqual(server.heard, []);
+  await context.close();
+});
+
+it('the policy is in force: no markup from text, no inline code, no other server, no frame', async () => {
+  const { tab, context } = await visit(browser, server);
+  await title(tab, 'No wallet on this device yet');
+  await assert.rejects(tab.evaluate(() => { document.body.innerHTML = '<b>x</b>'; }), /TrustedHTML/);
+  await assert.rejects(tab.evaluate(() => trustedTypes.createPolicy('x', {})), /disallowed/);
+  await assert.rejects(tab.evaluate((elsewhere) => fetch(elsewhere), `${server.origin.replace('127.0.0.1', 'localhost')}/w/`), /Failed to fetch/);
+  const ran = await tab.evaluate(() => {
+    const b = document.createElement('button');
+    b.setAttribute('onclick', 'document.title = "ran"');
+    document.body.append(b);
+    b.click();
+    b.setAttribute('style', 'position: fixed');
+    return [document.title === 'ran', getComputedStyle(b).position];
+  });
+  assert.deepEqual(ran, [false, 'static']);
+  const [refusal] = await Promise.all([
+    tab.waitForEvent('console', (m) => /frame-ancestors/.test(m.text())),
+    tab.goto(`data:text/html,<iframe src="${server.origin}/w/"></iframe>`),
+  ]);
+  assert.match(refusal.text(), /'none'/);
+  await context.close();
+});
+
+it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, async (tab) => {
+  const focused = () => tab.evaluate(() => (document.activeElement.tagName === 'BUTTON' ? document.activeElement.textContent : document.activeElement.id));
+  const reach = async (what) => {
+    for (let i = 0; i < 30; i++) {
+      if ((await focused()) === what) return;
+      await tab.keyboard.press('Tab');
+    }
+    assert.fail(`Tab does not reach ${what}`);
+  };
+  const enter = async (what) => { await reach(what); await tab.keyboard.press('Enter'); };
+  const type = async (id, words) => { await reach(id); await tab.keyboard.type(words); };
+
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.equal(await tab.evaluate(() => document.activeElement.tagName), 'H1', 'a new screen takes the focus');
+  await enter('Create a wallet');
+  await title(tab, 'Create a wallet');
+  await enter('Show my 12 words');
+  const words = await readWords(tab);
+  await enter('I wrote them down');
+  await title(tab, 'Check your paper');
+  for (const id of await tab.locator('form input').evaluateAll((list) => list.map((i) => i.id))) {
+    await type(id, words[Number(id.replace('word-', '')) - 1]);
+  }
+  await tab.keyboard.press('Enter');
+  await title(tab, 'Choose a passphrase');
+  await type('passphrase', PASSPHRASE);
+  await type('again', PASSPHRASE);
+  await tab.keyboard.press('Enter');
+  await title(tab, 'The wallet is ready');
+  await enter('Continue');
+  await title(tab, 'Now go back to the chat');
+
+  const { address } = server.world.bound;
+  server.world.address = address;
+  server.world.payment = payment({ payer: address });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await enter('Approve');
+  await title(tab, 'Sign with your passphrase');
+  await type('passphrase', PASSPHRASE);
+  await tab.keyboard.press('Enter');
+  await title(tab, 'Approved');
+}));
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+for (const [name, options] of Object.entries({
+  'phone, light': { ...PHONE, colorScheme: 'light' }, 'phone, dark': { ...PHONE, colorScheme: 'dark' },
+  'desktop, light': { ...DESKTOP, colorScheme: 'light' }, 'desktop, dark': { ...DESKTOP, colorScheme: 'dark' },
+})) {
+  it(`every screen is accessible: ${name}`, async () => {
+    const screens = await walk(browser, server, options, async (screen, tab) => {
+      await tab.evaluate(axe);
+      const { violations, passes } = await tab.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
+      assert.ok(passes.length > 10, `${screen}: axe did not look`);
+      assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), [], screen);
+    });
+    assert.ok(screens.length >= 27, `only ${screens.length} screens were seen`);
+  });
+}
+
+it('nothing is cut off or scrolls sideways on the narrowest phone', () => walk(browser, server, { ...PHONE, viewport: { width: 320, height: 568 } }, async (screen, tab) => {
+  const over = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(over <= 0, `${screen}: ${over} px too wide`);
+  const small = await tab.evaluate(() => [...document.querySelectorAll('button, summary, input:not([type=radio]), textarea, .choice')]
+    .filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.textContent || e.id));
+  assert.deepEqual(small, [], `${screen}: targets under 44 px`);
+}));

@@ -1,0 +1,138 @@
+// Walks through every screen of the page once, and calls `look(name, tab)` on each. The
+// accessibility test looks with axe, pictures.mjs with a camera.
+
+import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, follow, payment, press, readWords, restore, title, visit } from './rig.mjs';
+import { ZERO_HASH } from './wire.mjs';
+
+export async function walk(browser, server, options, look) {
+  const visited = [];
+  const seen = async (name, tab) => { visited.push(name); await look(name, tab); };
+  const open = async (hash, more) => visit(browser, server, hash, { ...options, ...more });
+
+  server.reset();
+  let { tab, context, complaints } = await open('');
+  await title(tab, 'No wallet on this device yet');
+  await seen('home-empty', tab);
+  await press(tab, 'Create a wallet');
+  await title(tab, 'Create a wallet');
+  await seen('create', tab);
+  await press(tab, 'Show my 12 words');
+  const words = await readWords(tab);
+  await seen('words', tab);
+  await press(tab, 'I wrote them down');
+  await title(tab, 'Check your paper');
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'is not what was shown' }).waitFor();
+  await seen('quiz', tab);
+  await answerQuiz(tab, words);
+  await press(tab, 'Continue');
+  await title(tab, 'Choose a passphrase');
+  await seen('passphrase', tab);
+  await tab.getByLabel('Passphrase', { exact: true }).fill('123456789012');
+  await press(tab, 'Encrypt and save');
+  await tab.getByRole('alert').filter({ hasText: 'Digits alone' }).waitFor();
+  await seen('passphrase-weak', tab);
+  await choosePassphrase(tab);
+  await seen('ready', tab);
+  await press(tab, 'Continue');
+  await title(tab, 'Wallets on this device');
+  await tab.getByText('How safe is this?').click();
+  await seen('home', tab);
+  await press(tab, 'Show words');
+  await title(tab, 'Show the recovery words');
+  await seen('export', tab);
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Show the words');
+  await title(tab, 'Your recovery words');
+  await seen('export-words', tab);
+  await press(tab, 'Hide the words');
+  await press(tab, 'Forget');
+  await title(tab, 'Forget this wallet?');
+  await seen('forget', tab);
+  await press(tab, 'Keep it');
+  await press(tab, 'Restore from words');
+  await tab.getByLabel('Recovery words').fill(WORDS.replace('abandon abandon', 'abandon abondon'));
+  await press(tab, 'Continue');
+  await tab.getByText('did you mean').waitFor();
+  await seen('restore-wrong-word', tab);
+  await press(tab, 'Back');
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  await seen('bind', tab);
+  await tab.getByRole('radio', { name: ADDRESS.slice(-6) }).check();
+  await press(tab, 'Continue');
+  await title(tab, 'Connect this wallet');
+  await seen('bind-unlock', tab);
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'Now go back to the chat');
+  await seen('bind-done', tab);
+
+  server.world.payment = payment({ units: 450, micro: 20_000n });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('sign', tab);
+  await press(tab, 'Approve');
+  await title(tab, 'Sign with your passphrase');
+  await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
+  await press(tab, 'Sign and send');
+  await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
+  await seen('sign-wrong-passphrase', tab);
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  server.world.drop['/w/tx/signature'] = 1;
+  await press(tab, 'Sign and send');
+  await title(tab, 'No answer from the server');
+  await seen('sign-no-answer', tab);
+  await press(tab, 'Send again');
+  await title(tab, 'Approved');
+  await seen('sign-done', tab);
+
+  server.reset();
+  server.world.chain = 'devnet';
+  server.world.payment = payment({ lamports: 18446744073709551615n, note: 'm'.repeat(300) });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('sign-devnet-huge', tab);
+  server.reset();
+  server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Stop: the payment was changed');
+  await seen('sign-changed', tab);
+  server.reset();
+  const broken = compile(payment(), ZERO_HASH);
+  server.world.rawMessage = Buffer.from([...broken, 0]).toString('base64');
+  await follow(tab, server, SIGN);
+  await title(tab, 'This page refuses to sign');
+  await seen('sign-refused', tab);
+  await press(tab, 'Reject it');
+  await title(tab, 'Rejected');
+  await seen('rejected', tab);
+  server.reset();
+  server.world.fail['/w/tx/get'] = { status: 404, code: 'NOT_FOUND', message: 'No transaction waits behind this link.' };
+  await follow(tab, server, SIGN);
+  await title(tab, 'This link does not work any more');
+  await seen('dead-link', tab);
+  await context.close();
+  if (complaints.length) throw new Error(complaints.join('\n'));
+
+  server.reset();
+  ({ tab, context } = await open(SIGN));
+  await title(tab, 'This wallet is not on this device');
+  await seen('sign-missing', tab);
+  await context.close();
+
+  ({ tab, context } = await open(BIND, { userAgent: 'Mozilla/5.0 (Linux; Android 15) Telegram-Android/12.0' }));
+  await title(tab, 'Open this in your browser');
+  await seen('inside-telegram', tab);
+  await press(tab, 'Continue here anyway');
+  await title(tab, 'Connect a wallet to Telegram');
+  await seen('bind-first', tab);
+  await context.close();
+  return visited;
+}
