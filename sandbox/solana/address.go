@@ -79,6 +79,8 @@ var (
 	loaderV2      = known("BPFLoader2111111111111111111111111111111111")
 	loaderV3      = known("BPFLoaderUpgradeab1e11111111111111111111111")
 	loaderV4      = known("LoaderV411111111111111111111111111111111111")
+	rentSysvar    = known("SysvarRent111111111111111111111111111111111")
+	sysvarOwner   = known("Sysvar1111111111111111111111111111111111111")
 	incinerator   = known("1nc1nerator11111111111111111111111111111111")
 )
 
@@ -126,12 +128,13 @@ const (
 )
 
 // withSeed derives the address of the *WithSeed instructions: SHA-256 of base, seed and owner.
+// Its errors are the codes of PubkeyError, which the System program hands on as its own.
 func withSeed(base address, seed string, owner address) (address, *InstructionError) {
 	if len(seed) > maxSeedLength {
-		return address{}, &InstructionError{Name: "MaxSeedLengthExceeded"}
+		return address{}, custom(0)
 	}
 	if bytes.HasSuffix(owner[:], []byte(derivedMarker)) {
-		return address{}, &InstructionError{Name: "IllegalOwner"}
+		return address{}, custom(2)
 	}
 	sum := sha256.New()
 	sum.Write(base[:])

@@ -144,6 +144,7 @@ func (c *Cluster) genesis(g genesisRecord) {
 	for _, program := range []address{memoV1, memoV3} {
 		put(program, account{rentMinimum(len(programStub)), loaderV2, []byte(programStub), true})
 	}
+	put(rentSysvar, account{1, sysvarOwner, rentData(), false})
 	put(c.collector(), account{Lamports: lamportsPerSOL})
 	put(keyOf(c.faucet()), account{Lamports: supply - c.state.total(0)})
 }

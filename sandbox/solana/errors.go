@@ -15,8 +15,9 @@ type TransactionError struct {
 // InstructionError says why an instruction failed, in the names of Agave's InstructionError.
 // Code belongs to Custom alone.
 type InstructionError struct {
-	Name string `json:"name"`
-	Code uint32 `json:"code,omitempty"`
+	Name   string `json:"name"`
+	Code   uint32 `json:"code,omitempty"`
+	logged string // what the program's log says instead of Error
 }
 
 // Error is the text that clients see after "Transaction simulation failed: ".
@@ -96,16 +97,12 @@ var instructionTexts = map[string]string{
 	"ComputationalBudgetExceeded":        "Computational budget exceeded",
 	"ExternalAccountDataModified":        "instruction modified data of an account it does not own",
 	"ExternalAccountLamportSpend":        "instruction spent from the balance of an account it does not own",
-	"IllegalOwner":                       "Provided owner is not allowed",
 	"InvalidArgument":                    "invalid program argument",
 	"InvalidInstructionData":             "invalid instruction data",
-	"InvalidRealloc":                     "Failed to reallocate account data",
 	"MaxAccountsDataAllocationsExceeded": "Accounts data allocations exceeded the maximum allowed per transaction",
-	"MaxSeedLengthExceeded":              "Length of the seed is too long for address generation",
 	"MissingAccount":                     "An account required by the instruction is missing",
 	"MissingRequiredSignature":           "missing required signature for instruction",
 	"ModifiedProgramId":                  "instruction illegally modified the program id of an account",
-	"NotEnoughAccountKeys":               "insufficient account keys for instruction",
 	"ProgramFailedToComplete":            "Program failed to complete",
 	"ReadonlyDataModified":               "instruction modified data of a read-only account",
 	"ReadonlyLamportChange":              "instruction changed the balance of a read-only account",

@@ -157,6 +157,9 @@ type run struct {
 	units    uint64 // left
 	growth   int    // bytes of data allocated so far
 	logs     []string
+
+	logged    int // bytes in logs
+	truncated bool
 }
 
 // instructions runs all of them; the first error ends the transaction.
@@ -165,7 +168,11 @@ func (r *run) instructions() *TransactionError {
 		program := r.tx.Keys[ix.Program]
 		r.log("Program %s invoke [1]", program)
 		if err := r.invoke(program, ix); err != nil {
-			r.log("Program %s failed: %s", program, err)
+			text := err.logged
+			if text == "" {
+				text = err.Error()
+			}
+			r.log("Program %s failed: %s", program, text)
 			return &TransactionError{Name: "InstructionError", Index: i, Instruction: err}
 		}
 		r.log("Program %s success", program)
@@ -200,8 +207,19 @@ func (r *run) consume(units uint64) *InstructionError {
 	return nil
 }
 
+// maxLog is how many bytes of log a transaction keeps; lines that do not fit are left out.
+const maxLog = 10_000
+
 func (r *run) log(format string, args ...any) {
-	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+	line := fmt.Sprintf(format, args...)
+	switch {
+	case r.logged+len(line) < maxLog:
+		r.logged += len(line)
+		r.logs = append(r.logs, line)
+	case !r.truncated:
+		r.truncated = true
+		r.logs = append(r.logs, "Log truncated")
+	}
 }
 
 // invocation is one instruction running. Accounts are named by their place in the instruction;

@@ -1,6 +1,10 @@
 package solana
 
-import "sort"
+import (
+	"encoding/binary"
+	"math"
+	"sort"
+)
 
 // account is one account at one moment. Data is never changed in place: a change replaces it.
 type account struct {
@@ -96,14 +100,19 @@ func rentMinimum(size int) uint64 {
 	return (accountOverhead + uint64(size)) * lamportsPerByte
 }
 
-// rentAllows is Agave's rent transition: a change may leave an account empty or rent-exempt; one
-// that was already below the minimum may stay so, but neither grow nor be topped up short.
+// rentAllows is Agave's check of what a transaction leaves behind (SIMD-0392): nothing, or at least
+// the rent minimum, or, where there was less before, at least that much with the same owner and size.
 func rentAllows(before, after account) bool {
 	if after.Lamports == 0 || after.Lamports >= rentMinimum(len(after.Data)) {
 		return true
 	}
-	if before.Lamports == 0 || before.Lamports >= rentMinimum(len(before.Data)) {
-		return false
-	}
-	return len(before.Data) == len(after.Data) && after.Lamports <= before.Lamports
+	return before.Lamports > 0 && after.Lamports >= before.Lamports &&
+		after.Owner == before.Owner && len(after.Data) == len(before.Data)
+}
+
+// rentData is the Rent sysvar's account: lamports a byte, a threshold of 1.0, 50 percent burnt.
+func rentData() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, lamportsPerByte)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1))
+	return append(b, 50)
 }

@@ -1,0 +1,101 @@
+// Runs transactions through LiteSVM. One JSON object a line comes in, one goes out:
+//   first out: {"blockhash": base58}, the hash that the transactions have to name
+//   in:  {"accounts": [{"address", "lamports", "owner", "data", "executable"}],
+//         "transactions": [base64], "expire": bool, "watch": [address]}
+//   out: {"results": [{"err", "units", "logs"}], "accounts": [{"lamports", "owner", "data", "executable"} | null]}
+// Addresses and data are hex; lamports are decimal strings; err is what JSON-RPC shows.
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+
+const { Account, LiteSvm } = createRequire(import.meta.url)('litesvm-linux-x64-gnu');
+
+const unhex = (text) => Uint8Array.from(Buffer.from(text, 'hex'));
+const hex = (bytes) => Buffer.from(bytes).toString('hex');
+
+// LiteSVM's process aborts on bytes that are no transaction, so they are walked through first.
+function isTransaction(bytes) {
+  let at = 0;
+  const take = (n) => {
+    if (at + n > bytes.length) throw new RangeError('ended');
+    at += n;
+    return bytes[at - n];
+  };
+  const length = () => {
+    for (let n = 0, shift = 0; shift < 21; shift += 7) {
+      const b = take(1);
+      n |= (b & 0x7f) << shift;
+      if (b & 0x80) continue;
+      if ((shift > 0 && b === 0) || n > 0xffff) break;
+      return n;
+    }
+    throw new RangeError('length');
+  };
+  try {
+    take(64 * length());
+    const versioned = bytes[at] & 0x80;
+    if (versioned && take(1) !== 0x80) return false;
+    take(3);
+    take(32 * length());
+    take(32);
+    for (let n = length(); n > 0; n--) {
+      take(1);
+      take(length());
+      take(length());
+    }
+    if (versioned) {
+      for (let n = length(); n > 0; n--) {
+        take(32);
+        take(length());
+        take(length());
+      }
+    }
+    return at === bytes.length;
+  } catch (e) {
+    if (e instanceof RangeError) return false;
+    throw e;
+  }
+}
+
+// The binding's errors print as Rust's Debug form: "InstructionError(0, Custom(1))".
+function shown(err) {
+  if (err === null || err === undefined) return null;
+  const text = String(err);
+  let m = /^(?:TransactionError::)?InstructionError\((\d+), (?:InstructionError::)?(\w+)(?:\((\d+)\))?\)$/.exec(text);
+  if (m) return { InstructionError: [Number(m[1]), m[3] === undefined ? m[2] : { [m[2]]: Number(m[3]) }] };
+  m = /^DuplicateInstruction\((\d+)\)$/.exec(text);
+  if (m) return { DuplicateInstruction: Number(m[1]) };
+  m = /^InsufficientFundsForRent \{ account_index: (\d+) \}$/.exec(text);
+  if (m) return { InsufficientFundsForRent: { account_index: Number(m[1]) } };
+  return text;
+}
+
+function failure(result) {
+  const m = /^FailedTransactionMetadata\(FailedTransactionMetadata \{ err: (.*?), meta: TransactionMetadata \{/s.exec(String(result));
+  return m ? shown(m[1]) : String(result);
+}
+
+function run(request) {
+  const svm = new LiteSvm();
+  for (const a of request.accounts) {
+    svm.setAccount(unhex(a.address), new Account(BigInt(a.lamports), unhex(a.data), unhex(a.owner), a.executable, 18446744073709551615n));
+  }
+  if (request.expire) svm.expireBlockhash();
+  const results = request.transactions.map((text) => {
+    const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+    if (!isTransaction(bytes)) return { err: 'undecodable', units: 0, logs: [] };
+    const result = svm.sendVersionedTransaction(bytes);
+    const bad = typeof result.meta === 'function';
+    const meta = bad ? result.meta() : result;
+    return { err: bad ? failure(result) : null, units: Number(meta.computeUnitsConsumed()), logs: meta.logs() };
+  });
+  const accounts = request.watch.map((address) => {
+    const a = svm.getAccount(unhex(address));
+    return a && { lamports: String(a.lamports()), owner: hex(a.owner()), data: hex(a.data()), executable: a.executable() };
+  });
+  return { results, accounts };
+}
+
+console.log(JSON.stringify({ blockhash: new LiteSvm().latestBlockhash() }));
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(run(JSON.parse(line))));
+}

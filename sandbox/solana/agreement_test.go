@@ -1,0 +1,244 @@
+package solana
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// needLiteSVM finds LiteSVM's runner. Without its package the test cannot run: CI fails then,
+// a developer's machine skips.
+func needLiteSVM(t *testing.T) {
+	t.Helper()
+	const sentence = "LiteSVM is not installed: run `npm ci` in sandbox/solana/agreement (Linux on x64, Node 20 or later)"
+	_, err := os.Stat("agreement/node_modules/litesvm-linux-x64-gnu")
+	if err == nil {
+		_, err = exec.LookPath("node")
+	}
+	if err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal(sentence)
+	}
+	t.Skip(sentence)
+}
+
+// liteSVM is the runner process: one request a line, one answer a line.
+type liteSVM struct {
+	in        *json.Encoder
+	out       *bufio.Scanner
+	blockhash hash
+}
+
+type liteAccount struct {
+	Address    string `json:"address,omitempty"`
+	Lamports   string `json:"lamports"`
+	Owner      string `json:"owner"`
+	Data       string `json:"data"`
+	Executable bool   `json:"executable"`
+}
+
+type liteRequest struct {
+	Accounts     []liteAccount `json:"accounts"`
+	Transactions []string      `json:"transactions"`
+	Expire       bool          `json:"expire"`
+	Watch        []string      `json:"watch"`
+}
+
+type liteAnswer struct {
+	Results []struct {
+		Err   json.RawMessage `json:"err"`
+		Units uint64          `json:"units"`
+		Logs  []string        `json:"logs"`
+	} `json:"results"`
+	Accounts []*liteAccount `json:"accounts"`
+}
+
+func startLiteSVM(t *testing.T) *liteSVM {
+	t.Helper()
+	needLiteSVM(t)
+	cmd := exec.CommandContext(t.Context(), "node", "agreement/run.mjs")
+	cmd.Stderr = os.Stderr
+	cmd.WaitDelay = time.Second
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	l := &liteSVM{in: json.NewEncoder(in), out: bufio.NewScanner(out)}
+	l.out.Buffer(nil, 64<<20)
+	var hello struct {
+		Blockhash string `json:"blockhash"`
+	}
+	l.read(t, &hello)
+	key, err := parseAddress(hello.Blockhash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.blockhash = hash(key)
+	return l
+}
+
+func (l *liteSVM) read(t *testing.T, into any) {
+	t.Helper()
+	if !l.out.Scan() {
+		t.Fatalf("LiteSVM ended: %v", l.out.Err())
+	}
+	if err := json.Unmarshal(l.out.Bytes(), into); err != nil {
+		t.Fatalf("LiteSVM said %q: %v", l.out.Bytes(), err)
+	}
+}
+
+// TestSandboxAgreesWithLiteSVM runs the same signed bytes here and through Agave's own execution:
+// equal errors, equal accounts afterwards.
+func TestSandboxAgreesWithLiteSVM(t *testing.T) {
+	lite := startLiteSVM(t)
+	cases := agreementCases(lite.blockhash)
+	if len(cases) < 60 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	names := map[string]bool{}
+	for _, c := range cases {
+		if names[c.name] {
+			t.Fatalf("two cases are called %q", c.name)
+		}
+		names[c.name] = true
+		t.Run(c.name, func(t *testing.T) { agree(t, lite, c) })
+	}
+}
+
+func agree(t *testing.T, lite *liteSVM, c agreementCase) {
+	ours, err := Open(Options{Now: func() time.Time { return time.Unix(1_700_000_000, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := liteRequest{Expire: c.expired}
+	for key, a := range c.accounts {
+		ours.state.set(key, 0, a, 0)
+		request.Accounts = append(request.Accounts, liteAccount{
+			Address: hex.EncodeToString(key[:]), Lamports: strconv.FormatUint(a.Lamports, 10),
+			Owner: hex.EncodeToString(a.Owner[:]), Data: hex.EncodeToString(a.Data), Executable: a.Executable,
+		})
+	}
+
+	var outcomes []outcome
+	watched := map[address]bool{}
+	var watch []address
+	for i, wire := range c.wires {
+		request.Transactions = append(request.Transactions, base64.StdEncoding.EncodeToString(wire))
+		tx, err := parseTransaction(wire)
+		if err != nil {
+			outcomes = append(outcomes, outcome{Err: failed("undecodable")})
+			continue
+		}
+		for _, key := range tx.Keys {
+			if !watched[key] && key != memoV1 && key != memoV3 && key != systemProgram && key != budgetProgram {
+				watched[key] = true
+				watch = append(watch, key)
+			}
+		}
+		if err := tx.sanitize(); err != nil {
+			outcomes = append(outcomes, outcome{Err: err})
+			continue
+		}
+		height := uint64(i + 1)
+		b := ours.bank(height)
+		b.recent = func(h hash) bool { return h == lite.blockhash && !c.expired }
+		out := b.execute(tx)
+		if out.Landed {
+			ours.settle(tx, height, out)
+		}
+		outcomes = append(outcomes, out)
+	}
+	for _, key := range watch {
+		request.Watch = append(request.Watch, hex.EncodeToString(key[:]))
+	}
+
+	if err := lite.in.Encode(request); err != nil {
+		t.Fatal(err)
+	}
+	var theirs liteAnswer
+	lite.read(t, &theirs)
+
+	for i, out := range outcomes {
+		mine, err := json.Marshal(out.Err.wire())
+		if err != nil {
+			t.Fatal(err)
+		}
+		their := theirs.Results[i]
+		last := i == len(outcomes)-1
+		if want := string(mine); want != string(their.Err) && !(last && c.lite == string(their.Err)) {
+			t.Errorf("transaction %d: the sandbox says %s, LiteSVM %s\nours: %q\ntheirs: %q", i, mine, their.Err, out.Logs, their.Logs)
+		}
+		if last && string(mine) != c.want {
+			t.Errorf("the last transaction ends with %s, the case expects %s", mine, c.want)
+		}
+		if !slices.Equal(hideUnits(out.Logs), hideUnits(their.Logs)) {
+			t.Errorf("transaction %d logs\nhere    %q\nLiteSVM %q", i, out.Logs, their.Logs)
+		}
+		if memos := len(out.Logs) != len(hideUnits(out.Logs)); !near(out.Units, their.Units, memos) {
+			t.Errorf("transaction %d uses %d units here, %d in LiteSVM", i, out.Units, their.Units)
+		}
+	}
+	// The fee payer comes first.
+	for i, key := range watch {
+		mine, their := ours.state.at(key, ours.tip+uint64(len(c.wires))), theirs.Accounts[i]
+		if their == nil {
+			their = &liteAccount{Lamports: "0", Owner: hex.EncodeToString(make([]byte, 32))}
+		}
+		if c.free && i == 0 {
+			mine.Lamports += outcomes[0].Fee
+		}
+		if got := strconv.FormatUint(mine.Lamports, 10); got != their.Lamports {
+			t.Errorf("%s holds %s here, %s in LiteSVM", key, got, their.Lamports)
+		}
+		if got := hex.EncodeToString(mine.Owner[:]); got != their.Owner && mine.exists() {
+			t.Errorf("%s belongs to %s here, %s in LiteSVM", key, got, their.Owner)
+		}
+		if got := hex.EncodeToString(mine.Data); got != their.Data {
+			t.Errorf("%s has %d bytes here, %d in LiteSVM", key, len(mine.Data), len(their.Data)/2)
+		}
+		if mine.Executable != their.Executable {
+			t.Errorf("%s: executable is %v here, %v in LiteSVM", key, mine.Executable, their.Executable)
+		}
+	}
+}
+
+// hideUnits leaves out the lines that tell compute units, which are compared by near.
+func hideUnits(logs []string) []string {
+	var kept []string
+	for _, line := range logs {
+		if !strings.HasSuffix(line, " compute units") {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// near compares compute units: exactly for builtin programs, within a quarter where a memo's
+// machine code was estimated.
+func near(ours, theirs uint64, estimated bool) bool {
+	if !estimated {
+		return ours == theirs
+	}
+	return ours <= theirs+theirs/4 && theirs <= ours+ours/4
+}
