@@ -47,12 +47,13 @@ type Pace struct {
 	Search    time.Duration // between looks through history
 	Idle      time.Duration // between looks while nothing is under way
 	QuietTime time.Duration // how long the cheap poll may not know a transaction before history is searched
+	Details   time.Duration // how long a landing may wait for its block's height
 }
 
 // DefaultPace suits a public RPC node.
 func DefaultPace() Pace {
 	return Pace{Poll: 500 * time.Millisecond, Rebroad: 2 * time.Second, Search: 10 * time.Second,
-		Idle: 10 * time.Second, QuietTime: 20 * time.Second}
+		Idle: 10 * time.Second, QuietTime: 20 * time.Second, Details: 3 * time.Second}
 }
 
 // Settler is the worker. One of it runs for one store.
@@ -71,6 +72,7 @@ type watch struct {
 	broadcastAt time.Time // when the bytes may be sent again
 	searchAt    time.Time // when history may be searched again
 	knownAt     time.Time // when the cheap poll last knew it, or watching began
+	landedAt    time.Time // when it was first seen landed
 	hinted      bool
 }
 
@@ -263,7 +265,9 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 
 // remember keeps why a node would not take a transaction: if it never lands, that is the reason.
 func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused *wallet.NotAccepted) error {
-	if seen.ErrorCode == refused.Failure && seen.ErrorText == refused.Reason {
+	same := seen.ErrorCode == refused.Failure && seen.ErrorText == refused.Reason
+	// Sooner or later every blockhash is unknown: that explains nothing that was refused before.
+	if same || seen.ErrorCode != "" && refused.Failure == wallet.BlockhashExpired {
 		return nil
 	}
 	return s.Store.Update(ctx, func(tx store.Tx) error {
@@ -281,8 +285,15 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 	w, now := s.watched[t.ID], s.Now()
 	if landing != nil {
 		w.knownAt = now
+		if w.landedAt.IsZero() {
+			w.landedAt = now
+		}
+		if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
+			return nil // a node may need a moment to know the block's height, which the event tells
+		}
 		return s.landed(ctx, t, *landing)
 	}
+	w.landedAt = time.Time{}
 	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
 		return nil
 	}

@@ -117,7 +117,10 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 	}
 	if c.Landing != nil {
 		landing := *c.Landing
-		t.Landing, t.Signature, t.Fee = &landing, landing.Signature, landing.Fee
+		t.Landing, t.Signature = &landing, landing.Signature
+		if landing.Fee > 0 { // a node may know the landing before its details
+			t.Fee = landing.Fee
+		}
 	}
 	switch c.By {
 	case OwnerConfirmed:
