@@ -1,0 +1,246 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// KeyService is what an operator does with keys: handlers.Keys in the process that owns the store,
+// AdminClient beside a running one.
+type KeyService interface {
+	Create(context.Context, handlers.KeyRequest) (wallet.Key, string, error)
+	List(context.Context) ([]wallet.Key, error)
+	Revoke(ctx context.Context, id string) (wallet.Key, error)
+}
+
+// Admin serves an operator's commands on a Unix socket. Whoever can open the socket (file mode 0600:
+// the user that runs purser, and root) is the operator; nothing else is asked.
+type Admin struct {
+	Keys KeyService
+	Log  *slog.Logger
+}
+
+// The wire of the admin socket: JSON over HTTP, between two processes of one binary.
+type (
+	adminKeyRequest struct {
+		Kind            wallet.KeyKind `json:"kind"`
+		Tier            wallet.Tier    `json:"tier"`
+		Scopes          []wallet.Scope `json:"scopes"`
+		OwnerTelegramID int64          `json:"owner_telegram_id"`
+		ExpiresAt       time.Time      `json:"expires_at"`
+	}
+	adminRevoke struct {
+		ID string `json:"id"`
+	}
+	adminAnswer struct {
+		Key    wallet.Key   `json:"key"`
+		Keys   []wallet.Key `json:"keys,omitempty"`
+		Secret string       `json:"secret,omitempty"` // of a new key: shown once
+		Code   wallet.Code  `json:"code,omitempty"`   // of a refusal
+		Detail string       `json:"detail,omitempty"`
+	}
+)
+
+// SocketPath is where the admin socket of a store lives.
+func SocketPath(storePath string) string { return storePath + ".sock" }
+
+// ListenAdmin opens the socket at path with mode 0600. A socket that nobody answers (a crash left
+// it) is replaced; one that somebody answers, or a file that is no socket, is not.
+func ListenAdmin(path string) (net.Listener, error) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("admin socket: %w", err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("admin socket: %s is in the way: it is not a socket of ours, move it", path)
+	default:
+		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			_ = conn.Close() // it only had to answer
+			return nil, fmt.Errorf("admin socket: another purser answers at %s", path)
+		}
+	}
+	// Made in a folder that only we can enter and renamed from there: at no moment could somebody
+	// else connect to it, and the rename replaces a stale one in one step.
+	private, err := os.MkdirTemp(filepath.Dir(path), ".admin")
+	if err != nil {
+		return nil, fmt.Errorf("admin socket: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(private) }() // empty by then, or nobody's
+	made := filepath.Join(private, "s")
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("admin socket %s (a socket's path may have about 100 characters): %w", path, err)
+	}
+	ln.SetUnlinkOnClose(false) // it would unlink the name that the socket no longer has
+	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
+		return nil, errors.Join(fmt.Errorf("admin socket: %w", err), ln.Close())
+	}
+	return adminListener{ln, path}, nil
+}
+
+// adminListener removes its file when it is closed.
+type adminListener struct {
+	net.Listener
+	path string
+}
+
+func (l adminListener) Close() error {
+	err := l.Listener.Close()
+	if err == nil {
+		err = os.Remove(l.path)
+	}
+	return err
+}
+
+// Run serves ln, as ListenAdmin made it, until ctx ends; then it lets requests finish.
+func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /keys", a.create)
+	mux.HandleFunc("GET /keys", a.list)
+	mux.HandleFunc("POST /keys/revoke", a.revoke)
+	server := &http.Server{
+		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve the admin socket: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	err := server.Shutdown(drain)
+	<-served
+	return err
+}
+
+func (a *Admin) create(w http.ResponseWriter, r *http.Request) {
+	var req adminKeyRequest
+	if !a.read(w, r, &req) {
+		return
+	}
+	key, secret, err := a.Keys.Create(r.Context(), handlers.KeyRequest(req))
+	a.answer(w, adminAnswer{Key: key, Secret: secret}, err)
+}
+
+func (a *Admin) list(w http.ResponseWriter, r *http.Request) {
+	keys, err := a.Keys.List(r.Context())
+	a.answer(w, adminAnswer{Keys: keys}, err)
+}
+
+func (a *Admin) revoke(w http.ResponseWriter, r *http.Request) {
+	var req adminRevoke
+	if !a.read(w, r, &req) {
+		return
+	}
+	key, err := a.Keys.Revoke(r.Context(), req.ID)
+	a.answer(w, adminAnswer{Key: key}, err)
+}
+
+func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields() // both ends are one binary: an unknown field is another version
+	if err := decoder.Decode(into); err != nil {
+		a.answer(w, adminAnswer{}, &wallet.Error{Code: wallet.InvalidRequest, Detail: "this purser does not understand the request: is it another version than the one that serves?", Err: err})
+		return false
+	}
+	return true
+}
+
+// answer writes an answer or a refusal; both are 200 on this wire, the code says which.
+func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
+	if err != nil {
+		answer = adminAnswer{Code: wallet.CodeOf(err), Detail: wallet.DetailOf(err)}
+		if answer.Code == wallet.Internal {
+			a.Log.Error("admin command", slog.Any("error", err))
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		a.Log.Warn("admin command answered nobody", slog.Any("error", err))
+	}
+}
+
+// ErrNoServer says that nobody serves a socket: the store is free to be opened directly.
+var ErrNoServer = errors.New("no purser is running here")
+
+// AdminClient is the operator's end of the socket.
+type AdminClient struct{ http *http.Client }
+
+// DialAdmin finds the running server behind a socket; ErrNoServer when there is none.
+func DialAdmin(path string) (*AdminClient, error) {
+	probe, err := net.DialTimeout("unix", path, time.Second)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%s belongs to another user: run this as the user that runs purser", path)
+	case err != nil:
+		return nil, fmt.Errorf("%w (%s)", ErrNoServer, path)
+	}
+	_ = probe.Close() // it only had to answer
+	return &AdminClient{&http.Client{
+		Timeout: writeTimeout,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}},
+	}}, nil
+}
+
+// Create makes a key; see handlers.Keys.
+func (a *AdminClient) Create(ctx context.Context, req handlers.KeyRequest) (wallet.Key, string, error) {
+	answer, err := a.call(ctx, http.MethodPost, "/keys", adminKeyRequest(req))
+	return answer.Key, answer.Secret, err
+}
+
+// List is every key, without secrets.
+func (a *AdminClient) List(ctx context.Context) ([]wallet.Key, error) {
+	answer, err := a.call(ctx, http.MethodGet, "/keys", nil)
+	return answer.Keys, err
+}
+
+// Revoke ends a key now.
+func (a *AdminClient) Revoke(ctx context.Context, id string) (wallet.Key, error) {
+	answer, err := a.call(ctx, http.MethodPost, "/keys/revoke", adminRevoke{id})
+	return answer.Key, err
+}
+
+// Close ends idle connections.
+func (a *AdminClient) Close() { a.http.CloseIdleConnections() }
+
+func (a *AdminClient) call(ctx context.Context, method, path string, body any) (adminAnswer, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return adminAnswer{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://purser"+path, bytes.NewReader(raw))
+	if err != nil {
+		return adminAnswer{}, err
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return adminAnswer{}, fmt.Errorf("ask the running purser: %w", err)
+	}
+	defer resp.Body.Close()
+	var answer adminAnswer
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return adminAnswer{}, fmt.Errorf("read the running purser's answer (%s): %w", resp.Status, err)
+	}
+	if answer.Code != "" {
+		return adminAnswer{}, &wallet.Error{Code: answer.Code, Detail: answer.Detail}
+	}
+	return answer, nil
+}

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// deed is a handler that knows who asks.
+type deed func(c *fiber.Ctx, key wallet.Key) error
+
+// key lets a request through that carries an API key with a scope (SPEC, Authentication).
+func (s *Server) key(scope wallet.Scope, next deed) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		key, err := s.authenticate(c)
+		if err != nil {
+			return err
+		}
+		if !key.May(scope) {
+			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", scope)
+		}
+		return next(c, key)
+	}
+}
+
+// authenticate finds the key. A client whose keys keep being refused is told to slow down instead;
+// a good key from the same address always passes, so that nobody can lock a neighbour out.
+func (s *Server) authenticate(c *fiber.Ctx) (wallet.Key, error) {
+	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+	secret := ""
+	if len(headers) == 1 {
+		secret = bearer(string(headers[0]))
+	}
+	key, err := s.Keys.Check(c.UserContext(), secret, wallet.APIKey)
+	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
+		return key, err
+	}
+	if quota := s.badKeys.take(s.client(c), s.Now()); !quota.ok {
+		return wallet.Key{}, s.tooMany(c, quota)
+	}
+	c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
+	return wallet.Key{}, err
+}
+
+// bearer is the secret of an Authorization header (RFC 6750), or "".
+func bearer(header string) string {
+	scheme, secret, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.Trim(secret, " ")
+}
+
+// caller is who a key speaks for.
+func caller(key wallet.Key) handlers.Caller {
+	return handlers.Caller{User: key.Owner, Key: key.ID}
+}

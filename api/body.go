@@ -1,0 +1,136 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/wallet"
+)
+
+// object is one JSON object as it was sent: each field's raw token, so that a number never passes
+// through a float.
+type object map[string]json.RawMessage
+
+// jsonBody reads the request's body as one object. The raw body is taken: fiber's own reader would
+// inflate a compressed one beyond every limit.
+func jsonBody(c *fiber.Ctx) (object, error) {
+	if err := isJSON(c.Get(fiber.HeaderContentType)); err != nil {
+		return nil, err
+	}
+	if coding := c.Get(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "send the body without Content-Encoding")
+	}
+	return parseObject(c.BodyRaw())
+}
+
+func isJSON(contentType string) error {
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != fiber.MIMEApplicationJSON {
+		return wallet.Refuse(wallet.InvalidRequest, "send the body as Content-Type: application/json")
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return wallet.Refuse(wallet.InvalidRequest, "JSON is UTF-8: send no other charset")
+	}
+	return nil
+}
+
+// parseObject reads exactly one object. encoding/json alone would take the last of two fields of
+// one name, match names in any case, mend broken UTF-8 and ignore what follows: each a way to have
+// two readers see two different transfers.
+func parseObject(body []byte) (object, error) {
+	malformed := wallet.Refuse(wallet.InvalidRequest, "the body must be one JSON object in UTF-8")
+	if !utf8.Valid(body) {
+		return nil, malformed
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, malformed
+	}
+	fields := object{}
+	for d.More() {
+		token, err := d.Token()
+		name, isName := token.(string)
+		if err != nil || !isName {
+			return nil, malformed
+		}
+		if _, twice := fields[name]; twice {
+			return nil, wallet.Refuse(wallet.InvalidRequest, "%s: given twice", shown(name))
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, malformed
+		}
+		fields[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, malformed
+	}
+	if len(bytes.TrimLeft(body[d.InputOffset():], " \t\r\n")) > 0 {
+		return nil, malformed
+	}
+	return fields, nil
+}
+
+// shown is a field's name fit for an answer: a caller's own, but never long or strange.
+func shown(name string) string {
+	if len(name) > 40 || !only(name, func(b byte) bool { return isAlphanumeric(b) || b == '_' }) {
+		return "a field"
+	}
+	return name
+}
+
+// text is a field that must be there and be a string.
+func (o object) text(name string) (string, error) {
+	raw, ok := o[name]
+	if !ok {
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: this field is missing", name)
+	}
+	var value *string
+	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a string", name)
+	}
+	if *value == "" {
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must not be empty", name)
+	}
+	return *value, nil
+}
+
+// decimal is a field that holds a number, bare or as a string: the exact text of it.
+func (o object) decimal(name string) (string, error) {
+	raw, ok := o[name]
+	if ok && len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
+		return string(raw), nil
+	}
+	value, err := o.text(name)
+	if err != nil && ok && raw[0] != '"' {
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a number, or a string that holds one", name)
+	}
+	return value, err
+}
+
+// address is a field that holds an address in base58.
+func (o object) address(name string) (wallet.Address, error) {
+	text, err := o.text(name)
+	if err != nil {
+		return wallet.Address{}, err
+	}
+	return parseAddress(name, text)
+}
+
+func parseAddress(name, text string) (wallet.Address, error) {
+	a, err := wallet.ParseAddress(text)
+	return a, about(name, err)
+}
+
+// about puts the field's name before what is wrong with it.
+func about(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &wallet.Error{Code: wallet.CodeOf(err), Detail: name + ": " + wallet.DetailOf(err), Err: err}
+}

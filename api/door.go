@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"purser/wallet"
+)
+
+const (
+	routeKey   = "route"
+	requestKey = "request"
+)
+
+// door is around every request that could be read: it gives it an id, headers and a deadline, turns
+// its error or panic into an answer, and logs it once. Query, body and Authorization are never
+// logged: the first two hold addresses and secrets of links, the last a key.
+func (s *Server) door(c *fiber.Ctx) error {
+	started := s.Now()
+	id := s.dress(c)
+	ctx, cancel := context.WithTimeout(s.base, answerTimeout)
+	defer cancel()
+	c.SetUserContext(ctx)
+
+	err := s.recovered(c)
+	if err != nil {
+		if refused := s.refuse(c, err); refused != nil {
+			err = errors.Join(err, refused)
+		}
+	}
+	s.log(c, id, s.Now().Sub(started), err)
+	return nil
+}
+
+// panicked is a bug of ours, with the stack for our log.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+
+func (s *Server) recovered(c *fiber.Ctx) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = panicked{value, debug.Stack()}
+		}
+	}()
+	return c.Next()
+}
+
+// log writes the one line of a request. Its level is that of the worst that can be behind it.
+func (s *Server) log(c *fiber.Ctx, id string, took time.Duration, err error) {
+	status := c.Response().StatusCode()
+	route, _ := c.Locals(routeKey).(string)
+	attrs := []slog.Attr{
+		slog.String("method", c.Method()), slog.String("route", route), slog.Int("status", status),
+		slog.Int64("ms", took.Milliseconds()), slog.String("request_id", id),
+	}
+	level := slog.LevelInfo
+	switch {
+	case status >= 500 && status != fiber.StatusServiceUnavailable:
+		level = slog.LevelError
+	case status >= 500:
+		level = slog.LevelWarn
+	}
+	if err != nil && status >= 500 {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
+}
+
+// dress puts on what every answer wears and returns the request's id. The signing page's headers
+// are on everything of this origin, so that no answer of it can be made to run as a page.
+func (s *Server) dress(c *fiber.Ctx) string {
+	id := c.Get(fiber.HeaderXRequestID)
+	if !saneID(id) {
+		id = s.NewID("req")
+	}
+	c.Locals(requestKey, id)
+	c.Set(fiber.HeaderXRequestID, id)
+	c.Set(fiber.HeaderDate, s.Now().UTC().Format(http.TimeFormat))
+	for _, h := range s.headers {
+		c.Set(h.Name, h.Value)
+	}
+	return id
+}
+
+// saneID tells whether a caller's own request id may go into our log and answer.
+func saneID(id string) bool {
+	return len(id) >= 1 && len(id) <= 64 && only(id, func(r byte) bool {
+		return isAlphanumeric(r) || r == '-' || r == '_' || r == '.'
+	})
+}
+
+func isAlphanumeric(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+func only(text string, allowed func(byte) bool) bool {
+	for i := range len(text) {
+		if !allowed(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// unread answers what never reached the door: requests that fasthttp could not read to their end.
+func (s *Server) unread(c *fiber.Ctx, err error) error {
+	id := s.dress(c)
+	if errors.Is(err, fiber.ErrRequestEntityTooLarge) {
+		linger(c.Context().Conn())
+	}
+	refused := s.refuse(c, err)
+	s.log(c, id, 0, err)
+	return refused
+}
+
+// knownMethods answers methods that fiber does not know, to which it would write plain text.
+func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(fctx *fasthttp.RequestCtx) {
+		switch string(fctx.Method()) {
+		case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete,
+			fiber.MethodConnect, fiber.MethodOptions, fiber.MethodTrace, fiber.MethodPatch:
+			next(fctx)
+			return
+		}
+		c := s.app.AcquireCtx(fctx)
+		defer s.app.ReleaseCtx(c)
+		if err := s.unread(c, fiber.ErrMethodNotAllowed); err != nil {
+			fctx.SetStatusCode(fiber.StatusInternalServerError)
+		}
+	}
+}
+
+// labelled gives err the code that it is answered with. What nobody labelled is Internal.
+func labelled(err error) *wallet.Error {
+	var known *wallet.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var http *fiber.Error
+	switch {
+	case errors.As(err, &http):
+		return fromFiber(http)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &wallet.Error{Code: wallet.NetworkError, Detail: "this took too long: try again in a moment, with the same Idempotency-Key if you sent one", Err: err}
+	}
+	return fromStore(err)
+}
+
+// fromFiber never repeats the library's own words: they can hold what the caller sent.
+func fromFiber(err *fiber.Error) *wallet.Error {
+	switch err.Code {
+	case fiber.StatusNotFound:
+		return wallet.Refuse(wallet.NotFound, "there is nothing at this path")
+	case fiber.StatusMethodNotAllowed:
+		return wallet.Refuse(wallet.MethodNotAllowed, "this path does not take this method")
+	case fiber.StatusRequestEntityTooLarge:
+		return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", maxBody)
+	case fiber.StatusRequestHeaderFieldsTooLarge:
+		return wallet.Refuse(wallet.InvalidRequest, "the headers may have %d bytes at most", maxHeader)
+	case fiber.StatusRequestTimeout:
+		return wallet.Refuse(wallet.InvalidRequest, "the request did not arrive within %d seconds", int(readTimeout.Seconds()))
+	}
+	return wallet.Refuse(wallet.InvalidRequest, "the request is not readable HTTP")
+}
+
+// under tells whether a path belongs to the signing page, whose answers have their own shape.
+func underPage(path string) bool { return path == "/w" || strings.HasPrefix(path, "/w/") }

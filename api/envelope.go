@@ -1,0 +1,100 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/wallet"
+)
+
+// success is the envelope of SPEC, Response envelope.
+type success struct {
+	Success   bool   `json:"success"`
+	Data      any    `json:"data"`
+	Message   string `json:"message"`
+	Timestamp string `json:"timestamp"`
+}
+
+// failure is the envelope of SPEC, Error envelope. Details is always text.
+type failure struct {
+	Success   bool         `json:"success"`
+	Error     failureError `json:"error"`
+	Timestamp string       `json:"timestamp"`
+}
+
+type failureError struct {
+	Code    wallet.Code `json:"code"`
+	Message string      `json:"message"`
+	Details string      `json:"details"`
+}
+
+// pageFailure is what the signing page is refused with (DESIGN §4). Message is the most exact
+// sentence there is, since the page shows it as it stands.
+type pageFailure struct {
+	Error struct {
+		Code    wallet.Code `json:"code"`
+		Message string      `json:"message"`
+	} `json:"error"`
+}
+
+// succeed answers with the envelope.
+func (s *Server) succeed(c *fiber.Ctx, status int, message string, data any) error {
+	body, err := s.envelope(message, data)
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, status, body)
+}
+
+func (s *Server) envelope(message string, data any) ([]byte, error) {
+	body, err := json.Marshal(success{Success: true, Data: data, Message: message, Timestamp: wallet.Timestamp(s.Now())})
+	if err != nil {
+		return nil, fmt.Errorf("render the answer: %w", err)
+	}
+	return body, nil
+}
+
+// refuse answers err, in the shape of the path that was asked for.
+func (s *Server) refuse(c *fiber.Ctx, err error) error {
+	e := labelled(err)
+	known, ok := s.refusals[e.Code]
+	if !ok {
+		e, known = &wallet.Error{Code: wallet.Internal, Err: err}, s.refusals[wallet.Internal]
+	}
+	var shape any
+	if underPage(c.Path()) {
+		var p pageFailure
+		p.Error.Code, p.Error.Message = e.Code, known.message
+		if e.Detail != "" {
+			p.Error.Message = sentence(e.Detail)
+		}
+		shape = p
+	} else {
+		shape = failure{Error: failureError{e.Code, known.message, e.Detail}, Timestamp: wallet.Timestamp(s.Now())}
+	}
+	body, err := json.Marshal(shape)
+	if err != nil {
+		return fmt.Errorf("render the refusal: %w", err)
+	}
+	return sendJSON(c, known.status, body)
+}
+
+func sendJSON(c *fiber.Ctx, status int, body []byte) error {
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return c.Status(status).Send(body)
+}
+
+// sentence makes a detail ("this link was used") stand alone: "This link was used."
+func sentence(detail string) string {
+	text := []byte(detail)
+	if text[0] >= 'a' && text[0] <= 'z' {
+		text[0] -= 'a' - 'A'
+	}
+	switch text[len(text)-1] {
+	case '.', '!', '?':
+		return string(text)
+	}
+	return string(text) + "."
+}

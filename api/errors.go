@@ -1,0 +1,54 @@
+package api
+
+import (
+	"errors"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// refusal is how a code is answered: its HTTP status and error.message.
+type refusal struct {
+	status  int
+	message string
+}
+
+// refusals is the error table of SPEC, Errors, and DESIGN §6. A test finds every wallet.Code in it.
+func refusals() map[wallet.Code]refusal {
+	return map[wallet.Code]refusal{
+		wallet.InvalidRequest:      {400, "The request is not valid."},
+		wallet.UnknownCommand:      {400, "The bot does not know this command."},
+		wallet.InvalidAPIKey:       {401, "The API key is missing or not valid."},
+		wallet.InsufficientScope:   {403, "This key may not do that."},
+		wallet.TierRequired:        {403, "This needs a higher tier."},
+		wallet.ConsentRequired:     {403, "This person has not granted your app access."},
+		wallet.PolicyViolation:     {403, "This is not allowed."},
+		wallet.BotBlocked:          {403, "This person has blocked the bot."},
+		wallet.NotFound:            {404, "There is no such thing here."},
+		wallet.UserNotFound:        {404, "This user is not known."},
+		wallet.WalletNotFound:      {404, "This wallet is not known."},
+		wallet.TransactionNotFound: {404, "This transaction is not known."},
+		wallet.TokenNotFound:       {404, "This token is not known."},
+		wallet.MethodNotAllowed:    {405, "This method is not allowed here."},
+		wallet.Conflict:            {409, "This is not possible in the present state."},
+		wallet.PayloadTooLarge:     {413, "The request is too large."},
+		wallet.InsufficientFunds:   {422, "The balance is too low for this transaction."},
+		wallet.InvalidSignature:    {422, "The signature is not valid."},
+		wallet.IdempotencyConflict: {422, "This Idempotency-Key was used for another request."},
+		wallet.RateLimitExceeded:   {429, "Too many requests."},
+		wallet.Internal:            {500, "Something went wrong on our side. It is logged; try again later."},
+		wallet.TelegramError:       {502, "Telegram did not take the message."},
+		wallet.NetworkError:        {503, "The Solana network is not available right now."},
+	}
+}
+
+// fromStore labels the store's own errors.
+func fromStore(err error) *wallet.Error {
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return &wallet.Error{Code: wallet.Conflict, Detail: "this changed meanwhile: look at it again", Err: err}
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return &wallet.Error{Code: wallet.Internal, Detail: "it is not known whether this took effect: look before you try again", Err: err}
+	}
+	return &wallet.Error{Code: wallet.Internal, Err: err}
+}

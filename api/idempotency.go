@@ -1,0 +1,100 @@
+package api
+
+import (
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// idempotencyTTL is how long an answer is replayed (DESIGN §6).
+const (
+	idempotencyTTL    = 24 * time.Hour
+	maxIdempotencyKey = 128
+)
+
+// busy holds the idempotency keys whose request is being worked on. One process owns the store, so
+// memory is enough: after a crash nothing is in flight.
+type busy struct {
+	mu   sync.Mutex
+	keys map[string]struct{}
+}
+
+func newBusy() *busy { return &busy{keys: map[string]struct{}{}} }
+
+func (b *busy) enter(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, in := b.keys[key]; in {
+		return false
+	}
+	b.keys[key] = struct{}{}
+	return true
+}
+
+func (b *busy) leave(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.keys, key)
+}
+
+// remember keeps an answer under the request's idempotency key; it belongs into the Update of the
+// effect. Without a key it does nothing.
+type remember func(tx store.Tx, status int, body []byte) error
+
+// once runs a POST at most once for each Idempotency-Key: work decides and commits, and calls
+// remember inside its own Update. Refusals remember nothing and leave the key free.
+func (s *Server) once(c *fiber.Ctx, key wallet.Key, work func(remember) error) error {
+	header, given, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	if !given {
+		return work(func(store.Tx, int, []byte) error { return nil })
+	}
+	// Keyed by whose key, method and path too: a header alone would hand one customer another's answer.
+	name := key.ID + " " + c.Method() + " " + c.Path() + " " + header
+	if !s.busy.enter(name) {
+		return wallet.Refuse(wallet.Conflict, "a request with this Idempotency-Key is being worked on: try again in a moment")
+	}
+	defer s.busy.leave(name)
+
+	fingerprint := sha256.Sum256(c.BodyRaw())
+	var answer store.Answer
+	err = s.Store.View(c.UserContext(), func(tx store.Tx) error {
+		answer, err = tx.Answer(name, s.Now())
+		return err
+	})
+	switch {
+	case err == nil && answer.Fingerprint != fingerprint:
+		return wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
+	case err == nil:
+		c.Set("Idempotency-Replayed", "true")
+		return sendJSON(c, answer.Status, answer.Body)
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	return work(func(tx store.Tx, status int, body []byte) error {
+		return tx.PutAnswer(name, store.Answer{
+			Fingerprint: fingerprint, Status: status, Body: body, ExpiresAt: s.Now().UTC().Add(idempotencyTTL),
+		})
+	})
+}
+
+func idempotencyKey(c *fiber.Ctx) (key string, given bool, err error) {
+	headers := c.Request().Header.PeekAll("Idempotency-Key")
+	if len(headers) == 0 {
+		return "", false, nil
+	}
+	key = string(headers[0])
+	printable := only(key, func(b byte) bool { return b >= 0x20 && b < 0x7f })
+	if len(headers) > 1 || key == "" || len(key) > maxIdempotencyKey || !printable {
+		return "", false, wallet.Refuse(wallet.InvalidRequest, "Idempotency-Key: send one, of 1 to %d printable ASCII characters", maxIdempotencyKey)
+	}
+	return key, true, nil
+}

@@ -1,0 +1,185 @@
+// Package api knows HTTP: the routes of /v1 and /w, the envelope, keys, limits and the table from
+// error codes to statuses. It refuses to know what a deed does (see handlers), how Telegram's
+// updates are read (see bot) and what the signing page does on a device (see signer).
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"purser/handlers"
+	"purser/signer"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Limits of the listener (DESIGN §6).
+const (
+	maxBody   = 64 << 10
+	maxUpdate = 512 << 10 // of a Telegram update, whose size is not ours to choose
+	maxHeader = 8 << 10
+
+	readTimeout  = 10 * time.Second // of one request, headers and body
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 75 * time.Second
+	// answerTimeout is the deadline of every request's context; the signing page waits 20 s.
+	answerTimeout = 15 * time.Second
+	drainTimeout  = 9 * time.Second
+)
+
+// Options are what the server is made of.
+type Options struct {
+	PublicURL      *url.URL       // where the world reaches this listener: the only accepted Origin
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+
+	Store     store.Store
+	Keys      *handlers.Keys
+	Wallets   *handlers.Wallets
+	Transfers *handlers.Transfers
+	Signing   *handlers.Signing
+	Webhook   *Webhook // nil: Telegram is polled, and the route does not exist
+
+	Now   func() time.Time
+	NewID handlers.IDs // of request ids ("req")
+	Log   *slog.Logger
+}
+
+// Server serves public_url: the API, the signing page, Telegram's webhook, and no other HTML.
+type Server struct {
+	Options
+	origin   string
+	refusals map[wallet.Code]refusal
+	headers  []signer.Header
+	page     *window // requests of the signing page, per client
+	badKeys  *window // refused keys, per client
+	busy     *busy   // idempotency keys in flight
+
+	base   context.Context // of every request; ends when draining took too long
+	cancel context.CancelFunc
+	http   *fasthttp.Server
+	app    *fiber.App
+}
+
+// New builds the server; it serves nothing before Run.
+func New(o Options) (*Server, error) {
+	switch {
+	case o.PublicURL == nil || o.PublicURL.Host == "":
+		return nil, errors.New("api: a public URL is needed")
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil:
+		return nil, errors.New("api: a store and the deeds are needed")
+	case o.Now == nil || o.NewID == nil || o.Log == nil:
+		return nil, errors.New("api: a clock, ids and a log are needed")
+	}
+	s := &Server{
+		Options:  o,
+		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
+		refusals: refusals(),
+		headers:  signer.Headers(),
+		page:     newWindow(pagePerMinute, time.Minute),
+		badKeys:  newWindow(badKeysPerMinute, time.Minute),
+		busy:     newBusy(),
+	}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	s.app = fiber.New(fiber.Config{
+		// Without Immutable, strings of a request change under us once it is answered.
+		Immutable: true,
+		// One spelling for each path: /v1/Wallet and /v1/wallet/send/ are other paths.
+		CaseSensitive:                true,
+		StrictRouting:                true,
+		BodyLimit:                    maxBody,
+		ReadBufferSize:               maxHeader,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		DisableStartupMessage:        true,
+		DisablePreParseMultipartForm: true, // else fasthttp parses forms before we refuse them
+		DisableDefaultDate:           true, // its clock is a goroutine that never ends; ours is injected
+		ErrorHandler:                 s.unread,
+	})
+	s.app.Use(s.door)
+	s.routes()
+	routed := s.app.Handler()
+	s.http = s.app.Server()
+	s.http.Handler = s.knownMethods(routed)
+	s.http.CloseOnShutdown = true
+	s.http.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+		if string(h.RequestURI()) == webhookPath {
+			return fasthttp.RequestConfig{MaxRequestBodySize: maxUpdate}
+		}
+		return fasthttp.RequestConfig{}
+	}
+	return s, nil
+}
+
+func (s *Server) routes() {
+	s.get("/healthz", s.healthz)
+
+	s.get("/v1/wallet/balance", s.key(wallet.WalletRead, s.balance))
+	s.post("/v1/wallet/send", s.key(wallet.WalletSend, s.send))
+	s.get("/v1/wallet/transactions/:id", s.key(wallet.WalletRead, s.transaction))
+
+	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
+	s.get("/w/", s.asset)
+	s.get("/w/:file", s.asset)
+	s.post("/w/bind/challenge", s.fromPage(s.bindChallenge))
+	s.post("/w/bind", s.fromPage(s.bind))
+	s.post("/w/tx/get", s.fromPage(s.signGet))
+	s.post("/w/tx/refresh", s.fromPage(s.signRefresh))
+	s.post("/w/tx/signature", s.fromPage(s.signSubmit))
+	s.post("/w/tx/reject", s.fromPage(s.signReject))
+
+	if s.Webhook != nil {
+		s.post(webhookPath, s.telegram)
+	}
+}
+
+// get and post name the route's pattern for the log before anything can refuse the request. get
+// answers HEAD too.
+func (s *Server) get(pattern string, h fiber.Handler)  { s.app.Get(pattern, named(pattern), h) }
+func (s *Server) post(pattern string, h fiber.Handler) { s.app.Post(pattern, named(pattern), h) }
+
+func named(pattern string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Locals(routeKey, pattern)
+		return c.Next()
+	}
+}
+
+func (s *Server) healthz(c *fiber.Ctx) error {
+	return s.succeed(c, fiber.StatusOK, "Serving.", map[string]string{"status": "ok"})
+}
+
+// Run serves ln until ctx ends, then takes no new connection and lets requests finish, within 10 s.
+// It returns nil after an orderly end.
+func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	defer s.cancel()
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(lingering{ln}) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	err := s.http.ShutdownWithContext(drain)
+	// A Serve that had not begun yet is unknown to Shutdown; a closed listener ends it.
+	if closing := ln.Close(); closing != nil && !errors.Is(closing, net.ErrClosed) {
+		err = errors.Join(err, closing)
+	}
+	s.cancel()
+	<-served
+	if err != nil {
+		return fmt.Errorf("requests were cut off after %s: %w", drainTimeout, err)
+	}
+	return nil
+}

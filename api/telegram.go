@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/wallet"
+)
+
+// webhookPath is where Telegram delivers updates in webhook mode.
+const webhookPath = "/telegram/webhook"
+
+// Webhook is how the bot takes an update that Telegram delivers. Accept returns after the update is
+// durable: until then Telegram keeps it and delivers it again.
+type Webhook struct {
+	Accept func(ctx context.Context, secret string, body []byte) error
+	// Forbidden and BadUpdate are what Accept returns for a wrong secret and for a body that is no
+	// update; any other error means that the update was not kept.
+	Forbidden, BadUpdate error
+}
+
+// telegram is POST /telegram/webhook: 200 once kept, 401 for a wrong secret, 400 for no update, 503
+// when it was not kept.
+func (s *Server) telegram(c *fiber.Ctx) error {
+	err := s.Webhook.Accept(c.UserContext(), c.Get("X-Telegram-Bot-Api-Secret-Token"), c.BodyRaw())
+	switch {
+	case err == nil:
+		return s.succeed(c, fiber.StatusOK, "Update kept.", struct{}{})
+	case errors.Is(err, s.Webhook.Forbidden):
+		if q := s.badKeys.take(s.client(c), s.Now()); !q.ok {
+			return s.tooMany(c, q)
+		}
+		return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "the secret token is not ours", Err: err}
+	case errors.Is(err, s.Webhook.BadUpdate):
+		return &wallet.Error{Code: wallet.InvalidRequest, Detail: "that is not an update", Err: err}
+	}
+	return &wallet.Error{Code: wallet.NetworkError, Detail: "the update was not kept: deliver it again", Err: fmt.Errorf("keep an update: %w", err)}
+}

@@ -1,0 +1,223 @@
+package api
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// balanceData is `data` of GET /v1/wallet/balance (DESIGN §6, Balance). Values in USD are "" while
+// their price is unknown.
+type balanceData struct {
+	Address       wallet.Address          `json:"address"`
+	Balances      map[string]balanceEntry `json:"balances"` // by symbol
+	TotalUSDValue string                  `json:"total_usd_value"`
+	UpdatedAt     string                  `json:"updated_at"`
+}
+
+type balanceEntry struct {
+	Amount   string `json:"amount"`
+	Reserved string `json:"reserved"` // held back for confirmed transactions, part of Amount
+	USDValue string `json:"usd_value"`
+	Mint     string `json:"mint"` // "" for SOL
+	Decimals uint8  `json:"decimals"`
+}
+
+// balance is GET /v1/wallet/balance?address=. What the chain holds is public: any key may ask for
+// any address.
+func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
+	text, err := oneQuery(c, "address")
+	if err != nil {
+		return err
+	}
+	address, err := parseAddress("address", text)
+	if err != nil {
+		return err
+	}
+	b, err := s.Wallets.Balance(c.UserContext(), address)
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "Balance read.", balanceData{
+		Address: b.Address,
+		Balances: map[string]balanceEntry{wallet.SOL.Symbol: {
+			Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(),
+			Decimals: wallet.SOL.Decimals,
+		}},
+		UpdatedAt: wallet.Timestamp(b.At),
+	})
+}
+
+// oneQuery is a query parameter that must be there exactly once.
+func oneQuery(c *fiber.Ctx, name string) (string, error) {
+	values := c.Context().QueryArgs().PeekMulti(name)
+	switch {
+	case len(values) == 0 || len(values[0]) == 0:
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: this query parameter is missing", name)
+	case len(values) > 1:
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s: given twice", name)
+	}
+	return string(values[0]), nil
+}
+
+// sendData is `data` of POST /v1/wallet/send: what waits for its owner's Confirm. There is nothing
+// to sign before it, so unsigned_transaction is null.
+type sendData struct {
+	TransactionID       wallet.TransactionID `json:"transaction_id"`
+	Status              wallet.Status        `json:"status"`
+	ExpiresAt           string               `json:"expires_at"`
+	UnsignedTransaction *string              `json:"unsigned_transaction"`
+}
+
+// send is POST /v1/wallet/send {from, to, amount, token}: 202, and the owner is asked in chat. No
+// call moves value by itself (DESIGN §1).
+func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	req, err := sendRequest(fields)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		p, err := s.Transfers.Prepare(c.UserContext(), caller(key), req)
+		if err != nil {
+			return err
+		}
+		t := p.Transaction
+		body, err := s.envelope("The owner is asked in chat to confirm.", sendData{
+			TransactionID: t.ID, Status: t.Status, ExpiresAt: wallet.Timestamp(t.Deadline),
+		})
+		if err != nil {
+			return err
+		}
+		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+			if err := s.Transfers.CommitAndAsk(tx, p); err != nil {
+				return err
+			}
+			return remember(tx, fiber.StatusAccepted, body)
+		})
+		if err != nil {
+			return err
+		}
+		return sendJSON(c, fiber.StatusAccepted, body)
+	})
+}
+
+// sendRequest reads the four fields of a send; others are ignored.
+func sendRequest(fields object) (handlers.SendRequest, error) {
+	from, err := fields.address("from")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	// The zero address, in the deed's eyes, means the default wallet; a program must name its own.
+	if from.IsZero() {
+		return handlers.SendRequest{}, wallet.Refuse(wallet.WalletNotFound, "from: this wallet is not connected to you")
+	}
+	to, err := fields.address("to")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	amount, err := fields.decimal("amount")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	if strings.EqualFold(amount, handlers.Max) {
+		return handlers.SendRequest{}, wallet.Refuse(wallet.InvalidRequest, "amount: a program must say exactly how much, for example 1.5")
+	}
+	token, err := fields.text("token")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	return handlers.SendRequest{From: from, To: to.String(), Amount: amount, Token: token}, nil
+}
+
+// transactionData is `data` of GET /v1/wallet/transactions/{id}. What is not known yet is "", or
+// null for a number.
+type transactionData struct {
+	TransactionID wallet.TransactionID `json:"transaction_id"`
+	Type          wallet.Kind          `json:"type"`
+	Status        wallet.Status        `json:"status"`
+	WalletAddress wallet.Address       `json:"wallet_address"`
+	Recipient     wallet.Address       `json:"recipient"`
+	Amount        string               `json:"amount"`
+	Token         string               `json:"token"`
+	Fee           string               `json:"fee"` // SOL: estimated until it lands
+	Signature     wallet.Signature     `json:"signature"`
+	Reference     wallet.Address       `json:"reference"`
+	CreatedAt     string               `json:"created_at"`
+	SubmittedAt   string               `json:"submitted_at"`
+	ConfirmedAt   string               `json:"confirmed_at"`
+	BlockHeight   *uint64              `json:"block_height"`
+	Confirmations *int                 `json:"confirmations"`
+	ErrorCode     wallet.Failure       `json:"error_code"`
+	ErrorMessage  string               `json:"error_message"`
+	Held          bool                 `json:"held"`       // nobody can tell yet whether it landed
+	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; then ""
+}
+
+func recordOf(t wallet.Transaction) transactionData {
+	d := transactionData{
+		TransactionID: t.ID, Type: t.Kind, Status: t.Status, WalletAddress: t.From, Recipient: t.To,
+		Amount: t.Money().String(), Token: t.Token.Symbol, Fee: wallet.Lamports(t.Fee).String(),
+		Signature: t.Signature, Reference: t.Reference, CreatedAt: stamp(t.CreatedAt),
+		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
+		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Held,
+	}
+	if t.Kind == wallet.Receive {
+		d.WalletAddress = t.To // the wallet that it concerns, as in transaction.received
+	}
+	if t.Landing != nil {
+		d.BlockHeight, d.Confirmations = &t.Landing.BlockHeight, &t.Landing.Confirmations
+	}
+	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
+		d.ExpiresAt = stamp(t.Deadline)
+	}
+	return d
+}
+
+// stamp is a timestamp, or "" for a time that has not come.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return wallet.Timestamp(t)
+}
+
+// transaction is GET /v1/wallet/transactions/{id}: the key owner's own; an operator's key reads any.
+func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
+	id := wallet.TransactionID(c.Params("id"))
+	if !saneID(string(id)) {
+		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
+	}
+	t, err := s.readTransaction(c, key, id)
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "Transaction read.", recordOf(t))
+}
+
+// readTransaction is the deed for an owner's key; an operator's own has no owner whose transactions
+// these could be, and sees them all.
+func (s *Server) readTransaction(c *fiber.Ctx, key wallet.Key, id wallet.TransactionID) (wallet.Transaction, error) {
+	if key.Owner != "" {
+		return s.Transfers.Of(c.UserContext(), caller(key), id)
+	}
+	var t wallet.Transaction
+	err := s.Store.View(c.UserContext(), func(tx store.Tx) error {
+		var err error
+		t, err = tx.Transaction(id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return t, &wallet.Error{Code: wallet.TransactionNotFound, Detail: "no transaction has this id", Err: err}
+	}
+	return t, err
+}
