@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"purser/wallet"
@@ -54,6 +55,9 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *w
 }
 
 func (c *Client) find(ctx context.Context, n *node, sought wallet.Sought) (*wallet.Landing, error) {
+	if sought.Signature.IsZero() && sought.Reference.IsZero() {
+		return nil, errors.New("find: neither signature nor reference is known") // "not found" would be a lie
+	}
 	var failed *wallet.Landing
 	if !sought.Signature.IsZero() {
 		landing, err := c.landed(ctx, n, sought.Signature)

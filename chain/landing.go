@@ -60,14 +60,14 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 	if err != nil {
 		return nil, err
 	}
-	if slot, ok := answer.slot(); !ok || slot < n.settled.Load() {
+	if answer.slot < n.settled.Load() {
 		return nil, n.trouble(method, errBehind)
 	}
 	unsound := func(s *signatureStatus) bool { return s != nil && !s.sound() }
-	if len(answer.Value) != len(sigs) || slices.ContainsFunc(answer.Value, unsound) {
+	if len(answer.value) != len(sigs) || slices.ContainsFunc(answer.value, unsound) {
 		return nil, n.trouble(method, errGarbage)
 	}
-	return answer.Value, nil
+	return answer.value, nil
 }
 
 // Statuses is the cheap poll: where each of sigs has landed by the primary node's recent memory,

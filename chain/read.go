@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -19,20 +20,29 @@ const (
 	Localnet = "localnet"
 )
 
-// answerAt is a result with the slot at which the node read it.
+// answerAt is a result with the slot at which the node read it. An answer without slot or value is
+// refused: a missing value must not look like an account that holds nothing.
 type answerAt[T any] struct {
-	Context *struct {
-		Slot *uint64 `json:"slot"`
-	} `json:"context"`
-	Value T `json:"value"`
+	slot  uint64
+	value T
 }
 
-// slot fails when the node did not say it.
-func (a answerAt[T]) slot() (uint64, bool) {
-	if a.Context == nil || a.Context.Slot == nil {
-		return 0, false
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *answerAt[T]) UnmarshalJSON(raw []byte) error {
+	var answer struct {
+		Context struct {
+			Slot *uint64 `json:"slot"`
+		} `json:"context"`
+		Value json.RawMessage `json:"value"`
 	}
-	return *a.Context.Slot, true
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return err
+	}
+	if answer.Context.Slot == nil || answer.Value == nil {
+		return errGarbage
+	}
+	a.slot = *answer.Context.Slot
+	return json.Unmarshal(answer.Value, &a.value)
 }
 
 type accountInfo struct {
@@ -77,9 +87,8 @@ func (c *Client) Account(ctx context.Context, a wallet.Address) (wallet.Account,
 	if err != nil {
 		return wallet.Account{}, err
 	}
-	slot, ok := answer.slot()
-	account, sound := answer.Value.account(slot)
-	if !ok || !sound {
+	account, ok := answer.value.account(answer.slot)
+	if !ok {
 		return wallet.Account{}, c.primary().trouble(method, errGarbage)
 	}
 	return account, nil
@@ -101,15 +110,16 @@ func (c *Client) Accounts(ctx context.Context, as []wallet.Address) ([]wallet.Ac
 	if err != nil {
 		return nil, err
 	}
-	slot, ok := answer.slot()
-	if !ok || len(answer.Value) != len(as) {
+	if len(answer.value) != len(as) {
 		return nil, c.primary().trouble(method, errGarbage)
 	}
 	accounts := make([]wallet.Account, len(as))
-	for i, info := range answer.Value {
-		if accounts[i], ok = info.account(slot); !ok {
+	for i, info := range answer.value {
+		account, ok := info.account(answer.slot)
+		if !ok {
 			return nil, c.primary().trouble(method, errGarbage)
 		}
+		accounts[i] = account
 	}
 	return accounts, nil
 }
@@ -152,12 +162,12 @@ func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 	if err != nil {
 		return wallet.Blockhash{}, err
 	}
-	slot, ok := answer.slot()
-	hash, err := wallet.ParseAddress(answer.Value.Blockhash) // the same 32 bytes in base58
-	if err != nil || !ok || hash.IsZero() || answer.Value.LastValidBlockHeight == nil {
+	lastValid := answer.value.LastValidBlockHeight
+	hash, err := wallet.ParseAddress(answer.value.Blockhash) // the same 32 bytes in base58
+	if err != nil || hash.IsZero() || lastValid == nil {
 		return wallet.Blockhash{}, c.primary().trouble(method, errGarbage)
 	}
-	return wallet.Blockhash{Hash: hash, LastValidBlockHeight: *answer.Value.LastValidBlockHeight, Slot: slot}, nil
+	return wallet.Blockhash{Hash: hash, LastValidBlockHeight: *lastValid, Slot: answer.slot}, nil
 }
 
 // FinalizedBlockHeight is the height of the newest block that no configured node can roll back any
