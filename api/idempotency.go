@@ -80,6 +80,10 @@ func (s *Server) once(c *fiber.Ctx, key wallet.Key, work func(remember) error) e
 		return err
 	}
 	return work(func(tx store.Tx, status int, body []byte) error {
+		// Asked again inside the Update, since a key whose time is over is freed by being looked up.
+		if _, err := tx.Answer(name, s.Now()); !errors.Is(err, store.ErrNotFound) {
+			return errors.Join(err, store.ErrConflict)
+		}
 		return tx.PutAnswer(name, store.Answer{
 			Fingerprint: fingerprint, Status: status, Body: body, ExpiresAt: s.Now().UTC().Add(idempotencyTTL),
 		})

@@ -1,0 +1,269 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const boltScheme = "bolt:"
+
+// checker turns texts into values and collects what is wrong with them.
+type checker struct {
+	values   map[string]string
+	problems []error
+}
+
+func check(values map[string]string) (Config, []error) {
+	ch := &checker{values: values}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Log: ch.log()}
+	if c.Telegram.Mode == Webhook {
+		ch.webhook(c)
+	}
+	return c, ch.problems
+}
+
+// wrong notes a problem. Its sentence must not repeat the value of a secret.
+func (ch *checker) wrong(name, format string, args ...any) {
+	ch.problems = append(ch.problems, fmt.Errorf("%s: %s (in the settings file, or %s)", name, fmt.Sprintf(format, args...), Variable(name)))
+}
+
+func (ch *checker) oneOf(name string, allowed ...string) string {
+	if !slices.Contains(allowed, ch.values[name]) {
+		ch.wrong(name, "must be one of %s", strings.Join(allowed, ", "))
+	}
+	return ch.values[name]
+}
+
+var (
+	tokenShape  = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]{20,}$`)
+	secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`) // setWebhook's secret_token
+)
+
+func (ch *checker) telegram() Telegram {
+	t := Telegram{
+		Token:         Secret(ch.values["telegram.token"]),
+		Mode:          ch.oneOf("telegram.mode", Poll, Webhook),
+		WebhookSecret: Secret(ch.values["telegram.webhook_secret"]),
+	}
+	if t.Token != "" && !tokenShape.MatchString(t.Token.Reveal()) {
+		ch.wrong("telegram.token", "this is no bot token: copy it from @BotFather, digits, a colon, then the rest")
+	}
+	if t.WebhookSecret != "" && !secretShape.MatchString(t.WebhookSecret.Reveal()) {
+		ch.wrong("telegram.webhook_secret", "must be 1 to 256 letters, digits, _ or -")
+	}
+	if api, ok := ch.url("telegram.api_url", "http", "https"); ok {
+		if api.Scheme == "http" && !loopback(api.Hostname()) {
+			ch.wrong("telegram.api_url", "must be https: the bot's token travels there")
+		}
+		t.APIURL = strings.TrimRight(api.String(), "/")
+	}
+	return t
+}
+
+// webhook checks what webhook mode needs beyond its own values.
+func (ch *checker) webhook(c Config) {
+	if c.Telegram.WebhookSecret == "" {
+		ch.wrong("telegram.webhook_secret", "webhook mode needs it: set 32 random letters and digits")
+	}
+}
+
+// url reads an address of one of the schemes; not set is "not ok".
+func (ch *checker) url(name string, schemes ...string) (*url.URL, bool) {
+	return ch.parseURL(name, ch.values[name], schemes...)
+}
+
+func (ch *checker) parseURL(name, value string, schemes ...string) (*url.URL, bool) {
+	if value == "" {
+		return nil, false
+	}
+	// The parser's own error quotes the address, which can hold a key.
+	u, err := url.Parse(value)
+	if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) || u.Fragment != "" {
+		ch.wrong(name, "must be an address that begins with %s://", strings.Join(schemes, ":// or "))
+		return nil, false
+	}
+	return u, true
+}
+
+func (ch *checker) chain() Chain {
+	c := Chain{Cluster: ch.values["chain.cluster"], ExplorerURL: ch.values["chain.explorer_url"]}
+	for _, item := range split(ch.values["chain.rpc_url"]) {
+		if _, ok := ch.parseURL("chain.rpc_url", item, "http", "https"); ok {
+			c.RPCURLs = append(c.RPCURLs, Secret(item))
+		}
+	}
+	if len(c.RPCURLs) > 2 {
+		ch.wrong("chain.rpc_url", "give one address, or two separated by a comma")
+	}
+	if _, ok := ch.url("chain.ws_url", "ws", "wss"); ok {
+		c.WSURL = Secret(ch.values["chain.ws_url"])
+	}
+	if c.ExplorerURL != "" {
+		ch.url("chain.explorer_url", "http", "https")
+	}
+	switch {
+	case c.Cluster != "":
+		ch.oneOf("chain.cluster", Mainnet, Devnet, Localnet)
+		if len(c.RPCURLs) == 0 && ch.values["chain.rpc_url"] == "" {
+			c.RPCURLs = publicRPC(c.Cluster)
+		}
+	case len(c.RPCURLs) > 0:
+		if c.Cluster = guessCluster(c.RPCURLs[0]); c.Cluster == "" {
+			ch.wrong("chain.cluster", "set mainnet, devnet or localnet: the address of the RPC does not tell which it is")
+		}
+	}
+	return c
+}
+
+// publicRPC is where a cluster can be asked by anybody. Mainnet's takes no steady use, so there an
+// operator must name one.
+func publicRPC(cluster string) []Secret {
+	switch cluster {
+	case Devnet:
+		return []Secret{"https://api.devnet.solana.com"}
+	case Localnet:
+		return []Secret{"http://127.0.0.1:8899"}
+	}
+	return nil
+}
+
+// guessCluster reads the cluster off an RPC's host name, or gives up. Whoever connects compares the
+// node's genesis hash, so that a wrong guess moves no money.
+func guessCluster(rpc Secret) string {
+	u, err := url.Parse(rpc.Reveal())
+	switch {
+	case err != nil:
+		return ""
+	case loopback(u.Hostname()):
+		return Localnet
+	case strings.Contains(u.Hostname(), "devnet"):
+		return Devnet
+	case strings.Contains(u.Hostname(), "mainnet"):
+		return Mainnet
+	}
+	return ""
+}
+
+func (ch *checker) store() Store {
+	path, ok := strings.CutPrefix(ch.values["store.url"], boltScheme)
+	if !ok || path == "" {
+		ch.wrong("store.url", "must be bolt:FILE, for example bolt:purser.db")
+	}
+	s := Store{Path: path, MasterKey: Secret(ch.values["store.master_key"]), MasterKeyFile: ch.values["store.master_key_file"]}
+	if s.MasterKey != "" && s.MasterKeyFile != "" {
+		ch.wrong("store.master_key", "set it or store.master_key_file, not both")
+	}
+	if s.MasterKey != "" {
+		if _, err := decodeKey(s.MasterKey.Reveal()); err != nil {
+			ch.wrong("store.master_key", "%v", err)
+		}
+	}
+	return s
+}
+
+func (ch *checker) http() HTTP {
+	h := HTTP{Listen: ch.values["http.listen"]}
+	_, port, err := net.SplitHostPort(h.Listen)
+	number, notNumber := strconv.ParseUint(port, 10, 16)
+	if err != nil || notNumber != nil {
+		ch.wrong("http.listen", "must be host:port, for example 127.0.0.1:8080")
+		number = 8080 // one mistake is told once
+	}
+	public := ch.values["http.public_url"]
+	if public == "" {
+		// Right for whoever sits at this machine; everybody else needs the setting.
+		public = "http://127.0.0.1:" + strconv.FormatUint(number, 10)
+	}
+	if u, ok := ch.parseURL("http.public_url", public, "http", "https"); ok {
+		h.PublicURL = ch.publicURL(u)
+	}
+	for _, item := range split(ch.values["http.trusted_proxies"]) {
+		prefix, err := parsePrefix(item)
+		if err != nil {
+			ch.wrong("http.trusted_proxies", "%q is no address or range, such as 10.0.0.0/8", item)
+			continue
+		}
+		h.TrustedProxies = append(h.TrustedProxies, prefix)
+	}
+	return h
+}
+
+// publicURL checks and normalises the origin that browsers will name, letter for letter: lower case,
+// no default port, no path. localhost becomes 127.0.0.1, since Telegram refuses it in buttons.
+func (ch *checker) publicURL(u *url.URL) *url.URL {
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	switch {
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.User != nil:
+		ch.wrong("http.public_url", "must be an address without a path, such as https://wallet.example.org")
+	case u.Scheme == "http" && !loopback(host):
+		ch.wrong("http.public_url", "must be https (or http on 127.0.0.1): on an open line anybody could change the signing page")
+	case strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e }):
+		ch.wrong("http.public_url", "write the name as browsers send it, in its xn-- form")
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || number == 0) {
+		ch.wrong("http.public_url", "the port must be a number from 1 to 65535")
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" && !(u.Scheme == "https" && port == "443") && !(u.Scheme == "http" && port == "80") {
+		host += ":" + port
+	}
+	return &url.URL{Scheme: u.Scheme, Host: host}
+}
+
+func parsePrefix(item string) (netip.Prefix, error) {
+	if prefix, err := netip.ParsePrefix(item); err == nil {
+		return prefix.Masked(), nil
+	}
+	address, err := netip.ParseAddr(item)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.PrefixFrom(address, address.BitLen()), nil
+}
+
+// split reads a list with commas, without its empty items.
+func split(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+func (ch *checker) log() Log {
+	l := Log{Format: ch.oneOf("log.format", "text", "json")}
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	l.Level = levels[ch.oneOf("log.level", "debug", "info", "warn", "error")]
+	return l
+}
+
+// CheckServe tells what a server needs that a configuration may otherwise leave out.
+func (c Config) CheckServe() error {
+	ch := &checker{}
+	if c.Telegram.Token == "" {
+		ch.wrong("telegram.token", "is not set: make a bot with @BotFather and copy its token")
+	}
+	if len(c.Chain.RPCURLs) == 0 {
+		if c.Chain.Cluster == Mainnet {
+			ch.wrong("chain.rpc_url", "is not set: mainnet needs an RPC provider of your own")
+		} else {
+			ch.wrong("chain.rpc_url", "is not set: name a Solana RPC, or set chain.cluster to devnet")
+		}
+	}
+	return errors.Join(ch.problems...)
+}

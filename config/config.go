@@ -1,0 +1,166 @@
+// Package config knows where purser's settings come from (a file, the environment, flags) and which
+// values can be right. It refuses to know what is done with them.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Config is every setting that works today (DESIGN §10), checked.
+type Config struct {
+	Telegram Telegram
+	Chain    Chain
+	Store    Store
+	HTTP     HTTP
+	Log      Log
+}
+
+// Telegram is the bot and how its updates come.
+type Telegram struct {
+	Token         Secret // of the bot; "": none set
+	APIURL        string // without a slash at its end
+	Mode          string // Poll or Webhook
+	WebhookSecret Secret
+}
+
+// The modes of telegram.mode.
+const (
+	Poll    = "poll"
+	Webhook = "webhook"
+)
+
+// Chain is the cluster and who is asked about it.
+type Chain struct {
+	RPCURLs     []Secret // the first is asked, a second confirms; they often hold an API key
+	WSURL       Secret   // "": no hints, polling alone
+	Cluster     string   // Mainnet, Devnet or Localnet
+	ExplorerURL string   // "": no links
+}
+
+// The clusters of chain.cluster.
+const (
+	Mainnet  = "mainnet"
+	Devnet   = "devnet"
+	Localnet = "localnet"
+)
+
+// Store is the database and its master key.
+type Store struct {
+	Path          string // of the bolt file
+	MasterKey     Secret // base64, or ""
+	MasterKeyFile string // or ""
+}
+
+// HTTP is the listener and how the world reaches it.
+type HTTP struct {
+	Listen         string   // host:port
+	PublicURL      *url.URL // https or loopback; no path
+	TrustedProxies []netip.Prefix
+}
+
+// Log is what is logged and how.
+type Log struct {
+	Level  slog.Level
+	Format string // "text" or "json"
+}
+
+// Secret is text that must not be shown: printing, logging or marshalling it withholds it.
+type Secret string
+
+const withheld = "[withheld]"
+
+// String tells only whether there is one.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return withheld
+}
+
+// GoString is String: %#v must not show it either.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText is String, for JSON and the like.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue is String, for slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Reveal is the secret itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// RPCs are the RPC addresses in the clear.
+func (c Chain) RPCs() []string {
+	urls := make([]string, len(c.RPCURLs))
+	for i, u := range c.RPCURLs {
+		urls[i] = u.Reveal()
+	}
+	return urls
+}
+
+// LogValue is the whole configuration without its secrets. Of RPC addresses only the host is shown.
+func (c Config) LogValue() slog.Value {
+	hosts := make([]string, len(c.Chain.RPCURLs))
+	for i, u := range c.Chain.RPCURLs {
+		hosts[i] = hostOf(u)
+	}
+	public := ""
+	if c.HTTP.PublicURL != nil {
+		public = c.HTTP.PublicURL.String()
+	}
+	proxies := make([]string, len(c.HTTP.TrustedProxies))
+	for i, p := range c.HTTP.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	return slog.GroupValue(
+		slog.Any("telegram.token", c.Telegram.Token),
+		slog.String("telegram.api_url", c.Telegram.APIURL),
+		slog.String("telegram.mode", c.Telegram.Mode),
+		slog.Any("telegram.webhook_secret", c.Telegram.WebhookSecret),
+		slog.String("chain.rpc_url", strings.Join(hosts, ",")),
+		slog.String("chain.ws_url", hostOf(c.Chain.WSURL)),
+		slog.String("chain.cluster", c.Chain.Cluster),
+		slog.String("chain.explorer_url", c.Chain.ExplorerURL),
+		slog.String("store.url", boltScheme+c.Store.Path),
+		slog.Any("store.master_key", c.Store.MasterKey),
+		slog.String("store.master_key_file", c.Store.MasterKeyFile),
+		slog.String("http.listen", c.HTTP.Listen),
+		slog.String("http.public_url", public),
+		slog.String("http.trusted_proxies", strings.Join(proxies, ",")),
+		slog.String("log.level", strings.ToLower(c.Log.Level.String())),
+		slog.String("log.format", c.Log.Format),
+	)
+}
+
+// String is LogValue as lines of "key: value", without what is not set.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, a := range c.LogValue().Group() {
+		if value := a.Value.Resolve().String(); value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", a.Key, value)
+		}
+	}
+	return b.String()
+}
+
+func hostOf(u Secret) string {
+	parsed, err := url.Parse(u.Reveal())
+	if err != nil {
+		return withheld
+	}
+	return parsed.Host
+}
+
+// loopback tells whether a host name or address is this machine's own.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,351 @@
+package config
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+const (
+	botToken  = "123456:AAAbbbCCCdddEEEfffGGGhhhIIIjjjKKKlll"
+	masterB64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+)
+
+// load runs Load over a file of the given content in a folder of its own.
+func load(t *testing.T, file string, environ ...string) (Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "purser.yaml")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(Options{File: path, Environ: environ})
+}
+
+func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c, err := Load(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, is := range map[string]bool{
+		"listen":     c.HTTP.Listen == "127.0.0.1:8080",
+		"public_url": c.HTTP.PublicURL.String() == "http://127.0.0.1:8080",
+		"store":      c.Store.Path == "purser.db",
+		"api_url":    c.Telegram.APIURL == "https://api.telegram.org",
+		"mode":       c.Telegram.Mode == Poll,
+		"level":      c.Log.Level == slog.LevelInfo,
+		"format":     c.Log.Format == "text",
+		"no cluster": c.Chain.Cluster == "" && len(c.Chain.RPCURLs) == 0,
+	} {
+		if !is {
+			t.Errorf("default of %s: %s", what, c)
+		}
+	}
+	err = c.CheckServe()
+	if err == nil || !strings.Contains(err.Error(), "telegram.token") || !strings.Contains(err.Error(), "chain.rpc_url") {
+		t.Errorf("serving without a token: %v", err)
+	}
+}
+
+func TestFlagsWinOverTheEnvironmentOverTheFileOverDefaults(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings.yaml")
+	file := "http: {listen: '127.0.0.1:2'}\nchain: {cluster: devnet}\nlog: {format: json, level: warn}\n"
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(flags)
+	if err := flags.Parse([]string{"--http-listen=127.0.0.1:4"}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Options{
+		File: path, Flags: flags,
+		Environ:  []string{"PURSER_HTTP_LISTEN=127.0.0.1:3", "PURSER_LOG_LEVEL=error", "PURSER_LOG_FORMAT=", "HOME=/"},
+		Defaults: map[string]string{"http.listen": "127.0.0.1:1", "store.url": "bolt:sandbox.db", "log.level": "debug"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.HTTP.Listen != "127.0.0.1:4" || c.Log.Level != slog.LevelError || c.Log.Format != "json" ||
+		c.Chain.Cluster != Devnet || c.Store.Path != "sandbox.db" {
+		t.Errorf("layers are mixed up:\n%s", c)
+	}
+	if len(c.Chain.RPCs()) != 1 || c.Chain.RPCs()[0] != "https://api.devnet.solana.com" {
+		t.Errorf("devnet's RPC is %v", c.Chain.RPCs())
+	}
+}
+
+func TestEverySettingIsRead(t *testing.T) {
+	c, err := load(t, `
+telegram:
+  token: "`+botToken+`"
+  api_url: http://127.0.0.1:8081/
+  mode: webhook
+  webhook_secret: "abc_DEF-1"
+chain:
+  rpc_url: ["https://rpc.example.org/?api-key=hidden", "http://node:8899"]
+  ws_url: wss://rpc.example.org/?api-key=hidden
+  cluster: mainnet
+  explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
+store:
+  url: bolt:/var/lib/purser/purser.db
+  master_key: `+masterB64+`
+http:
+  listen: 0.0.0.0:9000
+  public_url: https://Wallet.Example.org:443/
+  trusted_proxies: 10.0.0.7/8, ::1
+log: {level: debug, format: json}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `telegram.token: [withheld]
+telegram.api_url: http://127.0.0.1:8081
+telegram.mode: webhook
+telegram.webhook_secret: [withheld]
+chain.rpc_url: rpc.example.org,node:8899
+chain.ws_url: rpc.example.org
+chain.cluster: mainnet
+chain.explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
+store.url: bolt:/var/lib/purser/purser.db
+store.master_key: [withheld]
+http.listen: 0.0.0.0:9000
+http.public_url: https://wallet.example.org
+http.trusted_proxies: 10.0.0.0/8,::1/128
+log.level: debug
+log.format: json
+`
+	if got := c.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if c.Telegram.Token.Reveal() != botToken || c.Chain.RPCs()[0] != "https://rpc.example.org/?api-key=hidden" {
+		t.Error("secrets cannot be used")
+	}
+	if err := c.CheckServe(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "config", c, "telegram", c.Telegram, "chain", c.Chain)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c, "store", c.Store, "chain", c.Chain)
+	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c.Telegram)
+	fmt.Fprintf(&out, "%v %+v %#v", c.Chain, c.Chain, c.Store)
+	for _, secret := range []string{botToken, masterB64, "hidden-key"} {
+		if strings.Contains(out.String(), secret) {
+			t.Errorf("%q is printed in %s", secret, out.String())
+		}
+	}
+	if !strings.Contains(out.String(), withheld) {
+		t.Error("nothing was withheld: does this test still print the settings?")
+	}
+}
+
+func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
+	cases := []struct {
+		name, file string
+		says       []string
+	}{
+		{"misspelt key", "http: {listne: x}", []string{`"http.listne"`, "spelling"}},
+		{"key of a later day", "market: {url: x}", []string{`"market.url"`}},
+		{"scalar for a section", "telegram: s3cret", []string{`"telegram"`}},
+		{"mapping for a value", "telegram: {token: {a: s3cret}}", []string{`"telegram.token.a"`}},
+		{"number for text", "telegram: {webhook_secret: 0123}", []string{"telegram.webhook_secret", "quotes"}},
+		{"list for text", "http: {listen: [a, b]}", []string{"http.listen", "quotes"}},
+		{"list of numbers", "chain: {rpc_url: [1]}", []string{"chain.rpc_url", "quotes"}},
+		{"no YAML", "telegram: {token: s3cret", []string{"YAML"}},
+		{"a bare secret", "s3cret", []string{"YAML"}},
+		{"key twice", "log:\n  level: info\n  level: warn\n", []string{"line"}},
+		{"token shape", "telegram: {token: s3cret}", []string{"telegram.token", "PURSER_TELEGRAM_TOKEN"}},
+		{"token over http", "telegram: {api_url: 'http://example.org'}", []string{"telegram.api_url", "https"}},
+		{"mode", "telegram: {mode: push}", []string{"telegram.mode", "poll, webhook"}},
+		{"webhook without secret", "telegram: {mode: webhook}", []string{"telegram.webhook_secret"}},
+		{"webhook secret", "telegram: {webhook_secret: 's3cret!'}", []string{"telegram.webhook_secret"}},
+		{"rpc scheme", "chain: {rpc_url: 'ftp://s3cret'}", []string{"chain.rpc_url", "http"}},
+		{"rpc unreadable", "chain: {rpc_url: 'http://s3cret%zz'}", []string{"chain.rpc_url"}},
+		{"three rpcs", "chain: {rpc_url: 'http://127.0.0.1:1,http://127.0.0.1:2,http://127.0.0.1:3'}", []string{"chain.rpc_url", "two"}},
+		{"ws scheme", "chain: {ws_url: 'https://s3cret'}", []string{"chain.ws_url", "ws"}},
+		{"cluster", "chain: {cluster: testnet}", []string{"chain.cluster", "devnet"}},
+		{"cluster untold", "chain: {rpc_url: 'https://rpc.example.org/s3cret'}", []string{"chain.cluster"}},
+		{"explorer", "chain: {explorer_url: 'javascript:x'}", []string{"chain.explorer_url"}},
+		{"store", "store: {url: 'postgres://s3cret'}", []string{"store.url", "bolt:"}},
+		{"store without file", "store: {url: 'bolt:'}", []string{"store.url"}},
+		{"master key", "store: {master_key: s3cret}", []string{"store.master_key", "base64"}},
+		{"two master keys", "store: {master_key: " + masterB64 + ", master_key_file: x}", []string{"not both"}},
+		{"listen", "http: {listen: '8080'}", []string{"http.listen", "host:port"}},
+		{"listen port", "http: {listen: '127.0.0.1:99999'}", []string{"http.listen"}},
+		{"public http", "http: {public_url: 'http://wallet.example.org'}", []string{"http.public_url", "https"}},
+		{"public path", "http: {public_url: 'https://wallet.example.org/app'}", []string{"http.public_url", "path"}},
+		{"public query", "http: {public_url: 'https://wallet.example.org?'}", []string{"http.public_url", "path"}},
+		{"public fragment", "http: {public_url: 'https://wallet.example.org#x'}", []string{"http.public_url"}},
+		{"public user", "http: {public_url: 'https://a:s3cret@wallet.example.org'}", []string{"http.public_url"}},
+		{"public without host", "http: {public_url: 'https:///'}", []string{"http.public_url"}},
+		{"public name", "http: {public_url: 'https://wällét.example'}", []string{"http.public_url", "xn--"}},
+		{"public port", "http: {public_url: 'https://wallet.example.org:99999'}", []string{"http.public_url", "port"}},
+		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
+		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
+		{"level", "log: {level: loud}", []string{"log.level"}},
+		{"format", "log: {format: xml}", []string{"log.format"}},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := load(t, test.file)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, word := range test.says {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q does not say %q", err, word)
+				}
+			}
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%q repeats the value", err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	_, err := load(t, "log: {level: loud, format: xml}\nhttp: {listen: x, typo: y}", "PURSER_HTTP_LISTNE=x")
+	if err == nil || strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("want five lines, got: %v", err)
+	}
+}
+
+func TestAMisspeltVariableOfOursIsRefusedAndAPlatformsIsNot(t *testing.T) {
+	if _, err := load(t, "", "PURSER_CHAIN_RPCURL=http://127.0.0.1"); err == nil || !strings.Contains(err.Error(), "PURSER_CHAIN_RPCURL") {
+		t.Errorf("a misspelt variable: %v", err)
+	}
+	if _, err := load(t, "", "PURSER_SERVICE_HOST=10.0.0.1", "PURSER_PORT=tcp://10.0.0.1:80"); err != nil {
+		t.Errorf("a platform's variables: %v", err)
+	}
+}
+
+func TestEmptySectionsAndNamesAreNotSet(t *testing.T) {
+	c, err := load(t, "# nothing yet\ntelegram:\n  # token: x\nhttp:\n  listen:\nlog: {}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.HTTP.Listen != "127.0.0.1:8080" {
+		t.Errorf("listen is %q", c.HTTP.Listen)
+	}
+}
+
+func TestAFileThatWasNamedMustExist(t *testing.T) {
+	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "nowhere.yaml")}); err == nil {
+		t.Error("accepted")
+	}
+}
+
+func TestPublicURLIsTheOriginThatBrowsersSend(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://localhost:8080":        "http://127.0.0.1:8080",
+		"http://LOCALHOST/":            "http://127.0.0.1",
+		"http://[::1]:8080":            "http://[::1]:8080",
+		"http://127.0.0.1:80":          "http://127.0.0.1",
+		"https://A.example.org:443/":   "https://a.example.org",
+		"https://a.example.org:80":     "https://a.example.org:80",
+		"https://xn--wllt-7qa.example": "https://xn--wllt-7qa.example",
+	} {
+		c, err := load(t, "http: {public_url: '"+given+"'}")
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+		} else if got := c.HTTP.PublicURL.String(); got != want {
+			t.Errorf("%s became %s, want %s", given, got, want)
+		}
+	}
+}
+
+func TestClusterIsReadOffAKnownRPC(t *testing.T) {
+	for rpc, want := range map[string]string{
+		"http://127.0.0.1:8899":                Localnet,
+		"https://api.devnet.solana.com":        Devnet,
+		"https://mainnet.rpc.example.org/?k=v": Mainnet,
+	} {
+		c, err := load(t, "chain: {rpc_url: '"+rpc+"'}")
+		if err != nil || c.Chain.Cluster != want {
+			t.Errorf("%s is %q, %v", rpc, c.Chain.Cluster, err)
+		}
+	}
+}
+
+func TestMasterKeyIsMadeOnceForANewStore(t *testing.T) {
+	dir := t.TempDir()
+	c := Config{Store: Store{Path: filepath.Join(dir, "purser.db")}}
+	random := bytes.NewReader(bytes.Repeat([]byte{7}, 64))
+	key, note, err := MasterKey(c, false, random)
+	if err != nil || len(key) != 32 || !strings.Contains(note, filepath.Join(dir, KeyFile)) || !strings.Contains(note, "apart") {
+		t.Fatalf("%x, %q, %v", key, note, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, KeyFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	again, note, err := MasterKey(c, true, random)
+	if err != nil || !bytes.Equal(again, key) || note != "" {
+		t.Errorf("second start: %x, %q, %v", again, note, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestMasterKeyOfAnExistingStoreIsNeverMadeUp(t *testing.T) {
+	dir := t.TempDir()
+	c := Config{Store: Store{Path: filepath.Join(dir, "purser.db")}}
+	if _, _, err := MasterKey(c, true, bytes.NewReader(make([]byte, 64))); err == nil || !strings.Contains(err.Error(), "PURSER_STORE_MASTER_KEY") {
+		t.Errorf("%v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("something was written: %v, %v", entries, err)
+	}
+}
+
+func TestMasterKeyFromSettings(t *testing.T) {
+	want, err := base64.StdEncoding.DecodeString(masterB64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	write := func(content string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(masterB64+"\n", 0o600)
+	for _, s := range []Store{{MasterKey: masterB64}, {MasterKeyFile: path}} {
+		if key, note, err := MasterKey(Config{Store: s}, true, nil); err != nil || note != "" || !bytes.Equal(key, want) {
+			t.Errorf("%x, %q, %v", key, note, err)
+		}
+	}
+	fromFile := Config{Store: Store{MasterKeyFile: path}}
+	write(masterB64, 0o640)
+	if _, _, err := MasterKey(fromFile, false, nil); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file that others can read: %v", err)
+	}
+	write("c2hvcnQ= s3cret", 0o600)
+	if _, _, err := MasterKey(fromFile, false, nil); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a broken key: %v", err)
+	}
+	fromFile.Store.MasterKeyFile = path + ".gone"
+	if _, _, err := MasterKey(fromFile, false, nil); err == nil {
+		t.Error("a key file that is named must exist, also for a new store")
+	}
+}

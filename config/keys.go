@@ -1,0 +1,79 @@
+package config
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// key is one setting: its name in the file, its default, and what it is for.
+type key struct {
+	name     string
+	fallback string
+	help     string
+	secret   bool // no flag: command lines are visible to everybody on the machine
+	list     bool // several values, separated by commas
+}
+
+// keys are all settings that work today. A key that is not here is refused: a setting that silently
+// does nothing can cost money.
+func keys() []key {
+	return []key{
+		{name: "telegram.token", help: "token of the bot, from @BotFather", secret: true},
+		{name: "telegram.api_url", fallback: "https://api.telegram.org", help: "address of the Bot API"},
+		{name: "telegram.mode", fallback: Poll, help: "how updates come: poll or webhook"},
+		{name: "telegram.webhook_secret", help: "what Telegram proves itself with in webhook mode", secret: true},
+		{name: "chain.rpc_url", help: "Solana RPC, or two separated by a comma", secret: true, list: true},
+		{name: "chain.ws_url", help: "Solana WebSocket, for quicker news", secret: true},
+		{name: "chain.cluster", help: "mainnet, devnet or localnet"},
+		{name: "chain.explorer_url", help: "where transaction links lead"},
+		{name: "store.url", fallback: boltScheme + "purser.db", help: "the database, as bolt:FILE"},
+		{name: "store.master_key", help: "32 bytes in base64 that seal the database", secret: true},
+		{name: "store.master_key_file", help: "file that holds the master key"},
+		{name: "http.listen", fallback: "127.0.0.1:8080", help: "address to listen on"},
+		{name: "http.public_url", help: "https address at which people reach this listener"},
+		{name: "http.trusted_proxies", help: "addresses of reverse proxies, separated by commas", list: true},
+		{name: "log.level", fallback: "info", help: "debug, info, warn or error"},
+		{name: "log.format", fallback: "text", help: "text or json"},
+	}
+}
+
+// Variable is the environment variable of a key: http.public_url → PURSER_HTTP_PUBLIC_URL.
+func Variable(name string) string {
+	return "PURSER_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+}
+
+// Flag is the flag of a key: http.public_url → --http-public-url.
+func Flag(name string) string {
+	return strings.NewReplacer(".", "-", "_", "-").Replace(name)
+}
+
+// AddFlags adds a flag for each key that is no secret. Their values are read by Load.
+func AddFlags(flags *pflag.FlagSet) {
+	for _, k := range keys() {
+		if !k.secret {
+			flags.String(Flag(k.name), "", k.help)
+		}
+	}
+}
+
+// strayVariables lists variables that look like ours, of one of our sections, but name no key. Others
+// that begin with PURSER_ are let be: container platforms make some (PURSER_SERVICE_HOST).
+func strayVariables(environ map[string]string) []string {
+	known, sections := map[string]bool{}, map[string]bool{}
+	for _, k := range keys() {
+		section, _, _ := strings.Cut(k.name, ".")
+		known[Variable(k.name)], sections[Variable(section)+"_"] = true, true
+	}
+	var stray []string
+	for name := range environ {
+		for section := range sections {
+			if strings.HasPrefix(name, section) && !known[name] {
+				stray = append(stray, name)
+			}
+		}
+	}
+	sort.Strings(stray)
+	return stray
+}
