@@ -192,11 +192,11 @@ function transfer({ keys, writable }, { accounts, data }) {
     throw new Refusal('unknown_instruction', 'a System instruction that is not a transfer');
   }
   if (data.length !== 12 || accounts.length < 2) throw malformed('not a whole transfer');
-  const [from, to, reference] = accounts; // indexes; 0 is the only signer
+  const [from, to, reference] = accounts; // indexes; 0 is the only signer, and writable
   if (from !== 0) throw new Refusal('not_the_owner', 'it moves funds of another account');
   if (to === 0) throw new Refusal('self_transfer', 'it pays this wallet itself');
   if (!writable(to)) throw malformed('the recipient cannot receive');
-  if (accounts.length > 3 || (reference !== undefined && (reference === 0 || writable(reference)))) {
+  if (accounts.length > 3 || (reference !== undefined && writable(reference))) {
     throw new Refusal('reference', 'the transfer names accounts that it does not need');
   }
   const lamports = view(data).getBigUint64(4, true);

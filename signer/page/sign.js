@@ -93,7 +93,7 @@ function review(ui, offer, facts) {
       rows(
         note && ['Note', foreign(note.text, 512)],
         ['Network fee', `${sol(facts.fee)} SOL`],
-        ['Leaves you, at most', `${sol(most)} SOL`],
+        ['You pay at most', `${sol(most)} SOL`],
         ['Network', CHAINS[offer.chain]],
         ['Sign before', until],
         ['From', shown(pay.from)],

@@ -128,7 +128,7 @@ export const DESKTOP = { viewport: { width: 1280, height: 860 } };
 /** A page that counts what must never happen: errors, console output, blocked content, foreign requests. */
 export async function visit(browser, server, hash = '', options = {}) {
   const context = await browser.newContext({ ...DESKTOP, ...options });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const tab = await context.newPage();
   const complaints = [];
   tab.on('pageerror', (err) => complaints.push(`error: ${err.message}`));

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { insideTelegram } from '../page/browser.js';
 import { BadChallenge, checkChallenge, signInText } from '../page/challenge.js';
 import { groups, plain, sol, utcTime } from '../page/text.js';
 
@@ -71,4 +72,13 @@ test('addresses are grouped without losing a character', () => {
 test('times are UTC in RFC 3339, nothing else', () => {
   assert.equal(utcTime('2026-11-21T10:00:00.123Z').toISOString(), '2026-11-21T10:00:00.123Z');
   for (const bad of ['', '2026-11-21', 'now', '2026-11-21T25:00:00Z', null]) assert.equal(utcTime(bad), null);
+});
+
+test('Telegram\'s in-app browsers are known by name or by what they inject, others are not', () => {
+  const named = (userAgent, more = {}) => insideTelegram({ navigator: { userAgent }, ...more });
+  assert.ok(named('Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36 Telegram-Android/12.1.1 (Google Pixel 9; Android 15)'));
+  assert.ok(named('Mozilla/5.0 (Linux; Android 15)', { TelegramWebview: {} }));
+  assert.ok(named('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)', { TelegramWebviewProxy: {} }));
+  assert.ok(!named('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1'));
+  assert.ok(!insideTelegram({}));
 });
