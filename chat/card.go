@@ -1,0 +1,234 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// TransactionCard names the one message that shows a transaction, drawn anew at each of its states.
+func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id) }
+
+// ShowTransaction draws the card of a transaction as it stands, in its owner's chat, and moves the
+// conversation that was about it. It writes to the transaction of its caller.
+func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
+	s, err := c.sceneOf(tx, t.Owner, confirmations)
+	if err != nil {
+		return err
+	}
+	if err := s.drawn(t); err != nil {
+		return err
+	}
+	if calledOff(t) { // an edit rings no bell, and this one surprises
+		v, err := s.facts(t)
+		if err != nil {
+			return err
+		}
+		if err := s.show("late:"+string(t.ID), "card.landed_late", v); err != nil {
+			return err
+		}
+	}
+	return s.end()
+}
+
+// TellReceived tells the owner of a wallet of a payment that came in.
+func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
+	s, err := c.sceneOf(tx, t.Owner, alerts)
+	if err != nil {
+		return err
+	}
+	v, err := s.facts(t)
+	if err != nil {
+		return err
+	}
+	rows, err := s.explorer(t)
+	if err != nil {
+		return err
+	}
+	if err := s.show(TransactionCard(t.ID), "received.text", v, rows...); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// drawn shows a transaction's card after a step of it, and lets the conversation follow.
+func (s *scene) drawn(t wallet.Transaction) error {
+	if err := s.card(t); err != nil {
+		return err
+	}
+	by, ok := s.follows(t)
+	if !ok {
+		return nil
+	}
+	if err := s.walk(sendFlow, by); err != nil {
+		return err
+	}
+	if s.state() == signing {
+		s.conv.ExpiresAt = t.Deadline
+	}
+	return nil
+}
+
+// follows is what a transaction's state means for the conversation, if it is about that one.
+func (s *scene) follows(t wallet.Transaction) (Trigger, bool) {
+	if s.conv.Flow != sendFlow || s.topic.Transaction != t.ID || s.state() != inReview && s.state() != signing {
+		return "", false
+	}
+	switch t.Status {
+	case wallet.AwaitingConfirmation:
+		return "", false
+	case wallet.AwaitingSignature:
+		return confirmed, s.state() == inReview
+	case wallet.Signed, wallet.Pending:
+		if s.state() == signing {
+			return signed, true
+		}
+	}
+	return ended, true
+}
+
+// card queues a transaction's message as it stands now.
+func (s *scene) card(t wallet.Transaction) error {
+	v, err := s.facts(t)
+	if err != nil {
+		return err
+	}
+	text, err := s.words.text(cardText(t), v)
+	if err != nil {
+		return err
+	}
+	r := Reply{Kind: Message, Text: string(text)}
+	switch t.Status {
+	case wallet.AwaitingConfirmation:
+		r.Buttons, err = s.reviewButtons(t)
+	case wallet.AwaitingSignature:
+		r.Secret = true // the link opens the signing of this transaction
+		r.Buttons, err = s.signButtons(t)
+	default:
+		r.Buttons, err = s.explorer(t)
+	}
+	if err != nil {
+		return err
+	}
+	return s.reply(r, TransactionCard(t.ID))
+}
+
+// cardText is the text for a transaction's state.
+func cardText(t wallet.Transaction) string {
+	switch {
+	case t.Held:
+		return "card.held"
+	case t.Status == wallet.Expired && t.SignID == "":
+		return "card.not_confirmed"
+	}
+	return map[wallet.Status]string{
+		wallet.AwaitingConfirmation: "card.review",
+		wallet.AwaitingSignature:    "card.sign",
+		wallet.Signed:               "card.signed",
+		wallet.Pending:              "card.pending",
+		wallet.Confirmed:            "card.confirmed",
+		wallet.Failed:               "card.failed",
+		wallet.Rejected:             "card.rejected",
+		wallet.Expired:              "card.not_signed",
+		wallet.Received:             "received.text",
+	}[t.Status]
+}
+
+// facts are what every text about a transaction may use.
+func (s *scene) facts(t wallet.Transaction) (vars, error) {
+	v := vars{
+		"Amount": code(t.Money().String()), "Token": t.Token.Symbol,
+		"To": code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
+		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(wallet.Lamports(t.BalanceLeft).String()),
+		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
+		"Signature": html(""), "Why": html(""),
+		"Again": code(fmt.Sprintf("/send %s %s %s", t.Money(), t.Token.Symbol, t.To)),
+	}
+	if !t.Signature.IsZero() {
+		v["Signature"] = code(t.Signature.String())
+	}
+	if key, ok := failures()[t.ErrorCode]; ok {
+		why, err := s.words.text(key, nil)
+		if err != nil {
+			return nil, err
+		}
+		v["Why"] = why
+	}
+	return v, nil
+}
+
+// failures is what is said of a transaction that ended without landing. The reason of the lifecycle
+// (wallet.Transaction.ErrorText) is written for programs and logs.
+func failures() map[wallet.Failure]string {
+	return map[wallet.Failure]string{
+		wallet.InsufficientBalance: "failure.insufficient_balance",
+		wallet.BlockhashExpired:    "failure.blockhash_expired",
+		wallet.ChainError:          "failure.chain_error",
+	}
+}
+
+// calledOff tells whether t landed although it had been ended here before: a device had signed it
+// and kept it.
+func calledOff(t wallet.Transaction) bool {
+	return t.Status == wallet.Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
+}
+
+func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
+	yes, err := s.cardButton(t, "button.confirm", "confirm")
+	if err != nil {
+		return nil, err
+	}
+	no, err := s.cardButton(t, "button.reject", "reject")
+	return [][]Button{{yes, no}}, err
+}
+
+func (s *scene) signButtons(t wallet.Transaction) ([][]Button, error) {
+	label, err := s.words.text("button.sign", nil)
+	if err != nil {
+		return nil, err
+	}
+	no, err := s.cardButton(t, "button.reject", "reject")
+	return [][]Button{{{Text: plain(label), URL: s.page("s", t.SignID)}}, {no}}, err
+}
+
+// cardButton makes a button of a card. Its nonce follows from the transaction's state, so that a
+// card which is drawn twice is the same message, and Telegram has nothing to edit. That it can be
+// worked out is no loss: a button counts only for its owner, in their chat.
+func (s *scene) cardButton(t wallet.Transaction, label, verb string) (Button, error) {
+	text, err := s.words.text(label, nil)
+	if err != nil {
+		return Button{}, err
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb}, "\x00")))
+	nonce := base64.RawURLEncoding.EncodeToString(sum[:16])
+	return s.buttonOf(nonce, text, verb, string(t.ID), t.Deadline)
+}
+
+// explorer is a button to see a landed transaction elsewhere; none without an explorer.
+func (s *scene) explorer(t wallet.Transaction) ([][]Button, error) {
+	if s.ExplorerURL == "" || t.Landing == nil || t.Signature.IsZero() {
+		return nil, nil
+	}
+	label, err := s.words.text("button.explorer", nil)
+	if err != nil {
+		return nil, err
+	}
+	return [][]Button{{{Text: plain(label), URL: s.explorerLink(t.Signature)}}}, nil
+}
+
+// explorerLink puts a signature into the explorer's address (see Options.ExplorerURL).
+func (c *Chat) explorerLink(signature wallet.Signature) string {
+	cluster := map[string]string{"mainnet": "mainnet-beta", "localnet": "custom"}[c.Cluster]
+	if cluster == "" {
+		cluster = c.Cluster
+	}
+	link := strings.ReplaceAll(c.ExplorerURL, "{cluster}", cluster)
+	if !strings.Contains(link, "{signature}") {
+		return strings.TrimRight(link, "/") + "/tx/" + signature.String()
+	}
+	return strings.ReplaceAll(link, "{signature}", signature.String())
+}

@@ -1,0 +1,328 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Command is one line of the command menu.
+type Command struct {
+	Name        string // without slash
+	Description string // plain text
+}
+
+// command is one row of the command table: menu, welcome and help are made of it, and it is what
+// runs. Only what works is in it.
+type command struct {
+	name   string
+	menu   string // catalogue key: one line of what it is for
+	usage  string // catalogue key: how it is written
+	groups bool   // works in a group too; all else is answered there by the way to a private chat
+	looks  bool   // only looks at something: what was being asked goes on
+	run    func(*Chat, context.Context, heard) (act, error)
+}
+
+func commands() []command {
+	return []command{
+		{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start},
+		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet},
+		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send},
+		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
+		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
+		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
+	}
+}
+
+// notYet are commands of the specification that do not work yet: they are told apart from typing
+// mistakes.
+func notYet() []string { return []string{"price", "stake", "notifications", "api"} }
+
+// Commands lists the command table, in the order of the menu.
+func (c *Chat) Commands() []Command {
+	out := make([]Command, 0, len(c.table))
+	for _, row := range c.table {
+		text, err := c.words.text(row.menu, nil)
+		if err != nil { // a test keeps the catalogue whole
+			continue
+		}
+		out = append(out, Command{Name: row.name, Description: plain(text)})
+	}
+	return out
+}
+
+// names lists every command's name.
+func (c *Chat) names() []string {
+	out := make([]string, len(c.table))
+	for i, row := range c.table {
+		out[i] = row.name
+	}
+	return out
+}
+
+func (c *Chat) known(name string) bool { return slices.Contains(c.names(), name) }
+
+// command finds the row that a text names, and runs it.
+func (c *Chat) command(ctx context.Context, h heard) (act, error) {
+	if me := c.BotName(); h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me) {
+		if h.Private {
+			return say("talk.other_bot", vars{"Bot": echo(h.line.bot)}), nil
+		}
+		return nil, nil // meant for somebody else
+	}
+	at := slices.IndexFunc(c.table, func(row command) bool { return row.name == h.line.command })
+	switch {
+	case at < 0 && !h.Private:
+		return nil, nil
+	case at < 0:
+		return c.unknown(h.line.command), nil
+	}
+	row := c.table[at]
+	if !h.Private && !row.groups {
+		return (*scene).sayPrivateOnly, nil
+	}
+	if !h.Private || row.looks {
+		return row.run(c, ctx, h)
+	}
+	return c.begin(row.run(c, ctx, h))
+}
+
+// unknown names what may have been meant.
+func (c *Chat) unknown(name string) act {
+	if slices.Contains(notYet(), name) {
+		return say("talk.not_yet", vars{"Command": "/" + name})
+	}
+	if meant := near(name, c.names()); len(meant) > 0 {
+		return say("talk.unknown_near", vars{"Command": "/" + echo(name), "Commands": slashes(meant)})
+	}
+	return say("talk.unknown", vars{"Command": "/" + echo(name)})
+}
+
+func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
+
+// sayPrivateOnly shows the way from a group to the private chat.
+func (s *scene) sayPrivateOnly() error {
+	var rows [][]Button
+	if me := s.BotName(); me != "" {
+		label, err := s.words.text("button.private_chat", nil)
+		if err != nil {
+			return err
+		}
+		rows = [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}
+	}
+	return s.say("talk.private_only", nil, rows...)
+}
+
+// list is the command table as text.
+func (s *scene) list() (html, error) {
+	var lines []string
+	for _, row := range s.table {
+		menu, err := s.words.text(row.menu, nil)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "/"+row.name+" — "+string(menu))
+	}
+	return html(strings.Join(lines, "\n")), nil
+}
+
+// start welcomes; whatever a deep link brought along is passed over.
+func (c *Chat) start(context.Context, heard) (act, error) {
+	return func(s *scene) error {
+		list, err := s.list()
+		if err != nil {
+			return err
+		}
+		var rows [][]Button
+		if s.heard.Private && s.user.DefaultWallet.IsZero() {
+			if rows, err = s.menu("button.create_wallet", "/wallet new"); err != nil {
+				return err
+			}
+		}
+		name := s.heard.From.FirstName
+		if name == "" {
+			name = "there"
+		}
+		return s.say("start.welcome", vars{"Name": cut(echo(name), 32), "Commands": list}, rows...)
+	}, nil
+}
+
+// cancel ends what is being asked.
+func (c *Chat) cancel(context.Context, heard) (act, error) {
+	return func(s *scene) error {
+		if s.conv.State == "" {
+			return s.say("cancel.nothing", nil)
+		}
+		return s.walk(s.conv.Flow, cancelled)
+	}, nil
+}
+
+// help answers /help and its topics.
+func (c *Chat) help(_ context.Context, h heard) (act, error) {
+	topics := map[string]string{"security": "help.security", "api": "help.api"}
+	topic := ""
+	if len(h.line.args) > 0 {
+		topic = strings.TrimPrefix(strings.ToLower(h.line.args[0]), "/")
+	}
+	switch {
+	case topic == "":
+		return func(s *scene) error {
+			list, err := s.list()
+			if err != nil {
+				return err
+			}
+			return s.say("help.overview", vars{"Commands": list})
+		}, nil
+	case topic == "commands":
+		return c.helpCommands(), nil
+	case topics[topic] != "":
+		return say(topics[topic], vars{"Host": c.PublicURL.Host}), nil
+	case c.known(topic):
+		return func(s *scene) error {
+			text, err := s.usage(topic)
+			if err != nil {
+				return err
+			}
+			return s.say("help.one", vars{"Usage": text})
+		}, nil
+	}
+	return say("help.unknown", vars{"Topic": echo(topic)}), nil
+}
+
+// helpCommands is every command with its usage.
+func (c *Chat) helpCommands() act {
+	return func(s *scene) error {
+		var all []string
+		for _, row := range s.table {
+			text, err := s.usage(row.name)
+			if err != nil {
+				return err
+			}
+			all = append(all, string(text))
+		}
+		return s.say("help.commands", vars{"Usages": html(strings.Join(all, "\n\n"))})
+	}
+}
+
+// usage is how a command of the table is written.
+func (s *scene) usage(name string) (html, error) {
+	at := slices.IndexFunc(s.table, func(row command) bool { return row.name == name })
+	return s.words.text(s.table[at].usage, nil)
+}
+
+// privacy says what is kept, and how it ends.
+func (c *Chat) privacy(context.Context, heard) (act, error) { return say("privacy.text", nil), nil }
+
+// wallet answers /wallet and its actions.
+func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
+	action := ""
+	if len(h.line.args) > 0 {
+		action = strings.ToLower(h.line.args[0])
+	}
+	switch action {
+	case "":
+		return c.walletOverview(ctx, h)
+	case "balance":
+		return c.walletBalance(ctx, h)
+	case "address":
+		return c.walletAddress(ctx, h)
+	case "new":
+		return c.begin((*scene).makeLink, nil)
+	}
+	return say("wallet.unknown_action", vars{"Action": echo(action)}), nil
+}
+
+// walletOverview shows the wallets with what can be done; the balance is left out when the network
+// does not answer.
+func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	balance, err := c.Wallets.Balance(ctx, w.Address)
+	if err != nil && !labelled(err) {
+		return nil, err
+	}
+	unread := err != nil
+	var all []wallet.Wallet
+	err = c.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		all, err = tx.WalletsOf(h.user.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, other := range all {
+		if other.Address != w.Address && len(others) < 20 {
+			others = append(others, string(code(other.Address.String())))
+		}
+	}
+	return func(s *scene) error {
+		rows, err := s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
+		if err != nil {
+			return err
+		}
+		return s.say("wallet.overview", vars{
+			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()),
+			"Unread": unread, "Others": html(strings.Join(others, "\n")), "Network": c.network(),
+		}, rows...)
+	}, nil
+}
+
+// walletBalance says what the default wallet holds.
+func (c *Chat) walletBalance(ctx context.Context, h heard) (act, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	balance, err := c.Wallets.Balance(ctx, w.Address)
+	if err != nil {
+		return refuse(err)
+	}
+	v := vars{
+		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
+		"Reserved": html(""), "Free": html(""), "Network": c.network(),
+	}
+	if balance.Reserved > 0 {
+		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
+		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
+	}
+	return say("wallet.balance", v), nil
+}
+
+// walletAddress shows the default wallet's address in full, and as a picture for another's camera.
+func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	picture, err := qrPicture(w.Address.String())
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		caption, err := s.words.text("wallet.address", vars{"Address": code(w.Address.String()), "Network": c.network()})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.copy_address", nil)
+		if err != nil {
+			return err
+		}
+		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture,
+			Buttons: [][]Button{{{Text: plain(label), Copy: w.Address.String()}}}}, "")
+	}, nil
+}
+
+// network names a network whose money is worth nothing; "" for the real one.
+func (c *Chat) network() string {
+	if c.Cluster == "mainnet" {
+		return ""
+	}
+	return c.Cluster
+}

@@ -1,0 +1,68 @@
+package chat
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// html is text that is Telegram HTML already; every other text is escaped before it is shown.
+type html string
+
+// longestEcho is how much of somebody's own words is ever repeated to them.
+const longestEcho = 64
+
+// escape makes foreign text harmless inside Telegram HTML (Bot API, "HTML style").
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(neutral(text))
+}
+
+// code shows text in a fixed font, which a tap copies.
+func code(text string) html { return html("<code>" + escape(text) + "</code>") }
+
+// neutral takes out what could make text look like another text: control characters, and format
+// characters (bidirectional overrides, zero-width ones) that turn or hide what stands around them.
+func neutral(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// cut shortens text to at most limit characters, with an ellipsis when something is missing.
+func cut(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:limit-1]) + "…"
+}
+
+// echo is somebody's own words, short and on one line, for repeating to them.
+func echo(text string) string {
+	if len(text) > 16*longestEcho { // no need to look at ten thousand characters to show sixty-four
+		text = text[:16*longestEcho]
+	}
+	return cut(strings.Join(strings.Fields(neutral(text)), " "), longestEcho)
+}
+
+// sentence makes a Detail of a refusal a sentence: first letter large, a full stop at its end.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(first)) + text[size:]
+	if !strings.ContainsRune(".!?", rune(text[len(text)-1])) {
+		text += "."
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is where a conversation is. A conversation is forgetful, and ends by silence; the money's
+// own life is wallet.Lifecycle, which no conversation can bend.
+type State string
+
+// Trigger is what moves a conversation: what a person did, or what came of it.
+type Trigger string
+
+// Effect is what a step does besides moving: it writes to the store transaction of its scene.
+type Effect func(*scene) error
+
+// Step is one answer of a conversation's table: where it goes, and what is said or done there.
+type Step struct {
+	To State
+	Do Effect
+}
+
+// Flow is one conversation as a table. docs/conversations.md is printed from it.
+type Flow map[State]map[Trigger]Step
+
+// Next is the step that a table holds; false when the trigger means nothing there.
+func (f Flow) Next(at State, by Trigger) (Step, bool) {
+	step, ok := f[at][by]
+	return step, ok
+}
+
+// idle is every conversation's beginning and end.
+const idle State = "idle"
+
+// Silence is how long a question waits for its answer.
+const Silence = 5 * time.Minute
+
+// What can move any conversation.
+const (
+	cancelled Trigger = "/cancel"
+	movedOn   Trigger = "another command"
+	silence   Trigger = "silence"
+	ended     Trigger = "ended elsewhere"
+)
+
+// The conversation of /send.
+const (
+	asksAmount  State = "amount"
+	asksAddress State = "address"
+	inReview    State = "review"
+	signing     State = "signing"
+
+	amountMissing  Trigger = "amount missing or wrong"
+	addressMissing Trigger = "address missing or wrong"
+	possible       Trigger = "transfer possible"
+	impossible     Trigger = "transfer refused"
+	confirmed      Trigger = "Confirm"
+	signed         Trigger = "signed"
+)
+
+// The conversation of /wallet new.
+const (
+	linkOpen State = "link open"
+	choosing State = "choosing"
+
+	linked Trigger = "link sent"
+	proven Trigger = "address proven"
+	chosen Trigger = "choice made"
+)
+
+// Names of the flows, as conversations carry them.
+const (
+	sendFlow   = "send"
+	walletFlow = "wallet"
+)
+
+// flows is every conversation there is. The person's words and taps become triggers in send.go,
+// link.go and taps.go; a transaction's steps come by ShowTransaction.
+func flows() map[string]Flow {
+	asking := func(dropped Effect) map[Trigger]Step {
+		return map[Trigger]Step{
+			amountMissing:  {asksAmount, (*scene).askAmount},
+			addressMissing: {asksAddress, (*scene).askAddress},
+			possible:       {inReview, (*scene).showReview},
+			impossible:     {idle, (*scene).sayRefused},
+			cancelled:      {idle, (*scene).sayCancelled},
+			movedOn:        {idle, dropped},
+			silence:        {idle, (*scene).saySilent},
+		}
+	}
+	return map[string]Flow{
+		sendFlow: {
+			idle: {
+				amountMissing:  {asksAmount, (*scene).askAmount},
+				addressMissing: {asksAddress, (*scene).askAddress},
+				possible:       {inReview, (*scene).showReview},
+				impossible:     {idle, (*scene).sayRefused},
+			},
+			asksAmount:  asking((*scene).sayDropped),
+			asksAddress: asking((*scene).sayDropped),
+			inReview: {
+				confirmed: {signing, nil}, // the card says the rest
+				cancelled: {idle, (*scene).rejectTransaction},
+				movedOn:   {idle, (*scene).dropTransaction},
+				ended:     {idle, nil},
+				silence:   {idle, nil}, // the card says so when the transaction expires
+			},
+			signing: {
+				signed:    {idle, nil},
+				cancelled: {idle, (*scene).rejectTransaction},
+				movedOn:   {idle, nil}, // confirmed already: its card and its link stay
+				ended:     {idle, nil},
+				silence:   {idle, nil},
+			},
+		},
+		walletFlow: {
+			idle: {
+				linked: {linkOpen, (*scene).sendLink},
+			},
+			linkOpen: {
+				proven:    {choosing, nil},
+				cancelled: {idle, (*scene).closeLink},
+				movedOn:   {idle, nil}, // the link still works: the question comes when it is used
+				ended:     {idle, nil},
+				silence:   {idle, (*scene).linkRanOut},
+			},
+			choosing: {
+				chosen:    {idle, nil},
+				cancelled: {idle, (*scene).closeLink},
+				movedOn:   {idle, nil},
+				ended:     {idle, nil},
+				silence:   {idle, (*scene).linkRanOut},
+			},
+		},
+	}
+}
+
+// Diagrams prints every conversation as a Mermaid state diagram, for docs/conversations.md.
+func Diagrams() string {
+	var out strings.Builder
+	all := flows()
+	for _, name := range sortedKeys(all) {
+		fmt.Fprintf(&out, "## /%s\n\n```mermaid\nstateDiagram-v2\n    [*] --> idle\n", name)
+		flow := all[name]
+		for _, from := range sortedKeys(flow) {
+			for _, by := range sortedKeys(flow[from]) {
+				fmt.Fprintf(&out, "    %s --> %s: %s\n", stateID(from), stateID(flow[from][by].To), by)
+			}
+		}
+		out.WriteString("```\n\n")
+	}
+	return out.String()
+}
+
+// stateID is a state's name without spaces, which Mermaid's ids cannot have.
+func stateID(s State) string { return strings.ReplaceAll(string(s), " ", "_") }
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,213 @@
+package chat
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"purser/wallet"
+)
+
+// line is one text, taken apart.
+type line struct {
+	command string   // lower case, without slash; "" when the text is no command
+	bot     string   // of "/help@bot": which bot is meant; "" when unsaid
+	args    []string // the words after the command, or all words of a plain text
+}
+
+// longestLine bounds what is taken apart: a command is short, and what follows does not count.
+const longestLine = 2048
+
+// read takes a whole text apart: any case, any white space (newlines and Unicode's too), quotes
+// around words. Invisible format characters, which copying brings along, are no part of any word.
+func read(text string) line {
+	if len(text) > longestLine {
+		text = strings.ToValidUTF8(text[:longestLine], "")
+	}
+	words := split(text)
+	if len(words) == 0 {
+		return line{}
+	}
+	name, isCommand := strings.CutPrefix(words[0], "/")
+	if !isCommand {
+		return line{args: words}
+	}
+	name, bot, _ := strings.Cut(name, "@")
+	return line{command: strings.ToLower(name), bot: bot, args: words[1:]}
+}
+
+// split cuts a text into words. A quoted stretch is one word without its quotes; a quote that
+// nobody closes is passed over.
+func split(text string) []string {
+	var words []string
+	var word strings.Builder
+	var closing rune
+	flush := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case unicode.Is(unicode.Cf, r):
+		case closing != 0 && r == closing:
+			closing = 0
+			flush()
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			flush()
+		case closing == 0 && word.Len() == 0 && closes(r) != 0:
+			closing = closes(r)
+		default:
+			word.WriteRune(r)
+		}
+	}
+	flush()
+	return words
+}
+
+// closes is the quote that ends what r begins, or 0.
+func closes(r rune) rune {
+	switch r {
+	case '"', '\'', '`':
+		return r
+	case '“', '„':
+		return '”'
+	case '‘', '‚':
+		return '’'
+	case '«':
+		return '»'
+	}
+	return 0
+}
+
+// parts is what a person has said of a transfer so far, in their own words.
+type parts struct {
+	Amount string `json:"amount,omitempty"`
+	Token  string `json:"token,omitempty"`
+	To     string `json:"to,omitempty"`
+}
+
+// shortestAddress is how many base58 digits 32 bytes have at least; amounts and symbols are shorter.
+const shortestAddress = 32
+
+// readParts understands "[amount] [token] [address]", any of them missing. What it does not
+// understand is INVALID_REQUEST.
+func readParts(args []string) (parts, error) {
+	var p parts
+	for _, word := range args {
+		switch {
+		case strings.EqualFold(word, "to") && p.To == "":
+		case len(word) >= shortestAddress && !figures(word):
+			if p.To != "" {
+				return parts{}, wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one")
+			}
+			p.To = word
+		case p.Amount == "" && p.Token == "" && amountLike(word):
+			p.Amount, p.Token = cutSymbol(word)
+		case p.Token == "" && letters(word) && len(word) <= 10:
+			p.Token = word
+		default:
+			return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
+		}
+	}
+	return p, nil
+}
+
+// amountLike tells what is meant as an amount, well written or not, so that the answer can say
+// what is wrong with it.
+func amountLike(word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	return strings.EqualFold(word, "max") || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) ||
+		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
+}
+
+// cutSymbol reads "1.5SOL" as its two parts.
+func cutSymbol(word string) (amount, symbol string) {
+	cut := len(word) - len(wallet.SOL.Symbol)
+	if cut > 0 && strings.EqualFold(word[cut:], wallet.SOL.Symbol) {
+		return word[:cut], word[cut:]
+	}
+	return word, ""
+}
+
+func figures(word string) bool {
+	for _, r := range word {
+		if !unicode.IsNumber(r) && !strings.ContainsRune(".,+-−_'’", r) {
+			return false
+		}
+	}
+	return true
+}
+
+func letters(word string) bool {
+	for _, r := range word {
+		if !unicode.IsLetter(r) && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAmount reads an amount as wallet.ParseAmount does, and says more plainly what people from
+// elsewhere get wrong. "max" passes: only the balance can tell what it is.
+func checkAmount(text string, token wallet.Token) error {
+	if strings.EqualFold(text, "max") {
+		return nil
+	}
+	for _, r := range text {
+		switch {
+		case r == ',' || r == '\'' || r == '’' || r == '_':
+			return wallet.Refuse(wallet.InvalidRequest, "write an amount with a point and nothing between its digits, for example 1.5 or 1500")
+		case r > unicode.MaxASCII && unicode.IsNumber(r):
+			return wallet.Refuse(wallet.InvalidRequest, "write an amount with the digits 0 to 9, for example 1.5")
+		case r == '-' || r == '+' || r == '−':
+			return wallet.Refuse(wallet.InvalidRequest, "an amount has no sign: write it as 1.5")
+		}
+	}
+	_, err := wallet.ParseAmount(text, token.Decimals)
+	return err
+}
+
+// near finds the known words that somebody may have meant: at most two slips away, closest first.
+func near(word string, known []string) []string {
+	if word == "" || utf8.RuneCountInString(word) > 32 {
+		return nil
+	}
+	var found []string
+	for slips := 1; slips <= 2; slips++ {
+		for _, candidate := range known {
+			// Two slips turn any short word into any other.
+			if distance(word, candidate) == slips && slips*2 < len(candidate) {
+				found = append(found, candidate)
+			}
+		}
+	}
+	return found
+}
+
+// distance is Levenshtein's, with a swap of neighbours counted as one slip.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			change := 1
+			if x[i-1] == y[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(x)][len(y)]
+}

@@ -1,0 +1,178 @@
+package chat
+
+import (
+	"errors"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// makeLink begins /wallet new: a fresh link takes the place of an older one.
+func (s *scene) makeLink() error { return s.walk(walletFlow, linked) }
+
+// sendLink draws a link and sends it to its owner's chat, and nowhere else.
+func (s *scene) sendLink() error {
+	if old, err := s.tx.BindOf(s.user.ID); err == nil && old.OpenAt(s.now) {
+		if err := s.show(linkCard(old), "link.replaced", nil); err != nil {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	link, err := s.Wallets.PrepareLink(s.user)
+	if err != nil {
+		return err
+	}
+	if err := s.Wallets.CommitLink(s.tx, link); err != nil {
+		return err
+	}
+	bind, err := s.tx.BindOf(s.user.ID)
+	if err != nil {
+		return err
+	}
+	s.topic = topic{Bind: bind.Nonce}
+	s.conv.ExpiresAt = bind.ExpiresAt
+
+	text, err := s.words.text("link.open", vars{"Host": s.PublicURL.Host})
+	if err != nil {
+		return err
+	}
+	label, err := s.words.text("button.open_page", nil)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
+		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
+}
+
+// page is a link to the signing page; what follows # never reaches a server by itself.
+func (c *Chat) page(kind, secret string) string {
+	u := *c.PublicURL
+	u.Path, u.RawQuery, u.Fragment = "/w/", "", ""
+	return u.String() + "#" + kind + "=" + secret
+}
+
+// linkCard and questionCard are the messages of one attempt to connect a wallet.
+func linkCard(b wallet.Bind) string     { return "bind:" + b.Nonce }
+func questionCard(b wallet.Bind) string { return "which:" + b.Nonce }
+
+// AskWhichWallet asks a person which address their device shows, once a page has proven one: the
+// page that was opened might not have been theirs. It writes to the transaction of its caller.
+func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
+	s, err := c.sceneOf(tx, user, confirmations)
+	if err != nil {
+		return err
+	}
+	bind, err := tx.BindOf(user)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (bind.Status != wallet.BindProven || !s.now.Before(bind.ExpiresAt)) {
+		return nil // answered, replaced or over meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.show(linkCard(bind), "link.used", nil); err != nil {
+		return err
+	}
+	var rows [][]Button
+	for _, choice := range bind.Choices {
+		b, err := s.button(html("…"+choice.Tail()), "choose:"+choice.String(), bind.Nonce, bind.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	label, err := s.words.text("button.none", nil)
+	if err != nil {
+		return err
+	}
+	none, err := s.button(label, "none", bind.Nonce, bind.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	if err := s.show(questionCard(bind), "link.question", nil, append(rows, []Button{none})...); err != nil {
+		return err
+	}
+	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == linkOpen {
+		if err := s.walk(walletFlow, proven); err != nil {
+			return err
+		}
+		s.conv.ExpiresAt = bind.ExpiresAt
+	}
+	return s.end()
+}
+
+// choose takes the answer to which address the device shows.
+func (s *scene) choose(choice wallet.Address) error {
+	bind, err := s.tx.BindOf(s.user.ID)
+	if err != nil {
+		return err
+	}
+	bound, err := s.Wallets.Choose(s.tx, s.user.ID, s.heard.button.Subject, choice)
+	if labelled(err) {
+		return s.refused(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.use(); err != nil {
+		return err
+	}
+	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == choosing {
+		if err := s.walk(walletFlow, chosen); err != nil {
+			return err
+		}
+	}
+	if bound.Address.IsZero() {
+		if err := s.toast("toast.not_connected", nil); err != nil {
+			return err
+		}
+		return s.show(questionCard(bind), "link.mismatch", nil)
+	}
+	user, err := s.tx.User(s.user.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.toast("toast.connected", nil); err != nil {
+		return err
+	}
+	rows, err := s.menu("button.address", "/wallet address", "button.balance", "/wallet balance")
+	if err != nil {
+		return err
+	}
+	return s.show(questionCard(bind), "link.connected", vars{
+		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
+		"Default": code("…" + user.DefaultWallet.Tail()),
+	}, rows...)
+}
+
+// closeLink is /cancel while a link is open or its question waits.
+func (s *scene) closeLink() error { return s.endLink("link.cancelled", true) }
+
+// linkRanOut is said when nobody used the link, or answered the question, in time.
+func (s *scene) linkRanOut() error { return s.endLink("link.ran_out", false) }
+
+func (s *scene) endLink(key string, aloud bool) error {
+	bind, err := s.tx.BindOf(s.user.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	card := linkCard(bind)
+	if bind.Status == wallet.BindProven {
+		card = questionCard(bind)
+	}
+	if bind.Nonce == s.topic.Bind {
+		if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
+			return err
+		}
+		if err := s.show(card, key, nil); err != nil {
+			return err
+		}
+	}
+	if aloud {
+		return s.say("link.cancelled", nil)
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package chat
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	stdhtml "html"
+	"io"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Order of replies: answers before confirmations before alerts (store.Reply.Priority).
+const (
+	answers = iota
+	confirmations
+	alerts
+)
+
+// toastLife is how long a tap waits for its toast; Telegram gives up a little later.
+const toastLife = 12 * time.Second
+
+// menuLife is how long the buttons of an overview work.
+const menuLife = 7 * 24 * time.Hour
+
+// scene is one run of an act inside a store transaction: it holds what the act may touch, and
+// gathers what is said. A run that is repeated begins with a new scene.
+type scene struct {
+	*Chat
+	tx    store.Tx
+	heard heard
+	user  wallet.User
+	now   time.Time
+
+	conv  store.Conversation
+	topic topic
+	moved bool
+
+	weighed  weighed // of a transfer: what came of the question so far
+	priority int
+	out      []store.Reply
+	toasted  bool
+}
+
+// play runs an act with everything around it: the person is met, the conversation is compared and
+// set, the replies are queued.
+func (c *Chat) play(tx store.Tx, h heard, act act) error {
+	s := &scene{Chat: c, tx: tx, heard: h, user: h.user, now: c.Now().UTC(), conv: h.conv, topic: h.topic}
+	if h.Private { // who speaks in a group has not let the bot write to them
+		user, _, err := c.Users.Meet(tx, handlers.Person{
+			TelegramID: h.From.TelegramID, Username: h.From.Username,
+			FirstName: h.From.FirstName, LastName: h.From.LastName, Language: h.From.Language,
+		})
+		if err != nil {
+			return fmt.Errorf("meet the person: %w", err)
+		}
+		s.user = user
+	}
+	if h.silent {
+		if err := s.walk(h.conv.Flow, silence); err != nil {
+			return err
+		}
+	}
+	if err := act(s); err != nil {
+		return err
+	}
+	if h.Tap != nil && !s.toasted { // ends the spinner of the button
+		if err := s.reply(Reply{Kind: Toast, CallbackID: h.Tap.CallbackID}, ""); err != nil {
+			return err
+		}
+	}
+	return s.end()
+}
+
+// end writes what the scene has gathered.
+func (s *scene) end() error {
+	if s.moved {
+		data, err := json.Marshal(s.topic)
+		if err != nil {
+			return fmt.Errorf("write the conversation: %w", err)
+		}
+		if s.conv.Data = data; s.conv.State == "" {
+			s.conv.Flow, s.conv.Data, s.conv.ExpiresAt = "", nil, time.Time{}
+		}
+		if err := s.tx.PutConversation(s.conv); err != nil {
+			return err
+		}
+	}
+	if len(s.out) == 0 {
+		return nil
+	}
+	return s.tx.Enqueue(s.out)
+}
+
+// state is where the conversation is.
+func (s *scene) state() State {
+	if s.conv.State == "" {
+		return idle
+	}
+	return State(s.conv.State)
+}
+
+// walk takes one step of a conversation's table: the new state and its effect are saved together.
+func (s *scene) walk(flow string, by Trigger) error {
+	step, ok := s.flows[flow].Next(s.state(), by)
+	if !ok {
+		return fmt.Errorf("conversation %s has no step from %q by %q", flow, s.state(), by)
+	}
+	s.moved = true
+	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
+	if step.Do != nil {
+		if err := step.Do(s); err != nil {
+			return err
+		}
+	}
+	if step.To == idle {
+		s.conv.State, s.topic = "", topic{}
+	}
+	return nil
+}
+
+// leave ends the conversation that something new interrupts.
+func (s *scene) leave() error {
+	if s.conv.State == "" {
+		return nil
+	}
+	return s.walk(s.conv.Flow, movedOn)
+}
+
+// caller is the person as handlers know them.
+func (s *scene) caller() handlers.Caller { return handlers.Caller{User: s.user.ID} }
+
+// reply queues one reply to this chat.
+func (s *scene) reply(r Reply, card string) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write a reply: %w", err)
+	}
+	out := store.Reply{Chat: s.conv.Chat, Priority: s.priority, Card: card, Body: body, At: s.now}
+	if r.Kind == Toast {
+		out.NotAfter = s.now.Add(toastLife)
+		s.out = append([]store.Reply{out}, s.out...) // first: it ends the spinner
+		return nil
+	}
+	s.out = append(s.out, out)
+	return nil
+}
+
+// say queues one text of the catalogue, with rows of buttons.
+func (s *scene) say(key string, v vars, rows ...[]Button) error {
+	return s.show("", key, v, rows...)
+}
+
+// show is say for a message that later ones of the same card replace.
+func (s *scene) show(card, key string, v vars, rows ...[]Button) error {
+	text, err := s.words.text(key, v)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows}, card)
+}
+
+// toast answers the tap, once: the first word counts.
+func (s *scene) toast(key string, v vars) error {
+	if s.heard.Tap == nil || s.toasted {
+		return nil
+	}
+	text, err := s.words.text(key, v)
+	if err != nil {
+		return err
+	}
+	s.toasted = true
+	return s.reply(Reply{Kind: Toast, CallbackID: s.heard.Tap.CallbackID, Text: plain(text)}, "")
+}
+
+// longestToast is Telegram's limit for the text of answerCallbackQuery.
+const longestToast = 200
+
+// plain is a text of the catalogue where Telegram takes no HTML: toasts, buttons, the menu.
+func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
+
+// refused says why something is not done. A tap is answered by the headline, and below by the whole.
+func (s *scene) refused(err error) error {
+	headline, reason, sayErr := s.words.refusal(err)
+	if sayErr != nil {
+		return sayErr
+	}
+	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
+		return err
+	}
+	var rows [][]Button
+	if wallet.CodeOf(err) == wallet.WalletNotFound && s.user.DefaultWallet.IsZero() {
+		if rows, sayErr = s.menu("button.create_wallet", "/wallet new"); sayErr != nil {
+			return sayErr
+		}
+	}
+	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
+}
+
+// nonce draws what callback data holds: it says nothing, and cannot be guessed.
+func (s *scene) nonce() (string, error) {
+	var raw [16]byte
+	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
+		return "", fmt.Errorf("draw a nonce: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
+}
+
+// nonceLike tells whether callback data could be a nonce of ours; anything may come there.
+func nonceLike(data string) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(data)
+	return err == nil && len(raw) == 16
+}
+
+// button makes a button that means action, for this person in this chat, until a time.
+func (s *scene) button(label html, action, subject string, until time.Time) (Button, error) {
+	nonce, err := s.nonce()
+	if err != nil {
+		return Button{}, err
+	}
+	return s.buttonOf(nonce, label, action, subject, until)
+}
+
+func (s *scene) buttonOf(nonce string, label html, action, subject string, until time.Time) (Button, error) {
+	return Button{Text: plain(label), Data: nonce}, s.tx.PutButtons([]store.Button{{
+		Nonce: nonce, Chat: s.conv.Chat, User: s.conv.User, Action: action, Subject: subject, ExpiresAt: until,
+	}})
+}
+
+// menu makes one row of buttons that stand for commands: label and command, in turn.
+func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
+	var row []Button
+	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
+		label, err := s.words.text(labelsAndCommands[i], nil)
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.button(label, "run:"+labelsAndCommands[i+1], "menu", s.now.Add(menuLife))
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, b)
+	}
+	return [][]Button{row}, nil
+}
+
+// use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the
+// Input is handled again, and then finds it used.
+func (s *scene) use() error {
+	b, err := s.tx.Button(s.heard.button.Nonce)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !b.UsedAt.IsZero() {
+		return store.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	return s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now)
+}
+
+// takeAwaySecret removes a message that holds what must never be in a chat, and says why. Its
+// text goes nowhere else: not into the conversation, not into the answer.
+func (s *scene) takeAwaySecret() error {
+	if err := s.reply(Reply{Kind: Delete, MessageID: s.heard.MessageID}, ""); err != nil {
+		return err
+	}
+	return s.say("talk.secret", nil)
+}

@@ -1,0 +1,77 @@
+package chat
+
+import (
+	"crypto/ed25519"
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/mr-tron/base58"
+)
+
+// english is the English word list of BIP-39: 2048 words, one a line.
+//
+//go:embed words/english.txt
+var english string
+
+// fewestWords is the shortest recovery phrase that BIP-39 knows.
+const fewestWords = 12
+
+// secrets recognises what must never be typed into a chat.
+type secrets struct{ words map[string]bool }
+
+func newSecrets() secrets {
+	known := make(map[string]bool, 2048)
+	for word := range strings.FieldsSeq(english) {
+		known[word] = true
+	}
+	return secrets{known}
+}
+
+// in tells whether text holds a recovery phrase or a private key.
+func (s secrets) in(text string) bool { return s.phrase(text) || privateKey(text) }
+
+// phrase looks for twelve or more words of the list in one text: in one row (numbers and
+// punctuation between them do not count), or as three quarters of all that is said. Ordinary
+// English uses words of the list too, but never twelve without an article between them.
+func (s secrets) phrase(text string) bool {
+	var row, known, all int
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		all++
+		if !s.words[word] {
+			row = 0
+			continue
+		}
+		known++
+		if row++; row >= fewestWords {
+			return true
+		}
+	}
+	return known >= fewestWords && 4*known >= 3*all
+}
+
+// privateKey looks for the two ways in which Solana wallets export a key: 64 bytes in base58, or as
+// an array of numbers. A signature has 64 bytes too: only a key's second half is the public key of
+// its first.
+func privateKey(text string) bool {
+	for token := range strings.FieldsSeq(text) {
+		if len(token) < 80 || len(token) > 90 {
+			continue
+		}
+		if raw, err := base58.Decode(strings.Trim(token, "\"'`,;.")); err == nil && isKey(raw) {
+			return true
+		}
+	}
+	from, to := strings.IndexByte(text, '['), strings.LastIndexByte(text, ']')
+	if from < 0 || to-from < 2*ed25519.PrivateKeySize || to-from > 1024 {
+		return false
+	}
+	var raw []byte
+	return json.Unmarshal([]byte(text[from:to+1]), &raw) == nil && isKey(raw)
+}
+
+func isKey(raw []byte) bool {
+	return len(raw) == ed25519.PrivateKeySize &&
+		ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize]).Equal(ed25519.PrivateKey(raw))
+}

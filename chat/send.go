@@ -1,0 +1,298 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// weighed is what came of what a person has said of a transfer so far.
+type weighed struct {
+	trigger  Trigger
+	parts    parts
+	refusal  error    // why something is asked again, or refused for good
+	amounts  []string // to choose from, for a question
+	proposal handlers.Proposal
+}
+
+// send answers /send, with any of its parts missing.
+func (c *Chat) send(ctx context.Context, h heard) (act, error) {
+	p, err := readParts(h.line.args)
+	if err != nil {
+		return func(s *scene) error {
+			if err := s.refused(err); err != nil {
+				return err
+			}
+			usage, err := s.usage("send")
+			if err != nil {
+				return err
+			}
+			return s.say("help.one", vars{"Usage": usage})
+		}, nil
+	}
+	return c.transfer(ctx, h, idle, p)
+}
+
+// hearAmount takes the answer to "how much".
+func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, error) {
+	got, err := readParts(args)
+	if err == nil && got.Amount == "" && got.To == "" {
+		err = wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
+	}
+	if err != nil {
+		return c.askAgain(ctx, h, err)
+	}
+	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got))
+}
+
+// hearAddress takes the answer to "to whom".
+func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, error) {
+	got, err := readParts(args)
+	if err != nil || got.To == "" {
+		got = parts{To: strings.Join(args, " ")} // judged as an address, it is told what is wrong
+		if got.To == "" {
+			return c.askAgain(ctx, h, wallet.Refuse(wallet.InvalidRequest, "send the address as text"))
+		}
+	}
+	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got))
+}
+
+// askAgain repeats the present question with what was wrong about the answer.
+func (c *Chat) askAgain(ctx context.Context, h heard, refusal error) (act, error) {
+	w, err := c.weigh(ctx, h, h.at(sendFlow), h.topic.parts)
+	if err != nil {
+		return nil, err
+	}
+	if w.refusal == nil {
+		w.refusal = refusal
+	}
+	return w.act, nil
+}
+
+// with puts newer words in the place of older ones.
+func (p parts) with(newer parts) parts {
+	if newer.Amount != "" {
+		p.Amount, p.Token = newer.Amount, newer.Token
+	}
+	if newer.Token != "" {
+		p.Token = newer.Token
+	}
+	if newer.To != "" {
+		p.To = newer.To
+	}
+	return p
+}
+
+// transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
+// idle for none.
+func (c *Chat) transfer(ctx context.Context, h heard, at State, p parts) (act, error) {
+	w, err := c.weigh(ctx, h, at, p)
+	if err != nil {
+		return nil, err
+	}
+	return w.act, nil
+}
+
+// act walks the conversation by what was found.
+func (w weighed) act(s *scene) error {
+	s.weighed, s.topic.parts = w, w.parts
+	return s.walk(sendFlow, w.trigger)
+}
+
+// weigh finds out what is missing, wrong, or possible. Only a breakdown is an error.
+func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, error) {
+	refused := func(err error) (weighed, error) {
+		if !labelled(err) {
+			return weighed{}, err
+		}
+		return weighed{trigger: impossible, refusal: err}, nil
+	}
+	if p.Token == "" {
+		p.Token = wallet.SOL.Symbol
+	}
+	token, err := c.Transfers.Token(p.Token)
+	if err != nil {
+		return refused(err)
+	}
+	from, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refused(err)
+	}
+	w := weighed{parts: p}
+	if p.To != "" {
+		if _, err := c.Transfers.Destination(p.To, from.Address); err != nil {
+			w.refusal, w.parts.To = err, ""
+		}
+	}
+	if p.Amount != "" {
+		if err := checkAmount(p.Amount, token); err != nil {
+			w.refusal, w.parts.Amount = err, ""
+		}
+	}
+	if w.refusal != nil && !labelled(w.refusal) {
+		return weighed{}, w.refusal
+	}
+	if w.parts.Amount != "" && w.parts.To != "" {
+		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
+			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token,
+		})
+		if err == nil {
+			w.trigger = possible
+			return w, nil
+		}
+		if !w.asksOn(at, err) {
+			return refused(err)
+		}
+	}
+	if w.parts.Amount != "" {
+		w.trigger = addressMissing
+		return w, nil
+	}
+	w.trigger = amountMissing
+	w.amounts, err = c.choices(ctx, from.Address)
+	if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
+		return refused(err)
+	}
+	return w, nil // a network that does not answer only leaves the question without proposals
+}
+
+// asksOn tells whether a refused transfer is worth another question: a smaller amount when funds
+// are short, the same once more when the network does not answer in the midst of a conversation.
+func (w *weighed) asksOn(at State, err error) bool {
+	switch code := wallet.CodeOf(err); {
+	case code == wallet.InsufficientFunds:
+		w.parts.Amount = ""
+	case code == wallet.NetworkError && at == asksAmount:
+		w.parts.Amount = ""
+	case code == wallet.NetworkError && at == asksAddress:
+		w.parts.To = ""
+	default:
+		return false
+	}
+	w.refusal = err
+	return true
+}
+
+// choices are amounts that a balance allows, to tap on: up to three round ones, and max.
+func (c *Chat) choices(ctx context.Context, from wallet.Address) ([]string, error) {
+	balance, err := c.Wallets.Balance(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	free := balance.Lamports - balance.Reserved
+	if free <= c.Transfers.Fee {
+		return nil, wallet.Refuse(wallet.InsufficientFunds,
+			"your wallet holds %s SOL free to send, and the network fee is %s SOL. /wallet address shows where to send SOL to",
+			wallet.Lamports(free), wallet.Lamports(c.Transfers.Fee))
+	}
+	const oneSOL = 1_000_000_000
+	var round []string
+	for _, units := range []uint64{oneSOL / 100, oneSOL / 20, oneSOL / 10, oneSOL / 2, oneSOL, 5 * oneSOL, 10 * oneSOL, 50 * oneSOL, 100 * oneSOL} {
+		// The usual small amounts come first; a large balance does not push them out.
+		if units <= free-c.Transfers.Fee && (units <= oneSOL || len(round) < 3) {
+			round = append(round, wallet.Lamports(units).String())
+		}
+	}
+	return append(round[max(0, len(round)-3):], handlers.Max), nil
+}
+
+// askAmount asks how much, with amounts to tap on.
+func (s *scene) askAmount() error {
+	if err := s.newQuestion(); err != nil {
+		return err
+	}
+	var rows [][]Button
+	var row []Button
+	for _, amount := range s.weighed.amounts {
+		b, err := s.button(html(amount), "amount:"+amount, s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		row = append(row, b)
+	}
+	if len(row) > 0 {
+		rows = append(rows, row)
+	}
+	v := vars{"To": html("")}
+	if s.topic.To != "" {
+		v["To"] = code(s.topic.To)
+	}
+	return s.ask("send.ask_amount", v, rows)
+}
+
+// askAddress asks where to.
+func (s *scene) askAddress() error {
+	if err := s.newQuestion(); err != nil {
+		return err
+	}
+	return s.ask("send.ask_address", vars{"Amount": code(s.topic.Amount)}, nil)
+}
+
+// newQuestion names the question: its buttons belong together, and only the newest's count.
+func (s *scene) newQuestion() error {
+	nonce, err := s.nonce()
+	s.topic.Ask = "ask:" + nonce
+	return err
+}
+
+// ask puts a question, with what was wrong about the last answer before it, and a way out below.
+func (s *scene) ask(key string, v vars, rows [][]Button) error {
+	v["Reason"] = html("")
+	if s.weighed.refusal != nil {
+		headline, reason, err := s.words.refusal(s.weighed.refusal)
+		if err != nil {
+			return err
+		}
+		if v["Reason"] = reason; reason == "" {
+			v["Reason"] = headline
+		}
+	}
+	label, err := s.words.text("button.cancel", nil)
+	if err != nil {
+		return err
+	}
+	stop, err := s.button(label, "stop", s.topic.Ask, s.conv.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	return s.say(key, v, append(rows, []Button{stop})...)
+}
+
+// showReview stores the proposal and shows its card.
+func (s *scene) showReview() error {
+	t := s.weighed.proposal.Transaction
+	if err := s.Transfers.Commit(s.tx, s.weighed.proposal); err != nil {
+		return err
+	}
+	s.topic = topic{Transaction: t.ID}
+	s.conv.ExpiresAt = t.Deadline
+	return s.card(t)
+}
+
+func (s *scene) sayRefused() error   { return s.refused(s.weighed.refusal) }
+func (s *scene) sayCancelled() error { return s.say("cancel.done", nil) }
+func (s *scene) sayDropped() error   { return s.say("cancel.dropped", nil) }
+func (s *scene) saySilent() error    { return s.say("cancel.silent", nil) }
+
+// rejectTransaction ends the transaction of this conversation, if it still can be.
+func (s *scene) rejectTransaction() error { return s.reject("cancel.rejected") }
+
+// dropTransaction is rejectTransaction when something else was begun.
+func (s *scene) dropTransaction() error { return s.reject("cancel.replaced") }
+
+func (s *scene) reject(key string) error {
+	id := s.topic.Transaction
+	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
+	if labelled(err) {
+		return s.refused(err) // it is on its way, or has ended: the sentence says which
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.card(t); err != nil {
+		return err
+	}
+	return s.say(key, nil)
+}

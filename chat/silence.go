@@ -1,0 +1,98 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// How often silence is looked for, and how many conversations end in one look.
+const (
+	silenceEvery = 5 * time.Second
+	silenceBatch = 100
+)
+
+// Run ends silent conversations until ctx does. Its error is one after which nothing is certain.
+func (c *Chat) Run(ctx context.Context) error {
+	for {
+		if err := c.Silent(ctx); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("end silent conversations: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.After(silenceEvery):
+		}
+	}
+}
+
+// Silent ends the conversations that nobody has answered in time, and says so. No transaction ends
+// here: its own deadline is settle's.
+func (c *Chat) Silent(ctx context.Context) error {
+	var over []store.Conversation
+	err := c.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		over, err = tx.SilentConversations(c.Now(), silenceBatch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, conv := range over {
+		err := c.Store.Update(ctx, func(tx store.Tx) error { return c.endSilent(tx, conv) })
+		if err != nil && !errors.Is(err, store.ErrConflict) { // they have just written: no silence
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
+	conv, err := tx.Conversation(was.Chat, was.User)
+	if err != nil {
+		return err
+	}
+	if conv.Version != was.Version {
+		return store.ErrConflict
+	}
+	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
+	s.topic = c.open(&s.conv)
+	if s.conv.State == "" { // nothing that this version understands: it is just forgotten
+		s.moved = true
+		return s.end()
+	}
+	switch s.user, err = tx.UserByTelegram(conv.User); {
+	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
+		s.conv.State, s.moved = "", true
+		return s.end()
+	case err != nil:
+		return err
+	}
+	if err := s.walk(s.conv.Flow, silence); err != nil {
+		return err
+	}
+	if s.user.Unreachable {
+		s.out = nil
+	}
+	return s.end()
+}
+
+// sceneOf is a scene that no Input began: purser has something to tell by itself.
+func (c *Chat) sceneOf(tx store.Tx, id wallet.UserID, priority int) (*scene, error) {
+	user, err := tx.User(id)
+	if err != nil {
+		return nil, err
+	}
+	conv, err := tx.Conversation(user.TelegramID, user.TelegramID) // their private chat
+	if err != nil {
+		return nil, err
+	}
+	conv.Chat, conv.User = user.TelegramID, user.TelegramID
+	s := &scene{Chat: c, tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
+	s.topic = c.open(&s.conv)
+	return s, nil
+}

@@ -1,0 +1,267 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Options are what a Chat talks with.
+type Options struct {
+	Store     store.Store
+	Users     *handlers.Users
+	Wallets   *handlers.Wallets
+	Transfers *handlers.Transfers
+	// PublicURL is where the signing page lives: its links end up in people's own chats only.
+	PublicURL *url.URL
+	// ExplorerURL makes links of signatures: {signature} is put in, and {cluster} by the name that
+	// Solana's explorers use (mainnet-beta, devnet, custom). Without {signature} it is a base, and
+	// /tx/<signature> is added. Empty: no links.
+	ExplorerURL string
+	Cluster     string        // mainnet, devnet or localnet
+	BotName     func() string // the bot's username without @; "" while unknown
+	Now         func() time.Time
+	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
+	Random      io.Reader                            // nil: crypto/rand
+}
+
+// Chat answers what people say and tap. It holds no state of its own: what it must remember is in
+// the store. It is safe for use by several goroutines.
+type Chat struct {
+	Options
+	words   catalogue
+	secrets secrets
+	flows   map[string]Flow
+	table   []command
+}
+
+// New checks the options and reads the catalogue.
+func New(o Options) (*Chat, error) {
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil || o.Now == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL and Now are needed")
+	}
+	if o.ExplorerURL != "" {
+		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, fmt.Errorf("chat: %q is no http(s) address of an explorer", o.ExplorerURL)
+		}
+	}
+	if o.BotName == nil {
+		o.BotName = func() string { return "" }
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	words, err := newCatalogue()
+	if err != nil {
+		return nil, err
+	}
+	return &Chat{Options: o, words: words, secrets: newSecrets(), flows: flows(), table: commands()}, nil
+}
+
+// heard is an Input with what the store knew when it came.
+type heard struct {
+	Input
+	line   line
+	user   wallet.User        // zero for somebody new
+	conv   store.Conversation // the zero row, with its version, when there is none
+	silent bool               // the conversation's time is over, and nobody has said so yet
+	topic  topic
+	button store.Button // of a tap; zero when its nonce is unknown
+}
+
+// caller is the person as handlers know them.
+func (h heard) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
+
+// at is where the conversation stands in a flow.
+func (h heard) at(flow string) State {
+	if h.silent || h.conv.Flow != flow || h.conv.State == "" {
+		return idle
+	}
+	return State(h.conv.State)
+}
+
+// topic is what a conversation is about: its Data.
+type topic struct {
+	parts
+	Ask         string               `json:"ask,omitempty"` // groups the buttons of the last question
+	Transaction wallet.TransactionID `json:"transaction,omitempty"`
+	Bind        string               `json:"bind,omitempty"` // nonce of the link
+}
+
+// act is what an Input leads to once everything slow is done: it runs inside the store transaction,
+// perhaps more than once.
+type act func(*scene) error
+
+// Handle finds the answer to one Input. Whatever is slow happens here, with no store transaction
+// open; the Turn's Commit writes the rest at once. A refusal is an answer; an error means that
+// nothing was decided, and the Input is worth another try.
+func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
+	if in.From.IsBot || in.From.TelegramID == 0 {
+		return nothing(), nil
+	}
+	h, err := c.hear(ctx, in)
+	if err != nil {
+		return Turn{}, fmt.Errorf("read the conversation: %w", err)
+	}
+	act, err := c.answer(ctx, h)
+	if err != nil {
+		return Turn{}, err
+	}
+	if act == nil {
+		return nothing(), nil
+	}
+	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, act) }}, nil
+}
+
+// nothing is the turn of what purser does not answer.
+func nothing() Turn { return Turn{Commit: func(store.Tx) error { return nil }} }
+
+// hear reads what the store knows of the speaker.
+func (c *Chat) hear(ctx context.Context, in Input) (heard, error) {
+	h := heard{Input: in, line: read(in.Text)}
+	err := c.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		if h.user, err = tx.UserByTelegram(in.From.TelegramID); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if h.conv, err = tx.Conversation(in.Chat, in.From.TelegramID); err != nil {
+			return err
+		}
+		h.conv.Chat, h.conv.User = in.Chat, in.From.TelegramID
+		if in.Tap == nil || !nonceLike(in.Tap.Data) {
+			return nil
+		}
+		if h.button, err = tx.Button(in.Tap.Data); errors.Is(err, store.ErrNotFound) {
+			h.button = store.Button{}
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return h, err
+	}
+	h.topic = c.open(&h.conv)
+	h.silent = h.conv.State != "" && !h.conv.ExpiresAt.IsZero() && !c.Now().Before(h.conv.ExpiresAt)
+	return h, nil
+}
+
+// open reads a conversation's topic. One that this version does not understand begins anew: a
+// conversation may be forgotten, no money hangs on it.
+func (c *Chat) open(conv *store.Conversation) topic {
+	var t topic
+	if _, ok := c.flows[conv.Flow][State(conv.State)]; !ok || json.Unmarshal(conv.Data, &t) != nil {
+		conv.Flow, conv.State, conv.Data = "", "", nil
+		return topic{}
+	}
+	return t
+}
+
+// answer decides, in the order in which it matters.
+func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
+	switch {
+	case c.secrets.in(h.Text):
+		return (*scene).takeAwaySecret, nil
+	case h.Tap != nil:
+		return c.tapped(ctx, h)
+	case h.line.command != "" && !h.Forwarded && !h.Edited:
+		return c.command(ctx, h)
+	case !h.Private:
+		return nil, nil // a group's own talk is none of ours
+	case h.Forwarded:
+		return say("talk.forwarded", nil), nil
+	case h.Edited:
+		if h.line.command == "" && h.at(sendFlow) == idle {
+			return nil, nil
+		}
+		return say("talk.edited", nil), nil
+	case h.Contact != nil:
+		return say("talk.contact", nil), nil
+	}
+	return c.plainText(ctx, h)
+}
+
+// plainText answers plain text in a private chat.
+func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
+	switch h.at(sendFlow) {
+	case asksAmount:
+		return c.hearAmount(ctx, h, h.line.args)
+	case asksAddress:
+		return c.hearAddress(ctx, h, h.line.args)
+	case inReview, signing:
+		return say("talk.use_buttons", nil), nil
+	}
+	if len(h.line.args) == 0 {
+		return say("talk.text_only", nil), nil
+	}
+	if len(h.line.args) == 1 {
+		if _, err := wallet.ParseAddress(h.line.args[0]); err == nil {
+			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}))
+		}
+	}
+	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {
+		return say("talk.did_you_mean", vars{"Commands": slashes(meant)}), nil
+	}
+	if c.known(strings.ToLower(h.line.args[0])) {
+		return say("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])}), nil
+	}
+	return say("talk.stray", nil), nil
+}
+
+// begin leaves what was being asked before something new begins.
+func (c *Chat) begin(next act, err error) (act, error) {
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		if err := s.leave(); err != nil {
+			return err
+		}
+		return next(s)
+	}, nil
+}
+
+// refuse makes the answer of a refusal, and passes breakdowns on.
+func refuse(err error) (act, error) {
+	if !labelled(err) {
+		return nil, err
+	}
+	return func(s *scene) error { return s.refused(err) }, nil
+}
+
+// say is an act of one text.
+func say(key string, v vars) act {
+	return func(s *scene) error { return s.say(key, v) }
+}
+
+// Apology is what a person is told when an Input could not be handled at all.
+func (c *Chat) Apology(in Input) []Reply {
+	if in.Tap == nil && (!in.Private || in.Edited || in.From.IsBot) {
+		return nil
+	}
+	text, err := c.words.text("talk.apology", nil)
+	if err != nil { // a test keeps the catalogue whole
+		return nil
+	}
+	replies := []Reply{{Kind: Message, Text: string(text)}}
+	if in.Tap != nil {
+		toast, err := c.words.text("toast.apology", nil)
+		if err != nil {
+			return replies
+		}
+		replies = append([]Reply{{Kind: Toast, CallbackID: in.Tap.CallbackID, Text: plain(toast)}}, replies...)
+	}
+	return replies
+}

@@ -1,0 +1,159 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/wallet"
+)
+
+// tap is what a button of ours means when its owner taps it in time; object is what follows the
+// verb in store.Button.Action.
+type tap func(c *Chat, ctx context.Context, h heard, object string) (act, error)
+
+func taps() map[string]tap {
+	return map[string]tap{
+		"confirm": (*Chat).tapConfirm,
+		"reject":  (*Chat).tapReject,
+		"amount":  (*Chat).tapAmount,
+		"stop":    (*Chat).tapStop,
+		"choose":  (*Chat).tapChoose,
+		"none":    (*Chat).tapNone,
+		"run":     (*Chat).tapRun,
+	}
+}
+
+// tapped judges a tap by what the store knows of its nonce, and by nothing that the client says.
+// Every tap gets exactly one toast.
+func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
+	b := h.button
+	switch {
+	case b.Nonce == "", !c.Now().Before(b.ExpiresAt):
+		return toast("toast.old"), nil
+	case b.Chat != h.Chat || b.User != h.From.TelegramID:
+		return toast("toast.not_yours"), nil
+	case !b.UsedAt.IsZero():
+		return c.usedUp(h), nil
+	}
+	verb, object, _ := strings.Cut(b.Action, ":")
+	tap, ok := taps()[verb]
+	if !ok { // a button of another version of purser
+		return toast("toast.old"), nil
+	}
+	return tap(c, ctx, h, object)
+}
+
+func toast(key string) act { return func(s *scene) error { return s.toast(key, nil) } }
+
+// usedUp answers a second tap: by the present state where a transaction is meant. Telegram sends an
+// unanswered tap again, so the card is drawn again too: it may be what was lost.
+func (c *Chat) usedUp(h heard) act {
+	return func(s *scene) error {
+		t, err := s.tx.Transaction(wallet.TransactionID(h.button.Subject))
+		if err != nil || t.Owner != s.user.ID {
+			return s.toast("toast.used", nil)
+		}
+		if err := s.toast("toast.state", vars{"State": sentence(t.Status.Sentence())}); err != nil {
+			return err
+		}
+		return s.card(t)
+	}
+}
+
+// tapConfirm is the owner's word, after one more look at the chain.
+func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
+	id := wallet.TransactionID(h.button.Subject)
+	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.confirmed", nil); err != nil {
+			return err
+		}
+		return s.drawn(t)
+	}, nil
+}
+
+// tapReject is the owner's no.
+func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
+	return func(s *scene) error {
+		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.rejected", nil); err != nil {
+			return err
+		}
+		return s.drawn(t)
+	}, nil
+}
+
+// tapAmount is an amount said by a button; only the newest question's buttons count.
+func (c *Chat) tapAmount(ctx context.Context, h heard, amount string) (act, error) {
+	if h.at(sendFlow) != asksAmount || h.topic.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	next, err := c.hearAmount(ctx, h, []string{amount})
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.amount", vars{"Amount": amount}); err != nil {
+			return err
+		}
+		return next(s)
+	}, nil
+}
+
+// tapStop is /cancel below a question.
+func (c *Chat) tapStop(_ context.Context, h heard, _ string) (act, error) {
+	if h.at(sendFlow) == idle || h.topic.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	return func(s *scene) error {
+		if err := s.use(); err != nil {
+			return err
+		}
+		return s.walk(sendFlow, cancelled)
+	}, nil
+}
+
+// tapChoose says which address the device shows.
+func (c *Chat) tapChoose(_ context.Context, _ heard, address string) (act, error) {
+	choice, err := wallet.ParseAddress(address)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error { return s.choose(choice) }, nil
+}
+
+// tapNone says that it is none of these.
+func (c *Chat) tapNone(context.Context, heard, string) (act, error) {
+	return func(s *scene) error { return s.choose(wallet.Address{}) }, nil
+}
+
+// tapRun runs a command by its button, as often as it is tapped.
+func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
+	h.line = read(text)
+	return c.command(ctx, h)
+}
