@@ -1,0 +1,409 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// model is what a store should hold, in maps.
+type model struct {
+	users        map[wallet.UserID]wallet.User
+	wallets      map[wallet.Address]wallet.Wallet
+	transactions map[wallet.TransactionID]wallet.Transaction
+	talks        map[[2]int64]store.Conversation
+	inbox        map[uint64]store.Update
+	seen         map[int64]time.Time
+	outbox       map[uint64]store.Reply
+	pending      []wallet.Event
+	emitted      map[string]bool
+}
+
+func newModel() model {
+	return model{users: map[wallet.UserID]wallet.User{}, wallets: map[wallet.Address]wallet.Wallet{},
+		transactions: map[wallet.TransactionID]wallet.Transaction{}, talks: map[[2]int64]store.Conversation{},
+		inbox: map[uint64]store.Update{}, seen: map[int64]time.Time{}, outbox: map[uint64]store.Reply{}, emitted: map[string]bool{}}
+}
+
+func (m model) clone() model {
+	return model{maps.Clone(m.users), maps.Clone(m.wallets), maps.Clone(m.transactions), maps.Clone(m.talks),
+		maps.Clone(m.inbox), maps.Clone(m.seen), maps.Clone(m.outbox), slices.Clone(m.pending), maps.Clone(m.emitted)}
+}
+
+// testModel runs random store transactions, some of which fail half way, against engine and maps,
+// and compares everything that can be read after each. It closes and opens the store now and then.
+func testModel(t *testing.T, open Open) {
+	const rounds = 300
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	folder := t.TempDir()
+	s := open(t, folder)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := newModel()
+	for round := range rounds {
+		if r.IntN(60) == 0 {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = open(t, folder)
+		}
+		steps := make([]uint64, 1+r.IntN(6))
+		for i := range steps {
+			steps[i] = r.Uint64()
+		}
+		fails := r.IntN(4) == 0
+		var next model
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			next = m.clone() // a closure may run again
+			for _, step := range steps {
+				if err := next.step(tx, rand.New(rand.NewPCG(step, 2)), round); err != nil {
+					return err
+				}
+			}
+			if fails {
+				return errWanted
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			m = next
+		case !errors.Is(err, errWanted):
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if err := s.View(t.Context(), m.check); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+}
+
+// differ compares what the engine answered with what the model expects.
+func differ(what string, got, want any) error {
+	if reflect.DeepEqual(got, want) {
+		return nil
+	}
+	return fmt.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+}
+
+// step does one random deed to both. It returns an error when they disagree.
+func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
+	switch r.IntN(9) {
+	case 0:
+		return m.putUser(tx, r)
+	case 1:
+		return m.putWallet(tx, r)
+	case 2:
+		return m.createTransaction(tx, r)
+	case 3, 4:
+		return m.putTransaction(tx, r)
+	case 5:
+		return m.talk(tx, r)
+	case 6:
+		return m.updates(tx, r, round)
+	case 7:
+		return m.replies(tx, r)
+	default:
+		return m.emit(tx, r)
+	}
+}
+
+func (m *model) putUser(tx store.Tx, r *rand.Rand) error {
+	u := user(wallet.UserID(fmt.Sprintf("usr_%d", r.IntN(4))), int64(1+r.IntN(6)))
+	u.FirstName = fmt.Sprint(r.IntN(1000))
+	var want error
+	for id, other := range m.users {
+		if id != u.ID && other.TelegramID == u.TelegramID {
+			want = store.ErrConflict
+		}
+	}
+	if want == nil {
+		m.users[u.ID] = u
+	}
+	return differ("put user", tx.PutUser(u), want)
+}
+
+func (m *model) putWallet(tx store.Tx, r *rand.Rand) error {
+	w := wallet.Wallet{Address: wallet.Address{byte(1 + r.IntN(6))}, Owner: wallet.UserID(fmt.Sprintf("usr_%d", r.IntN(3))),
+		ConnectedAt: noon().Add(time.Duration(r.IntN(5)) * time.Second)}
+	var want error
+	if old, ok := m.wallets[w.Address]; ok && old.Owner != w.Owner {
+		want = store.ErrConflict
+	} else {
+		m.wallets[w.Address] = w
+	}
+	return differ("put wallet", tx.PutWallet(w), want)
+}
+
+func (m *model) createTransaction(tx store.Tx, r *rand.Rand) error {
+	t := transaction(r.IntN(30), wallet.UserID(fmt.Sprintf("usr_%d", r.IntN(3))), byte(1+r.IntN(3)))
+	var want error
+	if _, ok := m.transactions[t.ID]; ok {
+		want = store.ErrConflict
+	} else {
+		kept := t
+		kept.Version = 1
+		m.transactions[t.ID] = kept
+	}
+	return differ("create transaction", tx.CreateTransaction(t), want)
+}
+
+func (m *model) putTransaction(tx store.Tx, r *rand.Rand) error {
+	id := wallet.TransactionID(fmt.Sprintf("tx_%03d", r.IntN(30)))
+	t, ok := m.transactions[id]
+	if !ok {
+		return differ("put what is not there", tx.PutTransaction(wallet.Transaction{ID: id}), store.ErrNotFound)
+	}
+	if r.IntN(4) == 0 {
+		t.Version--
+		return differ("put a stale one", tx.PutTransaction(t), store.ErrConflict)
+	}
+	t.Final = r.IntN(3) == 0
+	t.SignID = [...]string{"", "s1", "s2", "s3"}[r.IntN(4)]
+	t.Signature = wallet.Signature{byte(r.IntN(4))}
+	t.From = wallet.Address{byte(1 + r.IntN(3))}
+	for other, o := range m.transactions {
+		if other == id {
+			continue
+		}
+		if t.SignID != "" && o.SignID == t.SignID {
+			t.SignID = m.transactions[id].SignID
+		}
+		if !t.Signature.IsZero() && o.Signature == t.Signature {
+			t.Signature = m.transactions[id].Signature
+		}
+	}
+	kept := t
+	kept.Version++
+	m.transactions[id] = kept
+	return differ("put transaction", tx.PutTransaction(t), nil)
+}
+
+func (m *model) talk(tx store.Tx, r *rand.Rand) error {
+	who := [2]int64{int64(r.IntN(3)), int64(1 + r.IntN(3))}
+	c := m.talks[who]
+	c.Chat, c.User = who[0], who[1]
+	if r.IntN(4) == 0 {
+		c.Version += 5
+		return differ("put a stale conversation", tx.PutConversation(c), store.ErrConflict)
+	}
+	c.State, c.Data = [...]string{"", "review", "signing"}[r.IntN(3)], []byte(fmt.Sprint(r.IntN(100)))
+	c.ExpiresAt = noon().Add(time.Duration(r.IntN(5)) * time.Second)
+	kept := c
+	if c.State == "" {
+		kept = store.Conversation{Chat: c.Chat, User: c.User, Version: c.Version}
+	}
+	kept.Version++
+	m.talks[who] = kept
+	return differ("put conversation", tx.PutConversation(c), nil)
+}
+
+func (m *model) updates(tx store.Tx, r *rand.Rand, round int) error {
+	if keys := slices.Sorted(maps.Keys(m.inbox)); len(keys) > 0 && r.IntN(2) == 0 {
+		seq := keys[r.IntN(len(keys))]
+		if u := m.inbox[seq]; r.IntN(2) == 0 {
+			u.Attempts++
+			m.inbox[seq] = u
+			return differ("fail update", tx.FailUpdate(seq, false), nil)
+		}
+		delete(m.inbox, seq)
+		return differ("done update", errors.Join(tx.DoneUpdate(seq)), nil)
+	}
+	now := noon().Add(time.Duration(round) * time.Hour)
+	u := store.Update{ID: int64(r.IntN(20)), Chat: int64(r.IntN(3)), At: now, Body: []byte(fmt.Sprint(r.IntN(100)))}
+	at, known := m.seen[u.ID]
+	known = known && now.Before(at.Add(48*time.Hour))
+	fresh, err := tx.PutUpdates(now, []store.Update{u})
+	if err != nil {
+		return err
+	}
+	if known {
+		return differ("a seen update", len(fresh), 0)
+	}
+	if len(fresh) != 1 {
+		return fmt.Errorf("update %d was not taken", u.ID)
+	}
+	m.seen[u.ID] = now
+	m.inbox[fresh[0].Seq] = fresh[0]
+	return nil
+}
+
+func (m *model) replies(tx store.Tx, r *rand.Rand) error {
+	if keys := slices.Sorted(maps.Keys(m.outbox)); len(keys) > 0 && r.IntN(3) == 0 {
+		done := m.outbox[keys[r.IntN(len(keys))]]
+		if r.IntN(3) == 0 {
+			done.Body = []byte("another")
+		} else {
+			delete(m.outbox, done.Seq)
+		}
+		return differ("done reply", tx.DoneReply(done), nil)
+	}
+	n := store.Reply{Chat: int64(r.IntN(2)), Card: [...]string{"", "a", "b"}[r.IntN(3)], Body: []byte(fmt.Sprint(r.IntN(1000)))}
+	place := uint64(0)
+	for seq, o := range m.outbox {
+		if n.Card != "" && o.Card == n.Card && o.Chat == n.Chat {
+			place = seq
+		}
+	}
+	if err := tx.Enqueue([]store.Reply{n}); err != nil {
+		return err
+	}
+	if place == 0 { // the engine chose the number: the highest there is
+		all, err := tx.Replies(0, 1<<20)
+		if err != nil {
+			return err
+		}
+		place = all[len(all)-1].Seq
+		if _, taken := m.outbox[place]; taken {
+			return fmt.Errorf("a new reply took the number %d of another", place)
+		}
+	}
+	n.Seq = place
+	m.outbox[place] = n
+	return nil
+}
+
+func (m *model) emit(tx store.Tx, r *rand.Rand) error {
+	if len(m.pending) > 0 && r.IntN(2) == 0 {
+		i := r.IntN(len(m.pending))
+		id := m.pending[i].ID
+		m.pending = slices.Delete(slices.Clone(m.pending), i, i+1)
+		return differ("done event", tx.DoneEvent(id), nil)
+	}
+	e := event(fmt.Sprintf("evt_%d", r.IntN(60)))
+	if !m.emitted[e.ID] {
+		m.emitted[e.ID] = true
+		m.pending = append(m.pending, e)
+	}
+	return differ("emit", tx.Emit(e), nil)
+}
+
+// check compares every read with the model.
+func (m *model) check(tx store.Tx) error {
+	for id, want := range m.users {
+		got, err := tx.UserByTelegram(want.TelegramID)
+		if err := errors.Join(err, differ("user "+string(id), got, want)); err != nil {
+			return err
+		}
+	}
+	if err := m.checkWallets(tx); err != nil {
+		return err
+	}
+	if err := m.checkTransactions(tx); err != nil {
+		return err
+	}
+	for who, want := range m.talks {
+		got, err := tx.Conversation(who[0], who[1])
+		if err := errors.Join(err, differ("conversation", got, want)); err != nil {
+			return err
+		}
+	}
+	silent, err := tx.SilentConversations(noon().Add(2*time.Second), 1<<20)
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, c := range m.talks {
+		if !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(noon().Add(2*time.Second)) {
+			count++
+		}
+	}
+	updates, err1 := tx.Updates(1 << 20)
+	replies, err2 := tx.Replies(0, 1<<20)
+	pending, err3 := tx.PendingEvents(1 << 20)
+	return errors.Join(err1, err2, err3,
+		differ("silent conversations", len(silent), count),
+		differ("inbox", updates, inOrder(m.inbox)),
+		differ("outbox", replies, inOrder(m.outbox)),
+		differ("events", len(pending), len(m.pending)),
+		differ("events", append([]wallet.Event{}, pending...), append([]wallet.Event{}, m.pending...)))
+}
+
+func inOrder[T any](rows map[uint64]T) []T {
+	var out []T
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		out = append(out, rows[key])
+	}
+	return out
+}
+
+func (m *model) checkWallets(tx store.Tx) error {
+	for n := range 3 {
+		owner := wallet.UserID(fmt.Sprintf("usr_%d", n))
+		var want []wallet.Wallet
+		for _, w := range m.wallets {
+			if w.Owner == owner {
+				want = append(want, w)
+			}
+		}
+		slices.SortFunc(want, func(a, b wallet.Wallet) int {
+			return cmp.Or(a.ConnectedAt.Compare(b.ConnectedAt), slices.Compare(a.Address[:], b.Address[:]))
+		})
+		got, err := tx.WalletsOf(owner)
+		if err := errors.Join(err, differ("wallets of "+string(owner), got, want)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *model) checkTransactions(tx store.Tx) error {
+	oldest := slices.SortedFunc(maps.Values(m.transactions), func(a, b wallet.Transaction) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	pick := func(of func(wallet.Transaction) bool) []wallet.Transaction {
+		var out []wallet.Transaction
+		for _, t := range oldest {
+			if of(t) {
+				out = append(out, t)
+			}
+		}
+		return out
+	}
+	got, err := tx.UnsettledTransactions(1 << 20)
+	if err := errors.Join(err, differ("unsettled", got, pick(func(t wallet.Transaction) bool { return !t.Final }))); err != nil {
+		return err
+	}
+	for n := byte(1); n <= 3; n++ {
+		got, err := tx.UnsettledFrom(wallet.Address{n})
+		want := pick(func(t wallet.Transaction) bool { return !t.Final && t.From == wallet.Address{n} })
+		if err := errors.Join(err, differ("unsettled from", got, want)); err != nil {
+			return err
+		}
+		owner := wallet.UserID(fmt.Sprintf("usr_%d", n-1))
+		got, err = tx.TransactionsOf(owner, "", 1<<20)
+		want = pick(func(t wallet.Transaction) bool { return t.Owner == owner })
+		slices.Reverse(want)
+		if err := errors.Join(err, differ("transactions of", got, want)); err != nil {
+			return err
+		}
+	}
+	for _, want := range m.transactions {
+		if want.SignID != "" {
+			got, err := tx.TransactionBySignID(want.SignID)
+			if err := errors.Join(err, differ("by sign id", got, want)); err != nil {
+				return err
+			}
+		}
+		if !want.Signature.IsZero() {
+			got, err := tx.TransactionBySignature(want.Signature)
+			if err := errors.Join(err, differ("by signature", got, want)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

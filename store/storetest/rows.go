@@ -1,0 +1,191 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+func event(id string) wallet.Event {
+	return wallet.Event{ID: id, Name: wallet.UserRegistered, At: noon(), User: "usr_a", Transaction: "tx_1",
+		Data: json.RawMessage(`{"of":"` + id + `"}`)}
+}
+
+func testEvents(t *testing.T, open Open) {
+	s := fresh(t, open)
+	pending := func(limit int) []wallet.Event {
+		return get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(limit) })
+	}
+	names := func() []string {
+		out := []string{}
+		for _, e := range pending(100) {
+			out = append(out, e.ID)
+		}
+		return out
+	}
+	update(t, s, func(tx store.Tx) error { return tx.Emit(event("z"), event("a"), event("z")) })
+	update(t, s, func(tx store.Tx) error { return tx.Emit(event("a"), event("m")) })
+	update(t, s, func(tx store.Tx) error { return tx.Emit() })
+	same(t, "in order, each once", names(), []string{"z", "a", "m"})
+	same(t, "the whole row", pending(1), []wallet.Event{event("z")})
+	update(t, s, func(tx store.Tx) error { return tx.DoneEvent("a") })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DoneEvent("a") })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DoneEvent("unknown") })
+	same(t, "handled", names(), []string{"z", "m"})
+	update(t, s, func(tx store.Tx) error { return tx.Emit(event("a")) })
+	same(t, "a handled one is not emitted again", names(), []string{"z", "m"})
+}
+
+func testAnswers(t *testing.T, open Open) {
+	s := fresh(t, open)
+	a := store.Answer{Fingerprint: [32]byte{1, 2}, Status: 202, Body: []byte(`{"success":true}`), ExpiresAt: noon()}
+	early, late := noon().Add(-time.Nanosecond), noon()
+	read := func(key string, at time.Time) func(store.Tx) (store.Answer, error) {
+		return func(tx store.Tx) (store.Answer, error) { return tx.Answer(key, at) }
+	}
+	absent(t, s, "a free key", func(tx store.Tx) error { _, err := read("k", early)(tx); return err })
+	update(t, s, func(tx store.Tx) error { return tx.PutAnswer("k", a) })
+	same(t, "answered", get(t, s, read("k", early)), a)
+	absent(t, s, "another key", func(tx store.Tx) error { _, err := read("K", early)(tx); return err })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutAnswer("k", a) })
+	absent(t, s, "over", func(tx store.Tx) error { _, err := read("k", late)(tx); return err })
+
+	empty := store.Answer{Status: 204, ExpiresAt: noon().Add(time.Hour)}
+	update(t, s, func(tx store.Tx) error {
+		if _, err := tx.Answer("k", late); err == nil {
+			return fmt.Errorf("an answer that is over was given")
+		}
+		return tx.PutAnswer("k", empty)
+	})
+	same(t, "answered anew", get(t, s, read("k", late)), empty)
+}
+
+// testSweep: rows go when their time is over, not before, a few at a time, with their indexes.
+func testSweep(t *testing.T, open Open) {
+	s := fresh(t, open)
+	soon, later := noon().Add(time.Minute), noon().Add(time.Hour)
+	update(t, s, func(tx store.Tx) error {
+		if err := tx.PutUser(user("usr_a", 1001)); err != nil {
+			return err
+		}
+		if _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1, At: noon()}, {ID: 2, At: noon()}}); err != nil {
+			return err
+		}
+		if err := tx.PutButtons([]store.Button{{Nonce: "soon", ExpiresAt: soon}, {Nonce: "later", ExpiresAt: later}, {Nonce: "never"}}); err != nil {
+			return err
+		}
+		if err := tx.PutButtons([]store.Button{{Nonce: "soon"}}); err != nil { // its time was moved
+			return err
+		}
+		if err := tx.PutBind(wallet.Bind{TokenHash: [32]byte{1}, User: "usr_a", ExpiresAt: soon}); err != nil {
+			return err
+		}
+		if err := tx.PutAnswer("k", store.Answer{ExpiresAt: soon}); err != nil {
+			return err
+		}
+		return tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("toast"), NotAfter: soon}, {Chat: 1, Card: "c", Body: []byte("card"), NotAfter: soon},
+			{Chat: 1, Body: []byte("answer")}})
+	})
+	sweep := func(now time.Time, limit int) int {
+		t.Helper()
+		var n int
+		update(t, s, func(tx store.Tx) (err error) {
+			n, err = tx.Sweep(now, limit)
+			return err
+		})
+		return n
+	}
+	same(t, "nothing is over", sweep(soon.Add(-time.Nanosecond), 100), 0)
+	same(t, "one at a time", sweep(soon, 1), 1)
+	same(t, "none wanted", sweep(soon, 0), 0)
+	same(t, "the others", sweep(soon, 100), 2)
+	same(t, "all of them", sweep(soon, 100), 0)
+	view(t, s, func(tx store.Tx) error {
+		replies, err := tx.Replies(0, 10)
+		if err != nil {
+			return err
+		}
+		same(t, "replies left", len(replies), 1)
+		same(t, "the reply left", string(replies[0].Body), "answer")
+		for _, nonce := range []string{"soon", "later", "never"} {
+			if _, err := tx.Button(nonce); err != nil {
+				return fmt.Errorf("button %s: %w", nonce, err)
+			}
+		}
+		_, err = tx.BindOf("usr_a")
+		return err
+	})
+	update(t, s, func(tx store.Tx) error { // the card's place went with its reply
+		return tx.Enqueue([]store.Reply{{Chat: 1, Card: "c", Body: []byte("card again")}})
+	})
+	same(t, "an hour later", sweep(later, 100), 1)
+	absent(t, s, "the button", func(tx store.Tx) error { _, err := tx.Button("later"); return err })
+	update(t, s, func(tx store.Tx) error { return tx.UseButtons(0, 0, "", noon()) })
+	same(t, "two days later: the bind, two update ids", sweep(noon().Add(48*time.Hour), 100), 3)
+	absent(t, s, "the bind", func(tx store.Tx) error { _, err := tx.BindOf("usr_a"); return err })
+	same(t, "what waits is never swept", len(get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(10) })), 2)
+
+	update(t, s, func(tx store.Tx) error {
+		waiting, err := tx.Updates(1)
+		if err != nil {
+			return err
+		}
+		return tx.FailUpdate(waiting[0].Seq, true)
+	})
+	same(t, "a parked update is kept for a while", sweep(noon().Add(3*24*time.Hour), 100), 0)
+	same(t, "but not for ever", sweep(noon().Add(365*24*time.Hour), 100), 1)
+}
+
+// testEveryField writes rows whose every field is set and reads the same rows.
+func testEveryField(t *testing.T, open Open) {
+	s := fresh(t, open)
+	var (
+		u    wallet.User
+		w    wallet.Wallet
+		b    wallet.Bind
+		row  wallet.Transaction
+		k    wallet.Key
+		c    store.Conversation
+		n    store.Button
+		in   store.Update
+		out  store.Reply
+		a    store.Answer
+		e    wallet.Event
+		from = int64(1)
+	)
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e} {
+		Fill(one, from)
+		from += 1000
+	}
+	c.Version, in.Parked = 0, false // the store's own to change
+	update(t, s, func(tx store.Tx) error {
+		fresh, err := tx.PutUpdates(noon(), []store.Update{in})
+		if err != nil {
+			return err
+		}
+		in = fresh[0]
+		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e)} {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	row.Version, c.Version, out.Seq = 1, 1, 1
+	same(t, "user", get(t, s, func(tx store.Tx) (wallet.User, error) { return tx.User(u.ID) }), u)
+	same(t, "wallet", get(t, s, func(tx store.Tx) (wallet.Wallet, error) { return tx.Wallet(w.Address) }), w)
+	same(t, "bind", get(t, s, func(tx store.Tx) (wallet.Bind, error) { return tx.Bind(b.TokenHash) }), b)
+	same(t, "transaction", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.Transaction(row.ID) }), row)
+	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.Key(k.ID) }), k)
+	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User) }), c)
+	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
+	same(t, "update", get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(1) }), []store.Update{in})
+	same(t, "reply", get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(0, 1) }), []store.Reply{out})
+	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
+	same(t, "event", get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(1) }), []wallet.Event{e})
+}

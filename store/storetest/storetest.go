@@ -1,0 +1,136 @@
+// Package storetest knows what every store.Store must do, and proves it against an engine. It
+// refuses to know how any engine does it.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"purser/store"
+)
+
+// Open opens the store that lives in a folder, creating it when the folder is empty. The suite
+// closes it, and may open the same folder again.
+type Open func(t testing.TB, folder string) store.Store
+
+// Run runs the suite: each part on stores of its own.
+func Run(t *testing.T, open Open) {
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, Open)
+	}{
+		{"Users", testUsers},
+		{"Erase", testErase},
+		{"Wallets", testWallets},
+		{"Binds", testBinds},
+		{"Transactions", testTransactions},
+		{"TransactionIndexes", testTransactionIndexes},
+		{"TransactionLists", testTransactionLists},
+		{"Conversations", testConversations},
+		{"Buttons", testButtons},
+		{"Cards", testCards},
+		{"Inbox", testInbox},
+		{"Outbox", testOutbox},
+		{"Events", testEvents},
+		{"Answers", testAnswers},
+		{"Keys", testKeys},
+		{"Sweep", testSweep},
+		{"EveryField", testEveryField},
+		{"Rollback", testRollback},
+		{"Panic", testPanic},
+		{"FailNow", testGoexit},
+		{"BatchMates", testBatchMates},
+		{"NothingIsLost", testNothingIsLost},
+		{"Snapshot", testSnapshot},
+		{"ViewDoesNotWrite", testViewDoesNotWrite},
+		{"Context", testContext},
+		{"Changed", testChanged},
+		{"Close", testClose},
+		{"Reopen", testReopen},
+		{"Model", testModel},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, open) })
+	}
+}
+
+// noon is the suite's now.
+func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC) }
+
+// fresh opens a new store, which the test's end closes.
+func fresh(t *testing.T, open Open) store.Store {
+	t.Helper()
+	s := open(t, t.TempDir())
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func update(t *testing.T, s store.Store, change func(store.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), change); err != nil {
+		t.Fatalf("update: %v", err)
+	}
+}
+
+func view(t *testing.T, s store.Store, read func(store.Tx) error) {
+	t.Helper()
+	if err := s.View(t.Context(), read); err != nil {
+		t.Fatalf("view: %v", err)
+	}
+}
+
+// refuses checks that an Update ends in an error of the given kind.
+func refuses(t *testing.T, s store.Store, want error, change func(store.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), change); !errors.Is(err, want) {
+		t.Fatalf("update: got %v, want %v", err, want)
+	}
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// absent checks that a read finds nothing.
+func absent(t *testing.T, s store.Store, what string, read func(store.Tx) error) {
+	t.Helper()
+	if err := s.View(t.Context(), read); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("%s: got %v, want ErrNotFound", what, err)
+	}
+}
+
+// get reads one row.
+func get[T any](t *testing.T, s store.Store, read func(store.Tx) (T, error)) T {
+	t.Helper()
+	var out T
+	view(t, s, func(tx store.Tx) (err error) {
+		out, err = read(tx)
+		return err
+	})
+	return out
+}
+
+// within is how long the suite waits for what must come.
+const within = 20 * time.Second
+
+func receive[T any](t *testing.T, what string, from <-chan T) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	select {
+	case v := <-from:
+		return v
+	case <-ctx.Done():
+		t.Fatalf("%s: nothing came", what)
+		panic("unreachable")
+	}
+}

@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"purser/store"
+)
+
+func testConversations(t *testing.T, open Open) {
+	s := fresh(t, open)
+	read := func(chat, user int64) store.Conversation {
+		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(chat, user) })
+	}
+	silent := func(at time.Time, limit int) []store.Conversation {
+		return get(t, s, func(tx store.Tx) ([]store.Conversation, error) { return tx.SilentConversations(at, limit) })
+	}
+	same(t, "none", read(5, 6), store.Conversation{Chat: 5, User: 6})
+
+	c := store.Conversation{Chat: 5, User: 6, Flow: "send", State: "review", Data: []byte(`{"tx":"1"}`), ExpiresAt: noon()}
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(c) })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutConversation(c) })
+	c.Version = 1
+	same(t, "begun", read(5, 6), c)
+	same(t, "the other way round", read(6, 5), store.Conversation{Chat: 6, User: 5})
+	future := c
+	future.Version = 2
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutConversation(future) })
+
+	group := store.Conversation{Chat: -100, User: 6, Flow: "send", State: "amount", ExpiresAt: noon().Add(-time.Second)}
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(group) })
+	group.Version = 1
+	same(t, "silent", silent(noon(), 10), []store.Conversation{group, c})
+	same(t, "silent, limited", silent(noon(), 1), []store.Conversation{group})
+	same(t, "not silent yet", len(silent(noon().Add(-time.Minute), 10)), 0)
+
+	c.State, c.ExpiresAt = "signing", noon().Add(time.Minute)
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(c) })
+	c.Version = 2
+	same(t, "its time moved", silent(noon(), 10), []store.Conversation{group})
+	same(t, "its new time", silent(noon().Add(time.Minute), 10), []store.Conversation{group, c})
+
+	c.State = ""
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(c) })
+	same(t, "ended", read(5, 6), store.Conversation{Chat: 5, User: 6, Version: 3})
+	same(t, "ended ones are not silent", silent(noon().Add(time.Hour), 10), []store.Conversation{group})
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutConversation(c) })
+	again := store.Conversation{Chat: 5, User: 6, Flow: "wallet", State: "choose", Version: 3}
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(again) })
+	again.Version = 4
+	same(t, "begun again, without an end", read(5, 6), again)
+	same(t, "no end", silent(noon().Add(1000*time.Hour), 10), []store.Conversation{group})
+}
+
+func testButtons(t *testing.T, open Open) {
+	s := fresh(t, open)
+	button := func(nonce string, chat, user int64, subject string) store.Button {
+		return store.Button{Nonce: nonce, Chat: chat, User: user, Action: "confirm", Subject: subject, ExpiresAt: noon().Add(time.Hour)}
+	}
+	read := func(nonce string) store.Button {
+		return get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(nonce) })
+	}
+	yes, no := button("a1", 5, 6, "tx_1"), button("a2", 5, 6, "tx_1")
+	others := []store.Button{button("b1", 5, 6, "tx_2"), button("b2", 5, 7, "tx_1"), button("b3", 8, 6, "tx_1")}
+	absent(t, s, "an unknown nonce", func(tx store.Tx) error { _, err := tx.Button("a1"); return err })
+	absent(t, s, "no nonce", func(tx store.Tx) error { _, err := tx.Button(""); return err })
+	update(t, s, func(tx store.Tx) error { return tx.PutButtons(append([]store.Button{yes, no}, others...)) })
+	same(t, "put", read("a1"), yes)
+
+	update(t, s, func(tx store.Tx) error { return tx.UseButtons(5, 6, "tx_1", noon()) })
+	yes.UsedAt, no.UsedAt = noon(), noon()
+	same(t, "used", read("a1"), yes)
+	same(t, "used with it", read("a2"), no)
+	for _, other := range others {
+		same(t, "not used", read(other.Nonce), other)
+	}
+	update(t, s, func(tx store.Tx) error { return tx.UseButtons(5, 6, "tx_1", noon().Add(time.Minute)) })
+	same(t, "the first use counts", read("a1"), yes)
+	update(t, s, func(tx store.Tx) error { return tx.UseButtons(5, 6, "tx_unknown", noon()) })
+
+	moved := button("a1", 5, 6, "tx_3")
+	update(t, s, func(tx store.Tx) error { return tx.PutButtons([]store.Button{moved}) })
+	update(t, s, func(tx store.Tx) error { return tx.UseButtons(5, 6, "tx_1", noon()) })
+	same(t, "replaced", read("a1"), moved)
+	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutButtons([]store.Button{{}}) }); err == nil {
+		t.Error("a button without a nonce was taken")
+	}
+}
+
+func testCards(t *testing.T, open Open) {
+	s := fresh(t, open)
+	absent(t, s, "no card yet", func(tx store.Tx) error { _, err := tx.Card(5, "tx_1"); return err })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 77) })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(-5, "tx_1", 78) })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 79) })
+	read := func(chat int64) int {
+		return get(t, s, func(tx store.Tx) (int, error) { return tx.Card(chat, "tx_1") })
+	}
+	same(t, "replaced", read(5), 79)
+	same(t, "another chat's", read(-5), 78)
+	absent(t, s, "another card", func(tx store.Tx) error { _, err := tx.Card(5, "tx_2"); return err })
+}
+
+func testInbox(t *testing.T, open Open) {
+	s := fresh(t, open)
+	put := func(at time.Time, list ...int64) []int64 {
+		t.Helper()
+		var fresh []store.Update
+		update(t, s, func(tx store.Tx) (err error) {
+			var in []store.Update
+			for _, id := range list {
+				in = append(in, store.Update{ID: id, Chat: 5, At: at, Body: []byte{byte(id)}})
+			}
+			fresh, err = tx.PutUpdates(at, in)
+			return err
+		})
+		out := []int64{}
+		last := uint64(0)
+		for _, u := range fresh {
+			if u.Seq <= last {
+				t.Errorf("update %d has number %d after %d", u.ID, u.Seq, last)
+			}
+			last = u.Seq
+			out = append(out, u.ID)
+		}
+		return out
+	}
+	list := func(limit int) []store.Update {
+		return get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(limit) })
+	}
+	waiting := func() []int64 {
+		out := []int64{}
+		for _, u := range list(100) {
+			out = append(out, u.ID)
+		}
+		return out
+	}
+	same(t, "new ones, in order of arrival", put(noon(), 30, 10, 30, 20), []int64{30, 10, 20})
+	same(t, "seen ones", put(noon().Add(47*time.Hour), 10, 40), []int64{40})
+	same(t, "ids may come again after 48 hours", put(noon().Add(48*time.Hour), 10), []int64{10})
+	same(t, "and are seen anew", put(noon().Add(95*time.Hour), 10), []int64{})
+	same(t, "negative ids are ids", put(noon(), -1), []int64{-1})
+	same(t, "the list", waiting(), []int64{30, 10, 20, 40, 10, -1})
+	same(t, "limited", len(list(2)), 2)
+
+	first := list(1)[0]
+	same(t, "the whole row", first, store.Update{ID: 30, Chat: 5, At: noon(), Body: []byte{30}, Seq: first.Seq})
+	update(t, s, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, false) })
+	first.Attempts++
+	same(t, "a failed attempt", list(1)[0], first)
+	update(t, s, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, true) })
+	same(t, "parked", waiting(), []int64{10, 20, 40, 10, -1})
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, false) })
+
+	next := list(1)[0]
+	update(t, s, func(tx store.Tx) error { return tx.DoneUpdate(next.Seq) })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DoneUpdate(next.Seq) })
+	same(t, "done", waiting(), []int64{20, 40, 10, -1})
+	same(t, "done ones are still seen", put(noon().Add(96*time.Hour-1), 10), []int64{10}[:0])
+}
+
+func testOutbox(t *testing.T, open Open) {
+	s := fresh(t, open)
+	reply := func(chat int64, card, body string) store.Reply {
+		return store.Reply{Chat: chat, Card: card, Body: []byte(body), At: noon(), Priority: 1}
+	}
+	list := func(after uint64, limit int) []store.Reply {
+		return get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(after, limit) })
+	}
+	bodies := func() []string {
+		out := []string{}
+		last := uint64(0)
+		for _, r := range list(0, 100) {
+			if r.Seq <= last {
+				t.Errorf("reply %q has number %d after %d", r.Body, r.Seq, last)
+			}
+			last = r.Seq
+			out = append(out, string(r.Body))
+		}
+		return out
+	}
+	update(t, s, func(tx store.Tx) error {
+		return tx.Enqueue([]store.Reply{reply(5, "", "a"), reply(5, "c1", "b"), reply(6, "c1", "c"), reply(5, "c2", "d")})
+	})
+	same(t, "in order", bodies(), []string{"a", "b", "c", "d"})
+	all := list(0, 100)
+	want := reply(6, "c1", "c")
+	want.Seq = all[2].Seq
+	same(t, "the whole row", all[2], want)
+	same(t, "after one", list(all[1].Seq, 100), all[2:])
+	same(t, "limited", list(0, 2), all[:2])
+	same(t, "after the last", len(list(all[3].Seq, 100)), 0)
+	same(t, "after any", len(list(^uint64(0), 100)), 0)
+
+	newer := reply(5, "c1", "b2")
+	newer.Priority, newer.Attempts = 0, 2
+	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{newer, reply(5, "", "e")}) })
+	same(t, "a newer state in its place", bodies(), []string{"a", "b2", "c", "d", "e"})
+	newer.Seq = all[1].Seq
+	same(t, "all of it", list(all[0].Seq, 1)[0], newer)
+	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{reply(5, "c3", "f"), reply(5, "c3", "f2")}) })
+	same(t, "within one call", bodies(), []string{"a", "b2", "c", "d", "e", "f2"})
+
+	update(t, s, func(tx store.Tx) error { return tx.DoneReply(all[1]) })
+	same(t, "an old state does not end the newer", bodies(), []string{"a", "b2", "c", "d", "e", "f2"})
+	update(t, s, func(tx store.Tx) error { return tx.DoneReply(newer) })
+	update(t, s, func(tx store.Tx) error { return tx.DoneReply(newer) })
+	update(t, s, func(tx store.Tx) error { return tx.DoneReply(all[0]) })
+	same(t, "done", bodies(), []string{"c", "d", "e", "f2"})
+	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{reply(5, "c1", "b3")}) })
+	same(t, "a card that does not wait joins at the end", bodies(), []string{"c", "d", "e", "f2", "b3"})
+}
