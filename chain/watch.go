@@ -75,7 +75,7 @@ func (h *hints) run(ctx context.Context) {
 	watched := &watchList{}
 	for attempt := 0; ; attempt++ {
 		if h.session(ctx, watched) {
-			attempt = 0
+			attempt = 0 // it worked; a server that only accepts and hangs up does not count
 		}
 		if ctx.Err() != nil {
 			return
@@ -106,8 +106,9 @@ func (h *hints) hint(sig wallet.Signature) {
 	}
 }
 
-// session holds one connection until it fails or ctx ends. It reports whether it was connected.
-func (h *hints) session(ctx context.Context, watched *watchList) bool {
+// session holds one connection until it fails, is worn out, or ctx ends. It reports whether the
+// server ever said anything.
+func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	dialing, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	conn, _, err := websocket.Dial(dialing, h.url, &websocket.DialOptions{HTTPClient: h.http})
@@ -131,7 +132,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) bool {
 	for _, sig := range watched.order {
 		h.hint(sig) // there may have been news while nobody listened
 		if s.subscribe(ctx, sig) != nil {
-			return true
+			return heard
 		}
 	}
 	ping := time.NewTicker(pingEvery)
@@ -139,20 +140,23 @@ func (h *hints) session(ctx context.Context, watched *watchList) bool {
 	for {
 		select {
 		case <-ctx.Done():
-			return true
+			return heard
 		case sig := <-h.asked:
-			if watched.add(sig) && s.subscribe(ctx, sig) != nil {
-				return true
+			// What never lands stays subscribed on the server: a new connection sheds it.
+			if watched.add(sig) && (s.full() || s.subscribe(ctx, sig) != nil) {
+				return heard
 			}
 		case n := <-notices:
+			heard = true
 			if sig, ok := s.take(n); ok {
 				watched.remove(sig)
 				h.hint(sig)
 			}
 		case <-ping.C:
 			if s.ping(ctx) != nil {
-				return true
+				return heard
 			}
+			heard = true
 		}
 	}
 }
@@ -196,6 +200,8 @@ type subscriptions struct {
 	asked   map[uint64]wallet.Signature // by request id
 	live    map[uint64]wallet.Signature // by the server's subscription id
 }
+
+func (s *subscriptions) full() bool { return len(s.asked)+len(s.live) >= 2*maxWatched }
 
 func (s *subscriptions) subscribe(ctx context.Context, sig wallet.Signature) error {
 	s.nextID++
