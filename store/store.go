@@ -48,8 +48,9 @@ const (
 	Unsettled Queue = "unsettled" // transactions that can still change, for settle
 )
 
-// Tx is one store transaction: the domain's verbs. Reads see the writes before them. A row that
-// is returned belongs to the caller: nothing in it points into the engine.
+// Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that
+// answers ErrConflict or ErrNotFound has written nothing: the closure may go on. A row that is
+// returned belongs to the caller: nothing in it points into the engine.
 type Tx interface {
 	Users
 	Wallets

@@ -142,20 +142,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if old != nil {
 		before = old.entries()
 	}
-	after := r.index().entries()
-	for _, e := range before {
-		if !holds(after, e) {
-			if err := t.unindex(e, key); err != nil {
-				return err
-			}
-		}
-	}
-	for _, e := range after {
-		if !holds(before, e) {
-			if err := t.index(e, key, n.Kind); err != nil {
-				return err
-			}
-		}
+	if err := t.reindex(key, n.Kind, before, r.index().entries()); err != nil {
+		return err
 	}
 	if !n.Final && (old == nil || old.Changes != n.Changes) {
 		t.news[store.Unsettled] = true // a step of the lifecycle; a mere refresh wakes nobody
@@ -163,33 +151,68 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	return t.put(transactions, key, raw)
 }
 
+// reindex replaces the entries of a row by others. It refuses before it writes.
+func (t *tx) reindex(id []byte, kind wallet.Kind, before, after []indexEntry) error {
+	var adds []indexEntry
+	for _, e := range after {
+		if holds(before, e) {
+			continue
+		}
+		if e.unique {
+			free, err := t.free(e, kind)
+			if err != nil {
+				return err
+			}
+			if !free {
+				continue
+			}
+		}
+		adds = append(adds, e)
+	}
+	for _, e := range before {
+		// A unique one may be another's: a receipt gives way to its sender.
+		if holds(after, e) || e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
+			continue
+		}
+		if err := t.delete(e.in, e.key); err != nil {
+			return err
+		}
+	}
+	for _, e := range adds {
+		var value []byte
+		if e.unique {
+			value = id
+		}
+		if err := t.put(e.in, e.key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func holds(entries []indexEntry, e indexEntry) bool {
 	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
 }
 
-func (t *tx) index(e indexEntry, id []byte, kind wallet.Kind) error {
-	if !e.unique {
-		return t.put(e.in, e.key, nil)
+// free tells whether a row of this kind may hold a unique entry that it does not hold yet. A
+// receipt shares its sender's signature and is found by its id: it leaves the entry to the sender
+// (false), and a sender takes it from a receipt (true). Else an entry that is taken is ErrConflict.
+func (t *tx) free(e indexEntry, kind wallet.Kind) (bool, error) {
+	holder := t.get(e.in, e.key)
+	if holder == nil {
+		return true, nil
 	}
-	if holder := t.get(e.in, e.key); holder != nil {
-		other, found, err := t.transactionIndex(holder)
-		switch {
-		case err != nil:
-			return err
-		case e.in == bySignature && kind == wallet.Receive:
-			return nil // a receipt shares its sender's signature, and is found by its id
-		case found && (e.in != bySignature || other.Kind != wallet.Receive):
-			return store.ErrConflict
-		}
+	if e.in == bySignature && kind == wallet.Receive {
+		return false, nil
 	}
-	return t.put(e.in, e.key, id)
-}
-
-func (t *tx) unindex(e indexEntry, id []byte) error {
-	if e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
-		return nil
+	other, found, err := t.transactionIndex(holder)
+	if err != nil {
+		return false, err
 	}
-	return t.delete(e.in, e.key)
+	if found && (e.in != bySignature || other.Kind != wallet.Receive) {
+		return false, store.ErrConflict
+	}
+	return true, nil
 }
 
 // transactionIndex reads what the indexes know of a row.

@@ -56,36 +56,30 @@ func (t *tx) PutUser(u wallet.User) error {
 		return err
 	}
 	key := []byte(u.ID)
-	var old userRow
-	if raw := t.get(users, key); raw != nil {
-		r, err := decodeRow(raw)
-		if err != nil {
-			return err
-		}
-		if err := r.into(&old); err != nil {
-			return err
-		}
-	} else if err := t.makeDataKey(u.ID); err != nil {
-		return err
-	}
 	r := userRow{User: u}
 	if u.TelegramID != 0 {
 		hash := t.telegramHash(u.TelegramID)
 		r.Telegram = hash[:]
-	}
-	if !bytes.Equal(old.Telegram, r.Telegram) {
-		if len(r.Telegram) > 0 {
-			if t.get(telegrams, r.Telegram) != nil {
-				return store.ErrConflict
-			}
-			if err := t.put(telegrams, r.Telegram, key); err != nil {
-				return err
-			}
+		if holder := t.get(telegrams, hash[:]); holder != nil && !bytes.Equal(holder, key) {
+			return store.ErrConflict
 		}
-		if len(old.Telegram) > 0 {
+	}
+	if raw := t.get(users, key); raw != nil {
+		old, _, err := plainOf[userRow](raw)
+		if err != nil {
+			return err
+		}
+		if len(old.Telegram) > 0 && !bytes.Equal(old.Telegram, r.Telegram) {
 			if err := t.delete(telegrams, old.Telegram); err != nil {
 				return err
 			}
+		}
+	} else if err := t.makeDataKey(u.ID); err != nil {
+		return err
+	}
+	if r.Telegram != nil {
+		if err := t.put(telegrams, r.Telegram, key); err != nil {
+			return err
 		}
 	}
 	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language})

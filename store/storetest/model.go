@@ -96,7 +96,7 @@ func differ(what string, got, want any) error {
 	if reflect.DeepEqual(got, want) {
 		return nil
 	}
-	return fmt.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	return fmt.Errorf("%s:\n got %.500s\nwant %.500s", what, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 }
 
 // step does one random deed to both. It returns an error when they disagree.
@@ -170,6 +170,12 @@ func (m *model) putTransaction(tx store.Tx, r *rand.Rand) error {
 	if r.IntN(4) == 0 {
 		t.Version--
 		return differ("put a stale one", tx.PutTransaction(t), store.ErrConflict)
+	}
+	for _, other := range slices.Sorted(maps.Keys(m.transactions)) {
+		if o := m.transactions[other]; other != id && o.SignID != "" && r.IntN(4) == 0 { // refused, without a trace
+			t.SignID, t.Signature, t.Final = o.SignID, wallet.Signature{9}, !t.Final
+			return differ("put a sign id that is taken", tx.PutTransaction(t), store.ErrConflict)
+		}
 	}
 	t.Final = r.IntN(3) == 0
 	t.SignID = [...]string{"", "s1", "s2", "s3"}[r.IntN(4)]
