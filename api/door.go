@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -88,7 +87,6 @@ func (s *Server) dress(c *fiber.Ctx) string {
 	}
 	c.Locals(requestKey, id)
 	c.Set(fiber.HeaderXRequestID, id)
-	c.Set(fiber.HeaderDate, s.Now().UTC().Format(http.TimeFormat))
 	for _, h := range s.headers {
 		c.Set(h.Name, h.Value)
 	}

@@ -102,7 +102,6 @@ func New(o Options) (*Server, error) {
 		IdleTimeout:                  idleTimeout,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true, // else fasthttp parses forms before we refuse them
-		DisableDefaultDate:           true, // its clock is a goroutine that never ends; ours is injected
 		ErrorHandler:                 s.unread,
 	})
 	s.app.Use(s.door)

@@ -1,0 +1,289 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/sandbox/solana"
+	"purser/store"
+	"purser/wallet"
+)
+
+func TestBalanceOfAWallet(t *testing.T) {
+	r := newRig(t)
+	a := r.get("/v1/wallet/balance?address="+r.bob.addr.String(), r.alice.secret)
+	wantEnvelope(t, a)
+	want := fmt.Sprintf(`{"success":true,"data":{"address":"%s","balances":{"SOL":{"amount":"1","reserved":"0","usd_value":"","mint":"","decimals":9}},"total_usd_value":"","updated_at":"2026-11-21T12:00:00.000Z"},"message":"Balance read.","timestamp":"2026-11-21T12:00:00.000Z"}`, r.bob.addr)
+	if a.status != 200 || string(a.body) != want {
+		t.Errorf("%d %s\nwant %s", a.status, a.body, want)
+	}
+	poor := r.person(t, 1003, 0)
+	if a := r.get("/v1/wallet/balance?address="+poor.addr.String(), r.alice.secret); a.text("data", "balances", "SOL", "amount") != "0" {
+		t.Errorf("a wallet of ours without funds: %d %s", a.status, a.body)
+	}
+}
+
+func TestBalanceOfNobody(t *testing.T) {
+	r := newRig(t)
+	for query, want := range map[string]struct {
+		status int
+		code   wallet.Code
+		says   string
+	}{
+		"?address=9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin": {404, wallet.WalletNotFound, ""},
+		"":                                      {400, wallet.InvalidRequest, "address: this query parameter is missing"},
+		"?address=":                             {400, wallet.InvalidRequest, "address"},
+		"?Address=x":                            {400, wallet.InvalidRequest, "address"},
+		"?address=x":                            {400, wallet.InvalidRequest, "address:"},
+		"?address=0OIl":                         {400, wallet.InvalidRequest, "address:"},
+		"?address=a&address=b":                  {400, wallet.InvalidRequest, "twice"},
+		"?address=%00":                          {400, wallet.InvalidRequest, "address:"},
+		"?address=%zz%":                         {400, wallet.InvalidRequest, "address:"},
+		"?address=" + strings.Repeat("1", 3000): {400, wallet.InvalidRequest, "address:"},
+	} {
+		r.want(r.get("/v1/wallet/balance"+query, r.alice.secret), want.status, want.code, want.says)
+	}
+}
+
+func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
+	r := newRig(t)
+	a := r.send(r.alice.secret, r.sendBody())
+	wantEnvelope(t, a)
+	id := a.text("data", "transaction_id")
+	want := fmt.Sprintf(`{"success":true,"data":{"transaction_id":"%s","status":"awaiting_confirmation","expires_at":"2026-11-21T12:05:00.000Z","unsigned_transaction":null},"message":"The owner is asked in chat to confirm.","timestamp":"2026-11-21T12:00:00.000Z"}`, id)
+	if a.status != 202 || id == "" || string(a.body) != want {
+		t.Fatalf("%d %s\nwant %s", a.status, a.body, want)
+	}
+	if names := r.eventsOf(wallet.TransactionID(id)); len(names) != 1 || names[0] != wallet.TransactionProposed {
+		t.Errorf("events: %v", names)
+	}
+	a = r.get("/v1/wallet/transactions/"+id, r.alice.secret)
+	wantEnvelope(t, a)
+	reference := a.text("data", "reference")
+	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","fee":"0.000005","signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","held":false,"expires_at":"2026-11-21T12:05:00.000Z"}`,
+		id, r.alice.addr, r.bob.addr, reference)
+	var data struct{ Data json.RawMessage }
+	if check(t, json.Unmarshal(a.body, &data)); string(data.Data) != want || reference == "" {
+		t.Errorf("%s\nwant %s", data.Data, want)
+	}
+}
+
+func (r *rig) eventsOf(id wallet.TransactionID) []wallet.EventName {
+	r.t.Helper()
+	var names []wallet.EventName
+	check(r.t, r.store.View(context.Background(), func(tx store.Tx) error {
+		events, err := tx.PendingEvents(1000)
+		names = nil
+		for _, e := range events {
+			if e.Transaction == id {
+				names = append(names, e.Name)
+			}
+		}
+		return err
+	}))
+	return names
+}
+
+func (r *rig) transactions() int {
+	r.t.Helper()
+	n := 0
+	check(r.t, r.store.View(context.Background(), func(tx store.Tx) error {
+		all, err := tx.UnsettledTransactions(1000)
+		n = len(all)
+		return err
+	}))
+	return n
+}
+
+func TestALandedTransactionIsShownWhole(t *testing.T) {
+	landing := wallet.Landing{Slot: 9, BlockHeight: 8, Confirmations: 32, Finalized: true}
+	at := time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)
+	d := recordOf(wallet.Transaction{ID: "tx_1", Kind: wallet.Receive, Status: wallet.Received, From: wallet.Address{1}, To: wallet.Address{2},
+		Token: wallet.SOL, Amount: 5, Landing: &landing, SubmittedAt: at, ConfirmedAt: at, Deadline: at})
+	if *d.BlockHeight != 8 || *d.Confirmations != 32 || d.ConfirmedAt != "2026-11-21T12:00:01.000Z" || d.ExpiresAt != "" ||
+		d.WalletAddress != (wallet.Address{2}) || d.Amount != "0.000000005" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestWhoMayReadATransaction(t *testing.T) {
+	r := newRig(t)
+	id := r.send(r.alice.secret, r.sendBody()).text("data", "transaction_id")
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
+	if a := r.get("/v1/wallet/transactions/"+id, operator); a.status != 200 {
+		t.Errorf("the operator: %d %s", a.status, a.body)
+	}
+	r.want(r.get("/v1/wallet/transactions/"+id, r.bob.secret), 404, wallet.TransactionNotFound, "")
+	for _, id := range []string{"nope", "tx_%2e%2e", "%00", "..", strings.Repeat("x", 3000)} {
+		a := r.get("/v1/wallet/transactions/"+id, r.alice.secret)
+		wantEnvelope(t, a)
+		if a.status != 404 {
+			t.Errorf("%.20q: %d %s", id, a.status, a.body)
+		}
+		if a := r.get("/v1/wallet/transactions/"+id, operator); a.status != 404 {
+			t.Errorf("%.20q by the operator: %d %s", id, a.status, a.body)
+		}
+	}
+}
+
+func TestAnOperatorsKeySendsForNobody(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
+	r.want(r.send(operator, r.sendBody()), 404, wallet.WalletNotFound, "")
+	r.want(r.send(r.bob.secret, r.sendBody()), 404, wallet.WalletNotFound, "")
+}
+
+// hostileBodies are sends that must be refused, each saying why.
+func hostileBodies(r *rig) []struct {
+	name, body string
+	status     int
+	code       wallet.Code
+	says       string
+} {
+	amount := func(raw string) string { return r.sendBody("amount", raw) }
+	return []struct {
+		name, body string
+		status     int
+		code       wallet.Code
+		says       string
+	}{
+		{"nothing", ``, 400, wallet.InvalidRequest, "one JSON object"},
+		{"blank", `   `, 400, wallet.InvalidRequest, "one JSON object"},
+		{"null", `null`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"array", `[]`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"string", `"x"`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"number", `1`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"cut short", r.sendBody()[:20], 400, wallet.InvalidRequest, "one JSON object"},
+		{"cut after brace", `{`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"trailing text", r.sendBody() + `x`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"trailing object", r.sendBody() + r.sendBody(), 400, wallet.InvalidRequest, "one JSON object"},
+		{"comment", `{/**/}`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"byte order mark", "\ufeff" + r.sendBody(), 400, wallet.InvalidRequest, "one JSON object"},
+		{"NUL byte", r.sendBody() + "\x00", 400, wallet.InvalidRequest, "one JSON object"},
+		{"raw NUL in a string", r.sendBody("token", "\"S\x00L\""), 400, wallet.InvalidRequest, "one JSON object"},
+		{"broken UTF-8", r.sendBody("token", "\"\xff\""), 400, wallet.InvalidRequest, "UTF-8"},
+		{"deep arrays", strings.Repeat("[", 30000), 400, wallet.InvalidRequest, "one JSON object"},
+		{"deep in a field", `{"from":` + strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}`, 400, wallet.InvalidRequest, ""},
+		{"deep objects", strings.Repeat(`{"a":`, 10000), 400, wallet.InvalidRequest, "one JSON object"},
+		{"single quotes", `{'from':1}`, 400, wallet.InvalidRequest, "one JSON object"},
+		{"empty object", `{}`, 400, wallet.InvalidRequest, "from: this field is missing"},
+		{"names in capitals", `{"FROM":"x"}`, 400, wallet.InvalidRequest, "from: this field is missing"},
+		{"field twice", `{"from":"a","from":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
+		{"field twice by escape", `{"from":"a","fr\u006fm":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
+		{"strange field twice", `{"<b>":1,"<b>":2}`, 400, wallet.InvalidRequest, "a field: given twice"},
+		{"no to", r.sendBody("to", ""), 400, wallet.InvalidRequest, "to: this field is missing"},
+		{"no amount", amount(""), 400, wallet.InvalidRequest, "amount: this field is missing"},
+		{"no token", r.sendBody("token", ""), 400, wallet.InvalidRequest, "token: this field is missing"},
+		{"null from", r.sendBody("from", "null"), 400, wallet.InvalidRequest, "from: must be a string"},
+		{"number from", r.sendBody("from", "1"), 400, wallet.InvalidRequest, "from: must be a string"},
+		{"object to", r.sendBody("to", "{}"), 400, wallet.InvalidRequest, "to: must be a string"},
+		{"empty from", r.sendBody("from", `""`), 400, wallet.InvalidRequest, "from: must not be empty"},
+		{"short from", r.sendBody("from", `"abc"`), 400, wallet.InvalidRequest, "from: that is not a Solana address"},
+		{"system from", r.sendBody("from", `"11111111111111111111111111111111"`), 404, wallet.WalletNotFound, "from"},
+		{"long to", r.sendBody("to", `"`+strings.Repeat("1", 20000)+`"`), 400, wallet.InvalidRequest, "to:"},
+		{"to with NUL", r.sendBody("to", `"\u0000`+r.bob.addr.String()+`"`), 400, wallet.InvalidRequest, "to:"},
+		{"half a surrogate", r.sendBody("to", `"\ud800"`), 400, wallet.InvalidRequest, "to:"},
+		{"system to", r.sendBody("to", `"11111111111111111111111111111111"`), 400, wallet.InvalidRequest, "System program"},
+		{"own to", r.sendBody("to", `"`+r.alice.addr.String()+`"`), 400, wallet.InvalidRequest, "own address"},
+		{"null amount", amount(`null`), 400, wallet.InvalidRequest, "amount: must be a number"},
+		{"true amount", amount(`true`), 400, wallet.InvalidRequest, "amount: must be a number"},
+		{"array amount", amount(`[1]`), 400, wallet.InvalidRequest, "amount: must be a number"},
+		{"object amount", amount(`{"v":1}`), 400, wallet.InvalidRequest, "amount: must be a number"},
+		{"empty amount", amount(`""`), 400, wallet.InvalidRequest, "amount: must not be empty"},
+		{"zero", amount(`0`), 400, wallet.InvalidRequest, "more than zero"},
+		{"zero decimals", amount(`0.000000000`), 400, wallet.InvalidRequest, "more than zero"},
+		{"negative", amount(`-1`), 400, wallet.InvalidRequest, "amount"},
+		{"negative text", amount(`"-1"`), 400, wallet.InvalidRequest, "amount"},
+		{"exponent", amount(`1e3`), 400, wallet.InvalidRequest, "amount"},
+		{"huge exponent", amount(`1e999999999`), 400, wallet.InvalidRequest, "amount"},
+		{"small exponent", amount(`"1E-9"`), 400, wallet.InvalidRequest, "amount"},
+		{"ten decimals", amount(`0.0000000001`), 400, wallet.InvalidRequest, "10 decimals"},
+		{"20 digits", amount(`18446744074000000000`), 400, wallet.InvalidRequest, "larger than any balance"},
+		{"19 digits", amount(`"9999999999999999999"`), 400, wallet.InvalidRequest, "larger than any balance"},
+		{"10,000 digits", amount(strings.Repeat("9", 10000)), 400, wallet.InvalidRequest, "too long"},
+		{"Arabic digits", amount(`"١.٥"`), 400, wallet.InvalidRequest, "amount"},
+		{"full-width digits", amount(`"１"`), 400, wallet.InvalidRequest, "amount"},
+		{"separator", amount(`"1,5"`), 400, wallet.InvalidRequest, "amount"},
+		{"underscore", amount(`"1_000"`), 400, wallet.InvalidRequest, "amount"},
+		{"hex", amount(`"0x10"`), 400, wallet.InvalidRequest, "amount"},
+		{"NaN", amount(`"NaN"`), 400, wallet.InvalidRequest, "amount"},
+		{"bare NaN", amount(`NaN`), 400, wallet.InvalidRequest, "one JSON object"},
+		{"leading zero", amount(`01`), 400, wallet.InvalidRequest, "one JSON object"},
+		{"plus", amount(`"+1"`), 400, wallet.InvalidRequest, "amount"},
+		{"space", amount(`" 1"`), 400, wallet.InvalidRequest, "amount"},
+		{"max", amount(`"max"`), 400, wallet.InvalidRequest, "exactly how much"},
+		{"Max", amount(`"MAX"`), 400, wallet.InvalidRequest, "exactly how much"},
+		{"token of nobody", r.sendBody("token", `"DOGE"`), 404, wallet.TokenNotFound, ""},
+		{"long token", r.sendBody("token", `"`+strings.Repeat("S", 10000)+`"`), 404, wallet.TokenNotFound, ""},
+		{"control token", r.sendBody("token", `"SOL\u0000"`), 404, wallet.TokenNotFound, ""},
+		{"null token", r.sendBody("token", `null`), 400, wallet.InvalidRequest, "token: must be a string"},
+		{"more than held", amount(`1000`), 422, wallet.InsufficientFunds, "you hold"},
+		{"more than exists", amount(`18446744073`), 422, wallet.InsufficientFunds, "you hold"},
+		{"leaves dust", amount(`9.9999`), 422, wallet.InsufficientFunds, "send"},
+		{"oversized", r.sendBody("token", `"`+strings.Repeat("S", maxBody)+`"`), 413, wallet.PayloadTooLarge, "65536"},
+	}
+}
+
+func TestHostileSendsAreAnsweredPlainly(t *testing.T) {
+	r := newRig(t)
+	for _, test := range hostileBodies(r) {
+		t.Run(test.name, func(t *testing.T) {
+			defer r.under(t)()
+			r.want(r.send(r.alice.secret, test.body), test.status, test.code, test.says)
+		})
+	}
+	if n := r.transactions(); n != 0 {
+		t.Errorf("%d transactions were made", n)
+	}
+}
+
+func TestAmountsAreExact(t *testing.T) {
+	r := newRig(t)
+	for raw, want := range map[string]string{
+		`1.5`: "1.5", `"1.5"`: "1.5", `".5"`: "0.5", `1`: "1", `1.50`: "1.5", `0.123456789`: "0.123456789",
+		`8.999999999`: "8.999999999", // a float64 would still hold it; the next would not survive one in lamports
+		`"000000001"`: "1",
+	} {
+		a := r.send(r.alice.secret, r.sendBody("amount", raw))
+		got := r.get("/v1/wallet/transactions/"+a.text("data", "transaction_id"), r.alice.secret).text("data", "amount")
+		if a.status != 202 || got != want {
+			t.Errorf("%s became %q: %d %s", raw, got, a.status, a.body)
+		}
+	}
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	r := newRig(t)
+	body := `{"memo":{"x":[1,2]},` + r.sendBody()[1:]
+	if a := r.send(r.alice.secret, body); a.status != 202 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestContentTypeMustBeJSON(t *testing.T) {
+	r := newRig(t)
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "application/json; charset=latin1", "application/json;;", "json"} {
+		a := r.do("POST", "/v1/wallet/send", r.sendBody(), "Authorization", "Bearer "+r.alice.secret, "Content-Type", kind)
+		r.want(a, 400, wallet.InvalidRequest, "")
+	}
+	for _, kind := range []string{"application/json", "Application/JSON; charset=UTF-8"} {
+		a := r.do("POST", "/v1/wallet/send", r.sendBody(), "Authorization", "Bearer "+r.alice.secret, "Content-Type", kind)
+		if a.status != 202 {
+			t.Errorf("%q: %d %s", kind, a.status, a.body)
+		}
+	}
+	r.want(r.send(r.alice.secret, r.sendBody(), "Content-Encoding", "gzip"), 400, wallet.InvalidRequest, "Content-Encoding")
+}
+
+func TestNetworkTroubleIs503(t *testing.T) {
+	r := newRig(t)
+	r.cluster.SetFault(func(string, json.RawMessage) solana.Fault { return solana.Fault{Status: http.StatusServiceUnavailable} })
+	r.want(r.send(r.alice.secret, r.sendBody()), 503, wallet.NetworkError, "")
+	r.want(r.get("/v1/wallet/balance?address="+r.bob.addr.String(), r.alice.secret), 503, wallet.NetworkError, "")
+}
