@@ -35,6 +35,8 @@ beforeEach(() => server.reset());
 async function on(hash, work, options) {
   const { tab, context, complaints } = await visit(browser, server, hash, options);
   try {
+    // Somebody else on this host may have set a cookie: the page must not carry it along.
+    await context.addCookies([{ name: 'stranger', value: '1', url: server.origin }]);
     await work(tab);
     assert.deepEqual(complaints, []);
     assert.equal(await tab.evaluate(() => location.href), `${server.origin}/w/`, 'the link is still in the address bar');
@@ -103,7 +105,7 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
     assert.ok(!traffic.includes(secret), 'a secret was sent');
     assert.ok(!(await stored(tab)).includes(secret), 'a secret lies open in the vault');
   }
-  assert.deepEqual(await tab.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);
+  assert.deepEqual(await tab.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, 'stranger=1']);
   for (const h of server.heard.filter((x) => x.headers.origin)) {
     assert.equal(h.headers.cookie, undefined);
     assert.equal(h.headers.referer, undefined);
@@ -427,6 +429,23 @@ it('a second link in the same tab ends the first flow', () => onSign(async (tab)
   await title(tab, 'Approve this payment?');
   await follow(tab, server, '#s=short');
   await title(tab, 'This link is not whole');
+}));
+
+it('a slow answer of an ended flow does not take the page back, nor sign', () => onSign(async (tab) => {
+  let release;
+  server.world.hold['/w/tx/refresh'] = new Promise((resolve) => { release = resolve; });
+  const asked = tab.waitForRequest('**/w/tx/refresh');
+  await approve(tab);
+  await asked;
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  const answered = tab.waitForResponse('**/w/tx/refresh');
+  release();
+  await (await answered).finished();
+  // Give the old flow the time that it would need to sign: the same work, thrice.
+  for (let i = 0; i < 3; i++) await tab.evaluate(() => crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']).then(() => undefined));
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
 
 it('inside Telegram the real browser is urged first, with the whole link to copy', () => on(BIND, async (tab) => {

@@ -48,6 +48,7 @@ export async function serve() {
       chain: 'mainnet', status: 'awaiting_signature', address: ADDRESS, payment: payment(), refreshed: {}, blockhash: null,
       challenge: {}, drop: {}, // drop: path -> how many answers get lost after the deed was done
       fail: {}, // path -> {status, code, message}
+      hold: {}, // path -> a promise that its answer waits for
     });
   };
   reset();
@@ -97,6 +98,7 @@ export async function serve() {
     if (world.fail[path]) return json(world.fail[path].status, { error: world.fail[path] });
     if (!deeds[path]) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
     const answer = deeds[path](JSON.parse(text));
+    await world.hold[path];
     if (world.drop[path] > 0) {
       world.drop[path]--;
       // Break off within the answer: a connection reset before it makes Chromium repeat the request by itself.
