@@ -46,12 +46,12 @@ type panicked struct {
 	stack []byte
 }
 
-func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 func (s *Server) recovered(c *fiber.Ctx) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = panicked{value, debug.Stack()}
+			err = &panicked{value, debug.Stack()}
 		}
 	}()
 	return c.Next()
