@@ -1,22 +1,18 @@
 // The page in a real Chromium, as a person uses it, against an honest and a hostile server.
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
 import { after, before, beforeEach, test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
 import {
-  ADDRESS, BIND, BOB, DESKTOP, OTHER_WORDS, PASSPHRASE, PHONE, REFERENCE, SIGN, WORDS, answerQuiz, approve, chromiumPath,
-  choosePassphrase, compile, follow, launch, payment, press, readWords, restore, serve, title, visit,
+  ADDRESS, BIND, BOB, OTHER_WORDS, PASSPHRASE, PHONE, REFERENCE, SIGN, WORDS, answerQuiz, approve,
+  choosePassphrase, compile, follow, launch, noBrowser as skip, payment, press, readWords, restore, serve, title, visit,
 } from './rig.mjs';
-import { memo, transfer } from './fixtures.mjs';
-import { walk } from './walk.mjs';
+import { transfer } from './fixtures.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 const EVE = addr(0xee);
-const skip = chromiumPath === null && process.env.CI !== 'true' && 'no Chromium here: install it or name it in CHROMIUM';
 const it = (name, work) => test(name, { skip, timeout: 300_000 }, work);
 
 let server;
@@ -530,29 +526,4 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await type('passphrase', PASSPHRASE);
   await tab.keyboard.press('Enter');
   await title(tab, 'Approved');
-}));
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-for (const [name, options] of Object.entries({
-  'phone, light': { ...PHONE, colorScheme: 'light' }, 'phone, dark': { ...PHONE, colorScheme: 'dark' },
-  'desktop, light': { ...DESKTOP, colorScheme: 'light' }, 'desktop, dark': { ...DESKTOP, colorScheme: 'dark' },
-})) {
-  it(`every screen is accessible: ${name}`, async () => {
-    const screens = await walk(browser, server, options, async (screen, tab) => {
-      await tab.evaluate(axe);
-      const { violations, passes } = await tab.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
-      assert.ok(passes.length > 10, `${screen}: axe did not look`);
-      assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), [], screen);
-    });
-    assert.ok(screens.length >= 27, `only ${screens.length} screens were seen`);
-  });
-}
-
-it('nothing is cut off or scrolls sideways on the narrowest phone', () => walk(browser, server, { ...PHONE, viewport: { width: 320, height: 568 } }, async (screen, tab) => {
-  const over = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `${screen}: ${over} px too wide`);
-  const small = await tab.evaluate(() => [...document.querySelectorAll('button, summary, input:not([type=radio]), textarea, .choice')]
-    .filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.textContent || e.id));
-  assert.deepEqual(small, [], `${screen}: targets under 44 px`);
 }));

@@ -117,7 +117,10 @@ export async function serve() {
 }
 
 /** Debian's Chromium, or the one that CHROMIUM names; null where there is none. */
-export const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p)) ?? null;
+const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p)) ?? null;
+
+/** Why browser tests are skipped: a reason, or false. In CI they run, and fail without a browser. */
+export const noBrowser = chromiumPath === null && process.env.CI !== 'true' && 'no Chromium here: install it or name it in CHROMIUM';
 
 export const launch = () => chromium.launch({
   executablePath: chromiumPath,
