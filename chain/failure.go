@@ -115,7 +115,7 @@ func (f *failure) tooPoor(m *message) bool {
 		if f.inner == "InsufficientFunds" {
 			return true
 		}
-		if f.index >= len(m.instructions) {
+		if f.index < 0 || f.index >= len(m.instructions) {
 			return false
 		}
 		program, ok := m.key(m.instructions[f.index].program)

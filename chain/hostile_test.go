@@ -159,14 +159,24 @@ func TestErrorsOfTheConnectionKeepTheAddress(t *testing.T) {
 	listener.Close()
 	plain := newServer(t, http.NotFoundHandler())
 	s := signedTransfer(t, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5})
-	for name, url := range map[string]string{
-		"closed port":   closed,
-		"no such host":  "http://s3cr3t.invalid",
-		"no TLS there":  "https" + strings.TrimPrefix(plain, "http"),
-		"untrusted TLS": newTLSServer(t),
-		"no JSON-RPC":   plain,
+	for name, test := range map[string]struct {
+		url string
+		why error
+	}{
+		"closed port":   {closed, errNoConnect},
+		"no such host":  {"http://s3cr3t.invalid", errUnresolved},
+		"no TLS there":  {"https" + strings.TrimPrefix(plain, "http"), errBroke},
+		"untrusted TLS": {newTLSServer(t), errTLS},
+		"no JSON-RPC":   {plain, httpStatus(http.StatusNotFound)},
 	} {
-		t.Run(name, func(t *testing.T) { everyCall(t, clientOf(t, url), s, nobodyKnows) })
+		t.Run(name, func(t *testing.T) {
+			everyCall(t, clientOf(t, test.url), s, func(t *testing.T, err error) {
+				nobodyKnows(t, err)
+				if !errors.Is(err, test.why) {
+					t.Errorf("got %v, want %v", err, test.why)
+				}
+			})
+		})
 	}
 }
 

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"purser/sandbox/solana"
 	"purser/wallet"
@@ -444,118 +442,5 @@ func TestRolledBackTransactionIsUnknownAgain(t *testing.T) {
 	w.advance(2)
 	if got := w.status(s.signature); got == nil || got.Slot == first.Slot || got.BlockHeight != height {
 		t.Fatalf("landed again: got %+v at height %d, first %+v", got, height, first)
-	}
-}
-
-func TestTroubleWithTheNodeIsANetworkError(t *testing.T) {
-	for name, fault := range map[string]solana.Fault{
-		"rate limit":         {Status: 429, RetryAfter: time.Second, Message: "see http://127.0.0.1/s3cr3t"},
-		"unavailable":        {Status: 503},
-		"forbidden":          {Status: 403, Message: "bad key s3cr3t"},
-		"rate limit as code": {Code: 429, Message: "s3cr3t"},
-		"node is behind":     {Code: -32005, Message: "Node is behind by 150 slots"},
-		"unknown method":     {Code: -32601, Message: "s3cr3t"},
-		"internal":           {Code: -32603, Message: "http://127.0.0.1/"},
-		"lost answer":        {DropAnswer: true},
-		"hang":               {Hang: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(o *Options) { o.Timeout = 200 * time.Millisecond })
-			s := w.sign(testKey(1), Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5_000_000})
-			w.fault("", fault)
-			everyCall(t, w.Client, s, nobodyKnows)
-		})
-	}
-}
-
-// everyCall makes each call of the client and hands its error on.
-func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
-	t.Helper()
-	ctx := t.Context()
-	byReference := s.sought
-	byReference.Signature = wallet.Signature{}
-	for name, call := range map[string]func() error{
-		"Account":              func() error { _, err := c.Account(ctx, s.sought.From); return err },
-		"Accounts":             func() error { _, err := c.Accounts(ctx, []wallet.Address{s.sought.From}); return err },
-		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
-		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },
-		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(ctx); return err },
-		"CanSeeBackTo":         func() error { _, err := c.CanSeeBackTo(ctx, 0); return err },
-		"GenesisCluster":       func() error { _, err := c.GenesisCluster(ctx); return err },
-		"CheckCluster":         func() error { return c.CheckCluster(ctx) },
-		"Broadcast":            func() error { return c.Broadcast(ctx, s.wire) },
-		"Statuses":             func() error { _, err := c.Statuses(ctx, []wallet.Signature{s.signature}); return err },
-		"Find":                 func() error { _, err := c.Find(ctx, s.sought); return err },
-		"Find by reference":    func() error { _, err := c.Find(ctx, byReference); return err },
-		"FindEverywhere": func() error {
-			found, certain, err := c.FindEverywhere(ctx, s.sought)
-			if found != nil || certain {
-				t.Errorf("FindEverywhere: %+v, certain %v, %v", found, certain, err)
-			}
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) { judge(t, call()) })
-	}
-}
-
-func TestLandingDoesNotWaitForItsDetails(t *testing.T) {
-	w := newWorld(t)
-	alice := testKey(1)
-	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
-	w.broadcast(s)
-	w.advance(2)
-	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
-		if method == "getTransaction" || method == "getBlock" {
-			return solana.Fault{Status: 503}
-		}
-		return solana.Fault{}
-	})
-	if got := w.status(s.signature); got == nil || got.Fee != 0 || got.BlockHeight != 0 || got.Slot == 0 {
-		t.Fatalf("got %+v", got)
-	}
-	w.SetFault(nil)
-	if got := w.status(s.signature); got == nil || got.Fee != 5_000 || got.BlockHeight == 0 {
-		t.Fatalf("got %+v", got)
-	}
-}
-
-func TestDetailsAreAskedOnce(t *testing.T) {
-	w := newWorld(t)
-	alice := testKey(1)
-	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
-	w.broadcast(s)
-	w.advance(2)
-	var details, polls atomic.Int32
-	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
-		switch method {
-		case "getTransaction", "getBlock":
-			details.Add(1)
-		case "getSignatureStatuses":
-			polls.Add(1)
-		}
-		return solana.Fault{}
-	})
-	for range 3 {
-		if w.status(s.signature) == nil {
-			t.Fatal("not found")
-		}
-	}
-	if details.Load() != 2 || polls.Load() != 3 {
-		t.Errorf("%d calls for details, %d polls; want 2 and 3", details.Load(), polls.Load())
-	}
-	many := make([]wallet.Signature, 600)
-	for i := range many {
-		many[i] = testKey(byte(i)).sign([]byte{byte(i >> 8)})
-	}
-	many[599] = s.signature
-	landings, err := w.Statuses(t.Context(), many)
-	if err != nil || len(landings) != 600 || landings[599] == nil || landings[0] != nil {
-		t.Fatalf("600 at once: %d, %v", len(landings), err)
-	}
-	if polls.Load() != 6 {
-		t.Errorf("600 signatures took %d calls, want 3", polls.Load()-3)
 	}
 }
