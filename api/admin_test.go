@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// admin serves the rig's keys on a socket and returns its path and a way to stop.
+func (r *rig) admin(path string) (stop func() error) {
+	r.t.Helper()
+	ln, err := ListenAdmin(path)
+	check(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- (&Admin{Keys: r.keys, Log: slog.New(slog.NewTextHandler(r.logged, nil))}).Run(ctx, ln) }()
+	return func() error { cancel(); return <-done }
+}
+
+// socketPath is in a folder of its own with a short name: a socket's path has 108 bytes at most.
+func socketPath(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "p")
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return SocketPath(filepath.Join(dir, "purser.db"))
+}
+
+func TestKeysAreMadeBesideARunningServer(t *testing.T) {
+	r := newRig(t)
+	path := socketPath(t)
+	stop := r.admin(path)
+	client, err := DialAdmin(path)
+	check(t, err)
+	defer client.Close()
+	var service KeyService = client
+	ctx := context.Background()
+
+	key, secret, err := service.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: []wallet.Scope{wallet.WalletSend},
+		OwnerTelegramID: r.alice.user.TelegramID, ExpiresAt: r.Now().Add(time.Hour)})
+	check(t, err)
+	if key.Owner != r.alice.user.ID || key.Tier != wallet.ProTier || len(key.Scopes) != 1 || !key.ExpiresAt.Equal(r.Now().Add(time.Hour)) || !strings.HasSuffix(secret, key.Hint) {
+		t.Errorf("%+v", key)
+	}
+	if a := r.send(secret, r.sendBody()); a.status != 202 {
+		t.Errorf("the new key: %d %s", a.status, a.body)
+	}
+	keys, err := service.List(ctx)
+	check(t, err)
+	if len(keys) != 3 { // Alice's, Bob's, the new one
+		t.Errorf("%d keys", len(keys))
+	}
+	revoked, err := service.Revoke(ctx, key.ID)
+	if err != nil || revoked.RevokedAt.IsZero() {
+		t.Errorf("%+v, %v", revoked, err)
+	}
+	r.want(r.send(secret, r.sendBody()), 401, wallet.InvalidAPIKey, "")
+
+	if _, _, err := service.Create(ctx, handlers.KeyRequest{Kind: "other", Tier: wallet.ProTier}); wallet.CodeOf(err) != wallet.InvalidRequest || !strings.Contains(wallet.DetailOf(err), "kind") {
+		t.Errorf("a wrong kind: %v", err)
+	}
+	if _, _, err := service.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 99}); wallet.CodeOf(err) != wallet.UserNotFound {
+		t.Errorf("an unknown owner: %v", err)
+	}
+	if _, err := service.Revoke(ctx, "key_x"); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("an unknown key: %v", err)
+	}
+	if strings.Contains(r.logged.String(), secret) {
+		t.Error("the secret is in the log")
+	}
+	check(t, stop())
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+	if _, err := DialAdmin(path); !errors.Is(err, ErrNoServer) {
+		t.Errorf("nobody serves: %v", err)
+	}
+}
+
+func TestTheSocketIsItsUsersAlone(t *testing.T) {
+	r := newRig(t)
+	path := socketPath(t)
+	stop := r.admin(path)
+	info, err := os.Lstat(path)
+	check(t, err)
+	if info.Mode().Type() != fs.ModeSocket || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left beside it: %v, %v", entries, err)
+	}
+	if _, err := ListenAdmin(path); err == nil || !strings.Contains(err.Error(), "another purser") {
+		t.Errorf("a second server: %v", err)
+	}
+	check(t, stop())
+}
+
+func TestAStaleSocketIsReplacedAndAFileIsNot(t *testing.T) {
+	r := newRig(t)
+	path := socketPath(t)
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	check(t, err)
+	stale.SetUnlinkOnClose(false)
+	check(t, stale.Close()) // as a crash leaves it: the file, and nobody behind it
+	if _, err := DialAdmin(path); !errors.Is(err, ErrNoServer) {
+		t.Errorf("a stale socket: %v", err)
+	}
+	stop := r.admin(path)
+	client, err := DialAdmin(path)
+	check(t, err)
+	if _, err := client.List(context.Background()); err != nil {
+		t.Error(err)
+	}
+	client.Close()
+	check(t, stop())
+
+	check(t, os.WriteFile(path, []byte("precious"), 0o600))
+	if _, err := ListenAdmin(path); err == nil || !strings.Contains(err.Error(), "in the way") {
+		t.Errorf("a file: %v", err)
+	}
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != "precious" {
+		t.Errorf("the file is now %q, %v", raw, err)
+	}
+}
+
+func TestTheAdminSocketRefusesGarbage(t *testing.T) {
+	r := newRig(t)
+	path := socketPath(t)
+	stop := r.admin(path)
+	client, err := DialAdmin(path)
+	check(t, err)
+	defer client.Close()
+	for _, body := range []string{"", "{", "[]", `{"kind":"api","nonsense":1}`, `{"owner_telegram_id":"x"}`, strings.Repeat("[", 1<<20)} {
+		resp, err := client.http.Post("http://purser/keys", "application/json", strings.NewReader(body))
+		if err != nil {
+			continue // cut off while still sending: an answer too
+		}
+		check(t, resp.Body.Close())
+		if resp.StatusCode != 200 {
+			t.Errorf("%.20q: %s", body, resp.Status)
+		}
+	}
+	if keys, err := client.List(context.Background()); err != nil || len(keys) != 2 {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+	check(t, stop())
+}

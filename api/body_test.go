@@ -1,0 +1,57 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"purser/wallet"
+)
+
+// FuzzSendBody holds the reader of bodies against encoding/json: what it accepts is one JSON object,
+// and an amount that passes is the very digits that were sent.
+func FuzzSendBody(f *testing.F) {
+	const address = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
+	for _, seed := range []string{
+		`{"from":"` + address + `","to":"` + address + `","amount":1.5,"token":"SOL"}`,
+		`{"from":"` + address + `","to":"` + address + `","amount":"1.5","token":"SOL","x":{"y":[1e3]}}`,
+		`{}`, ``, `null`, `{"a":1,"a":2}`, `{"amount":1e3}`, `{"amount":-0}`, "{\"\xff\":1}", `{"a":1}x`, `{"\u0061":1,"a":2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		fields, err := parseObject(body)
+		if err != nil {
+			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.DetailOf(err) == "" || len(wallet.DetailOf(err)) > 200 {
+				t.Errorf("refused with %v", err)
+			}
+			return
+		}
+		var plain map[string]json.RawMessage
+		if err := json.Unmarshal(body, &plain); err != nil || len(plain) != len(fields) {
+			t.Fatalf("accepted %q, which encoding/json reads as %d fields, %v", body, len(plain), err)
+		}
+		for name, raw := range fields {
+			if string(plain[name]) != string(raw) {
+				t.Errorf("%q is %s, encoding/json reads %s", name, raw, plain[name])
+			}
+		}
+		req, err := sendRequest(fields)
+		if err != nil {
+			if code := wallet.CodeOf(err); code != wallet.InvalidRequest && code != wallet.WalletNotFound {
+				t.Errorf("refused with %v", err)
+			}
+			return
+		}
+		if req.From.IsZero() || req.To == "" || req.Token == "" || strings.EqualFold(req.Amount, "max") {
+			t.Errorf("accepted %+v", req)
+		}
+		var text string
+		if json.Unmarshal(fields["amount"], &text) != nil {
+			text = string(fields["amount"])
+		}
+		if req.Amount != text {
+			t.Errorf("amount %s became %q", fields["amount"], req.Amount)
+		}
+	})
+}

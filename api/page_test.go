@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/signer"
+	"purser/store"
+	"purser/wallet"
+)
+
+type fields map[string]string
+
+// refused requires the page's own shape of refusal: {error: {code, message}} and nothing more.
+func (r *rig) refused(a answer, status int, code wallet.Code, says string) {
+	r.t.Helper()
+	var shape map[string]map[string]string
+	if err := json.Unmarshal(a.body, &shape); err != nil || len(shape) != 1 || len(shape["error"]) != 2 {
+		r.t.Errorf("shape: %s", a.body)
+	}
+	message := a.text("error", "message")
+	if a.status != status || a.code() != code || !strings.Contains(message, says) || !strings.HasSuffix(message, ".") {
+		r.t.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
+	}
+}
+
+func TestThePageIsServedAsItIsEmbedded(t *testing.T) {
+	r := newRig(t)
+	for path, file := range map[string]string{"/w/": "index.html", "/w/decode.js": "decode.js", "/w/icon.svg": "icon.svg"} {
+		a := r.do("GET", path, "")
+		content, contentType, ok := signer.File(file)
+		if !ok {
+			t.Fatalf("no file %s", file)
+		}
+		if a.status != 200 || string(a.body) != string(content) || a.header.Get("Content-Type") != contentType {
+			t.Errorf("%s: %d as %s, %d bytes", path, a.status, a.header.Get("Content-Type"), len(a.body))
+		}
+		for _, h := range signer.Headers() {
+			if got := a.header.Values(h.Name); len(got) != 1 || got[0] != h.Value {
+				t.Errorf("%s: %s is %q", path, h.Name, got)
+			}
+		}
+	}
+	if len(signer.Headers()) < 5 {
+		t.Error("the page has lost its headers")
+	}
+	r.refused(r.do("GET", "/w/nothing.js", ""), 404, wallet.NotFound, "nothing at this path")
+}
+
+// link gives a user a bind link.
+func (r *rig) link(p person) string {
+	r.t.Helper()
+	link, err := r.wallets.PrepareLink(p.user)
+	check(r.t, err)
+	check(r.t, r.store.Update(context.Background(), func(tx store.Tx) error { return r.wallets.CommitLink(tx, link) }))
+	return link.Token
+}
+
+func TestAWalletIsProvenByThePage(t *testing.T) {
+	r := newRig(t)
+	token := r.link(r.bob)
+	a := r.page("/w/bind/challenge", fields{"token": token})
+	var ch map[string]string
+	if err := json.Unmarshal(a.body, &ch); a.status != 200 || err != nil {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	nonce := ch["nonce"]
+	want := map[string]string{"telegram_id": "1002", "telegram_name": "Alice <b>", "username": "alice", "chain": "localnet", "nonce": nonce,
+		"issued_at": "2026-11-21T12:00:00Z", "expires_at": "2026-11-21T12:10:00Z"}
+	if !reflect.DeepEqual(ch, want) || len(nonce) < 8 {
+		t.Errorf("%v\nwant %v", ch, want)
+	}
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	check(t, err)
+	address := wallet.Address(public)
+	host := strings.TrimPrefix(r.base, "http://")
+	text := host + " wants you to sign in with your Solana account:\n" + address.String() + "\n\nConnect this wallet to the Telegram account 1002.\n\nURI: " + r.base +
+		"\nVersion: 1\nChain ID: localnet\nNonce: " + nonce + "\nIssued At: " + ch["issued_at"] + "\nExpiration Time: " + ch["expires_at"]
+	proof := fields{"token": token, "address": address.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text))).String()}
+
+	wrong := fields{"token": token, "address": address.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text+" "))).String()}
+	r.refused(r.page("/w/bind", wrong), 422, wallet.InvalidSignature, "does not fit")
+	if a := r.page("/w/bind", proof); a.status != 200 || string(a.body) != `{"address":"`+address.String()+`","status":"proven"}` {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	r.refused(r.page("/w/bind", proof), 404, wallet.NotFound, "ask the bot for a new one")
+	r.refused(r.page("/w/bind/challenge", fields{"token": token}), 404, wallet.NotFound, "This link was used")
+}
+
+// toSign brings a send of Alice to where the device is asked, and returns its sign id.
+func (r *rig) toSign() (wallet.TransactionID, string) {
+	r.t.Helper()
+	ctx := context.Background()
+	id := wallet.TransactionID(r.send(r.alice.secret, r.sendBody()).text("data", "transaction_id"))
+	c, err := r.transfers.PrepareConfirm(ctx, handlers.Caller{User: r.alice.user.ID}, id)
+	check(r.t, err)
+	var t wallet.Transaction
+	check(r.t, r.store.Update(ctx, func(tx store.Tx) error {
+		t, err = r.transfers.CommitConfirm(tx, c)
+		return err
+	}))
+	return id, t.SignID
+}
+
+func TestATransactionIsSignedByThePage(t *testing.T) {
+	r := newRig(t)
+	id, signID := r.toSign()
+	got := r.page("/w/tx/get", fields{"id": signID})
+	if got.status != 200 || got.text("status") != "awaiting_signature" || got.text("address") != r.alice.addr.String() ||
+		got.text("chain") != "localnet" || got.text("message") == "" || got.text("expires_at") != "2026-11-21T12:15:00.000Z" {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	fresh := r.page("/w/tx/refresh", fields{"id": signID})
+	message, err := base64.StdEncoding.DecodeString(fresh.text("message"))
+	if err != nil || fresh.text("message") == got.text("message") {
+		t.Fatalf("refreshed: %v %s", err, fresh.body)
+	}
+	sum := sha256.Sum256(message)
+	signature := wallet.Signature(ed25519.Sign(r.alice.key, message))
+	submit := fields{"id": signID, "message_sha256": hex.EncodeToString(sum[:]), "signature": signature.String()}
+
+	r.refused(r.page("/w/tx/signature", fields{"id": signID, "message_sha256": hex.EncodeToString(sum[:]), "signature": wallet.Signature{1}.String()}), 422, wallet.InvalidSignature, "")
+	for range 2 { // an answer may be lost: the same again is harmless
+		if a := r.page("/w/tx/signature", submit); a.status != 200 || string(a.body) != `{"status":"signed"}` {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	if a := r.page("/w/tx/get", fields{"id": signID}); a.text("status") != "signed" || a.field("message") != nil || !strings.Contains(string(a.body), `"message":null`) {
+		t.Errorf("%s", a.body)
+	}
+	a := r.get("/v1/wallet/transactions/"+string(id), r.alice.secret)
+	if a.text("data", "signature") != signature.String() || a.text("data", "status") != "signed" {
+		t.Errorf("%s", a.body)
+	}
+	r.refused(r.page("/w/tx/reject", fields{"id": signID}), 409, wallet.Conflict, "signed already")
+}
+
+func TestATransactionIsRejectedByThePage(t *testing.T) {
+	r := newRig(t)
+	id, signID := r.toSign()
+	for range 2 {
+		if a := r.page("/w/tx/reject", fields{"id": signID}); a.status != 200 || string(a.body) != `{"status":"rejected"}` {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	a := r.get("/v1/wallet/transactions/"+string(id), r.alice.secret)
+	if a.text("data", "error_code") != "USER_REJECTED" || a.text("data", "expires_at") != "" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/tx/get", "/w/tx/refresh", "/w/tx/signature", "/w/tx/reject"}
+
+func TestOnlyOurOwnPageMayAsk(t *testing.T) {
+	r := newRig(t)
+	_, signID := r.toSign()
+	for _, path := range pageRoutes {
+		for _, origin := range []string{"", "null", "https://evil.example", r.base + "/", r.base + ".evil.example", strings.ToUpper(r.base), "http://localhost" + r.base[strings.LastIndex(r.base, ":"):]} {
+			headers := []string{"Content-Type", "application/json"}
+			if origin != "" {
+				headers = append(headers, "Origin", origin)
+			}
+			r.refused(r.do("POST", path, `{"id":"`+signID+`"}`, headers...), 403, wallet.PolicyViolation, r.base+"/w/")
+		}
+		r.pass(time.Minute)
+	}
+	if a := r.page("/w/tx/get", fields{"id": signID}); a.text("status") != "awaiting_signature" {
+		t.Errorf("somebody else moved it: %s", a.body)
+	}
+}
+
+func TestHostileRequestsToThePageAreAnsweredPlainly(t *testing.T) {
+	r := newRig(t)
+	long := strings.Repeat("x", 20000)
+	for _, path := range pageRoutes {
+		r.pass(time.Minute)
+		for _, body := range []string{"", "null", "[]", "{", `{"id":1}`, `{"id":null}`, `{"id":""}`, `{"id":"` + long + `","token":"` + long + `"}`,
+			`{"id":"x","id":"y"}`, `{"token":["x"]}`, "\xff", strings.Repeat("[", 30000),
+			`{"id":"\u0000","token":"\u0000","address":"\u0000","signature":"\u0000","message_sha256":"\u0000"}`,
+			`{"id":"x","token":"x","address":"x","signature":"x","message_sha256":"x"}`} {
+			a := r.do("POST", path, body, "Content-Type", "application/json", "Origin", r.base)
+			if a.status < 400 || a.status > 404 {
+				t.Errorf("%s %.60q: %d %s", path, body, a.status, a.body)
+			}
+			r.refused(a, a.status, a.code(), "")
+		}
+		r.refused(r.do("POST", path, "{}", "Content-Type", "text/plain", "Origin", r.base), 400, wallet.InvalidRequest, "application/json")
+		r.refused(r.do("POST", path, strings.Repeat(" ", maxBody+1), "Content-Type", "application/json", "Origin", r.base), 413, wallet.PayloadTooLarge, "")
+		r.refused(r.do("GET", path, ""), map[bool]int{true: 405, false: 404}[path != "/w/bind"], map[bool]wallet.Code{true: wallet.MethodNotAllowed, false: wallet.NotFound}[path != "/w/bind"], "")
+	}
+}
+
+func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
+	r := newRig(t, func(s *Server) { s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	from := func(address string) answer { return r.page("/w/tx/get", fields{"id": "x"}, "X-Forwarded-For", address) }
+	for i := range pagePerMinute {
+		if a := from("192.0.2.1"); a.status != 404 {
+			t.Fatalf("request %d: %d %s", i, a.status, a.body)
+		}
+	}
+	a := from("192.0.2.1")
+	r.refused(a, 429, wallet.RateLimitExceeded, "60 seconds")
+	if a.header.Get("Retry-After") != "60" {
+		t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+	}
+	if a := from("192.0.2.2"); a.status != 404 || a.header.Get("RateLimit-Remaining") != "59" {
+		t.Errorf("another address: %d %v", a.status, a.header)
+	}
+	if a := r.do("GET", "/w/", "", "X-Forwarded-For", "192.0.2.1"); a.status != 200 {
+		t.Errorf("the page itself: %d", a.status)
+	}
+	r.pass(time.Minute)
+	if a := from("192.0.2.1"); a.status != 404 {
+		t.Errorf("a minute later: %d %s", a.status, a.body)
+	}
+}
