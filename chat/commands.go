@@ -37,9 +37,13 @@ func commands() []command {
 	}
 }
 
-// notYet are commands of the specification that do not work yet: they are told apart from typing
-// mistakes.
-func notYet() []string { return []string{"price", "stake", "notifications", "api"} }
+// notYet are commands of the specification that do not work yet, with what is said instead: they
+// are told apart from typing mistakes.
+func notYet() map[string]string {
+	return map[string]string{
+		"price": "talk.not_yet", "stake": "talk.not_yet", "notifications": "talk.not_yet", "api": "talk.not_yet_api",
+	}
+}
 
 // Commands lists the command table, in the order of the menu.
 func (c *Chat) Commands() []Command {
@@ -92,8 +96,8 @@ func (c *Chat) command(ctx context.Context, h heard) (act, error) {
 
 // unknown names what may have been meant.
 func (c *Chat) unknown(name string) act {
-	if slices.Contains(notYet(), name) {
-		return say("talk.not_yet", vars{"Command": "/" + name})
+	if key, ok := notYet()[name]; ok {
+		return say(key, vars{"Command": "/" + name})
 	}
 	if meant := near(name, c.names()); len(meant) > 0 {
 		return say("talk.unknown_near", vars{"Command": "/" + echo(name), "Commands": slashes(meant)})
@@ -154,10 +158,27 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 func (c *Chat) cancel(context.Context, heard) (act, error) {
 	return func(s *scene) error {
 		if s.conv.State == "" {
-			return s.say("cancel.nothing", nil)
+			return s.cancelNothing()
 		}
 		return s.walk(s.conv.Flow, cancelled)
 	}, nil
+}
+
+// cancelNothing answers /cancel when nothing is being asked: they may mean their last transfer.
+func (s *scene) cancelNothing() error {
+	last, err := s.tx.TransactionsOf(s.user.ID, "", 1)
+	if err != nil {
+		return err
+	}
+	if len(last) == 1 {
+		switch last[0].Status {
+		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
+			return s.say("cancel.use_reject", nil)
+		case wallet.Signed, wallet.Pending:
+			return s.say("cancel.on_its_way", nil)
+		}
+	}
+	return s.say("cancel.nothing", nil)
 }
 
 // help answers /help and its topics.
@@ -186,7 +207,7 @@ func (c *Chat) help(_ context.Context, h heard) (act, error) {
 			if err != nil {
 				return err
 			}
-			return s.say("help.one", vars{"Usage": text})
+			return s.say("help.usage", vars{"Usage": text})
 		}, nil
 	}
 	return say("help.unknown", vars{"Topic": echo(topic)}), nil

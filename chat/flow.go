@@ -124,14 +124,12 @@ func flows() map[string]Flow {
 				proven:    {choosing, nil},
 				cancelled: {idle, (*scene).closeLink},
 				movedOn:   {idle, nil}, // the link still works: the question comes when it is used
-				ended:     {idle, nil},
 				silence:   {idle, (*scene).linkRanOut},
 			},
 			choosing: {
 				chosen:    {idle, nil},
 				cancelled: {idle, (*scene).closeLink},
 				movedOn:   {idle, nil},
-				ended:     {idle, nil},
 				silence:   {idle, (*scene).linkRanOut},
 			},
 		},

@@ -12,12 +12,14 @@ func (s *scene) makeLink() error { return s.walk(walletFlow, linked) }
 
 // sendLink draws a link and sends it to its owner's chat, and nowhere else.
 func (s *scene) sendLink() error {
-	if old, err := s.tx.BindOf(s.user.ID); err == nil && old.OpenAt(s.now) {
-		if err := s.show(linkCard(old), "link.replaced", nil); err != nil {
+	switch old, err := s.tx.BindOf(s.user.ID); {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case old.OpenAt(s.now), old.Status == wallet.BindProven && s.now.Before(old.ExpiresAt):
+		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
 			return err
 		}
-	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
 	}
 	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
@@ -55,6 +57,14 @@ func (c *Chat) page(kind, secret string) string {
 // linkCard and questionCard are the messages of one attempt to connect a wallet.
 func linkCard(b wallet.Bind) string     { return "bind:" + b.Nonce }
 func questionCard(b wallet.Bind) string { return "which:" + b.Nonce }
+
+// cardOf is the message that an attempt waits at: its link, or its question.
+func cardOf(b wallet.Bind) string {
+	if b.Status == wallet.BindProven {
+		return questionCard(b)
+	}
+	return linkCard(b)
+}
 
 // AskWhichWallet asks a person which address their device shows, once a page has proven one: the
 // page that was opened might not have been theirs. It writes to the transaction of its caller.
@@ -146,33 +156,27 @@ func (s *scene) choose(choice wallet.Address) error {
 }
 
 // closeLink is /cancel while a link is open or its question waits.
-func (s *scene) closeLink() error { return s.endLink("link.cancelled", true) }
+func (s *scene) closeLink() error {
+	if err := s.endLink("link.closed"); err != nil {
+		return err
+	}
+	return s.say("link.cancelled", nil)
+}
 
 // linkRanOut is said when nobody used the link, or answered the question, in time.
-func (s *scene) linkRanOut() error { return s.endLink("link.ran_out", false) }
+func (s *scene) linkRanOut() error { return s.endLink("link.ran_out") }
 
-func (s *scene) endLink(key string, aloud bool) error {
+// endLink ends the attempt that this conversation is about, and says so where it was waiting.
+func (s *scene) endLink(key string) error {
 	bind, err := s.tx.BindOf(s.user.ID)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != s.topic.Bind {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	card := linkCard(bind)
-	if bind.Status == wallet.BindProven {
-		card = questionCard(bind)
+	if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
+		return err
 	}
-	if bind.Nonce == s.topic.Bind {
-		if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
-			return err
-		}
-		if err := s.show(card, key, nil); err != nil {
-			return err
-		}
-	}
-	if aloud {
-		return s.say("link.cancelled", nil)
-	}
-	return nil
+	return s.show(cardOf(bind), key, nil)
 }

@@ -192,13 +192,14 @@ func (s *scene) refused(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
 		return err
 	}
-	var rows [][]Button
 	if wallet.CodeOf(err) == wallet.WalletNotFound && s.user.DefaultWallet.IsZero() {
-		if rows, sayErr = s.menu("button.create_wallet", "/wallet new"); sayErr != nil {
-			return sayErr
+		rows, err := s.menu("button.create_wallet", "/wallet new")
+		if err != nil {
+			return err
 		}
+		return s.say("wallet.none", nil, rows...)
 	}
-	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
+	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
 }
 
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.

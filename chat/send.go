@@ -29,7 +29,7 @@ func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 			if err != nil {
 				return err
 			}
-			return s.say("help.one", vars{"Usage": usage})
+			return s.say("help.usage", vars{"Usage": usage})
 		}, nil
 	}
 	return c.transfer(ctx, h, idle, p)
@@ -38,11 +38,8 @@ func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 // hearAmount takes the answer to "how much".
 func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, error) {
 	got, err := readParts(args)
-	if err == nil && got.Amount == "" && got.To == "" {
-		err = wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
-	}
-	if err != nil {
-		return c.askAgain(ctx, h, err)
+	if err != nil || got.Amount == "" && got.To == "" {
+		return c.askAgain(ctx, h, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max"))
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got))
 }

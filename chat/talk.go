@@ -204,6 +204,9 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		return say("talk.use_buttons", nil), nil
 	}
 	if len(h.line.args) == 0 {
+		if strings.TrimSpace(h.Text) == "/" {
+			return say("talk.stray", nil), nil
+		}
 		return say("talk.text_only", nil), nil
 	}
 	if len(h.line.args) == 1 {

@@ -2,8 +2,10 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -33,7 +35,7 @@ func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
 	case b.Chat != h.Chat || b.User != h.From.TelegramID:
 		return toast("toast.not_yours"), nil
 	case !b.UsedAt.IsZero():
-		return c.usedUp(h), nil
+		return (*scene).tooLate, nil
 	}
 	verb, object, _ := strings.Cut(b.Action, ":")
 	tap, ok := taps()[verb]
@@ -45,31 +47,38 @@ func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
 
 func toast(key string) act { return func(s *scene) error { return s.toast(key, nil) } }
 
-// usedUp answers a second tap: by the present state where a transaction is meant. Telegram sends an
-// unanswered tap again, so the card is drawn again too: it may be what was lost.
-func (c *Chat) usedUp(h heard) act {
-	return func(s *scene) error {
-		t, err := s.tx.Transaction(wallet.TransactionID(h.button.Subject))
-		if err != nil || t.Owner != s.user.ID {
-			return s.toast("toast.used", nil)
-		}
-		if err := s.toast("toast.state", vars{"State": sentence(t.Status.Sentence())}); err != nil {
-			return err
-		}
-		return s.card(t)
+// tooLate answers a tap whose time is over: by the present state where a transaction is meant.
+// Telegram sends an unanswered tap again, so the card is drawn again too: it may be what was lost.
+func (s *scene) tooLate() error {
+	t, err := s.tx.Transaction(wallet.TransactionID(s.heard.button.Subject))
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.Owner != s.user.ID {
+		return s.toast("toast.used", nil)
 	}
+	if err != nil {
+		return err
+	}
+	if err := s.toast("toast.state", vars{"State": sentence(t.Status.Sentence())}); err != nil {
+		return err
+	}
+	return s.card(t)
 }
 
 // tapConfirm is the owner's word, after one more look at the chain.
 func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 	id := wallet.TransactionID(h.button.Subject)
 	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id)
-	if err != nil {
+	switch {
+	case wallet.CodeOf(err) == wallet.Conflict:
+		return (*scene).tooLate, nil
+	case err != nil:
 		return refuse(err)
 	}
 	return func(s *scene) error {
 		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
-		if labelled(err) {
+		switch {
+		case wallet.CodeOf(err) == wallet.Conflict:
+			return s.tooLate()
+		case labelled(err):
 			return s.refused(err)
 		}
 		if err != nil {
@@ -89,7 +98,10 @@ func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
 	return func(s *scene) error {
 		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
-		if labelled(err) {
+		switch {
+		case wallet.CodeOf(err) == wallet.Conflict:
+			return s.tooLate()
+		case labelled(err):
 			return s.refused(err)
 		}
 		if err != nil {
@@ -116,9 +128,6 @@ func (c *Chat) tapAmount(ctx context.Context, h heard, amount string) (act, erro
 	}
 	return func(s *scene) error {
 		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.amount", vars{"Amount": amount}); err != nil {
 			return err
 		}
 		return next(s)

@@ -1,0 +1,128 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"purser/wallet"
+)
+
+func TestCommandLineIsReadWhole(t *testing.T) {
+	for text, want := range map[string]line{
+		"":                              {},
+		"/":                             {args: nil},
+		"/help":                         {command: "help"},
+		"  /HELP\n":                     {command: "help"},
+		"/send@Purser_Bot 1.5":          {command: "send", bot: "Purser_Bot", args: []string{"1.5"}},
+		"/send\n1.5\r\nSOL":             {command: "send", args: []string{"1.5", "SOL"}},
+		"/send\u00a01.5\u2003SOL":       {command: "send", args: []string{"1.5", "SOL"}},
+		"/send \"1.5\" 'SOL' “abc” «d»": {command: "send", args: []string{"1.5", "SOL", "abc", "d"}},
+		"/send \"1.5":                   {command: "send", args: []string{"1.5"}},
+		"/send it's":                    {command: "send", args: []string{"it's"}},
+		"/send \u202e1.5\u200b":         {command: "send", args: []string{"1.5"}},
+		"/send 1\x005":                  {command: "send", args: []string{"1", "5"}},
+		"send 1":                        {args: []string{"send", "1"}},
+		"\fconfirm":                     {args: []string{"confirm"}},
+		"/a\xffb":                       {command: "a\uFFFDb"},
+	} {
+		got := read(text)
+		if got.command != want.command || got.bot != want.bot || !slices.Equal(got.args, want.args) {
+			t.Errorf("%q was read as %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestPartsOfATransfer(t *testing.T) {
+	const to = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
+	for text, want := range map[string]parts{
+		"":                      {},
+		"1.5":                   {Amount: "1.5"},
+		"1.5 SOL":               {Amount: "1.5", Token: "SOL"},
+		"1.5sol " + to:          {Amount: "1.5", Token: "sol", To: to},
+		"1.5 SOL " + to:         {Amount: "1.5", Token: "SOL", To: to},
+		"1.5 SOL to " + to:      {Amount: "1.5", Token: "SOL", To: to},
+		"1.5 " + to:             {Amount: "1.5", To: to},
+		to + " 1.5":             {Amount: "1.5", To: to},
+		to:                      {To: to},
+		"max SOL " + to:         {Amount: "max", Token: "SOL", To: to},
+		"MAX":                   {Amount: "MAX"},
+		"1e3":                   {Amount: "1e3"},
+		"-1":                    {Amount: "-1"},
+		"١٥":                    {Amount: "١٥"},
+		"1,5 SOL":               {Amount: "1,5", Token: "SOL"},
+		strings.Repeat("9", 40): {Amount: strings.Repeat("9", 40)},
+	} {
+		if got, err := readParts(read("/send " + text).args); err != nil || got != want {
+			t.Errorf("%q was read as %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"1 SOL x y", "1 2 3", to + " " + to, "1 <b>", "some thing else"} {
+		if got, err := readParts(read("/send " + text).args); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%q was read as %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestNearCommands(t *testing.T) {
+	known := []string{"start", "wallet", "send", "cancel", "help", "privacy"}
+	for word, want := range map[string]string{
+		"sned": "send", "walet": "wallet", "hepl": "help", "strat": "start", "cancle": "cancel",
+		"send": "", "x": "", "frobnicate": "", "": "", strings.Repeat("send", 1000): "",
+	} {
+		if got := strings.Join(near(word, known), " "); got != want {
+			t.Errorf("near %.20q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestEchoIsShortAndHarmless(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("x", 10_000), strings.Repeat("\U0001F600", 10_000), "a\u202eb\u2066c\x00d\x1b[31m\u2028e",
+		"<script>alert(1)</script>&amp;", "\xff\xfe", strings.Repeat("\n", 5000) + "x",
+	} {
+		got := echo(text)
+		if n := len([]rune(got)); n > longestEcho {
+			t.Errorf("echo of %.20q has %d characters", text, n)
+		}
+		if strings.ContainsAny(got, "\x00\x1b\u202e\u2066\u2028\n") {
+			t.Errorf("echo %q", got)
+		}
+		if safe := escape(got); strings.ContainsAny(safe, "<>") {
+			t.Errorf("escaped %q", safe)
+		}
+	}
+}
+
+func FuzzCommand(f *testing.F) {
+	for _, seed := range []string{"/send 1.5 SOL 9xQe", "/help@bot\n", "\fconfirm", "/send \"", "/\u202e", "/ “x", "\xff/"} {
+		f.Add(seed)
+	}
+	s := newSecrets()
+	f.Fuzz(func(t *testing.T, text string) {
+		l := read(text)
+		if strings.ToLower(l.command) != l.command {
+			t.Errorf("command %q is not in lower case", l.command)
+		}
+		for _, word := range l.args {
+			if word == "" || strings.ContainsAny(word, " \t\n\x00") && !strings.ContainsAny(text, "\"'`“„‘‚«") {
+				t.Errorf("word %q", word)
+			}
+		}
+		p, err := readParts(l.args)
+		if err != nil && !labelled(err) {
+			t.Errorf("an error without a code: %v", err)
+		}
+		if err := checkAmount(p.Amount, wallet.SOL); p.Amount != "" && err != nil && !labelled(err) {
+			t.Errorf("an error without a code: %v", err)
+		}
+		s.in(text)
+		near(l.command, []string{"send", "wallet"})
+		if again := echo(echo(text)); again != echo(text) {
+			t.Errorf("echo of %q changes when it is echoed: %q", echo(text), again)
+		}
+		if strings.ContainsAny(escape(text), "<>") {
+			t.Errorf("escape leaves markup in %q", text)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package chat_test
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"purser/chat"
+	"purser/store"
+)
+
+// telegramText reads Telegram HTML as strictly as the Bot API describes it: known tags, closed in
+// order, the four named entities and no bare markup. It returns the text that is left.
+func telegramText(source string) (string, error) {
+	var out strings.Builder
+	var open []string
+	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre)>`)
+	entity := regexp.MustCompile(`^&(lt|gt|amp|quot);`)
+	for rest := source; rest != ""; {
+		switch {
+		case tag.MatchString(rest):
+			m := tag.FindStringSubmatch(rest)
+			if m[1] == "" {
+				open = append(open, m[2])
+			} else if len(open) == 0 || open[len(open)-1] != m[2] {
+				return "", fmt.Errorf("</%s> closes nothing", m[2])
+			} else {
+				open = open[:len(open)-1]
+			}
+			rest = rest[len(m[0]):]
+		case entity.MatchString(rest):
+			m := entity.FindString(rest)
+			out.WriteString(html.UnescapeString(m))
+			rest = rest[len(m):]
+		case rest[0] == '<' || rest[0] == '>' || rest[0] == '&':
+			return "", fmt.Errorf("bare %q at %q", rest[:1], rest[:min(len(rest), 20)])
+		default:
+			r, size := utf8.DecodeRuneInString(rest)
+			if r == utf8.RuneError || unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) {
+				return "", fmt.Errorf("character %U is not for a message", r)
+			}
+			out.WriteRune(r)
+			rest = rest[size:]
+		}
+	}
+	if len(open) > 0 {
+		return "", fmt.Errorf("%v is not closed", open)
+	}
+	return out.String(), nil
+}
+
+func TestStrictReaderRefusesWhatTelegramRefuses(t *testing.T) {
+	for _, bad := range []string{"<b>", "</b>", "<b><i></b></i>", "a < b", "a & b", "<script>", "&nbsp;", "a\x00b", "a\u202eb", "<a href=x>y</a>"} {
+		if text, err := telegramText(bad); err == nil {
+			t.Errorf("%q was read as %q", bad, text)
+		}
+	}
+	if text, err := telegramText("<b>1 &lt; <code>2</code></b>\nx"); err != nil || text != "1 < 2\nx" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+// checkReply holds every single reply of every test to Telegram's limits.
+func checkReply(t testing.TB, row store.Reply, reply chat.Reply) {
+	t.Helper()
+	bad := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("reply %q: %s", reply.Text, fmt.Sprintf(format, args...))
+	}
+	switch reply.Kind {
+	case chat.Toast:
+		if utf8.RuneCountInString(reply.Text) > 200 {
+			bad("a toast of more than 200 characters")
+		}
+		if reply.CallbackID == "" || row.NotAfter.IsZero() {
+			bad("a toast without callback id or end")
+		}
+		return
+	case chat.Delete:
+		if reply.MessageID == 0 {
+			bad("deletes nothing")
+		}
+		return
+	}
+	text, err := telegramText(reply.Text)
+	if err != nil {
+		bad("%v", err)
+	}
+	limit := 4096
+	if reply.Kind == chat.Photo {
+		limit = 1024
+	}
+	if n := len(utf16.Encode([]rune(text))); n == 0 || n > limit {
+		bad("%d characters", n)
+	}
+	if strings.TrimSpace(text) != text || strings.Contains(text, "\n\n\n") || strings.Contains(text, "<no value>") {
+		bad("untidy: %q", text)
+	}
+	for _, b := range slices.Concat(reply.Buttons...) {
+		if b.Text == "" || utf8.RuneCountInString(b.Text) > 64 {
+			bad("label %q", b.Text)
+		}
+		set := 0
+		for _, value := range []string{b.Data, b.URL, b.Copy} {
+			if value != "" {
+				set++
+			}
+		}
+		if set != 1 || len(b.Data) > 64 || len(b.Copy) > 256 {
+			bad("button %+v", b)
+		}
+		if b.URL != "" {
+			if u, err := url.Parse(b.URL); err != nil || u.Scheme != "https" {
+				bad("link %q", b.URL)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package chat
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mr-tron/base58"
+)
+
+// TestWordListIsTheStandards compares with the SHA-256 of the list that BIP-39 publishes.
+func TestWordListIsTheStandards(t *testing.T) {
+	sum := sha256.Sum256([]byte(english))
+	if got := hex.EncodeToString(sum[:]); got != "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda" {
+		t.Errorf("words/english.txt has the hash %s", got)
+	}
+	if n := len(newSecrets().words); n != 2048 {
+		t.Errorf("%d words", n)
+	}
+}
+
+func TestSecretsAreKnownFromTalk(t *testing.T) {
+	s := newSecrets()
+	twelve := "legal winner thank year wave sausage worth useful legal winner thank yellow"
+	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
+	numbers := make([]int, len(key))
+	for i, b := range key {
+		numbers[i] = int(b)
+	}
+	array, err := json.Marshal(numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{
+		twelve, strings.ToUpper(twelve), "please restore: " + twelve + " thanks", twelve + " " + twelve,
+		strings.ReplaceAll(twelve, " ", "\n"), strings.ReplaceAll(twelve, " ", ", "), "/send " + twelve,
+		"1. " + strings.ReplaceAll(twelve, " ", " 2) "), strings.ReplaceAll(twelve, "winner", "winner, and"),
+		base58.Encode(key), "here: " + base58.Encode(key) + ".", string(array), "key = " + string(array) + ";",
+	} {
+		if !s.in(secret) {
+			t.Errorf("not seen in %.60q", secret)
+		}
+	}
+	signature := ed25519.Sign(key, []byte("a public thing"))
+	for _, talk := range []string{
+		"", "hello", strings.Join(strings.Fields(twelve)[:11], " "), base58.Encode(signature), base58.Encode(key[:32]),
+		"[1,2,3]", "[" + strings.Repeat("1,", 63) + "1]", "[" + strings.Repeat("x,", 90) + "]",
+		"I was able to use this wallet all year, and thank you for that: it is a cool thing, and the first one that is good for my family. You can ask me about it when there is time.",
+		strings.Repeat("[", 10_000), strings.Repeat("a ", 5_000),
+	} {
+		if s.in(talk) {
+			t.Errorf("seen in %.60q", talk)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/chat"
+	"purser/sandbox/solana"
+	"purser/wallet"
+)
+
+var update = flag.Bool("update", false, "rewrite transcripts and documents from what the code does")
+
+// TestTranscripts plays testdata/*.chat: lines beginning with "> " happen, the rest is what comes
+// of them. See happen for what can happen.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.chat")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no transcripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".chat"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newRig(t)
+			var got strings.Builder
+			for line := range strings.Lines(string(want)) {
+				switch {
+				case strings.HasPrefix(line, "#"), line == "\n":
+					got.WriteString(line)
+				case strings.HasPrefix(line, "> "):
+					got.WriteString(line)
+					r.happen(strings.TrimSpace(line[2:]))
+					for _, said := range r.seen {
+						got.WriteString(said)
+					}
+					r.seen = nil
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got.String() != string(want) {
+				t.Errorf("%s is not what happens (go test ./chat -update rewrites it); now:\n%s", file, difference(string(want), got.String()))
+			}
+		})
+	}
+}
+
+// difference shows the first lines that differ.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		if i >= len(w) || i >= len(g) || w[i] != g[i] {
+			at := func(lines []string) string { return strings.Join(lines[min(i, len(lines)):min(i+6, len(lines))], "\n") }
+			return fmt.Sprintf("line %d, want:\n%s\n\ngot:\n%s", i+1, at(w), at(g))
+		}
+	}
+	return ""
+}
+
+// happen plays one line:
+//
+//	alice: TEXT                      says TEXT in her private chat ("…" is unquoted; $bob is an address)
+//	alice in group: TEXT             says it in a group
+//	alice forwards: TEXT, alice edits: TEXT
+//	alice sends a picture, alice shares a contact
+//	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
+//	rich alice 2                     has a profile, a connected wallet and 2 SOL
+//	fund alice 2
+//	alice's page proves alice, alice's page signs, alice's page rejects
+//	network is down, network is up
+//	network: landed alice            a wallet.Happening befalls her newest transaction
+//	clock 5m
+func (r *rig) happen(line string) {
+	r.t.Helper()
+	words := strings.Fields(line)
+	who := strings.TrimSuffix(strings.TrimSuffix(words[0], ":"), "'s")
+	before, text, isSaid := strings.Cut(line, ": ")
+	switch {
+	case words[0] == "rich":
+		r.rich(words[1], r.lamports(words[2]))
+	case words[0] == "fund":
+		r.fund(words[1], r.lamports(words[2]))
+	case words[0] == "clock":
+		d, err := time.ParseDuration(words[1])
+		r.must(err)
+		r.pass(d)
+	case line == "network is down":
+		r.cluster.SetFault(func(string, json.RawMessage) (f solana.Fault) { f.Status = 503; return f })
+	case line == "network is up":
+		r.cluster.SetFault(nil)
+	case before == "network":
+		at := strings.LastIndexByte(text, ' ')
+		r.network(text[at+1:], wallet.Happening(text[:at]))
+	case r.people[who] == nil:
+		r.t.Fatalf("what is %q?", line)
+	case isSaid && strings.HasPrefix(text, `"`) && before == who:
+		quoted, err := strconv.Unquote(text)
+		r.must(err)
+		r.says(who, r.addresses(quoted))
+	case isSaid && before == who:
+		r.says(who, r.addresses(text))
+	case isSaid:
+		in := r.input(who)
+		in.Text = r.addresses(text)
+		switch strings.TrimPrefix(before, who+" ") {
+		case "in group":
+			in.Chat, in.Private = -500, false
+		case "forwards":
+			in.Forwarded = true
+		case "edits":
+			in.Edited = true
+		default:
+			r.t.Fatalf("what is %q?", line)
+		}
+		r.does(in)
+	case strings.HasSuffix(line, "sends a picture"):
+		r.does(r.input(who))
+	case strings.HasSuffix(line, "shares a contact"):
+		in := r.input(who)
+		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+100"}
+		r.does(in)
+	case words[1] == "forges":
+		in := r.input(who)
+		in.Tap = &chat.Tap{CallbackID: "forged", Data: strings.TrimPrefix(line, who+" forges ")}
+		r.does(in)
+	case words[1] == "taps":
+		label, whose := strings.TrimPrefix(line, who+" taps "), who
+		if owner, rest, ok := strings.Cut(label, "'s "); ok {
+			label, whose = rest, owner
+		}
+		r.taps(who, r.addresses(label), whose)
+	case words[1] == "page":
+		r.page(who, words[2:])
+	default:
+		r.t.Fatalf("what is %q?", line)
+	}
+}
+
+func (r *rig) page(who string, what []string) {
+	r.t.Helper()
+	switch what[0] {
+	case "proves":
+		r.proves(who, r.people[what[1]].key)
+	case "signs":
+		r.signs(who)
+	case "rejects":
+		_, err := r.signing.Reject(r.t.Context(), r.people[who].link[len("s="):])
+		r.must(err)
+		r.settle()
+	default:
+		r.t.Fatalf("a page does not %q", what)
+	}
+}
+
+func (r *rig) lamports(text string) uint64 {
+	r.t.Helper()
+	if text == "0" {
+		return 0
+	}
+	amount, err := wallet.ParseAmount(text, wallet.SOL.Decimals)
+	r.must(err)
+	return amount.Units
+}
+
+func (r *rig) fund(name string, lamports uint64) {
+	r.t.Helper()
+	_, err := r.cluster.Airdrop(r.t.Context(), r.people[name].address().String(), lamports)
+	r.must(err)
+	r.must(r.cluster.Advance(3))
+}
+
+// addresses puts people's addresses in the place of $name, and …name in the place of the last six
+// characters.
+func (r *rig) addresses(text string) string {
+	for name, p := range r.people {
+		text = strings.ReplaceAll(text, "$"+name, p.address().String())
+		text = strings.ReplaceAll(text, "…"+name, "…"+p.address().Tail())
+	}
+	return text
+}
+
+// show is one delivered reply as a transcript shows it.
+func (r *rig) show(who, how string, reply chat.Reply) string {
+	text := reply.Text
+	for name, p := range r.people {
+		text = strings.ReplaceAll(text, p.address().String(), "$"+name)
+		text = strings.ReplaceAll(text, p.address().Tail(), name)
+	}
+	text = regexp.MustCompile(`<code>[1-9A-HJ-NP-Za-km-z]{64,90}</code>`).ReplaceAllString(text, "<code>SIGNATURE</code>")
+	var out strings.Builder
+	kind := ""
+	if reply.Kind != chat.Message {
+		kind = string(reply.Kind) + " "
+	}
+	first := fmt.Sprintf("  %s < %s%s", who, how, kind)
+	for line := range strings.Lines(text) {
+		out.WriteString(strings.TrimRight(first+line, " \n") + "\n")
+		first = "        | "
+	}
+	if text == "" {
+		out.WriteString(strings.TrimRight(first, " ") + "\n")
+	}
+	for _, row := range reply.Buttons {
+		out.WriteString("         ")
+		for _, b := range row {
+			label := b.Text
+			for name, p := range r.people {
+				label = strings.ReplaceAll(label, p.address().Tail(), name)
+			}
+			if strings.HasPrefix(label, "…") && r.people[strings.TrimPrefix(label, "…")] == nil {
+				label = "…decoy"
+			}
+			target := ""
+			if b.URL != "" {
+				target = " → " + regexp.MustCompile(`(#[bs]=|/tx/)[^?]+`).ReplaceAllString(b.URL, "${1}…")
+			}
+			if b.Copy != "" {
+				target = " ⧉"
+			}
+			fmt.Fprintf(&out, " [%s%s]", label, target)
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
