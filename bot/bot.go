@@ -1,0 +1,280 @@
+// Package bot knows Telegram: how updates come in, how replies go out, and how fast Telegram lets
+// them. It refuses to know what is said (see chat), what a deed does (see handlers) and how rows
+// are kept (see store/bolt).
+//
+// An update travels: poll loop or webhook → inbox row (durable, and only then acknowledged) → the
+// one worker of its chat → telebot routes it → Talker.Handle → one store transaction that removes
+// the inbox row and writes whatever was decided, replies included → the sender. So a crash at any
+// point repeats nothing that took effect and loses nothing that was acknowledged (DESIGN §5).
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tele "gopkg.in/telebot.v3"
+
+	"purser/chat"
+	"purser/store"
+)
+
+// Errors that callers tell apart.
+var (
+	// ErrBadToken says that Telegram does not know the bot token. No retry helps.
+	ErrBadToken = errors.New("bot: Telegram refused the bot token: check telegram.token")
+	// ErrForbidden says that a webhook call did not carry our secret.
+	ErrForbidden = errors.New("bot: the webhook call does not carry the agreed secret")
+	// ErrBadUpdate says that a webhook call carried no Telegram update.
+	ErrBadUpdate = errors.New("bot: the webhook call carries no Telegram update")
+	// ErrBusy says that too many updates wait already; Telegram delivers this one again later.
+	ErrBusy = errors.New("bot: too many updates wait to be handled")
+)
+
+// Mode is the way by which updates come in (DESIGN §10, telegram.mode).
+type Mode string
+
+// The two ways.
+const (
+	Poll    Mode = "poll"
+	Webhook Mode = "webhook"
+)
+
+// Talker decides what is said.
+type Talker interface {
+	// Handle reads and prepares; nothing is true until its Turn is committed. It may take seconds.
+	// An error means that purser failed, not that the person did.
+	Handle(ctx context.Context, in chat.Input) (chat.Turn, error)
+	// Commands are what the menu shows and what the router knows by name.
+	Commands() []chat.Command
+	// Apology is what a person is told when handling what they did failed for good.
+	Apology(in chat.Input) []chat.Reply
+}
+
+// Options say whose bot this is and what it stands on.
+type Options struct {
+	Token  string // as BotFather gave it
+	APIURL string // "" is Telegram's own; a local Bot API server or a sandbox otherwise
+	Mode   Mode   // "" is Poll
+
+	WebhookURL    string // webhook mode: the public https address that leads to Accept
+	WebhookSecret string // webhook mode: 1-256 characters of A-Z a-z 0-9 _ -
+
+	Store store.Store
+	Chat  Talker
+
+	Now       func() time.Time  // nil: time.Now. Pacing reads it: a clock that stands still sends a burst, then waits
+	Log       *slog.Logger      // nil: slog.Default()
+	Transport http.RoundTripper // nil: one that honours the proxy environment
+	Pace      Pace              // zero: what Telegram allows
+}
+
+// Bot is one Telegram bot. Accept and Me are safe for concurrent use with Run.
+type Bot struct {
+	opt    Options
+	now    func() time.Time
+	log    *slog.Logger
+	wire   *wire
+	router *router
+	intake intake
+	me     atomic.Pointer[account]
+	ran    atomic.Bool
+
+	fatalOnce sync.Once
+	fatalErr  error
+	fatal     chan struct{} // closed when going on would be wrong
+}
+
+// account is what getMe tells.
+type account struct {
+	ID       int64  `json:"id"`
+	Username string `json:"username"`
+}
+
+var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+
+// New checks the options. It does not use the network.
+func New(o Options) (*Bot, error) {
+	if o.Store == nil || o.Chat == nil {
+		return nil, errors.New("bot: a store and a talker are needed")
+	}
+	if o.Token == "" {
+		return nil, errors.New("bot: telegram.token is not set: get one from @BotFather")
+	}
+	if o.APIURL == "" {
+		o.APIURL = tele.DefaultApiURL
+	}
+	base, err := url.Parse(o.APIURL)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return nil, errors.New("bot: telegram.api_url must be an http or https address")
+	}
+	switch o.Mode {
+	case "":
+		o.Mode = Poll
+	case Poll:
+	case Webhook:
+		if hook, err := url.Parse(o.WebhookURL); err != nil || hook.Host == "" {
+			return nil, errors.New("bot: webhook mode needs a public address for Telegram to call")
+		}
+		if !secretShape.MatchString(o.WebhookSecret) {
+			return nil, errors.New("bot: telegram.webhook_secret must be 1 to 256 letters, digits, _ or -")
+		}
+	default:
+		return nil, fmt.Errorf("bot: telegram.mode %q is neither poll nor webhook", o.Mode)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	b := &Bot{opt: o, now: o.Now, log: o.Log, wire: newWire(base, o.Token, o.Transport), fatal: make(chan struct{})}
+	b.intake.limit = maxWaiting
+	if b.router, err = newRouter(o.Chat.Commands(), b.wire); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Me is the bot's username without @; "" until Telegram has told it.
+func (b *Bot) Me() string {
+	if me := b.me.Load(); me != nil {
+		return me.Username
+	}
+	return ""
+}
+
+// How Run ends: what is being handled may finish within workGrace, then what can be sent at once is
+// sent within sendGrace. Together with the cancellations they stay under 10 seconds.
+const (
+	workGrace = 7 * time.Second
+	sendGrace = 2 * time.Second
+)
+
+// Run serves until ctx ends, then drains within 10 seconds and returns nil. It returns ErrBadToken
+// when Telegram does not know the token, and an error that wraps store.ErrUnknownOutcome when a
+// commit left open whether it took effect: the process must stop then. It runs once.
+func (b *Bot) Run(ctx context.Context) error {
+	if b.ran.Swap(true) {
+		return errors.New("bot: Run was called twice")
+	}
+	serving, stopServing := b.untilFatal(ctx)
+	defer stopServing()
+	if err := b.introduce(serving); err != nil {
+		return b.verdict(ctx, err)
+	}
+
+	working, stopWorking := b.untilFatal(context.WithoutCancel(ctx))
+	defer stopWorking()
+	workers := newLines(func(u store.Update, stopping <-chan struct{}) { b.work(working, u, stopping) })
+	if err := b.open(serving, workers); err != nil {
+		return b.verdict(ctx, err)
+	}
+	sending, stopSending := b.untilFatal(context.WithoutCancel(ctx))
+	defer stopSending()
+	outgoing := newSender(b)
+	sent, shown := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sent)
+		outgoing.run(sending)
+	}()
+	go func() {
+		defer close(shown)
+		b.showMenu(serving)
+	}()
+
+	err := b.receive(serving)
+	stopServing()
+	<-shown
+	b.intake.close()
+	handled := workers.stop()
+	within(handled, workGrace, stopWorking)
+	close(outgoing.drain)
+	within(sent, sendGrace, stopSending)
+	return b.verdict(ctx, err)
+}
+
+// within waits for done, and after grace hurries it by cancel.
+func within(done <-chan struct{}, grace time.Duration, cancel func()) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		cancel()
+		<-done
+	}
+}
+
+// untilFatal is a context that also ends when stop was called for.
+func (b *Bot) untilFatal(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-b.fatal:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-over
+	}
+}
+
+// stop ends Run with err; the first one counts.
+func (b *Bot) stop(err error) {
+	b.fatalOnce.Do(func() {
+		b.fatalErr = err
+		close(b.fatal)
+	})
+}
+
+// verdict is what Run returns.
+func (b *Bot) verdict(ctx context.Context, err error) error {
+	select {
+	case <-b.fatal:
+		return b.fatalErr
+	default:
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// update runs one store transaction and stops the bot when its outcome is unknown. It is not
+// cancelled half-way: whoever has begun to write wants to know what became of it.
+func (b *Bot) update(ctx context.Context, change func(store.Tx) error) error {
+	err := b.opt.Store.Update(context.WithoutCancel(ctx), change)
+	if errors.Is(err, store.ErrUnknownOutcome) {
+		b.stop(fmt.Errorf("bot: %w", err))
+	}
+	return err
+}
+
+// pause waits d; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// backoff is 1, 2, 4, ... seconds, at most limit, for the attempts 1, 2, 3, ...
+func backoff(attempt int, limit time.Duration) time.Duration {
+	return min(time.Second<<min(max(attempt, 1)-1, 16), limit)
+}

@@ -1,0 +1,176 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// pollWait is how long Telegram may hold a getUpdates call that has nothing to tell.
+const pollWait = 30 * time.Second
+
+// patience bounds the waits between attempts to reach Telegram.
+const patience = 30 * time.Second
+
+// kinds are the updates that we ask for; all others never reach us.
+func kinds() []string {
+	return []string{"message", "edited_message", "callback_query", "my_chat_member"}
+}
+
+// introduce learns who the bot is.
+func (b *Bot) introduce(ctx context.Context) error {
+	var me account
+	err := b.insist(ctx, "getMe", struct{}{}, &me)
+	if badToken(err) {
+		b.log.Error("Telegram refused the bot token. Check telegram.token; @BotFather shows the valid one.")
+		return ErrBadToken
+	}
+	if err != nil {
+		return err
+	}
+	b.me.Store(&me)
+	b.router.named(me)
+	return nil
+}
+
+// showMenu tells Telegram the commands. Nothing waits for it: they work without it.
+func (b *Bot) showMenu(ctx context.Context) {
+	type line struct {
+		Command     string `json:"command"`
+		Description string `json:"description"`
+	}
+	menu := []line{}
+	for _, c := range b.opt.Chat.Commands() {
+		menu = append(menu, line{c.Name, c.Description})
+	}
+	err := b.insist(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn("Telegram did not take the command menu; the commands work all the same", "error", err)
+	}
+}
+
+// insist repeats a harmless call until Telegram answers it, with a yes or a no.
+func (b *Bot) insist(ctx context.Context, method string, params, result any) error {
+	for attempt := 1; ; attempt++ {
+		err := b.wire.call(ctx, method, params, result)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait := backoff(attempt, patience)
+		if no := refused(err); no != nil {
+			if no.retryAfter == 0 {
+				return err
+			}
+			wait = no.retryAfter
+		}
+		b.log.Warn("Telegram cannot be reached; trying again", "error", err, "in", wait)
+		if !pause(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+// receive takes updates in until ctx ends.
+func (b *Bot) receive(ctx context.Context) error {
+	if b.opt.Mode == Webhook {
+		// Without dropping what waits: people wrote while we were away.
+		err := b.insist(ctx, "setWebhook", map[string]any{
+			"url": b.opt.WebhookURL, "secret_token": b.opt.WebhookSecret, "allowed_updates": kinds(),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		b.log.Info("receiving Telegram updates by webhook", "bot", b.Me())
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := b.insist(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
+		return err
+	}
+	b.log.Info("receiving Telegram updates by long polling", "bot", b.Me())
+	return b.poll(ctx)
+}
+
+// poll asks for updates, writes them to the inbox, and only then acknowledges them with the offset
+// of the next call. Update ids begin anew at random after a quiet week (Bot API, Update), so the
+// offset is used for that acknowledgement and never kept: with nothing to acknowledge, 0 asks for
+// whatever there is.
+func (b *Bot) poll(ctx context.Context) error {
+	offset, failures := int64(0), 0
+	for ctx.Err() == nil {
+		if err := b.intake.room(ctx); err != nil {
+			return err
+		}
+		bodies, err := b.fetch(ctx, offset)
+		if err == nil {
+			var next int64
+			if next, err = b.keep(ctx, bodies); err == nil {
+				offset, failures = next, 0
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if badToken(err) {
+			b.log.Error("Telegram refuses the bot token now. Was it revoked? Check telegram.token.")
+			return ErrBadToken
+		}
+		failures++
+		if !b.afterFailedPoll(ctx, err, failures) {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+func (b *Bot) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollWait+callTimeout)
+	defer cancel()
+	var bodies []json.RawMessage
+	err := b.wire.call(ctx, "getUpdates", map[string]any{
+		"offset": offset, "timeout": int(pollWait / time.Second), "limit": 100, "allowed_updates": kinds(),
+	}, &bodies)
+	return bodies, err
+}
+
+// keep takes polled updates in and tells the offset that acknowledges them; 0 for none.
+func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error) {
+	var next int64
+	updates := make([]incoming, 0, len(bodies))
+	for _, body := range bodies {
+		u, err := parseUpdate(body)
+		next = max(next, u.id+1)
+		if err != nil {
+			b.log.Warn("an update of Telegram's cannot be read and is dropped", "update", u.id)
+			continue
+		}
+		updates = append(updates, u)
+	}
+	if len(bodies) > 0 && next <= 1 {
+		return 0, errors.New("telegram getUpdates: updates without ids, which cannot be acknowledged")
+	}
+	return next, b.take(ctx, updates)
+}
+
+// afterFailedPoll says what is wrong and waits; false when it is time to stop.
+func (b *Bot) afterFailedPoll(ctx context.Context, err error, failures int) bool {
+	wait := backoff(failures, patience)
+	no := refused(err)
+	switch {
+	case no != nil && no.says("while webhook is active"):
+		b.log.Warn("a webhook is set for this bot; removing it, since telegram.mode is poll")
+		if err := b.insist(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
+			b.log.Warn("the webhook could not be removed", "error", err)
+		}
+	case no != nil && no.code == 409:
+		b.log.Warn("another program receives this bot's updates; stop it, or give it a token of its own", "retry_in", wait)
+	case no != nil && no.retryAfter > 0:
+		wait = no.retryAfter
+		b.log.Warn("Telegram asks for a pause", "for", wait)
+	default:
+		b.log.Warn("no updates from Telegram; trying again", "error", err, "in", wait)
+	}
+	return pause(ctx, wait)
+}

@@ -1,0 +1,280 @@
+package bot
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// placeholder stands for Telegram's address in every request that our code or telebot builds.
+// Only wire knows the real address and the token, so no error of net/http or telebot, which like
+// to quote the URL, can hold them.
+const placeholder = "telegram.invalid"
+
+const (
+	callTimeout = 30 * time.Second
+	maxAnswer   = 64 << 20 // bytes; 100 updates are far below
+)
+
+// wire is the http.RoundTripper between us and Telegram. It puts in the real address and token,
+// turns answers that are not the Bot API's JSON into errors, and keeps secrets out of errors.
+type wire struct {
+	base   *url.URL
+	token  string
+	next   http.RoundTripper
+	client *http.Client
+}
+
+func newWire(base *url.URL, token string, next http.RoundTripper) *wire {
+	if next == nil {
+		next = &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   maxSending,
+			IdleConnTimeout:       90 * time.Second,
+			ExpectContinueTimeout: time.Second,
+		}
+	}
+	// JoinPath on an empty path would make a relative one.
+	w := &wire{base: base.JoinPath("/"), token: token, next: next}
+	w.client = &http.Client{
+		Transport: w,
+		// Telegram never redirects. A redirect followed would carry the token elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return w
+}
+
+// RoundTrip implements http.RoundTripper. It refuses requests that are not for the placeholder.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	method := path.Base(req.URL.Path)
+	if req.URL.Host != placeholder {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, &silence{method, errors.New("it is not for Telegram")}
+	}
+	out := req.Clone(req.Context())
+	out.URL = w.base.JoinPath("bot"+w.token, method)
+	out.Host = ""
+	res, err := w.next.RoundTrip(out)
+	if err != nil {
+		return nil, &silence{method, nameless(err)}
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, &silence{method, nameless(err)}
+	case len(body) > maxAnswer:
+		return nil, &silence{method, errors.New("the answer is too large")}
+	case !isAnswer(body):
+		return nil, &silence{method, fmt.Errorf("HTTP %d, not in the Bot API's JSON", res.StatusCode)}
+	}
+	res.Request = req // the one without token
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	res.ContentLength = int64(len(body))
+	return res, nil
+}
+
+// isAnswer tells whether body is a JSON object with a boolean ok, as every Bot API answer is.
+func isAnswer(body []byte) bool {
+	var a struct {
+		OK *bool `json:"ok"`
+	}
+	return json.Unmarshal(body, &a) == nil && a.OK != nil
+}
+
+// nameless retells a network error without addresses, URLs and headers, which may hold the token
+// or the credentials of a proxy.
+func nameless(err error) error {
+	var dns *net.DNSError
+	var op *net.OpError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
+	case errors.As(err, &dns):
+		return errors.New("the name of its address is not found")
+	case errors.As(err, &op):
+		var call *os.SyscallError
+		if errors.As(op.Err, &call) {
+			return fmt.Errorf("%s: %w", op.Op, call.Err)
+		}
+		return errors.New(op.Op + " failed")
+	case errors.As(err, &cert):
+		return errors.New("its TLS certificate is not trusted")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
+	}
+	return errors.New("the connection failed")
+}
+
+// silence says that no usable answer came: whether the call was carried out is unknown.
+type silence struct {
+	method string
+	err    error
+}
+
+func (e *silence) Error() string { return fmt.Sprintf("telegram %s: no answer: %v", e.method, e.err) }
+func (e *silence) Unwrap() error { return e.err }
+
+// refusal is a "no" of Telegram's. Its description may quote what we sent (a sign link in a button,
+// say), so Error tells only phrases that we know.
+type refusal struct {
+	method      string
+	code        int
+	description string
+	retryAfter  time.Duration
+}
+
+// phrases are what Telegram's descriptions say, as far as we act on it or an operator needs it.
+var phrases = []string{
+	"message is not modified", "message to edit not found", "message can't be edited",
+	"there is no text in the message to edit", "MESSAGE_ID_INVALID",
+	"message to delete not found", "message can't be deleted", "query is too old",
+	"query ID is invalid", "can't parse entities", "message is too long", "MESSAGE_TOO_LONG",
+	"caption is too long", "text is empty", "text must be non-empty", "chat not found",
+	"BUTTON_URL_INVALID", "button URL", "BUTTON_DATA_INVALID", "BUTTON_TYPE_INVALID",
+	"PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "group chat was upgraded",
+	"bot was blocked", "user is deactivated", "can't initiate conversation", "bot was kicked",
+	"not enough rights", "have no rights", "while webhook is active", "other getUpdates request",
+	"setWebhook request", "bad webhook", "BOT_COMMAND_INVALID", "Unauthorized", "Not Found",
+	"Too Many Requests", "Internal Server Error",
+}
+
+func (e *refusal) Error() string {
+	for _, phrase := range phrases {
+		if e.says(phrase) {
+			return fmt.Sprintf("telegram %s: %d %s", e.method, e.code, phrase)
+		}
+	}
+	return fmt.Sprintf("telegram %s: %d", e.method, e.code)
+}
+
+func (e *refusal) says(phrase string) bool {
+	return strings.Contains(strings.ToLower(e.description), strings.ToLower(phrase))
+}
+
+func (e *refusal) saysAny(phrases ...string) bool {
+	for _, phrase := range phrases {
+		if e.says(phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused finds Telegram's "no" in err; nil when there is none.
+func refused(err error) *refusal {
+	var no *refusal
+	errors.As(err, &no)
+	return no
+}
+
+// badToken tells whether Telegram does not know the token: 401, or 404 on a method that exists.
+func badToken(err error) bool {
+	no := refused(err)
+	return no != nil && (no.code == http.StatusUnauthorized || no.code == http.StatusNotFound)
+}
+
+// call carries out a Bot API method with a JSON body and decodes its result into result (nil: not
+// wanted). Errors are *silence, *refusal, or ctx's own.
+func (w *wire) call(ctx context.Context, method string, params, result any) error {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(params); err != nil {
+		return fmt.Errorf("telegram %s: encode: %w", method, err)
+	}
+	return w.post(ctx, method, "application/json", &body, result)
+}
+
+// upload is call with one file; fields that are not strings are JSON text already.
+func (w *wire) upload(ctx context.Context, method string, fields map[string]string, field, name string, file []byte, result any) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile(field, name)
+	if err == nil {
+		_, err = part.Write(file)
+	}
+	for key, value := range fields {
+		err = errors.Join(err, form.WriteField(key, value))
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return fmt.Errorf("telegram %s: encode: %w", method, err)
+	}
+	return w.post(ctx, method, form.FormDataContentType(), &body, result)
+}
+
+func (w *wire) post(ctx context.Context, method, contentType string, body io.Reader, result any) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+placeholder+"/"+method, body)
+	if err != nil {
+		return &silence{method, nameless(err)}
+	}
+	req.Header.Set("Content-Type", contentType)
+	res, err := w.client.Do(req)
+	if err != nil {
+		var quiet *silence
+		if errors.As(err, &quiet) {
+			return quiet
+		}
+		return &silence{method, nameless(err)}
+	}
+	defer res.Body.Close()
+	var answer struct {
+		OK          bool            `json:"ok"`
+		Result      json.RawMessage `json:"result"`
+		Code        int             `json:"error_code"`
+		Description string          `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return &silence{method, errors.New("the answer has an unknown form")}
+	}
+	if answer.OK {
+		if result == nil {
+			return nil
+		}
+		if err := json.Unmarshal(answer.Result, result); err != nil {
+			return &silence{method, errors.New("the result has an unknown form")}
+		}
+		return nil
+	}
+	code := answer.Code
+	if code == 0 {
+		code = res.StatusCode
+	}
+	if code >= 500 {
+		return &silence{method, errors.New("HTTP " + strconv.Itoa(code))}
+	}
+	wait := time.Duration(min(max(answer.Parameters.RetryAfter, 0), 86400)) * time.Second
+	if code == http.StatusTooManyRequests {
+		wait = max(wait, time.Second)
+	}
+	return &refusal{method, code, answer.Description, wait}
+}
