@@ -84,7 +84,7 @@ func converse(t *testing.T, w *world) {
 
 func TestTelebotWorksByPolling(t *testing.T) {
 	w := newWorld(t, Options{})
-	b := newBot(t, w, &tele.LongPoller{Timeout: 30 * time.Second})
+	b := newBot(t, w, &tele.LongPoller{Timeout: time.Second})
 	if b.Me.Username != "purser_sandbox_bot" {
 		t.Errorf("%+v", b.Me)
 	}

@@ -1,0 +1,44 @@
+// What the page asks of the sandbox: JSON there and back, and one stream of events.
+
+/** Posts to /app/<path>; throws an Error with a sentence for the person. */
+export async function post(path, body) {
+  let answer;
+  try {
+    answer = await fetch(`/app/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  } catch {
+    throw new Error("The sandbox does not answer. Is purser still running?");
+  }
+  const data = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(data.error ?? `The sandbox refused (${answer.status}).`);
+  return data;
+}
+
+export async function loadState() {
+  const answer = await fetch("/app/state");
+  if (!answer.ok) throw new Error(`The sandbox refused (${answer.status}).`);
+  return answer.json();
+}
+
+/**
+ * Listens to events after the given state. on.event(e) for each; on.status(connected) as the
+ * connection comes and goes; on.reset() when the state must be loaded anew. Returns a stop function.
+ */
+export function listen({ epoch, seq }, on) {
+  const source = new EventSource(`/app/events?after=${encodeURIComponent(`${epoch}.${seq}`)}`);
+  const stop = () => source.close();
+  source.addEventListener("open", () => on.status(true));
+  source.addEventListener("message", (m) => on.event(JSON.parse(m.data)));
+  source.addEventListener("reset", () => {
+    stop();
+    on.reset();
+  });
+  source.addEventListener("error", () => {
+    on.status(false);
+    if (source.readyState === EventSource.CLOSED) on.reset(); // browsers give up after some errors
+  });
+  return stop;
+}
