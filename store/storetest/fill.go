@@ -31,7 +31,7 @@ func (f *filler) next() int64 {
 func (f *filler) fill(v reflect.Value, path string) {
 	switch v.Interface().(type) {
 	case time.Time:
-		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+f.next(), 987654321).UTC()))
+		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+f.next()%1_000_000_000, 987654321).UTC()))
 		return
 	case json.RawMessage:
 		v.SetBytes([]byte(fmt.Sprintf(`{"mark":"marked-%s-%d"}`, path, f.next())))

@@ -1,0 +1,171 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"purser/store"
+	"purser/store/storetest"
+	"purser/wallet"
+)
+
+// inTheClear are the fields that may be read by whoever has the file: opaque ids, public facts of
+// the chain, and what steers the engine. Every other text or number of a row must not be found.
+func inTheClear() []string {
+	return []string{
+		"User.ID",
+		"Wallet.Owner", "Wallet.Type",
+		"Bind.User", "Bind.Status", "Bind.Type",
+		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID",
+		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
+		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Message", "Transaction.Signed",
+		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint",
+		"Conversation.Flow", "Conversation.State",
+		"Button.Nonce", "Button.Action",
+		"Update.ID", "Update.Attempts",
+		"Reply.Priority", "Reply.Attempts",
+		"Answer.Status",
+		"Event.ID", "Event.Name", "Event.User", "Event.Transaction",
+	}
+}
+
+// TestFileTellsNothingOfPeople fills every field of every row with marks and looks for them in the
+// raw bytes of the file, in each form that they could have there.
+func TestFileTellsNothingOfPeople(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	marks := map[string]any{"api key": "pur_live_marked_secret", "idempotency key": "marked-idempotency-key"}
+	var (
+		u    wallet.User
+		w    wallet.Wallet
+		b    wallet.Bind
+		row  wallet.Transaction
+		k    wallet.Key
+		c    store.Conversation
+		n    store.Button
+		in   store.Update
+		out  store.Reply
+		a    store.Answer
+		e    wallet.Event
+		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
+	)
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e} {
+		maps.Copy(marks, storetest.Fill(one, from))
+		from += 1_000_003
+	}
+	c.Version = 0
+	// Once as a stranger's, under the system's key, and once more as a user's.
+	write := func(tx store.Tx) error {
+		_, err := tx.PutUpdates(in.At, []store.Update{in})
+		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e)} {
+			if step != nil {
+				return step
+			}
+		}
+		return nil
+	}
+	mustUpdate(t, s, write)
+	mustUpdate(t, s, func(tx store.Tx) error {
+		for _, step := range []error{tx.PutUser(u), tx.CreateTransaction(row), tx.CreateKey(k, marks["api key"].(string)),
+			tx.PutAnswer(marks["idempotency key"].(string), a)} {
+			if step != nil {
+				return step
+			}
+		}
+		return nil
+	})
+	// Make every row the user's own.
+	row.Owner, row.Version, row.SignID = u.ID, 1, "marked-second-sign-id"
+	marks["second sign id"] = row.SignID
+	row.ID = "tx_second"
+	row.Signature = wallet.Signature{1}
+	c.Version, c.User = 0, u.TelegramID
+	in.ID, in.Chat, out.Chat, n.User = in.ID+500_000, u.TelegramID, u.TelegramID, u.TelegramID
+	b.User, b.TokenHash, e.User, e.ID = u.ID, [32]byte{1}, u.ID, "evt_second"
+	mustUpdate(t, s, write)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.FailUpdate(1, true) })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear := map[string]bool{}
+	for _, name := range inTheClear() {
+		clear[name] = true
+		if _, ok := marks[name]; !ok {
+			t.Errorf("%s is no field any more", name)
+		}
+	}
+	found := 0
+	for name, mark := range marks {
+		forms := formsOf(mark)
+		where := -1
+		for form, raw := range forms {
+			if at := bytes.Index(file, raw); at >= 0 {
+				where = at
+				if !clear[name] {
+					t.Errorf("%s is in the file (%s, at %d)", name, form, at)
+				}
+			}
+		}
+		if clear[name] { // the control: the search finds what is there
+			if where < 0 {
+				t.Errorf("%s is said to be in the clear, and is not found", name)
+			}
+			found++
+		}
+	}
+	t.Logf("%d marks looked for, %d of them controls", len(marks), found)
+	for what, key := range map[string][]byte{"master key": masterKey()} {
+		if bytes.Contains(file, key) {
+			t.Errorf("the %s is in the file", what)
+		}
+	}
+}
+
+// formsOf lists how a value could lie in the file.
+func formsOf(mark any) map[string][]byte {
+	switch v := mark.(type) {
+	case int64:
+		return map[string][]byte{
+			"decimal":       []byte(fmt.Sprint(v)),
+			"big-endian":    binary.BigEndian.AppendUint64(nil, uint64(v)),
+			"little-endian": binary.LittleEndian.AppendUint64(nil, uint64(v)),
+		}
+	case string:
+		quoted, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		forms := map[string][]byte{"plain": []byte(v), "JSON": bytes.Trim(quoted, `"`)}
+		// Base64 of a text within a longer one: cut to whole groups, at each of three offsets.
+		for offset := range 3 {
+			if len(v) > offset+6 {
+				cut := v[offset : offset+(len(v)-offset)/3*3]
+				forms[fmt.Sprintf("base64+%d", offset)] = []byte(strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(cut)), "="))
+			}
+		}
+		return forms
+	}
+	panic(fmt.Sprintf("a mark of type %T", mark))
+}
+
+func mustUpdate(t testing.TB, s *Store, change func(store.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+}
