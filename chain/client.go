@@ -21,7 +21,8 @@ type Options struct {
 	RPCURLs []string
 	// WSURL is the ws or wss address for hints; empty for none.
 	WSURL string
-	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet.
+	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet. New
+	// checks the word; whether it is true, GenesisCluster tells once they answer.
 	Cluster string
 	// Timeout bounds each call; 0 means 10 seconds.
 	Timeout time.Duration
@@ -36,7 +37,6 @@ type Options struct {
 // Client asks Solana. It is safe for concurrent use.
 type Client struct {
 	nodes     []*node // nodes[0] is primary
-	cluster   string
 	now       func() time.Time
 	transport *http.Transport
 	hints     *hints
@@ -72,8 +72,7 @@ func New(o Options) (*Client, error) {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
 	}
 	c := &Client{
-		cluster: o.Cluster,
-		now:     o.Now,
+		now: o.Now,
 		transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         o.Dial,

@@ -214,8 +214,11 @@ func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
 	return true, nil
 }
 
+// ErrClustersDiffer is a chain.rpc_url whose nodes belong to different clusters. No waiting helps.
+var ErrClustersDiffer = errors.New("chain.rpc_url: the nodes belong to different clusters")
+
 // GenesisCluster tells which cluster the nodes belong to, by its genesis hash: any that is not one
-// of Solana's public clusters is localnet. Nodes of different clusters are an error.
+// of Solana's public clusters is localnet. Errors: ErrClustersDiffer, wallet.NetworkError.
 func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 	const method = "getGenesisHash"
 	var first string
@@ -228,7 +231,7 @@ func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 			return "", n.trouble(method, errGarbage)
 		}
 		if i > 0 && hash != first {
-			return "", fmt.Errorf("chain.rpc_url: %s and %s belong to different clusters", c.nodes[0].name, n.name)
+			return "", fmt.Errorf("%s and %s: %w", c.nodes[0].name, n.name, ErrClustersDiffer)
 		}
 		first = hash
 	}
@@ -241,20 +244,4 @@ func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 		return Testnet, nil
 	}
 	return Localnet, nil
-}
-
-// ErrWrongCluster is a chain.cluster that the nodes do not belong to.
-var ErrWrongCluster = errors.New("the nodes belong to another cluster")
-
-// CheckCluster holds Options.Cluster against the nodes: nil when they agree, ErrWrongCluster with a
-// sentence for the operator when they do not, a wallet.NetworkError when nobody answers.
-func (c *Client) CheckCluster(ctx context.Context) error {
-	actual, err := c.GenesisCluster(ctx)
-	if err != nil {
-		return err
-	}
-	if c.cluster != "" && actual != c.cluster {
-		return fmt.Errorf("chain.cluster is %s, but chain.rpc_url is on %s: %w", c.cluster, actual, ErrWrongCluster)
-	}
-	return nil
 }

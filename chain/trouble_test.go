@@ -45,7 +45,6 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(ctx); return err },
 		"CanSeeBackTo":         func() error { _, err := c.CanSeeBackTo(ctx, 0); return err },
 		"GenesisCluster":       func() error { _, err := c.GenesisCluster(ctx); return err },
-		"CheckCluster":         func() error { return c.CheckCluster(ctx) },
 		"Broadcast":            func() error { return c.Broadcast(ctx, s.wire) },
 		"Statuses":             func() error { _, err := c.Statuses(ctx, []wallet.Signature{s.signature}); return err },
 		"Find":                 func() error { _, err := c.Find(ctx, s.sought); return err },
