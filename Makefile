@@ -26,7 +26,7 @@ race: deps
 	CI=true go test -race -short -timeout 15m ./...
 
 bench:
-	@go run ./bench
+	go test -run "^$$" -bench . -timeout 30m . ./bot ./store/bolt ./chain
 
 staticcheck:
 	go run $(STATICCHECK) ./...

@@ -28,6 +28,9 @@ func rooms() map[string][]string {
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
+		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
+		"e2e/crash":        {},
+		"e2e/browser":      {},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}

@@ -54,7 +54,7 @@ func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
 	}
 }
 
-func TestFlagsWinOverTheEnvironmentOverTheFileOverDefaults(t *testing.T) {
+func TestFixedWinsOverFlagsOverTheEnvironmentOverTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settings.yaml")
 	file := "http: {listen: '127.0.0.1:2'}\nchain: {cluster: devnet}\nlog: {format: json, level: warn}\n"
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -67,8 +67,8 @@ func TestFlagsWinOverTheEnvironmentOverTheFileOverDefaults(t *testing.T) {
 	}
 	c, err := Load(Options{
 		File: path, Flags: flags,
-		Environ:  []string{"PURSER_HTTP_LISTEN=127.0.0.1:3", "PURSER_LOG_LEVEL=error", "PURSER_LOG_FORMAT=", "HOME=/"},
-		Defaults: map[string]string{"http.listen": "127.0.0.1:1", "store.url": "bolt:sandbox.db", "log.level": "debug"},
+		Environ: []string{"PURSER_HTTP_LISTEN=127.0.0.1:3", "PURSER_LOG_LEVEL=error", "PURSER_LOG_FORMAT=", "PURSER_STORE_URL=bolt:real.db", "HOME=/"},
+		Fixed:   map[string]string{"store.url": "bolt:sandbox.db"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,13 +17,19 @@ import (
 // DefaultFile is read where no other file is named, if it exists.
 const DefaultFile = "purser.yaml"
 
-// Options are where settings come from. A flag wins over the environment, that over the file, that
-// over Defaults, those over the built-in defaults.
+// Options are where settings come from. Fixed wins over a flag, that over the environment, that over
+// the file, that over the built-in defaults.
 type Options struct {
-	File     string            // a YAML file that must exist; "": DefaultFile, if it does
-	Environ  []string          // as os.Environ gives it
-	Flags    *pflag.FlagSet    // as AddFlags made it; nil for none
-	Defaults map[string]string // by key: how the sandbox points at its own world
+	File    string            // a YAML file that must exist; "": DefaultFile, if it does
+	Environ []string          // as os.Environ gives it
+	Flags   *pflag.FlagSet    // as AddFlags made it; nil for none
+	Fixed   map[string]string // by key: how the sandbox points at its own world, whatever is set
+}
+
+// IsSet tells whether a key has a value in any source, right or wrong.
+func IsSet(o Options, name string) bool {
+	values, _ := gather(o) // Load reports the problems
+	return values[name] != ""
 }
 
 // Load reads and checks all settings. Its error has one line for each thing to mend, and shows no
@@ -45,13 +51,6 @@ func gather(o Options) (map[string]string, []error) {
 		values[k.name] = k.fallback
 	}
 	var problems []error
-	for name, value := range o.Defaults {
-		if _, known := values[name]; !known {
-			problems = append(problems, fmt.Errorf("there is no setting %q", name))
-			continue
-		}
-		values[name] = value
-	}
 	fromFile, wrong := readFile(o.File)
 	problems = append(problems, wrong...)
 	environ := environment(o.Environ)
@@ -70,6 +69,13 @@ func gather(o Options) (map[string]string, []error) {
 			values[k.name] = o.Flags.Lookup(Flag(k.name)).Value.String()
 		}
 		values[k.name] = strings.TrimSpace(values[k.name])
+	}
+	for name, value := range o.Fixed {
+		if _, known := values[name]; !known {
+			problems = append(problems, fmt.Errorf("there is no setting %q", name))
+			continue
+		}
+		values[name] = value
 	}
 	return values, problems
 }

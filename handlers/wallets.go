@@ -101,9 +101,12 @@ const deadLink = "this link was used, replaced or has run out: ask the bot for a
 // Challenge answers an open link. A dead or unknown one is NOT_FOUND.
 func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error) {
 	return read(ctx, w.Store, func(tx store.Tx) (Challenge, error) {
-		bind, user, err := w.open(tx, token)
+		bind, user, err := w.linked(tx, token)
 		if err != nil {
 			return Challenge{}, err
+		}
+		if !bind.OpenAt(w.Now()) {
+			return Challenge{}, wallet.Refuse(wallet.NotFound, deadLink)
 		}
 		return Challenge{
 			TelegramID: user.TelegramID, Name: user.Name(), Username: user.Username, Chain: w.Cluster,
@@ -112,13 +115,11 @@ func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error
 	})
 }
 
-func (w *Wallets) open(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
+// linked is the attempt behind a token and the person who began it.
+func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
 	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
 	if err != nil {
 		return bind, wallet.User{}, found(err, wallet.NotFound, deadLink)
-	}
-	if !bind.OpenAt(w.Now()) {
-		return bind, wallet.User{}, wallet.Refuse(wallet.NotFound, deadLink)
 	}
 	user, err := tx.User(bind.User)
 	return bind, user, found(err, wallet.NotFound, deadLink)
@@ -132,14 +133,22 @@ func (w *Wallets) Prove(ctx context.Context, token string, address wallet.Addres
 		return err
 	}
 	return w.Store.Update(ctx, func(tx store.Tx) error {
-		bind, user, err := w.open(tx, token)
+		bind, user, err := w.linked(tx, token)
 		if err != nil {
 			return err
+		}
+		// The page sends the same proof again when it did not hear the answer to the first.
+		again := bind.Status == wallet.BindProven && bind.Address == address && w.Now().Before(bind.ExpiresAt)
+		if !again && !bind.OpenAt(w.Now()) {
+			return wallet.Refuse(wallet.NotFound, deadLink)
 		}
 		text := wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
 			user.TelegramID, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
 		if !address.OnCurve() || !ed25519.Verify(address[:], []byte(text), sig[:]) {
 			return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
+		}
+		if again {
+			return nil
 		}
 		if err := bindable(tx, user.ID, address); err != nil {
 			return err

@@ -157,7 +157,11 @@ func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	r.must(r.wallets.Prove(context.Background(), token, address, wallet.Signature(ed25519.Sign(mine, text("wallet.example", 1001)))))
+	right := wallet.Signature(ed25519.Sign(mine, text("wallet.example", 1001)))
+	r.must(r.wallets.Prove(context.Background(), token, address, right))
+	r.must(r.wallets.Prove(context.Background(), token, address, right)) // the first answer was lost
+	wrong := wallet.Signature(ed25519.Sign(other, text("wallet.example", 1001)))
+	r.refused(wallet.InvalidSignature, r.wallets.Prove(context.Background(), token, address, wrong))
 }
 
 func TestAddressBelongsToOnePerson(t *testing.T) {

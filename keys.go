@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"purser/api"
+	"purser/chain"
+	"purser/config"
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// keyCommand manages API keys, beside a running server or without one.
+func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
+	parent := &cobra.Command{Use: "key", Short: "Create, list and revoke API keys"}
+	with := func(do func(ctx context.Context, keys api.KeyService) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, _ []string) error { return withKeys(cmd.Context(), *settings, *world, do) }
+	}
+
+	var req handlers.KeyRequest
+	var kind, tier string
+	var scopes []string
+	var expires time.Duration
+	var asJSON bool
+	create := &cobra.Command{
+		Use: "create", Short: "Create a key and print its secret, once", Args: cobra.NoArgs,
+		Example: "  purser key create --owner 1001\n  purser key create --kind api --tier pro --scopes wallet:read --json",
+		RunE: with(func(ctx context.Context, keys api.KeyService) error {
+			req.Kind, req.Tier = wallet.KeyKind(kind), wallet.Tier(tier)
+			for _, scope := range scopes {
+				req.Scopes = append(req.Scopes, wallet.Scope(scope))
+			}
+			if expires > 0 {
+				req.ExpiresAt = time.Now().Add(expires).UTC()
+			}
+			key, secret, err := keys.Create(ctx, req)
+			if err != nil {
+				return plain(err)
+			}
+			return printKey(out, key, secret, asJSON)
+		}),
+	}
+	flags := create.Flags()
+	flags.StringVar(&kind, "kind", string(wallet.APIKey), "api or bot")
+	flags.StringVar(&tier, "tier", string(wallet.FreeTier), "free or pro")
+	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all): "+scopeNames())
+	flags.Int64Var(&req.OwnerTelegramID, "owner", 0, "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
+	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
+	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
+
+	list := &cobra.Command{Use: "list", Short: "List keys, without their secrets", Args: cobra.NoArgs,
+		RunE: with(func(ctx context.Context, keys api.KeyService) error {
+			all, err := keys.List(ctx)
+			if err != nil {
+				return plain(err)
+			}
+			for _, key := range all {
+				fmt.Fprintf(out, "%s  %s  %s  …%s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint,
+					key.CreatedAt.Format(time.DateOnly), ended(key))
+			}
+			return nil
+		})}
+
+	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: cobra.ExactArgs(1)}
+	revoke.RunE = func(cmd *cobra.Command, args []string) error {
+		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
+			key, err := keys.Revoke(ctx, args[0])
+			if err != nil {
+				return plain(err)
+			}
+			_, err = fmt.Fprintf(out, "%s is revoked.\n", key.ID)
+			return err
+		})
+	}
+	parent.AddCommand(create, list, revoke)
+	return parent
+}
+
+func scopeNames() string {
+	var names []string
+	for _, s := range wallet.Scopes() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+func ended(key wallet.Key) string {
+	switch {
+	case !key.RevokedAt.IsZero():
+		return ", revoked " + key.RevokedAt.Format(time.DateOnly)
+	case !key.ExpiresAt.IsZero():
+		return ", until " + key.ExpiresAt.Format(time.DateOnly)
+	}
+	return ""
+}
+
+func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(map[string]string{"id": key.ID, "key": secret})
+	}
+	_, err := fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown this once: keep it secret.\n", secret, key.ID)
+	return err
+}
+
+// plain is an error as an operator reads it.
+func plain(err error) error {
+	if detail := wallet.DetailOf(err); detail != "" {
+		return errors.New(detail)
+	}
+	return err
+}
+
+// withKeys finds the keys: those of the running server by its admin socket, else in the store
+// itself. Without a bot token both are the sandbox's.
+func withKeys(ctx context.Context, settings config.Options, world worldOptions, do func(context.Context, api.KeyService) error) error {
+	if !config.IsSet(settings, "telegram.token") {
+		settings = world.settings(settings)
+	}
+	c, err := config.Load(settings)
+	if err != nil {
+		return err
+	}
+	client, err := api.DialAdmin(api.SocketPath(c.Store.Path))
+	if err == nil {
+		defer client.Close()
+		return do(ctx, client)
+	}
+	if !errors.Is(err, api.ErrNoServer) {
+		return err
+	}
+	s, _, err := openStore(c)
+	if err != nil {
+		return err
+	}
+	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	return errors.Join(do(ctx, keys), s.Close())
+}

@@ -1,0 +1,99 @@
+// Command purser is a Telegram-first wallet bot for Solana with an embedded HTTP API. This package
+// joins the rooms: settings, wiring, commands and shutdown, and no rule of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"purser/config"
+	"purser/signer"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it returns the exit status, 1 after one clear line on errors.
+func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int {
+	root := commands(environ, out, errOut)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	if err := root.ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(errOut, "purser: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func commands(environ []string, out, errOut io.Writer) *cobra.Command {
+	settings := config.Options{Environ: environ}
+	root := &cobra.Command{
+		Use:   "purser",
+		Short: "A self-hosted Telegram wallet bot for Solana, with an HTTP API",
+		Long: "Without a bot token purser runs in its own sandbox: a Telegram and a Solana to try everything in.\n" +
+			"With PURSER_TELEGRAM_TOKEN set (or telegram.token in purser.yaml) it serves for real.",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentFlags().StringVar(&settings.File, "config", "", "settings file (default: purser.yaml, if it exists)")
+	config.AddFlags(root.PersistentFlags())
+	settings.Flags = root.PersistentFlags()
+	world := worldFlags(root)
+
+	sandboxed := func(cmd *cobra.Command, _ []string) error {
+		return runSandbox(cmd.Context(), settings, *world, out, errOut)
+	}
+	served := func(cmd *cobra.Command, _ []string) error {
+		return runServe(cmd.Context(), settings, out, errOut)
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if config.IsSet(settings, "telegram.token") {
+			return served(cmd, args)
+		}
+		return sandboxed(cmd, args)
+	}
+	root.AddCommand(
+		&cobra.Command{Use: "serve", Short: "Serve real Telegram and a real cluster", Args: cobra.NoArgs, RunE: served},
+		&cobra.Command{Use: "sandbox", Short: "Run against purser's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
+		keyCommand(&settings, world, out),
+		&cobra.Command{Use: "page-hash", Short: "Print the hash of the embedded signing page", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := fmt.Fprintln(out, signer.Hash())
+				return err
+			}},
+		&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := fmt.Fprintln(out, version())
+				return err
+			}},
+	)
+	return root
+}
+
+// version is what the Go toolchain recorded of this build.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "purser (unknown build)"
+	}
+	text := "purser " + info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text + " " + info.GoVersion
+}

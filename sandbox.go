@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"purser/config"
+	"purser/sandbox"
+	"purser/sandbox/telegram"
+)
+
+// worldOptions are the flags of the sandbox.
+type worldOptions struct {
+	dir      string
+	fresh    bool
+	telegram string
+	rpc      string
+	ws       string
+	slotTime time.Duration
+}
+
+func worldFlags(root *cobra.Command) *worldOptions {
+	o := &worldOptions{}
+	flags := root.PersistentFlags()
+	flags.StringVar(&o.dir, "sandbox-dir", ".purser-sandbox", "sandbox: folder that it keeps everything in")
+	flags.BoolVar(&o.fresh, "fresh", false, "sandbox: begin anew, forgetting what the folder holds")
+	flags.StringVar(&o.telegram, "sandbox-telegram", "127.0.0.1:8081", "sandbox: address of its Telegram and chat page")
+	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
+	flags.StringVar(&o.ws, "sandbox-ws", "127.0.0.1:8900", "sandbox: address of its Solana WebSocket")
+	flags.DurationVar(&o.slotTime, "sandbox-slot", 400*time.Millisecond, "sandbox: length of a slot")
+	return o
+}
+
+// sandboxStore is where the product keeps its database in the sandbox's folder.
+func (o worldOptions) sandboxStore() string { return filepath.Join(o.dir, "purser.db") }
+
+// sandboxSettings point the unchanged product at the sandbox, whatever else is set for Telegram,
+// chain and store: nothing real may be touched from here.
+func (o worldOptions) settings(from config.Options) config.Options {
+	from.Fixed = map[string]string{
+		"telegram.token": telegram.DefaultToken, "telegram.api_url": "http://" + o.telegram,
+		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
+		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
+		"chain.cluster": config.Localnet, "chain.explorer_url": "",
+		"store.url": "bolt:" + o.sandboxStore(), "store.master_key": "", "store.master_key_file": "",
+	}
+	return from
+}
+
+// runSandbox runs the product against a world that it brings along.
+func runSandbox(ctx context.Context, settings config.Options, o worldOptions, out, errOut io.Writer) error {
+	unlock, err := takeFolder(o.dir, o.fresh)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c, err := config.Load(o.settings(settings))
+	if err != nil {
+		return err
+	}
+	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
+		SlotTime: o.slotTime, Now: time.Now})
+	var inUse *sandbox.InUse
+	if errors.As(err, &inUse) {
+		return addressError(inUse.Address, "choose another one (purser --help shows the --sandbox flags)", inUse.Err)
+	}
+	if err != nil {
+		return err
+	}
+	p, _, err := build(c, newLog(c.Log, errOut))
+	if err != nil {
+		return errors.Join(err, world.Close())
+	}
+	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL))
+
+	// The world outlives the product, which still has replies to deliver when it is told to stop.
+	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWorld()
+	group, worldCtx := errgroup.WithContext(worldCtx)
+	group.Go(func() error { return world.Run(worldCtx) })
+	group.Go(func() error {
+		defer endWorld()
+		both, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(worldCtx, stop)()
+		return p.run(both)
+	})
+	return errors.Join(group.Wait(), world.Close())
+}
+
+func greeting(o worldOptions, public *url.URL) string {
+	var b strings.Builder
+	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
+	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: purser key create --owner 1001)\n", public)
+	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
+	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
+	b.WriteString("For real Telegram and Solana's devnet:\n")
+	b.WriteString("  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> purser serve\n\n")
+	return b.String()
+}
+
+// takeFolder makes the sandbox's folder this process's own, and empties it if it shall be fresh.
+func takeFolder(dir string, fresh bool) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the sandbox's folder cannot be made: %w: choose another one with --sandbox-dir", err)
+	}
+	name := filepath.Join(dir, "lock")
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox's folder cannot be written: %w: choose another one with --sandbox-dir", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another purser runs in %s: stop it, or choose another folder with --sandbox-dir", dir), lock.Close())
+	}
+	unlock = func() { _ = lock.Close() } // the lock goes with the file
+	if !fresh {
+		return unlock, nil
+	}
+	// Only what purser makes there: the folder may be shared with something precious by mistake.
+	for _, made := range []string{"purser.db", "purser.key", "purser.db.sock", "telegram", "solana"} {
+		if err := os.RemoveAll(filepath.Join(dir, made)); err != nil {
+			unlock()
+			return nil, fmt.Errorf("begin anew: %w", err)
+		}
+	}
+	return unlock, nil
+}

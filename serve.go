@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"purser/api"
+	"purser/bot"
+	"purser/chain"
+	"purser/chat"
+	"purser/config"
+	"purser/handlers"
+	"purser/notify"
+	"purser/settle"
+	"purser/store"
+	"purser/store/bolt"
+	"purser/wallet"
+)
+
+// signatureFee is what a transaction with one signature and no priority fee costs, in lamports.
+const signatureFee = 5000
+
+// product is purser itself, built and not yet running. Nothing in it knows whether it talks to the
+// sandbox or to the world.
+type product struct {
+	log      *slog.Logger
+	store    *bolt.Store
+	chain    *chain.Client
+	cluster  string
+	bot      *bot.Bot
+	chat     *chat.Chat
+	notifier *notify.Notifier
+	settler  *settle.Settler
+	sweeper  *store.Sweeper
+	server   *api.Server
+	admin    *api.Admin
+	listener net.Listener
+	socket   net.Listener
+}
+
+func runServe(ctx context.Context, settings config.Options, out, errOut io.Writer) error {
+	c, err := config.Load(settings)
+	if err != nil {
+		return err
+	}
+	if err := c.CheckServe(); err != nil {
+		return err
+	}
+	p, note, err := build(c, newLog(c.Log, errOut))
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(out, note)
+	}
+	fmt.Fprintf(out, "purser serves %s (%s), listening on %s\n", c.HTTP.PublicURL, c.Chain.Cluster, p.listener.Addr())
+	return p.run(ctx)
+}
+
+func newLog(c config.Log, to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// newID makes an opaque identifier of 128 random bits.
+func newID(prefix string) string {
+	var raw [16]byte
+	rand.Read(raw[:]) //nolint:errcheck // crypto/rand.Read never fails: it ends the program instead
+	return prefix + "_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw[:]))
+}
+
+// openStore takes the database, with the key that seals it. The note is for the operator.
+func openStore(c config.Config) (*bolt.Store, string, error) {
+	_, err := os.Stat(c.Store.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("store %s: %w", c.Store.Path, err)
+	}
+	key, note, err := config.MasterKey(c, err == nil, rand.Reader)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := bolt.Open(bolt.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader})
+	return s, note, err
+}
+
+// listen takes an address; its error is one clear line.
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	return nil, addressError(address, "set "+config.Variable("http.listen")+" to another one", err)
+}
+
+// addressError says in one line what is wrong with an address and what to do.
+func addressError(address, remedy string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is taken by another program: stop it, or %s", address, remedy)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s may not be listened on by this user: %s", address, remedy)
+	}
+	return fmt.Errorf("cannot listen on %s: %w", address, err)
+}
+
+// build makes the product: it opens the store and listens, but talks to nobody yet.
+func build(c config.Config, log *slog.Logger) (_ *product, note string, err error) {
+	p := &product{log: log, cluster: c.Chain.Cluster}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	// The store first: a second instance must find out before it takes anything else.
+	if p.store, note, err = openStore(c); err != nil {
+		return p, "", err
+	}
+	if p.listener, err = listen(c.HTTP.Listen); err != nil {
+		return p, "", err
+	}
+	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
+		return p, "", err
+	}
+	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log})
+	if err != nil {
+		return p, "", err
+	}
+
+	users := &handlers.Users{Now: time.Now, NewID: newID}
+	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
+		Now: time.Now, Random: rand.Reader}
+	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: signatureFee,
+		Now: time.Now, NewID: newID, Random: rand.Reader}
+	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
+	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+
+	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
+		PublicURL: c.HTTP.PublicURL, ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
+		BotName: func() string { return p.bot.Me() }, Now: time.Now})
+	if err != nil {
+		return p, "", err
+	}
+	if p.bot, err = newBot(c, p.store, p.chat, log); err != nil {
+		return p, "", err
+	}
+	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Log: log}
+	p.settler = &settle.Settler{Store: p.store, Chain: p.chain, Now: time.Now, Log: log, Pace: settle.DefaultPace()}
+	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
+	p.admin = &api.Admin{Keys: keys, Log: log}
+
+	var hook *api.Webhook
+	if c.Telegram.Mode == config.Webhook {
+		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate}
+	}
+	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
+		Keys: keys, Wallets: wallets, Transfers: transfers, Signing: signing, Webhook: hook, Now: time.Now, NewID: newID, Log: log})
+	return p, note, err
+}
+
+func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger) (*bot.Bot, error) {
+	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
+		WebhookURL: c.HTTP.PublicURL.JoinPath("telegram", "webhook").String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
+		Store: s, Chat: talker, Now: time.Now, Log: log})
+}
+
+// buildTransfer is the message of a transfer of SOL.
+func buildTransfer(t wallet.Transaction) ([]byte, error) {
+	return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
+}
+
+// run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.
+func (p *product) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, worker := range []func(context.Context) error{
+		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) },
+		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
+		p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.sameCluster,
+	} {
+		group.Go(func() error { return worker(ctx) })
+	}
+	return errors.Join(group.Wait(), p.close())
+}
+
+// sameCluster stops everything when the node belongs to another cluster than the settings say:
+// people would sign for the wrong money. A node that does not answer is asked again.
+func (p *product) sameCluster(ctx context.Context) error {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		actual, err := p.chain.GenesisCluster(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil && actual != p.cluster:
+			return fmt.Errorf("chain.cluster is %s, but chain.rpc_url leads to %s: make them fit", p.cluster, actual)
+		case err == nil:
+			return nil
+		}
+		p.log.Warn("the Solana node does not say which cluster it belongs to", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// close gives back what build took. The workers have ended.
+func (p *product) close() error {
+	var errs []error
+	for _, l := range []net.Listener{p.listener, p.socket} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if p.chain != nil {
+		p.chain.Close()
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	return errors.Join(errs...)
+}
