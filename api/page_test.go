@@ -91,10 +91,13 @@ func TestAWalletIsProvenByThePage(t *testing.T) {
 
 	wrong := fields{"token": token, "address": address.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text+" "))).String()}
 	r.refused(r.page("/w/bind", wrong), 422, wallet.InvalidSignature, "does not fit")
-	if a := r.page("/w/bind", proof); a.status != 200 || string(a.body) != `{"address":"`+address.String()+`","status":"proven"}` {
-		t.Errorf("%d %s", a.status, a.body)
+	for range 2 { // an answer may be lost: the same again is harmless
+		if a := r.page("/w/bind", proof); a.status != 200 || string(a.body) != `{"address":"`+address.String()+`","status":"proven"}` {
+			t.Errorf("%d %s", a.status, a.body)
+		}
 	}
-	r.refused(r.page("/w/bind", proof), 404, wallet.NotFound, "ask the bot for a new one")
+	other := fields{"token": token, "address": r.alice.addr.String(), "signature": proof["signature"]}
+	r.refused(r.page("/w/bind", other), 404, wallet.NotFound, "ask the bot for a new one")
 	r.refused(r.page("/w/bind/challenge", fields{"token": token}), 404, wallet.NotFound, "This link was used")
 }
 
