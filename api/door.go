@@ -11,8 +11,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
-
-	"purser/wallet"
 )
 
 const (
@@ -141,38 +139,5 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 	}
 }
 
-// labelled gives err the code that it is answered with. What nobody labelled is Internal.
-func labelled(err error) *wallet.Error {
-	var known *wallet.Error
-	if errors.As(err, &known) {
-		return known
-	}
-	var http *fiber.Error
-	switch {
-	case errors.As(err, &http):
-		return fromFiber(http)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &wallet.Error{Code: wallet.NetworkError, Detail: "this took too long: try again in a moment, with the same Idempotency-Key if you sent one", Err: err}
-	}
-	return fromStore(err)
-}
-
-// fromFiber never repeats the library's own words: they can hold what the caller sent.
-func fromFiber(err *fiber.Error) *wallet.Error {
-	switch err.Code {
-	case fiber.StatusNotFound:
-		return wallet.Refuse(wallet.NotFound, "there is nothing at this path")
-	case fiber.StatusMethodNotAllowed:
-		return wallet.Refuse(wallet.MethodNotAllowed, "this path does not take this method")
-	case fiber.StatusRequestEntityTooLarge:
-		return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", maxBody)
-	case fiber.StatusRequestHeaderFieldsTooLarge:
-		return wallet.Refuse(wallet.InvalidRequest, "the headers may have %d bytes at most", maxHeader)
-	case fiber.StatusRequestTimeout:
-		return wallet.Refuse(wallet.InvalidRequest, "the request did not arrive within %d seconds", int(readTimeout.Seconds()))
-	}
-	return wallet.Refuse(wallet.InvalidRequest, "the request is not readable HTTP")
-}
-
-// under tells whether a path belongs to the signing page, whose answers have their own shape.
+// underPage tells whether a path belongs to the signing page, whose answers have their own shape.
 func underPage(path string) bool { return path == "/w" || strings.HasPrefix(path, "/w/") }
