@@ -80,6 +80,17 @@ func loopbackHost(hostport string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
+// ownHost tells names that a stranger's DNS can point here from those that it cannot: addresses by
+// number, and names without a dot (localhost, a container's name).
+func ownHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || !strings.Contains(host, ".")
+}
+
 func (s *Server) serveStatic(w http.ResponseWriter, _ *http.Request, files fs.FS, name string) {
 	data, err := fs.ReadFile(files, name)
 	kind := mime.TypeByExtension(path.Ext(name))

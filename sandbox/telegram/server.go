@@ -154,11 +154,12 @@ func (s *Server) Close() error {
 }
 
 // Handler answers the Bot API at /bot<token>/<method> and /file/bot<token>/<path>, and the page at
-// / and /app/. Requests that another site's page sends are refused: the sandbox's token is public.
+// / and /app/. Requests that another site's page sends are refused, also under a name of its own
+// (DNS rebinding): the sandbox's token is no secret.
 func (s *Server) Handler() http.Handler {
 	page := s.pageHandler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host && o != "https://"+r.Host {
+		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host && o != "https://"+r.Host || !ownHost(r.Host) {
 			http.Error(w, "This sandbox answers its own page only.", http.StatusForbidden)
 			return
 		}

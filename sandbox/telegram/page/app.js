@@ -174,7 +174,10 @@ function unread(person) {
 function preview(person) {
   const m = [...person.messages.values()].at(-1);
   if (!m) return "No messages yet";
-  const body = m.text ?? m.caption ?? (m.photo ? "Photo" : m.contact ? "Contact" : "File");
+  let body = m.text ?? m.caption ?? (m.photo ? "Photo" : m.contact ? "Contact" : "File");
+  for (const e of m.entities ?? m.caption_entities ?? []) {
+    if (e.type === "spoiler") body = body.slice(0, e.offset) + "▒".repeat(e.length) + body.slice(e.offset + e.length);
+  }
   return `${m.from?.is_bot ? "" : "You: "}${body.split("\n")[0]}`;
 }
 
@@ -205,7 +208,7 @@ function drawBar() {
   const status = byId("bot-status");
   const busy = typing.has(shown.user.id);
   status.classList.toggle("typing", connected && busy);
-  status.textContent = !connected ? "reconnecting …" : busy ? "typing" : `sandbox bot · you are ${shown.user.first_name}`;
+  status.textContent = !connected ? "reconnecting …" : busy ? "typing" : `you are ${shown.user.first_name} · sandbox`;
 }
 
 // ---- the chat's menu

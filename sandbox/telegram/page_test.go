@@ -1,0 +1,239 @@
+package telegram
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// visit makes a request to the page as a browser would; headers are "Name: value".
+func (w *world) visit(method, path, body string, headers ...string) (int, http.Header, string) {
+	w.t.Helper()
+	req, err := http.NewRequest(method, w.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+		} else {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(data)
+}
+
+func TestPageIsSelfContained(t *testing.T) {
+	w := newWorld(t, Options{})
+	status, header, html := w.visit("GET", "/", "")
+	if status != 200 || !strings.Contains(html, "purser sandbox") {
+		t.Fatalf("%d %.80s", status, html)
+	}
+	csp := header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(csp, want) {
+			t.Errorf("policy lacks %s", want)
+		}
+	}
+	files, err := pageFiles.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		status, header, body := w.visit("GET", "/page/"+f.Name(), "")
+		if status != 200 || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d", f.Name(), status)
+		}
+		for _, never := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "https://", "telegram-web-app"} {
+			if strings.Contains(body, never) {
+				t.Errorf("%s contains %s", f.Name(), never)
+			}
+		}
+	}
+	for _, path := range []string{"/page/../server.go", "/page/nothing.js", "/page/", "/app/", "/etc"} {
+		if status, _, _ := w.visit("GET", path, ""); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
+
+func TestOtherSitesAreRefused(t *testing.T) {
+	w := newWorld(t, Options{})
+	say := `{"as":1001,"text":"hi"}`
+	for _, c := range []struct {
+		path, body string
+		headers    []string
+		want       int
+	}{
+		{"/app/say", say, nil, 200},
+		{"/app/say", say, []string{"Origin: " + w.http.URL, "Sec-Fetch-Site: same-origin"}, 200},
+		{"/app/say", say, []string{"Origin: https://evil.example"}, 403},
+		{"/app/say", say, []string{"Origin: null"}, 403},
+		{"/app/say", say, []string{"Sec-Fetch-Site: cross-site"}, 403},
+		{"/app/say", say, []string{"Host: evil.example:8081"}, 403},
+		{"/app/say", say, []string{"Host: 192.0.2.1:8081"}, 403},
+		{"/app/say", say, []string{"Content-Type: text/plain"}, 415},
+		{"/bot" + w.Token() + "/sendMessage", `{"chat_id":1001,"text":"x"}`, []string{"Origin: https://evil.example"}, 403},
+		{"/bot" + w.Token() + "/sendMessage", `{"chat_id":1001,"text":"x"}`, []string{"Host: evil.example"}, 403},
+	} {
+		if status, _, body := w.visit("POST", c.path, c.body, c.headers...); status != c.want {
+			t.Errorf("%s %v: %d %s, want %d", c.path, c.headers, status, body, c.want)
+		}
+	}
+	if got := texts(w.Messages(Alice)); got != "hi | hi" {
+		t.Error(got)
+	}
+}
+
+func TestPageActsForItsPerson(t *testing.T) {
+	var paid string
+	var lamports uint64
+	w := newWorld(t, Options{Faucet: func(_ context.Context, address string, n uint64) error {
+		if paid != "" {
+			return errors.New("the cluster is down")
+		}
+		paid, lamports = address, n
+		return nil
+	}})
+	post := func(path, body string, want int, says string) string {
+		t.Helper()
+		status, _, got := w.visit("POST", "/app/"+path, body)
+		if status != want || !strings.Contains(got, says) {
+			t.Errorf("%s %s: %d %s", path, body, status, got)
+		}
+		return got
+	}
+	post("say", `{"as":1001,"text":"  "}`, 400, "nothing to send")
+	post("say", `{"as":7,"text":"x"}`, 400, "Reload")
+	post("say", `nonsense`, 400, "Reload")
+	post("say", `{"as":1001,"text":"`+strings.Repeat("x", maxPageBody)+`"}`, 413, "too long")
+	post("say", `{"as":1001,"text":"/start"}`, 200, "")
+	m := w.call("sendMessage", map[string]any{"chat_id": Alice, "text": "?", "reply_markup": `{"inline_keyboard":[[{"text":"Go","callback_data":"1"},{"text":"Web","url":"http://127.0.0.1/"}]]}`}).message(t)
+	var tapped struct {
+		ID string `json:"query_id"`
+	}
+	at := `{"as":1001,"message_id":` + jsonText(m.ID)
+	if err := json.Unmarshal([]byte(post("tap", at+`,"row":0,"col":0}`, 200, "query_id")), &tapped); err != nil || tapped.ID == "" {
+		t.Error(err)
+	}
+	for _, where := range []string{`,"row":0,"col":1}`, `,"row":5,"col":0}`, `,"row":-1,"col":0}`, `,"row":0,"col":99}`} {
+		post("tap", at+where, 409, "gone")
+	}
+	post("contact", `{"as":1001}`, 200, "")
+	post("read", at+`}`, 200, "")
+	post("block", `{"as":1001,"blocked":true}`, 200, "")
+	post("say", `{"as":1001,"text":"x"}`, 409, "Unblock")
+
+	const address = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
+	post("faucet", `{"address":"0x12","sol":1}`, 400, "not an address")
+	post("faucet", `{"address":"`+address+`","sol":11}`, 400, "1 to 10")
+	post("faucet", `{"address":"`+address+`","sol":-1}`, 400, "")
+	post("faucet", `{"address":"`+address+`","sol":5}`, 200, "")
+	if paid != address || lamports != 5_000_000_000 {
+		t.Errorf("paid %d to %s", lamports, paid)
+	}
+	post("faucet", `{"address":"`+address+`","sol":1}`, 502, "the cluster is down")
+
+	_, _, state := w.visit("GET", "/app/state", "")
+	var s struct {
+		Faucet bool `json:"faucet"`
+		People []struct {
+			User    User `json:"user"`
+			Blocked bool
+			Read    int64
+		} `json:"people"`
+	}
+	if err := json.Unmarshal([]byte(state), &s); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Faucet || len(s.People) != 2 || s.People[0].User.ID != Alice || !s.People[0].Blocked || s.People[0].Read != m.ID {
+		t.Errorf("%+v", s)
+	}
+	if strings.Contains(state, w.Token()) {
+		t.Error("the page is told the bot's token")
+	}
+}
+
+// listen opens the event stream and gives a function that reads the next "data:" or "event:" line.
+func (w *world) listen(after, lastID string) func() string {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(soon(w.t), "GET", w.http.URL+"/app/events?after="+after, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if lastID != "" {
+		req.Header.Set("Last-Event-ID", lastID)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { res.Body.Close() })
+	lines := bufio.NewScanner(res.Body)
+	return func() string {
+		for lines.Scan() {
+			if l := lines.Text(); strings.HasPrefix(l, "data:") || strings.HasPrefix(l, "event:") || strings.HasPrefix(l, "id:") {
+				return l
+			}
+		}
+		return "end"
+	}
+}
+
+func TestEventsStreamAndResume(t *testing.T) {
+	w := newWorld(t, Options{})
+	next := w.listen(w.feed.epoch+".0", "")
+	w.say(Alice, "one")
+	w.say(Alice, "two")
+	first := next()
+	if first != "id: "+w.feed.epoch+".1" {
+		t.Fatal(first)
+	}
+	if data := next(); !strings.Contains(data, `"kind":"message"`) || !strings.Contains(data, `"text":"one"`) {
+		t.Error(data)
+	}
+	resumed := w.listen("nonsense", strings.TrimPrefix(first, "id: "))
+	resumed()
+	if data := resumed(); !strings.Contains(data, `"text":"two"`) {
+		t.Error(data)
+	}
+	for _, stale := range []string{"other.1", w.feed.epoch + ".999", "", w.feed.epoch + ".-5"} {
+		lost := w.listen(stale, "")
+		lost()
+		if l := lost(); l != "event: reset" {
+			t.Errorf("after %q: %s", stale, l)
+		}
+	}
+}
+
+func TestFeedForgetsTheDistantPast(t *testing.T) {
+	var f feed
+	for range feedLength + 10 {
+		f.add(event{Kind: "profile"})
+	}
+	if _, whole := f.since(1); whole {
+		t.Error("events that are gone were promised")
+	}
+	got, whole := f.since(feedLength)
+	if !whole || len(got) != 10 || got[0].Seq != feedLength+1 {
+		t.Errorf("%v %d", whole, len(got))
+	}
+}
