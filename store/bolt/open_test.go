@@ -1,0 +1,204 @@
+package bolt
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+func options(path string) Options {
+	return Options{Path: path, MasterKey: masterKey(), Random: rand.Reader}
+}
+
+func TestSecondPurserIsTurnedAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	if _, err := Open(options(path)); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a second Open: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := openAt(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWrongMasterKeyIsOneClearError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	if err := openAt(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := fileBytes(t, path)
+	wrong := options(path)
+	wrong.MasterKey = bytes.Repeat([]byte{8}, store.MasterKeySize)
+	if _, err := Open(wrong); !errors.Is(err, store.ErrMasterKey) {
+		t.Errorf("a wrong master key: %v", err)
+	}
+	if !bytes.Equal(before, fileBytes(t, path)) {
+		t.Error("a wrong master key changed the file")
+	}
+	if err := openAt(t, path).Close(); err != nil { // and it left no lock
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, fileBytes(t, path)) {
+		t.Error("opening wrote to a file that was as it should be")
+	}
+}
+
+func TestOpenRefusesWhatIsMissing(t *testing.T) {
+	for what, change := range map[string]func(*Options){
+		"a short master key": func(o *Options) { o.MasterKey = o.MasterKey[1:] },
+		"no randomness":      func(o *Options) { o.Random = nil },
+		"too little of it":   func(o *Options) { o.Random = io.LimitReader(rand.Reader, 100) },
+		"no such folder":     func(o *Options) { o.Path = filepath.Join(o.Path, "missing", "purser.db") },
+		"a folder":           func(o *Options) { o.Path = filepath.Dir(o.Path) },
+	} {
+		o := options(filepath.Join(t.TempDir(), "purser.db"))
+		change(&o)
+		if s, err := Open(o); err == nil {
+			t.Errorf("%s was accepted", what)
+			_ = s.Close()
+		}
+	}
+}
+
+func TestForeignFilesAreRefusedAndKept(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "notes.txt")
+	if err := os.WriteFile(text, bytes.Repeat([]byte("dear diary\n"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(folder, "foreign.db")
+	db, err := bbolt.Open(foreign, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("theirs"))
+		return err
+	}), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{text, foreign} {
+		before := fileBytes(t, path)
+		_, err := Open(options(path))
+		if err == nil {
+			t.Fatalf("%s was opened", path)
+		}
+		if path == foreign && !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if !bytes.Equal(before, fileBytes(t, path)) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+func TestStoreIsItsOwnersFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Log("file modes mean nothing here")
+		return
+	}
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	defer func() { _ = s.Close() }()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("mode %o", mode)
+	}
+}
+
+// TestMigrations walks a file through two steps, of which one fails at first.
+func TestMigrations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_1", TelegramID: 7}) })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	order := ""
+	step := func(name string) migration {
+		return func(s *Store, root *bbolt.Tx) error {
+			order += name
+			if s.system == nil || s.lookup == nil {
+				return errors.New("a step without the store's keys")
+			}
+			_, err := root.CreateBucket([]byte(name))
+			return err
+		}
+	}
+	broken := errors.New("broken")
+	before := fileBytes(t, path)
+	if _, err := open(options(path), []migration{step("two"), func(*Store, *bbolt.Tx) error { return broken }}); !errors.Is(err, broken) {
+		t.Fatalf("a broken step: %v", err)
+	}
+	if !bytes.Equal(before, fileBytes(t, path)) {
+		t.Error("a failed upgrade changed the file")
+	}
+	wrong := options(path)
+	wrong.MasterKey = bytes.Repeat([]byte{8}, store.MasterKeySize)
+	order = ""
+	if _, err := open(wrong, []migration{step("two")}); !errors.Is(err, store.ErrMasterKey) || order != "" {
+		t.Errorf("upgrade under a wrong key: %v, steps %q", err, order)
+	}
+	s, err := open(options(path), []migration{step("two"), step("three")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.UserByTelegram(7); return err }); err != nil {
+		t.Errorf("a row from before: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err = open(options(path), []migration{step("two"), step("three")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if order != "twothree" {
+		t.Errorf("steps taken: %q", order)
+	}
+	_, err = Open(options(path))
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "its schema is 3, this one knows 1") {
+		t.Errorf("an older purser: %v", err)
+	}
+}
+
+func TestTransactionIsOverWhenItsClosureReturns(t *testing.T) {
+	s := fresh(t)
+	var kept store.Tx
+	mustUpdate(t, s, func(tx store.Tx) error { kept = tx; return nil })
+	defer func() {
+		if recover() == nil {
+			t.Error("a transaction that is over was used")
+		}
+	}()
+	_ = kept.PutCard(1, "c", 1)
+}
+
+func fileBytes(t testing.TB, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

@@ -1,0 +1,203 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+	"purser/store/storetest"
+	"purser/wallet"
+)
+
+// update rewrites the committed file of the newest schema. Files of older schemas stay as their
+// purser wrote them.
+func update() bool { return flag.Lookup("update").Value.String() == "true" }
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite testdata of the newest schema")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// samples are one row of every kind, as schema 1 knows them.
+type samples struct {
+	User         wallet.User
+	Wallet       wallet.Wallet
+	Bind         wallet.Bind
+	Transaction  wallet.Transaction
+	Key          wallet.Key
+	Conversation store.Conversation
+	Button       store.Button
+	Update       store.Update
+	Reply        store.Reply
+	Answer       store.Answer
+	Event        wallet.Event
+	Card         int
+}
+
+func newSamples() samples {
+	var x samples
+	storetest.Fill(&x, 1000)
+	x.Update.Parked, x.Update.Seq, x.Reply.Seq = false, 1, 1
+	x.Conversation.Version, x.Transaction.Version = 1, 1
+	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
+	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
+	return x
+}
+
+func (x samples) write(tx store.Tx) error {
+	first := x.Conversation
+	first.Version = 0
+	if err := tx.PutUser(x.User); err != nil { // first: what follows is sealed for them
+		return err
+	}
+	_, err := tx.PutUpdates(x.Update.At, []store.Update{x.Update})
+	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card), tx.Enqueue([]store.Reply{x.Reply}),
+		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event))
+}
+
+// read reads them in every way there is.
+func (x samples) read(tx store.Tx) error {
+	var errs []error
+	check := func(what string, want, got any, err error) {
+		if err != nil || !reflect.DeepEqual(got, want) {
+			errs = append(errs, fmt.Errorf("%s: got %+v, %v\nwant %+v", what, got, err, want))
+		}
+	}
+	u, err := tx.User(x.User.ID)
+	check("user", x.User, u, err)
+	u, err = tx.UserByTelegram(x.User.TelegramID)
+	check("user by telegram", x.User, u, err)
+	w, err := tx.Wallet(x.Wallet.Address)
+	check("wallet", x.Wallet, w, err)
+	ws, err := tx.WalletsOf(x.User.ID)
+	check("wallets", []wallet.Wallet{x.Wallet}, ws, err)
+	b, err := tx.Bind(x.Bind.TokenHash)
+	check("bind", x.Bind, b, err)
+	b, err = tx.BindOf(x.User.ID)
+	check("newest bind", x.Bind, b, err)
+	row, err := tx.Transaction(x.Transaction.ID)
+	check("transaction", x.Transaction, row, err)
+	row, err = tx.TransactionBySignID(x.Transaction.SignID)
+	check("transaction by sign id", x.Transaction, row, err)
+	row, err = tx.TransactionBySignature(x.Transaction.Signature)
+	check("transaction by signature", x.Transaction, row, err)
+	rows, err := tx.TransactionsOf(x.User.ID, "", 10)
+	check("transactions", []wallet.Transaction{x.Transaction}, rows, err)
+	k, err := tx.KeyBySecret("sample secret")
+	check("key", x.Key, k, err)
+	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User)
+	check("conversation", x.Conversation, c, err)
+	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)
+	check("silent conversations", []store.Conversation{x.Conversation}, cs, err)
+	n, err := tx.Button(x.Button.Nonce)
+	check("button", x.Button, n, err)
+	card, err := tx.Card(x.Reply.Chat, x.Reply.Card)
+	check("card", x.Card, card, err)
+	in, err := tx.Updates(10)
+	check("inbox", []store.Update{x.Update}, in, err)
+	out, err := tx.Replies(0, 10)
+	check("outbox", []store.Reply{x.Reply}, out, err)
+	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
+	check("answer", x.Answer, a, err)
+	e, err := tx.PendingEvents(10)
+	check("events", []wallet.Event{x.Event}, e, err)
+	return errors.Join(errs...)
+}
+
+// TestOldFilesOpen opens a copy of each schema's committed file and reads every kind of row. What
+// was written is kept beside it as JSON, so that a renamed field shows.
+func TestOldFilesOpen(t *testing.T) {
+	newest := fmt.Sprintf("testdata/schema%d", len(migrations())+1)
+	if update() {
+		generate(t, newest)
+	}
+	files, err := filepath.Glob("testdata/schema*.db")
+	if err != nil || len(files) != len(migrations())+1 {
+		t.Fatalf("%d files for %d schemas: go test -run OldFiles -update writes the newest (%v)", len(files), len(migrations())+1, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			base := strings.TrimSuffix(file, ".db")
+			key, err := store.ParseMasterKey(string(fileBytes(t, base+".key")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var x samples
+			if err := json.Unmarshal(fileBytes(t, base+".json"), &x); err != nil {
+				t.Fatal(err)
+			}
+			var data bytes.Buffer // indenting the file indented what an event says, too
+			if err := json.Compact(&data, x.Event.Data); err != nil {
+				t.Fatal(err)
+			}
+			x.Event.Data = data.Bytes()
+			copied := filepath.Join(t.TempDir(), "purser.db")
+			if err := os.WriteFile(copied, fileBytes(t, file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := options(copied)
+			o.MasterKey = key
+			s, err := Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := s.View(t.Context(), x.read); err != nil {
+				t.Error(err)
+			}
+			// It is a store like any other: rows can go, and others come.
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser(x.User.ID) })
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
+		})
+	}
+}
+
+func generate(t *testing.T, base string) {
+	t.Helper()
+	wide := filepath.Join(t.TempDir(), "wide.db")
+	s := openAt(t, wide)
+	x := newSamples()
+	mustUpdate(t, s, x.write)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.MarshalIndent(x, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(base + ".db"); err != nil {
+		t.Fatal(err)
+	}
+	from, err := bbolt.Open(wide, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := bbolt.Open(base+".db", 0o600, &bbolt.Options{NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(bbolt.Compact(to, from, 0), from.Close(), to.Close(),
+		os.WriteFile(base+".json", append(raw, '\n'), 0o644),
+		os.WriteFile(base+".key", []byte(store.FormatMasterKey(masterKey())+"\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
