@@ -13,10 +13,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-const (
-	routeKey   = "route"
-	requestKey = "request"
-)
+// routeKey is where a request keeps the pattern of its route, for the log.
+const routeKey = "route"
 
 // door is around every request that could be read: it gives it an id, headers and a deadline, turns
 // its error or panic into an answer, and logs it once. Query, body and Authorization are never
@@ -83,7 +81,6 @@ func (s *Server) dress(c *fiber.Ctx) string {
 	if !saneID(id) {
 		id = s.NewID("req")
 	}
-	c.Locals(requestKey, id)
 	c.Set(fiber.HeaderXRequestID, id)
 	for _, h := range s.headers {
 		c.Set(h.Name, h.Value)
