@@ -246,6 +246,9 @@ func (w *world) calls(method string) (found []telegram.Call) {
 	return found
 }
 
+// greeting is what the talker does not answer.
+const greeting = "(opens the chat)"
+
 // greet lets each of these people say something first, without a bot, so that it may write to them.
 func (w *world) greet(people ...int64) {
 	w.t.Helper()
@@ -253,7 +256,7 @@ func (w *world) greet(people ...int64) {
 		if id != telegram.Alice && id != telegram.Bob {
 			w.must(nil, w.telegram.AddUser(telegram.User{ID: id, FirstName: fmt.Sprint("P", id)}, ""))
 		}
-		w.must(w.telegram.Say(id, "hello"))
+		w.must(w.telegram.Say(id, greeting))
 	}
 }
 
@@ -308,6 +311,8 @@ func echo(in chat.Input) []store.Reply {
 	switch {
 	case in.Tap != nil:
 		return []store.Reply{row(in.Chat, 0, chat.Reply{Kind: chat.Toast, CallbackID: in.Tap.CallbackID, Text: "tapped " + in.Tap.Data})}
+	case in.Text == greeting:
+		return nil
 	case in.Contact != nil:
 		return []store.Reply{row(in.Chat, 0, says("contact "+in.Contact.Phone))}
 	}
