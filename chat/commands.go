@@ -146,11 +146,11 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 				return err
 			}
 		}
-		name := s.heard.From.FirstName
+		name := cut(echo(s.heard.From.FirstName), 32)
 		if name == "" {
 			name = "there"
 		}
-		return s.say("start.welcome", vars{"Name": cut(echo(name), 32), "Commands": list}, rows...)
+		return s.say("start.welcome", vars{"Name": name, "Commands": list}, rows...)
 	}, nil
 }
 

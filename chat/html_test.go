@@ -43,7 +43,7 @@ func telegramText(source string) (string, error) {
 			return "", fmt.Errorf("bare %q at %q", rest[:1], rest[:min(len(rest), 20)])
 		default:
 			r, size := utf8.DecodeRuneInString(rest)
-			if r == utf8.RuneError || unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) {
+			if r == utf8.RuneError && size == 1 || unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) {
 				return "", fmt.Errorf("character %U is not for a message", r)
 			}
 			out.WriteRune(r)

@@ -1,0 +1,338 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/chat"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// conversation is where somebody is in their private chat.
+func (r *rig) conversation(name string) store.Conversation {
+	r.t.Helper()
+	var conv store.Conversation
+	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+		var err error
+		conv, err = tx.Conversation(r.people[name].id, r.people[name].id)
+		return err
+	}))
+	return conv
+}
+
+func TestTwoConfirmsAtOnceConfirmOnce(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send 1 SOL "+r.people["bob"].address().String())
+	b, id := r.button("alice", "Confirm")
+	var turns []chat.Turn
+	var inputs []chat.Input
+	for range 2 { // both are decided before either is written
+		in := r.input("alice")
+		in.MessageID, in.Tap = id, &chat.Tap{CallbackID: "cb", Data: b.Data}
+		turn, err := r.chat.Handle(context.Background(), in)
+		r.must(err)
+		turns, inputs = append(turns, turn), append(inputs, in)
+	}
+	r.must(r.store.Update(context.Background(), turns[0].Commit))
+	first := r.newest("alice")
+	if err := r.store.Update(context.Background(), turns[1].Commit); err != nil && !errors.Is(err, store.ErrConflict) {
+		t.Fatal(err)
+	}
+	r.must(r.try(inputs[1]))
+	r.settle()
+	second := r.newest("alice")
+	if first.Status != wallet.AwaitingSignature || second.Status != first.Status || second.SignID != first.SignID || second.Version != first.Version {
+		t.Errorf("confirmed as %+v, and then as %+v", first, second)
+	}
+}
+
+func TestTurnIsForgottenWhenTheConversationMoved(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	in := r.input("alice")
+	in.Text = "/send"
+	late, err := r.chat.Handle(context.Background(), in)
+	r.must(err)
+	r.says("alice", "/send 1")
+	if err := r.store.Update(context.Background(), late.Commit); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a turn of the past was written: %v", err)
+	}
+	if conv := r.conversation("alice"); conv.State != "address" {
+		t.Errorf("the conversation is at %q", conv.State)
+	}
+}
+
+func TestTurnCanRunTwice(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	in := r.input("alice")
+	in.Text = "/send 1 " + r.people["bob"].address().String()
+	turn, err := r.chat.Handle(context.Background(), in)
+	r.must(err)
+	again := errors.New("again")
+	if err := r.store.Update(context.Background(), func(tx store.Tx) error { return errors.Join(turn.Commit(tx), again) }); !errors.Is(err, again) {
+		t.Fatal(err)
+	}
+	r.must(r.store.Update(context.Background(), turn.Commit))
+	r.settle()
+	if cards := strings.Count(strings.Join(r.seen, ""), "[Confirm]"); cards != 1 {
+		t.Errorf("%d cards for one proposal:\n%s", cards, r.seen)
+	}
+}
+
+func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send 1")
+	before := r.conversation("alice")
+	proposal, err := r.transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), Key: "key_1"},
+		handlers.SendRequest{To: r.people["bob"].address().String(), Amount: "2", Token: "SOL"})
+	r.must(err)
+	r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, proposal) })
+	r.settle()
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send <code>2</code> SOL?") || !strings.Contains(said, "An app asked for this") {
+		t.Errorf("asked:\n%s", said)
+	}
+	r.taps("alice", "Confirm", "alice")
+	if got := r.newest("alice"); got.Status != wallet.AwaitingSignature {
+		t.Errorf("the transaction is %s", got.Status)
+	}
+	if after := r.conversation("alice"); after.State != before.State || string(after.Data) != string(before.Data) {
+		t.Errorf("the conversation moved from %+v to %+v", before, after)
+	}
+}
+
+func (r *rig) userOf(name string) wallet.UserID {
+	r.t.Helper()
+	var user wallet.User
+	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+		var err error
+		user, err = tx.UserByTelegram(r.people[name].id)
+		return err
+	}))
+	return user.ID
+}
+
+// TestHostileTexts sends what nobody should, in every state: each gets an answer (checkReply holds
+// it to Telegram's limits), and no transaction comes of it.
+func TestHostileTexts(t *testing.T) {
+	texts := []string{
+		strings.Repeat("x", 10_000), "/" + strings.Repeat("x", 10_000), "/send " + strings.Repeat("9", 10_000),
+		"/send 1 SOL " + strings.Repeat("A", 10_000), "/help " + strings.Repeat("<b>", 3_000), "/wallet " + strings.Repeat("&", 9_000),
+		strings.Repeat("/send 1 ", 1_000), strings.Repeat("\u202e", 4_000), strings.Repeat("🦊", 4_000), "\x00", "\xff\xfe\xfd",
+		"\fconfirm", "\areject", "/send \u0000", "/\n/\n/", "{{.Amount}}", "/send {{.}}", "<b>", "&lt;", "/help \u202etxet", "/wallet@", "/@", "//send",
+		"/send 1 SOL <script>", "/send 18446744073709551616", "/send 0x10", "/send 1e3", "/send -1", "/send 0", "/send 1.0000000001", "/send ١", "/send ''",
+	}
+	for _, begin := range []string{"", "/send", "/send 1", "/wallet new"} {
+		r := newRig(t)
+		r.rich("alice", 10*sol)
+		for _, text := range texts {
+			if begin != "" {
+				r.says("alice", begin)
+			}
+			r.seen = nil
+			r.says("alice", text)
+			if len(r.seen) == 0 {
+				t.Errorf("after %q, nothing was said to %.40q", begin, text)
+			}
+			if strings.Contains(strings.Join(r.seen, ""), "[Confirm]") {
+				t.Errorf("after %q, %.40q became a transaction", begin, text)
+			}
+			r.messages = map[int64][]*message{}
+		}
+	}
+}
+
+func TestHostileNamesAreShownAsText(t *testing.T) {
+	r := newRig(t)
+	for _, name := range []string{"<b>x", "&", "a\u202eb", strings.Repeat("n", 5_000), "{{.}}", "", "\x00", "\xff"} {
+		in := r.input("alice")
+		in.Text, in.From.FirstName = "/start", name
+		r.does(in)
+	}
+	if len(r.seen) != 8 {
+		t.Errorf("%d answers", len(r.seen))
+	}
+}
+
+func TestWordsOfAPhraseGoNowhere(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send 1")
+	before := r.conversation("alice")
+	in := r.input("alice")
+	in.Text = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+	turn, err := r.chat.Handle(context.Background(), in)
+	r.must(err)
+	r.must(r.store.Update(context.Background(), turn.Commit))
+	after := r.conversation("alice")
+	if string(after.Data) != string(before.Data) || after.Version != before.Version {
+		t.Errorf("the conversation became %s", after.Data)
+	}
+	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+		replies, err := tx.Replies(0, 100)
+		if len(replies) != 2 {
+			t.Errorf("%d replies", len(replies))
+		}
+		for _, reply := range replies {
+			if strings.Contains(string(reply.Body), "sausage") {
+				t.Errorf("the words are in a reply: %s", reply.Body)
+			}
+		}
+		return err
+	}))
+}
+
+func TestBotsAndNobodyAreNotAnswered(t *testing.T) {
+	r := newRig(t)
+	in := r.input("alice")
+	in.Text, in.From.IsBot = "/start", true
+	r.does(in)
+	in = r.input("alice")
+	in.Text, in.From.TelegramID = "/start", 0
+	r.does(in)
+	if len(r.seen) != 0 {
+		t.Errorf("said %q", r.seen)
+	}
+}
+
+func TestGroupRegistersNobody(t *testing.T) {
+	r := newRig(t)
+	in := r.input("alice")
+	in.Chat, in.Private, in.Text = -500, false, "/start"
+	r.does(in)
+	err := r.store.View(context.Background(), func(tx store.Tx) error {
+		_, err := tx.UserByTelegram(in.From.TelegramID)
+		return err
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a group's speaker was registered: %v", err)
+	}
+}
+
+func TestBreakdownIsAnErrorAndHasAnApology(t *testing.T) {
+	r := newRig(t)
+	r.must(r.store.Close())
+	in := r.input("alice")
+	in.Text = "/start"
+	if err := r.try(in); err == nil || wallet.CodeOf(err) != wallet.Internal {
+		t.Errorf("a broken store was answered: %v", err)
+	}
+	if replies := r.chat.Apology(in); len(replies) != 1 || replies[0].Kind != chat.Message || replies[0].Text == "" {
+		t.Errorf("apology %+v", replies)
+	}
+	in.Tap = &chat.Tap{CallbackID: "cb"}
+	if replies := r.chat.Apology(in); len(replies) != 2 || replies[0].Kind != chat.Toast || replies[0].CallbackID != "cb" {
+		t.Errorf("apology for a tap %+v", replies)
+	}
+	in = r.input("alice")
+	in.Private = false
+	if replies := r.chat.Apology(in); len(replies) != 0 {
+		t.Errorf("a group is told %+v", replies)
+	}
+}
+
+func TestMenuListsTheTable(t *testing.T) {
+	r := newRig(t)
+	var names []string
+	for _, c := range r.chat.Commands() {
+		names = append(names, c.Name)
+		if len(c.Description) < 3 || len(c.Description) > 256 || strings.ContainsAny(c.Description, "<>&") {
+			t.Errorf("/%s is described as %q", c.Name, c.Description)
+		}
+	}
+	if want := []string{"start", "wallet", "send", "cancel", "help", "privacy"}; !slices.Equal(names, want) {
+		t.Errorf("the menu lists %v", names)
+	}
+}
+
+func TestRunEndsSilentConversations(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send")
+	r.seen = nil
+	r.mu.Lock()
+	r.now = r.now.Add(chat.Silence)
+	r.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	worker, err := chat.New(chat.Options{
+		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
+		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r,
+		After: func(time.Duration) <-chan time.Time { cancel(); return nil }, // one look is enough
+	})
+	r.must(err)
+	r.must(worker.Run(ctx))
+	r.settle()
+	if len(r.seen) != 1 || !strings.Contains(r.seen[0], "Five minutes") {
+		t.Errorf("said %q", r.seen)
+	}
+	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {
+		t.Errorf("the conversation is %+v", conv)
+	}
+}
+
+// TestSpeakingAfterSilenceIsNoAnswer is for the moments before the worker has looked.
+func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send")
+	r.seen = nil
+	r.mu.Lock()
+	r.now = r.now.Add(chat.Silence)
+	r.mu.Unlock()
+	r.says("alice", "0.5")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Five minutes") || !strings.Contains(said, "I understand commands") {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	if _, err := chat.New(chat.Options{}); err == nil {
+		t.Error("a chat of nothing")
+	}
+	r := newRig(t)
+	for _, explorer := range []string{"explorer", "ftp://x.example", "javascript:alert(1)", "https://"} {
+		o := r.chat.Options
+		o.ExplorerURL = explorer
+		if _, err := chat.New(o); err == nil {
+			t.Errorf("explorer %q", explorer)
+		}
+	}
+}
+
+// FuzzTap holds callback data, which any client can forge, to changing nothing but by a button.
+func FuzzTap(f *testing.F) {
+	r := newRig(f)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send 1 "+r.people["bob"].address().String())
+	real, _ := r.button("alice", "Confirm")
+	for _, seed := range []string{"", "confirm", "\fconfirm", "reject:tx_0001", "AAAAAAAAAAAAAAAAAAAAAA", real.Data + "=", " " + real.Data, strings.Repeat("A", 64), "\x00"} {
+		f.Add(seed)
+	}
+	before := r.newest("alice")
+	f.Fuzz(func(t *testing.T, data string) {
+		if data == real.Data {
+			t.Skip()
+		}
+		r.t = t
+		r.seen = nil
+		in := r.input("alice")
+		in.Tap = &chat.Tap{CallbackID: "cb", Data: data}
+		r.does(in)
+		if len(r.seen) != 1 || !strings.HasPrefix(r.seen[0], "  alice < toast This button is old") {
+			t.Errorf("%q was answered by %q", data, r.seen)
+		}
+		if after := r.newest("alice"); after.Version != before.Version {
+			t.Errorf("%q made %+v", data, after)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"purser/wallet"
+)
+
+// keysInSource lists every text key that the package's own sources name.
+func keysInSource(t *testing.T, sections []string) map[string]bool {
+	t.Helper()
+	key := regexp.MustCompile(`^(` + strings.Join(sections, "|") + `)\.[a-z_]+$`)
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, p := range packages {
+		ast.Inspect(p, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if text, err := strconv.Unquote(literal.Value); err == nil && key.MatchString(text) {
+					used[text] = true
+				}
+			}
+			return true
+		})
+	}
+	return used
+}
+
+func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
+	raw, err := locales.ReadFile("locales/en.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]map[string]string
+	if err := toml.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	var sections, keys []string
+	for section, texts := range file {
+		sections = append(sections, section)
+		for name, text := range texts {
+			keys = append(keys, section+"."+name)
+			if strings.TrimSpace(text) == "" {
+				t.Errorf("%s.%s says nothing", section, name)
+			}
+		}
+	}
+	used := keysInSource(t, sections)
+	for _, key := range keys {
+		if !used[key] {
+			t.Errorf("nobody says %s", key)
+		}
+	}
+	for key := range used {
+		if !slices.Contains(keys, key) {
+			t.Errorf("the catalogue has no %s", key)
+		}
+	}
+	if len(used) < 50 {
+		t.Errorf("only %d keys found in the sources: the search is broken", len(used))
+	}
+}
+
+func TestEveryCodeHasItsWording(t *testing.T) {
+	words, err := newCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range wallet.Codes() {
+		headline, reason, err := words.refusal(wallet.Refuse(code, "they said <b>no</b>"))
+		if err != nil || headline == "" || reason != "They said &lt;b&gt;no&lt;/b&gt;." {
+			t.Errorf("%s: %q, %q, %v", code, headline, reason, err)
+		}
+	}
+	if len(refusals()) != len(wallet.Codes()) {
+		t.Errorf("%d wordings for %d codes", len(refusals()), len(wallet.Codes()))
+	}
+}
+
+func TestEveryStateOfATransactionHasItsCard(t *testing.T) {
+	words, err := newCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{Chat: &Chat{words: words, Options: Options{Cluster: "mainnet"}}}
+	states := map[wallet.Status]bool{wallet.Received: true}
+	for _, edge := range wallet.Lifecycle() {
+		states[edge.From], states[edge.To] = true, true
+	}
+	for status := range states {
+		for _, held := range []bool{false, true} {
+			v, err := s.facts(wallet.Transaction{Status: status, Held: held, Token: wallet.SOL, To: wallet.Address{1}, From: wallet.Address{2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := words.text(cardText(wallet.Transaction{Status: status, Held: held}), v); err != nil || text == "" {
+				t.Errorf("%s (held %v): %q, %v", status, held, text, err)
+			}
+		}
+	}
+	for _, failure := range failures() {
+		if _, err := words.text(failure, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMissingGapIsAnErrorAndForeignTextIsEscaped(t *testing.T) {
+	words, err := newCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := words.text("talk.unknown", nil); err == nil {
+		t.Errorf("said %q without its gap", text)
+	}
+	if text, err := words.text("no.such", nil); err == nil {
+		t.Errorf("said %q without a text", text)
+	}
+	text, err := words.text("talk.unknown", vars{"Command": "<b>&\u202e"})
+	if err != nil || !strings.Contains(string(text), "&lt;b&gt;&amp;.") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestExplorerLinks(t *testing.T) {
+	sig := wallet.Signature{1}
+	for _, c := range []struct{ url, cluster, want string }{
+		{"https://x.example/tx/{signature}?cluster={cluster}", "mainnet", "https://x.example/tx/" + sig.String() + "?cluster=mainnet-beta"},
+		{"https://x.example/tx/{signature}?cluster={cluster}", "devnet", "https://x.example/tx/" + sig.String() + "?cluster=devnet"},
+		{"https://x.example/", "localnet", "https://x.example/tx/" + sig.String()},
+	} {
+		chat := &Chat{Options: Options{ExplorerURL: c.url, Cluster: c.cluster}}
+		if got := chat.explorerLink(sig); got != c.want {
+			t.Errorf("%s on %s is %s, want %s", c.url, c.cluster, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package notify_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/notify"
+	"purser/store"
+	"purser/store/bolt"
+	"purser/wallet"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// listener notes what it is asked to tell, and leaves a row in the same transaction, so that a
+// rollback shows.
+type listener struct {
+	told []string
+	fail map[wallet.TransactionID]error
+}
+
+func (l *listener) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
+	return l.tell(tx, "show", t.ID)
+}
+
+func (l *listener) TellReceived(tx store.Tx, t wallet.Transaction) error {
+	return l.tell(tx, "received", t.ID)
+}
+
+func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
+	return l.tell(tx, "ask", wallet.TransactionID(user))
+}
+
+func (l *listener) tell(tx store.Tx, what string, about wallet.TransactionID) error {
+	l.told = append(l.told, what+" "+string(about))
+	if err := tx.Enqueue([]store.Reply{{Chat: 1001, Body: []byte(what + " " + string(about)), At: now}}); err != nil {
+		return err
+	}
+	return l.fail[about]
+}
+
+// rig is a notifier over a real store, with Alice (reachable), Bob (who blocked the bot) and three
+// transactions.
+type rig struct {
+	*testing.T
+	store    *bolt.Store
+	listener *listener
+	log      strings.Builder
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{T: t, listener: &listener{fail: map[wallet.TransactionID]error{}}}
+	var err error
+	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.store.Close() })
+	r.update(func(tx store.Tx) error {
+		for id := range 3 {
+			err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprint("tx_", id)), Kind: wallet.Send,
+				Status: wallet.AwaitingConfirmation, Owner: "usr_alice", Chat: 1001, Token: wallet.SOL, CreatedAt: now, Deadline: now})
+			if err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.PutUser(wallet.User{ID: "usr_alice", TelegramID: 1001, RegisteredAt: now}),
+			tx.PutUser(wallet.User{ID: "usr_bob", TelegramID: 1002, RegisteredAt: now, Unreachable: true}))
+	})
+	return r
+}
+
+func (r *rig) update(change func(store.Tx) error) {
+	r.Helper()
+	if err := r.store.Update(context.Background(), change); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) emit(user wallet.UserID, id wallet.TransactionID, names ...wallet.EventName) {
+	r.Helper()
+	r.update(func(tx store.Tx) error {
+		for _, name := range names {
+			event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%s", user, id, name), name, now, user, struct{}{})
+			if err != nil {
+				return err
+			}
+			event.Transaction = id
+			if err := tx.Emit(event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// untilIdle ends a worker as soon as it would wait for events.
+type untilIdle struct {
+	store.Store
+	idle context.CancelFunc
+}
+
+func (s untilIdle) Changed(store.Queue) <-chan struct{} {
+	s.idle()
+	return nil
+}
+
+// run empties the queue, and tells what was said and what is left in the outbox.
+func (r *rig) run() (told, outbox []string) {
+	r.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.listener.told = nil
+	n := notify.Notifier{Store: untilIdle{r.store, cancel}, Chat: r.listener, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
+	if err := n.Run(ctx); err != nil {
+		r.Fatal(err)
+	}
+	err := r.store.View(context.Background(), func(tx store.Tx) error {
+		left, err := tx.PendingEvents(100)
+		if len(left) > 0 {
+			r.Errorf("%d events are left", len(left))
+		}
+		if err != nil {
+			return err
+		}
+		replies, err := tx.Replies(0, 100)
+		for _, reply := range replies {
+			outbox = append(outbox, string(reply.Body))
+		}
+		return err
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return r.listener.told, outbox
+}
+
+func TestWhichEventBecomesWhat(t *testing.T) {
+	for name, want := range map[wallet.EventName]string{
+		wallet.TransactionProposed:   "show tx_0",
+		wallet.TransactionApproved:   "show tx_0",
+		wallet.TransactionSigned:     "show tx_0",
+		wallet.TransactionPending:    "show tx_0",
+		wallet.TransactionConfirmed:  "show tx_0",
+		wallet.TransactionFailed:     "show tx_0",
+		wallet.TransactionHeld:       "show tx_0",
+		wallet.TransactionRolledBack: "show tx_0",
+		wallet.TransactionFinalized:  "",
+		wallet.TransactionReceived:   "received tx_0",
+		wallet.WalletProven:          "ask usr_alice",
+		wallet.WalletConnected:       "",
+		wallet.UserRegistered:        "",
+		"a.later.version":            "",
+	} {
+		r := newRig(t)
+		r.emit("usr_alice", "tx_0", name)
+		told, outbox := r.run()
+		if strings.Join(told, ",") != want || !slices.Equal(told, outbox) {
+			t.Errorf("%s became %q and left %q, want %q", name, told, outbox, want)
+		}
+	}
+}
+
+func TestEventsAreToldInOrderAndOnce(t *testing.T) {
+	r := newRig(t)
+	r.emit("usr_alice", "tx_1", wallet.TransactionPending, wallet.TransactionConfirmed)
+	r.emit("usr_alice", "tx_0", wallet.TransactionReceived)
+	if told, _ := r.run(); !slices.Equal(told, []string{"show tx_1", "show tx_1", "received tx_0"}) {
+		t.Errorf("told %q", told)
+	}
+	if told, _ := r.run(); len(told) != 0 {
+		t.Errorf("told again: %q", told)
+	}
+}
+
+func TestNobodyIsToldWhoCannotBe(t *testing.T) {
+	r := newRig(t)
+	r.emit("usr_bob", "tx_0", wallet.TransactionConfirmed)
+	r.emit("usr_gone", "tx_0", wallet.TransactionConfirmed)
+	r.emit("", "tx_0", wallet.TransactionConfirmed)
+	r.emit("usr_alice", "tx_unknown", wallet.TransactionConfirmed)
+	if told, outbox := r.run(); len(told)+len(outbox) != 0 {
+		t.Errorf("told %q, left %q", told, outbox)
+	}
+}
+
+func TestEventThatCannotBeToldIsPutAsideAfterThreeTries(t *testing.T) {
+	r := newRig(t)
+	r.listener.fail["tx_0"] = errors.New("no words for it")
+	r.emit("usr_alice", "tx_0", wallet.TransactionConfirmed)
+	r.emit("usr_alice", "tx_1", wallet.TransactionConfirmed)
+	told, outbox := r.run()
+	if !slices.Equal(told, []string{"show tx_0", "show tx_0", "show tx_0", "show tx_1"}) {
+		t.Errorf("told %q", told)
+	}
+	if !slices.Equal(outbox, []string{"show tx_1"}) {
+		t.Errorf("what failed left %q", outbox)
+	}
+	if !strings.Contains(r.log.String(), "no words for it") {
+		t.Errorf("logged %q", r.log.String())
+	}
+}
+
+func TestBrokenStoreEndsTheWorker(t *testing.T) {
+	r := newRig(t)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := notify.Notifier{Store: r.store, Chat: r.listener, Log: slog.New(slog.DiscardHandler)}
+	if err := n.Run(context.Background()); err == nil {
+		t.Error("no error from a closed store")
+	}
+}
+
+// TestLateEventWakesTheWorker emits while Run waits: the store's signal is enough.
+func TestLateEventWakesTheWorker(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	waiting := make(chan struct{}, 16)
+	n := notify.Notifier{Store: signalling{r.store, waiting}, Chat: r.listener, Log: slog.New(slog.DiscardHandler)}
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	wait := func() {
+		t.Helper()
+		select {
+		case <-waiting:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the worker does not come to rest")
+		}
+	}
+	wait()
+	r.emit("usr_alice", "tx_2", wallet.TransactionConfirmed)
+	wait()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.listener.told, []string{"show tx_2"}) {
+		t.Errorf("told %q", r.listener.told)
+	}
+}
+
+// signalling tells when a worker begins to wait.
+type signalling struct {
+	store.Store
+	waiting chan<- struct{}
+}
+
+func (s signalling) Changed(q store.Queue) <-chan struct{} {
+	s.waiting <- struct{}{}
+	return s.Store.Changed(q)
+}
