@@ -69,7 +69,7 @@ func Open(o Options) (*Cluster, error) {
 		o.Now = time.Now
 	}
 	c := &Cluster{
-		now:          o.Now,
+		now:          func() time.Time { return o.Now().UTC().Round(0) }, // wall time: it goes on in a suspended machine
 		confirmedLag: lag(o.ConfirmedLag, 1),
 		finalizedLag: lag(o.FinalizedLag, 32),
 		state:        state{},
@@ -108,7 +108,7 @@ func lag(given, preset int) uint64 {
 
 // begin makes a new cluster and writes its first record.
 func (c *Cluster) begin(o Options) error {
-	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now().UTC(), SlotTime: o.SlotTime}}
+	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}}
 	c.genesis(g)
 	return c.write(record{Genesis: &g})
 }
@@ -124,7 +124,7 @@ func (c *Cluster) resume(o Options, records []record) error {
 		}
 	}
 	last := c.paces[len(c.paces)-1]
-	now := c.now().UTC()
+	now := c.now()
 	c.tip = max(c.tip, heightAt(last.slot(now)))
 	if last.SlotTime == o.SlotTime {
 		return nil
@@ -203,7 +203,7 @@ func (c *Cluster) Advance(n int) error {
 	last := c.paces[len(c.paces)-1]
 	p := pace{Slot: slotOf(c.tip), At: last.At, SlotTime: last.SlotTime}
 	if last.SlotTime > 0 {
-		p.At = c.now().UTC()
+		p.At = c.now()
 		c.paces = append(c.paces, p)
 		c.write(record{Pace: &p})
 	} else {

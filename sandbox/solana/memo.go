@@ -51,7 +51,7 @@ func (in *invocation) memoV3() *InstructionError {
 // memoUnits estimates what the program uses. Logging is priced by the runtime, 100 units or one a
 // byte; the rest was fitted to measurements (docs/sandbox-differences.md).
 func (in *invocation) memoUnits() uint64 {
-	length, signers := uint64(len(in.data)), uint64(0)
+	length := uint64(len(in.data))
 	if in.program == memoV1 {
 		wide := uint64(0) // bytes outside ASCII, which take longer to check
 		for _, b := range in.data {
@@ -61,19 +61,17 @@ func (in *invocation) memoUnits() uint64 {
 		}
 		return 240 + length*2/3 + 22*wide + 260*uint64(len(in.accounts))
 	}
-	if len(in.accounts) > 0 {
-		for int(signers) < len(in.accounts) && in.signs(int(signers)) {
-			signers++
+	signing := uint64(0) // what checking and logging the signers takes
+	for i := range in.accounts {
+		if !in.signs(i) {
+			return 130 + 115*uint64(i)
 		}
-		if signers < uint64(len(in.accounts)) {
-			return 130 + 115*signers
-		}
-		signers = 113 + 113*signers
+		signing = 113 + 113*uint64(i+1)
 	}
 	if length == 0 {
-		return 232 + signers
+		return 232 + signing
 	}
-	return 180 + max(100, length) + signers
+	return 180 + max(100, length) + signing
 }
 
 func validPrefix(data []byte) int {

@@ -56,13 +56,16 @@ type response struct {
 
 var null = json.RawMessage("null")
 
+// answer holds a result (null included) or an error, never both.
 func answer(id json.RawMessage, result any, err *rpcError) response {
 	if id == nil {
 		id = null
 	}
-	r := response{Version: "2.0", ID: id, Result: result, Error: err}
-	if err == nil && result == nil {
-		r.Result = null
+	r := response{Version: "2.0", ID: id, Error: err}
+	if err == nil {
+		if r.Result = result; result == nil {
+			r.Result = null
+		}
 	}
 	return r
 }
