@@ -206,6 +206,8 @@ func (p *product) sameCluster(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, chain.ErrClustersDiffer):
+			return err
 		case err == nil && actual != p.cluster:
 			return fmt.Errorf("chain.cluster is %s, but chain.rpc_url leads to %s: make them fit", p.cluster, actual)
 		case err == nil:

@@ -1,0 +1,218 @@
+// Package rig runs the built binary against a sandbox world in the test's own process, so that the
+// product can be killed while the world goes on. It refuses to know what a test is about.
+package rig
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"purser/sandbox"
+	"purser/sandbox/telegram"
+)
+
+// Wait bounds every wait of the end-to-end tests.
+const Wait = 60 * time.Second
+
+// Build makes the binary in a folder of its own. Tests of one package call it once, in TestMain.
+func Build() (path string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "purser-e2e")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder harms nobody
+	path = filepath.Join(dir, "purser")
+	build := exec.Command("go", "build", "-o", path, "purser")
+	if out, err := build.CombinedOutput(); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("build purser: %w\n%s", err, out)
+	}
+	return path, remove, nil
+}
+
+// World is a sandbox that runs until the test ends. Nothing of it is kept.
+func World(t testing.TB, slot time.Duration) *sandbox.World {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	w, err := sandbox.Open(sandbox.Options{TelegramListen: any, RPCListen: any, WSListen: any, SlotTime: slot, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-done, w.Close()); err != nil {
+			t.Errorf("the sandbox ended with: %v", err)
+		}
+	})
+	return w
+}
+
+// Product is purser as its own process. It keeps its store in Dir over kills and restarts.
+type Product struct {
+	t      testing.TB
+	binary string
+	env    []string
+	URL    string
+	Dir    string
+
+	mu  sync.Mutex
+	log bytes.Buffer // of all its lives
+	cmd *exec.Cmd
+	end chan error
+}
+
+// NewProduct points a purser at a world; it does not start it. extra are further settings, as
+// NAME=value.
+func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) *Product {
+	t.Helper()
+	listen := freeAddress(t)
+	p := &Product{t: t, binary: binary, URL: "http://" + listen, Dir: t.TempDir()}
+	p.env = append([]string{
+		"HOME=" + p.Dir, "PATH=" + os.Getenv("PATH"),
+		"PURSER_TELEGRAM_TOKEN=" + telegram.DefaultToken,
+		"PURSER_TELEGRAM_API_URL=" + w.TelegramURL(),
+		"PURSER_CHAIN_RPC_URL=" + w.RPCURL(),
+		"PURSER_CHAIN_WS_URL=" + w.WSURL(),
+		"PURSER_CHAIN_CLUSTER=localnet",
+		"PURSER_HTTP_LISTEN=" + listen,
+		"PURSER_HTTP_PUBLIC_URL=" + p.URL,
+		"PURSER_STORE_URL=bolt:" + filepath.Join(p.Dir, "purser.db"),
+	}, extra...)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the log of purser:\n%s", p.Log())
+		}
+	})
+	return p
+}
+
+// freeAddress finds a port that was free a moment ago: purser must know its public address before
+// it starts.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Write takes what the process prints.
+func (p *Product) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(text)
+}
+
+// Log is everything that purser has printed so far, in all its lives.
+func (p *Product) Log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+func (p *Product) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir, cmd.Env = p.Dir, p.env
+	return cmd
+}
+
+// Launch starts the process and does not wait for it to serve.
+func (p *Product) Launch() {
+	p.t.Helper()
+	p.cmd = p.command("serve")
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	cmd, end := p.cmd, make(chan error, 1)
+	p.end = end
+	go func() { end <- cmd.Wait() }()
+}
+
+// Start launches the process and waits until it serves.
+func (p *Product) Start() {
+	p.t.Helper()
+	p.Launch()
+	p.Ready()
+}
+
+// Ready waits until the process serves.
+func (p *Product) Ready() {
+	p.t.Helper()
+	deadline := time.Now().Add(Wait)
+	for time.Now().Before(deadline) {
+		select {
+		case err := <-p.end:
+			p.end <- err
+			p.t.Fatalf("purser ended at its start: %v\n%s", err, p.Log())
+		default:
+		}
+		if resp, err := http.Get(p.URL + "/healthz"); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body) // only the status counts
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		<-time.After(5 * time.Millisecond) // there is no signal for a port that opens
+	}
+	p.t.Fatalf("purser does not serve\n%s", p.Log())
+}
+
+// Kill ends the process as a power cut would, if it runs.
+func (p *Product) Kill() {
+	p.t.Helper()
+	if p.cmd == nil {
+		return
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.t.Fatal(err)
+	}
+	<-p.end
+	p.cmd = nil
+}
+
+// Stop ends the process politely: it must drain within 10 seconds and end without an error.
+func (p *Product) Stop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case err := <-p.end:
+		if err != nil {
+			p.t.Fatalf("purser stopped with: %v\n%s", err, p.Log())
+		}
+	case <-time.After(12 * time.Second):
+		p.t.Fatalf("purser does not stop\n%s", p.Log())
+	}
+	p.cmd = nil
+}
+
+// CLI runs one command of the binary beside (or without) the server.
+func (p *Product) CLI(args ...string) (stdout string, err error) {
+	var out, errOut bytes.Buffer
+	cmd := p.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("purser %v: %w: %s", args, err, errOut.String())
+	}
+	return out.String(), nil
+}
