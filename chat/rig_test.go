@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -175,8 +176,13 @@ func (r *rig) input(name string) chat.Input {
 // does hands an input to the chat as the bot does, and delivers what comes of it.
 func (r *rig) does(in chat.Input) {
 	r.t.Helper()
+	before := len(r.seen)
 	r.must(r.try(in))
 	r.settle()
+	toasts := strings.Count(strings.Join(r.seen[before:], ""), " < toast")
+	if want := map[bool]int{true: 1}[in.Tap != nil]; toasts != want {
+		r.t.Errorf("%d toasts for %+v", toasts, in)
+	}
 }
 
 func (r *rig) try(in chat.Input) error {

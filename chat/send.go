@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"purser/handlers"
@@ -219,12 +220,42 @@ func (s *scene) askAmount() error {
 	return s.ask("send.ask_amount", v, rows)
 }
 
-// askAddress asks where to.
+// askAddress asks where to, with those to tap on who were sent something before.
 func (s *scene) askAddress() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("send.ask_address", vars{"Amount": code(s.topic.Amount)}, nil)
+	known, err := s.recipients()
+	if err != nil {
+		return err
+	}
+	var rows [][]Button
+	for _, to := range known {
+		b, err := s.button(html("…"+to.Tail()), "to:"+to.String(), s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	return s.ask("send.ask_address", vars{"Amount": code(s.topic.Amount), "Known": len(known) > 0}, rows)
+}
+
+// recipients are up to three addresses that this person's own transfers have reached, newest
+// first. Whoever merely sent something is not among them: look-alikes are planted that way.
+func (s *scene) recipients() ([]wallet.Address, error) {
+	const look, most = 20, 3
+	past, err := s.tx.TransactionsOf(s.user.ID, "", look)
+	if err != nil {
+		return nil, err
+	}
+	var out []wallet.Address
+	for _, t := range past {
+		sent := t.Kind == wallet.Send && t.Status == wallet.Confirmed && !calledOff(t)
+		if sent && len(out) < most && !slices.Contains(out, t.To) {
+			out = append(out, t.To)
+		}
+	}
+	return out, nil
 }
 
 // newQuestion names the question: its buttons belong together, and only the newest's count.

@@ -18,6 +18,7 @@ func taps() map[string]tap {
 		"confirm": (*Chat).tapConfirm,
 		"reject":  (*Chat).tapReject,
 		"amount":  (*Chat).tapAmount,
+		"to":      (*Chat).tapAddress,
 		"stop":    (*Chat).tapStop,
 		"choose":  (*Chat).tapChoose,
 		"none":    (*Chat).tapNone,
@@ -117,12 +118,23 @@ func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
 	}, nil
 }
 
-// tapAmount is an amount said by a button; only the newest question's buttons count.
+// tapAmount is an amount said by a button.
 func (c *Chat) tapAmount(ctx context.Context, h heard, amount string) (act, error) {
-	if h.at(sendFlow) != asksAmount || h.topic.Ask != h.button.Subject {
+	return tapAnswer(ctx, h, asksAmount, amount, c.hearAmount)
+}
+
+// tapAddress is an address said by a button.
+func (c *Chat) tapAddress(ctx context.Context, h heard, address string) (act, error) {
+	return tapAnswer(ctx, h, asksAddress, address, c.hearAddress)
+}
+
+// tapAnswer takes a button for the same words typed; only the newest question's buttons count.
+func tapAnswer(ctx context.Context, h heard, at State, words string,
+	hear func(context.Context, heard, []string) (act, error)) (act, error) {
+	if h.at(sendFlow) != at || h.topic.Ask != h.button.Subject {
 		return toast("toast.old"), nil
 	}
-	next, err := c.hearAmount(ctx, h, []string{amount})
+	next, err := hear(ctx, h, []string{words})
 	if err != nil {
 		return nil, err
 	}
