@@ -336,3 +336,51 @@ func FuzzTap(f *testing.F) {
 		}
 	})
 }
+
+func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	strange := func(version uint64) {
+		r.update(func(tx store.Tx) error {
+			id := r.people["alice"].id
+			return tx.PutConversation(store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
+				ExpiresAt: r.Now(), Version: version})
+		})
+	}
+	strange(0)
+	r.says("alice", "/send 1")
+	if conv := r.conversation("alice"); conv.State != "address" {
+		t.Errorf("the conversation is %+v", conv)
+	}
+	r.says("alice", "/cancel")
+	strange(r.conversation("alice").Version)
+	r.seen = nil
+	r.must(r.chat.Silent(context.Background()))
+	r.settle()
+	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
+		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)
+	}
+}
+
+func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send")
+	r.update(func(tx store.Tx) error {
+		user, err := tx.UserByTelegram(r.people["alice"].id)
+		if err != nil {
+			return err
+		}
+		user.Unreachable = true
+		return tx.PutUser(user)
+	})
+	r.seen = nil
+	r.pass(chat.Silence)
+	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
+		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)
+	}
+	r.says("alice", "/start") // who writes again can be reached again
+	if len(r.seen) != 1 {
+		t.Errorf("said %q", r.seen)
+	}
+}
