@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"purser/e2e/rig"
+	"purser/sandbox"
+	"purser/sandbox/telegram"
+)
+
+// instance is purser inside the test's process.
+type instance struct {
+	t      *testing.T
+	dir    string
+	env    []string
+	public string
+	stop   context.CancelFunc
+	done   chan int
+	mu     sync.Mutex
+	out    bytes.Buffer
+}
+
+func (i *instance) Write(p []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.out.Write(p)
+}
+
+func (i *instance) printed() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.out.String()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func newInstance(t *testing.T, env ...string) *instance {
+	t.Helper()
+	address := freeAddress(t)
+	return &instance{t: t, dir: t.TempDir(), public: "http://" + address,
+		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address}, env...)}
+}
+
+// beside points an instance at a world as a real installation would be.
+func (i *instance) beside(w *sandbox.World) *instance {
+	i.env = append(i.env, "PURSER_TELEGRAM_TOKEN="+telegram.DefaultToken, "PURSER_TELEGRAM_API_URL="+w.TelegramURL(),
+		"PURSER_CHAIN_RPC_URL="+w.RPCURL(), "PURSER_CHAIN_CLUSTER=localnet",
+		"PURSER_STORE_URL=bolt:"+filepath.Join(i.dir, "purser.db"))
+	return i
+}
+
+func (i *instance) start(args ...string) {
+	i.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	i.stop, i.done = stop, make(chan int, 1)
+	go func() { i.done <- run(ctx, args, i.env, i, i) }()
+	deadline := time.Now().Add(rig.Wait)
+	for {
+		select {
+		case code := <-i.done:
+			i.t.Fatalf("purser ended with %d:\n%s", code, i.printed())
+		default:
+		}
+		if resp, err := http.Get(i.public + "/healthz"); err == nil {
+			resp.Body.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			i.t.Fatalf("purser does not serve:\n%s", i.printed())
+		}
+		<-time.After(5 * time.Millisecond) // there is no signal for a port that opens
+	}
+	i.t.Cleanup(i.end)
+}
+
+func (i *instance) end() {
+	i.t.Helper()
+	if i.stop == nil {
+		return
+	}
+	i.stop()
+	i.stop = nil
+	if code := <-i.done; code != 0 {
+		i.t.Errorf("purser ended with %d:\n%s", code, i.printed())
+	}
+}
+
+// fails runs a command that must end at once with status 1 and one line that holds each of the words.
+func (i *instance) fails(args []string, words ...string) {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Wait)
+	defer cancel()
+	var out, errOut bytes.Buffer
+	code := run(ctx, args, i.env, &out, &errOut)
+	line := strings.TrimSuffix(errOut.String(), "\n")
+	if code != 1 || ctx.Err() != nil || !strings.HasPrefix(line, "purser: ") || strings.Contains(line, "\n") {
+		i.t.Fatalf("%v: status %d, said %q", args, code, errOut.String())
+	}
+	for _, word := range words {
+		if !strings.Contains(line, word) {
+			i.t.Errorf("%v: %q does not say %q", args, line, word)
+		}
+	}
+}
+
+func (i *instance) says(args ...string) string {
+	i.t.Helper()
+	var out, errOut bytes.Buffer
+	if code := run(context.Background(), args, i.env, &out, &errOut); code != 0 {
+		i.t.Fatalf("%v: status %d, said %q", args, code, errOut.String())
+	}
+	return out.String()
+}
+
+// sandboxArgs are flags for a sandbox at free addresses in the instance's folder.
+func (i *instance) sandboxArgs(more ...string) []string {
+	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", freeAddress(i.t),
+		"--sandbox-rpc", freeAddress(i.t), "--sandbox-ws", freeAddress(i.t)}, more...)
+}
+
+func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
+	i := newInstance(t)
+	args := i.sandboxArgs()
+	i.start(args...)
+	for _, want := range []string{args[3], i.public, args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
+		if !strings.Contains(i.printed(), want) {
+			t.Errorf("the greeting does not tell %q:\n%s", want, i.printed())
+		}
+	}
+	chat := func(path, body string) string {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodPost, "http://"+args[3]+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	chat("/bot"+telegram.DefaultToken+"/setMyName", `name=kept`)
+	i.fails(args, "another purser", args[1])
+	i.end()
+
+	i.start(args...)
+	if kept := chat("/bot"+telegram.DefaultToken+"/getMyName", ""); !strings.Contains(kept, "purser") && !strings.Contains(kept, "kept") {
+		t.Errorf("after a restart: %s", kept)
+	}
+	i.end()
+	precious := filepath.Join(args[1], "notes.txt")
+	if err := os.WriteFile(precious, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(args[1], "purser.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.start(append(args, "--fresh")...)
+	after, err := os.ReadFile(filepath.Join(args[1], "purser.key"))
+	if err != nil || bytes.Equal(before, after) {
+		t.Errorf("--fresh keeps the old key (%v)", err)
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Errorf("--fresh removes what is not purser's: %v", err)
+	}
+}
+
+func TestStartSaysInOneLineWhatIsInTheWay(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	i := newInstance(t)
+	args := i.sandboxArgs()
+	i.fails(append(args, "--http-listen", address), address, "taken", "PURSER_HTTP_LISTEN")
+	i.fails(append(args, "--sandbox-rpc", address), address, "taken")
+	file := filepath.Join(i.dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.fails(append(args, "--sandbox-dir", filepath.Join(file, "x")), "--sandbox-dir")
+	i.fails([]string{"--no-such-flag"}, "no-such-flag")
+	newInstance(t, "PURSER_CHAIN_CLUSTER=devnet").fails([]string{"serve"}, "telegram.token", "@BotFather")
+	i.fails([]string{"no-such-command"}, "no-such-command")
+}
+
+func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
+	real := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the sandbox calls a real node: %s %s", r.Method, r.URL.Path)
+	}))
+	defer real.Close()
+	i := newInstance(t, "PURSER_CHAIN_RPC_URL="+real.URL, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_TELEGRAM_API_URL="+real.URL,
+		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
+	i.start(i.sandboxArgs()...)
+}
+
+func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
+	w := rig.World(t, 50*time.Millisecond)
+	i := newInstance(t).beside(w)
+	i.start("serve")
+	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice.Say("/start")
+	alice.Hear("the welcome", func(telegram.Message) bool { return true })
+	var made struct{ ID, Key string }
+	if err := json.Unmarshal([]byte(i.says("key", "create", "--owner", "1001", "--json")), &made); err != nil || made.ID == "" || made.Key == "" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	status := func(key string) int {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodGet, i.public+"/v1/wallet/balance?address="+alice.Device.Address(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status(made.Key); got != http.StatusNotFound { // the key opens; the wallet is nobody's yet
+		t.Fatalf("with the key: %d", got)
+	}
+	if list := i.says("key", "list"); !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) {
+		t.Fatalf("the list reads:\n%s", list)
+	}
+	i.says("key", "revoke", made.ID)
+	if got := status(made.Key); got != http.StatusUnauthorized {
+		t.Fatalf("with the revoked key: %d", got)
+	}
+	i.fails([]string{"key", "create", "--owner", "77"}, "Telegram id")
+	i.fails([]string{"key", "create", "--kind", "root"}, "kind")
+	i.end()
+	if list := i.says("key", "list"); !strings.Contains(list, made.ID) {
+		t.Fatalf("without a server the list reads:\n%s", list)
+	}
+	for _, secret := range []string{made.Key, telegram.DefaultToken} {
+		if strings.Contains(i.printed(), secret) {
+			t.Errorf("a secret stands in the log")
+		}
+	}
+}
+
+func TestWebhookModeTakesUpdatesAndAnswers(t *testing.T) {
+	w := rig.World(t, 50*time.Millisecond)
+	i := newInstance(t, "PURSER_TELEGRAM_MODE=webhook", "PURSER_TELEGRAM_WEBHOOK_SECRET=s3cret_s3cret_s3cret").beside(w)
+	i.start("serve")
+	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice.Say("/start")
+	alice.Hear("the welcome", func(m telegram.Message) bool { return strings.Contains(m.Text, "/wallet") })
+
+	for secret, want := range map[string]int{"": 401, "wrong": 401, "s3cret_s3cret_s3cret": 400} {
+		req, err := http.NewRequest(http.MethodPost, i.public+"/telegram/webhook", strings.NewReader("{"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("secret %q: %d, want %d", secret, resp.StatusCode, want)
+		}
+	}
+}
+
+func TestWrongClusterStopsTheProgram(t *testing.T) {
+	w := rig.World(t, 50*time.Millisecond)
+	i := newInstance(t).beside(w)
+	i.env = append(i.env, "PURSER_CHAIN_CLUSTER=mainnet")
+	i.fails([]string{"serve"}, "chain.cluster", "mainnet", "localnet")
+}
+
+func TestAStoreWithoutItsMasterKeyIsRefused(t *testing.T) {
+	w := rig.World(t, 50*time.Millisecond)
+	i := newInstance(t).beside(w)
+	i.start("serve")
+	if !strings.Contains(i.printed(), "Back it up apart") {
+		t.Errorf("nobody is told to back up the master key:\n%s", i.printed())
+	}
+	i.end()
+	if err := os.Rename(filepath.Join(i.dir, "purser.key"), filepath.Join(i.dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	i.fails([]string{"serve"}, "master key")
+	i.env = append(i.env, "PURSER_STORE_MASTER_KEY=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	i.fails([]string{"serve"}, "master key")
+}
+
+func TestPageHashAndVersionArePrinted(t *testing.T) {
+	i := newInstance(t)
+	if hash := strings.TrimSpace(i.says("page-hash")); len(hash) != 64 {
+		t.Errorf("page-hash prints %q", hash)
+	}
+	if v := i.says("version"); !strings.HasPrefix(v, "purser ") {
+		t.Errorf("version prints %q", v)
+	}
+}
