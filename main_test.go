@@ -299,7 +299,7 @@ func TestWebhookModeTakesUpdatesAndAnswers(t *testing.T) {
 func TestWrongClusterStopsTheProgram(t *testing.T) {
 	w := rig.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
-	i.env = append(i.env, "PURSER_CHAIN_CLUSTER=mainnet")
+	i.env = append(i.env, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_LOG_LEVEL=error")
 	i.fails([]string{"serve"}, "chain.cluster", "mainnet", "localnet")
 }
 
