@@ -32,6 +32,9 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	return nil
 }
 
+// destroyDataKey overwrites and removes the user's data key. bbolt writes changed pages elsewhere,
+// so that the old page, with the key still wrapped by the master key, lies in the file's free space
+// until it is used again or the file is compacted: as in a backup, it takes the master key to use it.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
 	key := []byte(id)
 	if wrapped := t.get(dataKeys, key); wrapped != nil {

@@ -24,12 +24,6 @@ import (
 // purser wrote them.
 func update() bool { return flag.Lookup("update").Value.String() == "true" }
 
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "rewrite testdata of the newest schema")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
 // samples are one row of every kind, as schema 1 knows them.
 type samples struct {
 	User         wallet.User

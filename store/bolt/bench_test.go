@@ -1,0 +1,159 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+)
+
+// BenchmarkUpdate measures the store's Update (a reply into the outbox: sealed, numbered, durable)
+// with 1, 64 and 1,024 writers, and in the same run what bbolt with its defaults does by Batch and
+// by Update for a row of the same size that is neither sealed nor indexed. The ratios are how many
+// times the updates of a second Batch does, and what part of its median time Update takes.
+func BenchmarkUpdate(b *testing.B) {
+	body := make([]byte, 300)
+	for _, writers := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprintf("%dwriters", writers), func(b *testing.B) {
+			s := fresh(b)
+			bare := bareBolt(b)
+			put := func(tx *bbolt.Tx) error {
+				rows := tx.Bucket([]byte("rows"))
+				n, err := rows.NextSequence()
+				if err != nil {
+					return err
+				}
+				return rows.Put(binary.BigEndian.AppendUint64(nil, n), body)
+			}
+			b.ResetTimer()
+			ours := measure(b, writers, b.N, func() error {
+				return s.Update(context.Background(), func(tx store.Tx) error {
+					return tx.Enqueue([]store.Reply{{Chat: 7, Body: body}})
+				})
+			})
+			b.StopTimer()
+			few := min(b.N, 300*writers) // a lone Batch waits 10 ms each time
+			batch := measure(b, writers, few, func() error { return bare.Batch(put) })
+			raw := measure(b, writers, few, func() error { return bare.Update(put) })
+			b.ReportMetric(ours.rate, "updates/s")
+			b.ReportMetric(ours.p50.Seconds()*1e3, "p50-ms")
+			b.ReportMetric(ours.p99.Seconds()*1e3, "p99-ms")
+			b.ReportMetric(batch.rate, "batch-updates/s")
+			b.ReportMetric(batch.p50.Seconds()*1e3, "batch-p50-ms")
+			b.ReportMetric(raw.p50.Seconds()*1e3, "raw-p50-ms")
+			b.ReportMetric(ours.rate/batch.rate, "x-batch-rate")
+			b.ReportMetric(ours.p50.Seconds()/raw.p50.Seconds(), "x-raw-p50")
+		})
+	}
+}
+
+func bareBolt(b *testing.B) *bbolt.DB {
+	db, err := bbolt.Open(filepath.Join(b.TempDir(), "bare.db"), 0o600, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("rows"))
+		return err
+	}); err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+type measured struct {
+	rate     float64 // a second
+	p50, p99 time.Duration
+}
+
+// measure runs n updates, at least a few for each writer, shared among the writers.
+func measure(b *testing.B, writers, n int, update func() error) measured {
+	each := max(n/writers, 3)
+	taken := make([][]time.Duration, writers)
+	failed := make([]error, writers)
+	var group sync.WaitGroup
+	begin := time.Now()
+	for w := range writers {
+		group.Go(func() {
+			for range each {
+				start := time.Now()
+				if failed[w] = update(); failed[w] != nil {
+					return
+				}
+				taken[w] = append(taken[w], time.Since(start))
+			}
+		})
+	}
+	group.Wait()
+	all := time.Since(begin)
+	if err := errors.Join(failed...); err != nil {
+		b.Fatal(err)
+	}
+	times := slices.Sorted(slices.Values(slices.Concat(taken...)))
+	return measured{float64(len(times)) / all.Seconds(), times[len(times)/2], times[len(times)*99/100]}
+}
+
+// BenchmarkCommand is what a slash command costs in one Update: the conversation's next step, the
+// buttons, a reply, an event and the end of the inbox row.
+func BenchmarkCommand(b *testing.B) {
+	s := fresh(b)
+	ctx := context.Background()
+	x := newSamples()
+	x.Conversation.Version = 0
+	mustUpdate(b, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
+	n := int64(0)
+	b.ResetTimer()
+	for b.Loop() {
+		n++
+		var fresh []store.Update
+		if err := s.Update(ctx, func(tx store.Tx) (err error) {
+			fresh, err = tx.PutUpdates(x.Update.At, []store.Update{{ID: n, Chat: x.User.TelegramID, At: x.Update.At, Body: x.Update.Body}})
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Update(ctx, func(tx store.Tx) error {
+			x.Event.ID, x.Button.Nonce = fmt.Sprint("evt_", n), fmt.Sprint("nonce_", n)
+			return errors.Join(tx.PutConversation(x.Conversation), tx.PutButtons([]store.Button{x.Button}),
+				tx.Enqueue([]store.Reply{x.Reply}), tx.Emit(x.Event), tx.DoneUpdate(fresh[0].Seq))
+		}); err != nil {
+			b.Fatal(err)
+		}
+		x.Conversation.Version++
+	}
+}
+
+// BenchmarkSweep is what it costs to remove one row whose time is over, from among many.
+func BenchmarkSweep(b *testing.B) {
+	s := fresh(b)
+	ctx := context.Background()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rows := make([]store.Update, b.N)
+	for i := range rows {
+		rows[i] = store.Update{ID: int64(i), At: at}
+	}
+	mustUpdate(b, s, func(tx store.Tx) error { _, err := tx.PutUpdates(at, rows); return err })
+	b.ResetTimer()
+	for removed := 500; removed == 500; {
+		if err := s.Update(ctx, func(tx store.Tx) (err error) {
+			removed, err = tx.Sweep(at.Add(100*time.Hour), 500)
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
