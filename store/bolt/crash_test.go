@@ -89,7 +89,7 @@ func writeNumbered(tx store.Tx, n uint64) error {
 		tx.Enqueue([]store.Reply{{Chat: int64(n), Card: "card", Body: make([]byte, 500)}}))
 }
 
-// startChild runs the child and hands each line it prints to read, until read says enough or the
+// runChild runs the child and hands each line it prints to read, until read says enough or the
 // child ends; then it kills the child and gives read the rest.
 func runChild(t *testing.T, path string, begin uint64, limit string, read func(line string) (enough bool)) {
 	t.Helper()

@@ -129,10 +129,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		}
 	}
 	t.Logf("%d marks looked for, %d of them controls", len(marks), found)
-	for what, key := range map[string][]byte{"master key": masterKey()} {
-		if bytes.Contains(file, key) {
-			t.Errorf("the %s is in the file", what)
-		}
+	if bytes.Contains(file, masterKey()) {
+		t.Error("the master key is in the file")
 	}
 }
 
