@@ -52,8 +52,6 @@ type upload struct {
 
 func (q *request) text(name string) string { return q.params[name] }
 
-func (q *request) has(name string) bool { _, ok := q.params[name]; return ok }
-
 func (q *request) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(q.params[name])) {
 	case "true", "yes", "1":

@@ -140,7 +140,6 @@ func checkLink(link string) (normal, problem string) {
 // tidy removes what Telegram removes: carriage returns, control characters, white space around.
 // Entities move along; those left without text go.
 func tidy(text string, entities []Entity) (string, []Entity) {
-	type cut struct{ at, n int } // UTF-16 units taken away
 	var out []rune
 	moved := make([]int, 0, len(text)+1) // moved[u]: where unit u of the old text now begins
 	units := 0
