@@ -1,0 +1,163 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// judge decides what the chain's word means for one transaction.
+func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wallet.Landing) error {
+	w, now := s.watched[t.ID], s.Now()
+	if landing != nil {
+		w.knownAt = now
+		if w.landedAt.IsZero() {
+			w.landedAt = now
+		}
+		if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
+			return nil // a node may need a moment to know the block's height, which the event tells
+		}
+		return s.landed(ctx, t, *landing)
+	}
+	w.landedAt = time.Time{}
+	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
+		return nil
+	}
+	w.searchAt = now.Add(s.Pace.Search)
+	return s.search(ctx, t)
+}
+
+func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) bool {
+	if t.Signature.IsZero() { // rejected or expired with blockhashes out: only its reference can tell
+		return true
+	}
+	return now.Sub(w.knownAt) >= s.Pace.QuietTime || s.outOfTime(t, now)
+}
+
+// outOfTime is the part of the never-to-land rule that our own clock decides.
+func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
+	last, ok := t.LastIssue()
+	return ok && now.Sub(last.At) >= wallet.NeverLandsAfter
+}
+
+// search looks through history for a transaction that the cheap poll does not know, and applies
+// the never-to-land rule (DESIGN §3.2): its conditions are checked in this order, because only a
+// look that began after the last block it could be in proves that it is in none.
+func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
+	if !s.outOfTime(t, s.Now()) {
+		landing, err := s.Chain.Find(ctx, t.Sought())
+		if err != nil || landing == nil {
+			return err
+		}
+		return s.landed(ctx, t, *landing)
+	}
+	height, err := s.Chain.FinalizedBlockHeight(ctx)
+	if err != nil {
+		return errors.Join(err, s.hold(ctx, t.ID))
+	}
+	past := height > t.LastValidBlockHeight()
+	landing, certain, err := s.Chain.FindEverywhere(ctx, t.Sought())
+	switch {
+	case landing != nil:
+		return s.landed(ctx, t, *landing)
+	case err != nil || !certain:
+		return errors.Join(err, s.hold(ctx, t.ID))
+	case !past: // not found, but some block could still hold it: by our clock it is late
+		return s.hold(ctx, t.ID)
+	}
+	sees, err := s.Chain.CanSeeBackTo(ctx, t.Issues[0].Blockhash.Slot)
+	if err != nil || !sees {
+		return errors.Join(err, s.hold(ctx, t.ID))
+	}
+	return s.gone(ctx, t.ID)
+}
+
+// gone records that a transaction is in no block and can get into none. One that was confirmed
+// before was rolled back first.
+func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
+	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
+		now := s.Now().UTC()
+		if t.Status == wallet.Confirmed {
+			return &wallet.Change{By: wallet.RolledBack, At: now}
+		}
+		change := wallet.Change{By: wallet.CanNeverLand, At: now}
+		if t.Status == wallet.Signed || t.Status == wallet.Pending {
+			change.Failure, change.Reason = t.ErrorCode, t.ErrorText
+			if change.Failure == "" {
+				change.Failure, change.Reason = wallet.BlockhashExpired, "The network did not take it in time. It can never land now."
+			}
+		}
+		return &change
+	})
+}
+
+// hold says that nobody can tell: the owner sees it, once.
+func (s *Settler) hold(ctx context.Context, id wallet.TransactionID) error {
+	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
+		if t.Held || t.Status != wallet.Signed && t.Status != wallet.Pending {
+			return nil
+		}
+		return &wallet.Change{By: wallet.BecameUncertain, At: s.Now().UTC()}
+	})
+}
+
+// landed takes the steps that a landing allows: pending and confirmed, then final, or failed. An
+// error on chain counts only when it cannot be rolled back any more.
+func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing wallet.Landing) error {
+	if seen.Status == wallet.Confirmed && !landing.Finalized && landing.Failure == "" {
+		return nil // as known
+	}
+	if landing.Failure != "" && !landing.Finalized {
+		return nil
+	}
+	err := s.Store.Update(ctx, func(tx store.Tx) error {
+		t, err := tx.Transaction(seen.ID)
+		if err != nil || t.Final {
+			return err
+		}
+		for _, change := range s.steps(t, landing) {
+			if t, err = s.apply(tx, t, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", seen.ID, err)
+	}
+	return nil
+}
+
+func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.Change {
+	now := s.Now().UTC()
+	change := wallet.Change{At: now, Landing: &landing}
+	if landing.Failure != "" {
+		change.By, change.Failure, change.Reason = wallet.FailedOnChain, wallet.ChainError, landing.Failure
+		switch t.Status {
+		case wallet.Signed, wallet.Pending:
+			return []wallet.Change{change}
+		case wallet.Confirmed: // another fork had it succeed
+			return []wallet.Change{{By: wallet.RolledBack, At: now}, change}
+		}
+		// Rejected or expired, and it failed on chain as well: it moved nothing.
+		return []wallet.Change{{By: wallet.CanNeverLand, At: now}}
+	}
+	var steps []wallet.Change
+	switch t.Status {
+	case wallet.Signed, wallet.Pending:
+		change.By = wallet.Landed
+		steps = append(steps, change)
+	case wallet.Rejected, wallet.Expired:
+		change.By = wallet.FoundOnChain
+		steps = append(steps, change)
+	}
+	if landing.Finalized {
+		change.By = wallet.Finalized
+		steps = append(steps, change)
+	}
+	return steps
+}
