@@ -168,8 +168,25 @@ func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
 	return tx.CreateTransaction(p.Transaction)
 }
 
+// maxAsked is how many proposals of programs may wait for one wallet's owner at once: a key in
+// wrong hands must not bury the chat in questions (DESIGN §6).
+const maxAsked = 5
+
 // CommitAndAsk stores a proposal that came by a program, and has its owner asked in chat.
 func (s *Transfers) CommitAndAsk(tx store.Tx, p Proposal) error {
+	open, err := tx.UnsettledFrom(p.Transaction.From)
+	if err != nil {
+		return err
+	}
+	asked := 0
+	for _, t := range open {
+		if t.Status == wallet.AwaitingConfirmation && t.KeyID != "" {
+			asked++
+		}
+	}
+	if asked >= maxAsked {
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", asked)
+	}
 	if err := s.Commit(tx, p); err != nil {
 		return err
 	}

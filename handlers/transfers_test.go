@@ -287,3 +287,19 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 	_, _, err = r.keys.Create(ctx, handlers.KeyRequest{Kind: "root", Tier: wallet.ProTier})
 	r.refused(wallet.InvalidRequest, err)
 }
+
+func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
+	app := handlers.Caller{User: alice.user.ID, Key: "key_1"}
+	ask := func() error {
+		p, err := r.transfers.Prepare(context.Background(), app, handlers.SendRequest{To: bob.address().String(), Amount: "0.1", Token: "SOL"})
+		r.must(err)
+		return r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, p) })
+	}
+	for range 5 {
+		r.must(ask())
+	}
+	r.refused(wallet.RateLimitExceeded, ask())
+	r.proposed(alice, bob.address(), "0.1") // the owner's own words are not held up by them
+}
