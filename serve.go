@@ -191,7 +191,7 @@ func (p *product) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

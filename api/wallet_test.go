@@ -244,12 +244,12 @@ func TestHostileSendsAreAnsweredPlainly(t *testing.T) {
 }
 
 func TestAmountsAreExact(t *testing.T) {
-	r := newRig(t)
 	for raw, want := range map[string]string{
 		`1.5`: "1.5", `"1.5"`: "1.5", `".5"`: "0.5", `1`: "1", `1.50`: "1.5", `0.123456789`: "0.123456789",
 		`8.999999999`: "8.999999999", // a float64 would still hold it; the next would not survive one in lamports
 		`"000000001"`: "1",
 	} {
+		r := newRig(t) // each its own: only a few proposals may wait at once
 		a := r.send(r.alice.secret, r.sendBody("amount", raw))
 		got := r.get("/v1/wallet/transactions/"+a.text("data", "transaction_id"), r.alice.secret).text("data", "amount")
 		if a.status != 202 || got != want {

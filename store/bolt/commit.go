@@ -152,7 +152,7 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 			return batch[n:]
 		}
 		if err := root.Rollback(); err != nil {
-			s.poison = err
+			s.stop(err)
 			continue
 		}
 		if before == 0 {
@@ -169,7 +169,7 @@ func (s *Store) finish(g *group, batch []*job, wrote bool) {
 	if !wrote {
 		_ = g.tx.Rollback() // nothing was written: there is nothing to keep or to lose
 	} else if err := g.tx.Commit(); err != nil {
-		s.poison = err
+		s.stop(err)
 		answer(batch, fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err))
 		return
 	}
@@ -183,6 +183,25 @@ func (s *Store) finish(g *group, batch []*job, wrote bool) {
 		case s.changed[queue] <- struct{}{}:
 		default: // a signal waits there already
 		}
+	}
+}
+
+// stop makes the store refuse everything from here on: nobody knows what the file holds.
+func (s *Store) stop(err error) {
+	if s.poison == nil {
+		s.poison = err
+		close(s.failed)
+	}
+}
+
+// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its
+// outcome open: the process must end then, and the next start reads what is true.
+func (s *Store) Run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.failed:
+		return fmt.Errorf("the store stopped: %w", store.ErrUnknownOutcome)
 	}
 }
 

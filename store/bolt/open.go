@@ -53,6 +53,7 @@ type Store struct {
 
 	jobs    chan *job
 	stopped chan struct{} // closed when the committer has ended
+	failed  chan struct{} // closed when the store refuses to go on
 	poison  error         // of the committer alone: the commit whose outcome nobody knows
 	changed map[store.Queue]chan struct{}
 
@@ -84,6 +85,7 @@ func open(o Options, steps []migration) (*Store, error) {
 		master: master, random: o.Random,
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
+		failed:  make(chan struct{}),
 		changed: map[store.Queue]chan struct{}{},
 	}
 	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled} {
