@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -86,7 +87,11 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, p parcel, reply chat.R
 			return b.sent(ctx, row, 0, nil)
 		}
 		wait := backoff(p.tries+1, retryLimit)
-		b.log.Warn("a reply could not be sent; trying again", "error", err, "in", wait)
+		level := slog.LevelDebug // once is enough
+		if p.tries == 0 {
+			level = slog.LevelWarn
+		}
+		b.log.Log(ctx, level, "a reply could not be sent; trying again", "error", err, "in", wait)
 		return result{again: true, wait: wait}
 	case no == nil:
 	case no.retryAfter > 0:

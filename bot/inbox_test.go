@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,7 +227,7 @@ func TestAnUpdateThatFailsThreeTimesIsParkedAndThePersonTold(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"error":         func() error { return errors.New("the disk is on fire") },
 		"panic":         func() error { panic("secret words") },
-		"runtime panic": func() error { var m map[string]int; m["x"] = 1; return nil },
+		"runtime panic": func() error { var none []error; return none[len(none)] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -320,6 +321,35 @@ func TestACommitOfUnknownOutcomeStopsTheBot(t *testing.T) {
 	}
 	if w.telegram.Pending() == 0 {
 		t.Error("an update was acknowledged that may not be in the inbox")
+	}
+}
+
+// counting is a store that counts its commits.
+type counting struct {
+	store.Store
+	commits atomic.Int64
+}
+
+func (c *counting) Update(ctx context.Context, change func(store.Tx) error) error {
+	c.commits.Add(1)
+	return c.Store.Update(ctx, change)
+}
+
+func TestACommandWaitsForTwoCommits(t *testing.T) {
+	w := newWorld(t)
+	c := &counting{Store: w.store}
+	w.opt.Store = c
+	before := make(chan int64, 1)
+	w.telegram.OnCall(func(call telegram.Call) {
+		if call.Method == "sendMessage" {
+			before <- c.commits.Load()
+		}
+	})
+	w.run()
+	w.must(w.telegram.Say(telegram.Alice, "/start"))
+	w.hears(telegram.Alice, "you said: /start")
+	if n := <-before; n != 2 {
+		t.Errorf("the answer waited for %d commits, not for two: inbox, deed", n)
 	}
 }
 

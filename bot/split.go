@@ -34,6 +34,11 @@ func splitHTML(text string, limit int) []string {
 		piece, width := nextPiece(rest)
 		rest = rest[len(piece):]
 		if size+width > limit {
+			if piece == " " || piece == "\n" { // what came before it fills the part exactly
+				closeAll(&part, open)
+				finish()
+				continue
+			}
 			if breakAt > 0 && breakSize > limit/2 { // carry what follows the last space over
 				whole, carried, carriedSize, nowOpen := part.String(), "", size-breakSize, open
 				carried = whole[breakAt:]
