@@ -146,6 +146,9 @@ func (p *Product) Launch() {
 	go func() { end <- cmd.Wait() }()
 }
 
+// PID is the running process.
+func (p *Product) PID() int { return p.cmd.Process.Pid }
+
 // Start launches the process and waits until it serves.
 func (p *Product) Start() {
 	p.t.Helper()
