@@ -196,7 +196,7 @@ func (u *incoming) readCallback(c *rawCallback) {
 }
 
 func (u *incoming) readMembership(m *rawMembership) {
-	if m.Chat == nil || m.Chat.Type != "private" || m.From == nil || m.From.ID <= 0 {
+	if m.Chat == nil || m.Chat.ID <= 0 || m.Chat.Type != "private" || m.From == nil || m.From.ID <= 0 {
 		return
 	}
 	u.kind = membership

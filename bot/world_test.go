@@ -23,6 +23,8 @@ import (
 	"purser/store/bolt"
 )
 
+var _ Talker = (*chat.Chat)(nil)
+
 // world is a Telegram (the sandbox), a store (a bbolt file) and, while running, a bot between them.
 type world struct {
 	t        testing.TB
