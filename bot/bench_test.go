@@ -1,9 +1,13 @@
 package bot
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,14 +18,75 @@ import (
 // BenchmarkCommandReply measures a command's way through everything but the chain: the sandbox's
 // Telegram over a real socket, long poll, inbox commit, telebot, handler, commit, sender, reply in
 // the chat. lone: one person who waits for each answer. crowd: many at once, all answered without
-// Telegram's pacing, which would be the only thing measured otherwise.
+// Telegram's pacing, which would be the only thing measured otherwise. The bound beside each is an
+// echo over the same wire that keeps and decides nothing: raw polls and raw POSTs.
 func BenchmarkCommandReply(b *testing.B) {
-	for name, people := range map[string]int{"lone": 1, "crowd": 64} {
-		b.Run(name, func(b *testing.B) { benchmarkReply(b, people) })
+	for _, crowd := range []struct {
+		name   string
+		people int
+	}{{"lone", 1}, {"crowd", 64}} {
+		b.Run(crowd.name+"/purser", func(b *testing.B) {
+			benchmarkReply(b, crowd.people, func(w *world) { w.run() })
+		})
+		b.Run(crowd.name+"/bound", func(b *testing.B) {
+			benchmarkReply(b, crowd.people, func(w *world) { runEcho(b, w) })
+		})
 	}
 }
 
-func benchmarkReply(b *testing.B, people int) {
+// runEcho answers what is said with as little as the wire takes.
+func runEcho(b *testing.B, w *world) {
+	ctx, cancel := context.WithCancel(context.Background())
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	call := func(method, body string, into any) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/bot"+telegram.DefaultToken+"/"+method, strings.NewReader(body))
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			if ctx.Err() == nil {
+				b.Error(err)
+			}
+			return
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil && ctx.Err() == nil {
+			b.Error(err)
+		}
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		offset := int64(0)
+		for ctx.Err() == nil {
+			var got struct {
+				Result []struct {
+					ID      int64 `json:"update_id"`
+					Message struct {
+						Text string
+						Chat struct{ ID int64 }
+					}
+				}
+			}
+			call("getUpdates", fmt.Sprintf(`{"timeout":30,"offset":%d}`, offset), &got)
+			for _, u := range got.Result {
+				offset = u.ID + 1
+				work.Go(func() {
+					var sent struct{}
+					call("sendMessage", fmt.Sprintf(`{"chat_id":%d,"text":%q}`, u.Message.Chat.ID, "you said: "+u.Message.Text), &sent)
+				})
+			}
+		}
+	})
+	b.Cleanup(func() {
+		cancel()
+		work.Wait()
+	})
+}
+
+func benchmarkReply(b *testing.B, people int, serve func(*world)) {
 	w := newWorld(b)
 	var mu sync.Mutex
 	answered := map[string]chan time.Time{} // by the command
@@ -39,7 +104,7 @@ func benchmarkReply(b *testing.B, people int) {
 	for p := range people {
 		w.must(nil, w.telegram.AddUser(telegram.User{ID: 5000 + int64(p), FirstName: "P"}, ""))
 	}
-	w.run()
+	serve(w)
 	ask := func(person, n int) time.Duration {
 		text := fmt.Sprintf("/send %d of %d", n, person)
 		done := make(chan time.Time, 1)
