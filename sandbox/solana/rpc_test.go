@@ -4,10 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestTransferClimbsTheCommitmentLevels(t *testing.T) {
@@ -418,36 +416,6 @@ func TestAccountsAreShown(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreAnswered(t *testing.T) {
-	s := serve(t, Options{})
-	for body, want := range map[string]string{
-		`{`:  `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`,
-		`[]`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`,
-		`[{`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`,
-		`{"jsonrpc":"2.0","id":"x","method":"getNothing"}`:               `{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found"}}`,
-		`{"jsonrpc":"1.0","id":4,"method":"getSlot"}`:                    `{"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"Invalid request"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"getBalance"}`:                 "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32602,\"message\":\"`params` should have at least 1 argument(s)\"}}",
-		`{"jsonrpc":"2.0","id":4,"method":"getBalance","params":["oO"]}`: `{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Invalid param: Invalid"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"getBalance","params":["22"]}`: `{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Invalid param: WrongSize"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"getHealth"}`:                  `{"jsonrpc":"2.0","id":4,"result":"ok"}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"getBlockHeight"},7]`:         `[{"jsonrpc":"2.0","id":1,"result":0},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}]`,
-	} {
-		if status, got := s.post(t, body); status != 200 || !sameJSON(got, []byte(want)) {
-			t.Errorf("%s\nanswered %d %s\nwant %s", body, status, got, want)
-		}
-	}
-	if status, _ := s.post(t, strings.Repeat(" ", maxBody+1)); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a long body: %d", status)
-	}
-	s.refused(t, codeInvalidParams, "sendTransaction", "!!!", inBase64)
-	s.refused(t, codeInvalidParams, "sendTransaction", "0OIl")
-	s.refused(t, codeInvalidParams, "sendTransaction", base64.StdEncoding.EncodeToString(make([]byte, maxPacket+1)), inBase64)
-	s.refused(t, codeInvalidParams, "sendTransaction", "AAAA", object{"encoding": "hex"})
-	s.refused(t, codeInvalidParams, "getSlot", object{"commitment": "soon"})
-	s.refused(t, codeInvalidParams, "requestAirdrop", addressOf("alice").String(), -4)
-	s.refused(t, codeInternal, "requestAirdrop", addressOf("alice").String(), uint64(supply)*2)
-}
-
 func TestSlotsWithoutABlock(t *testing.T) {
 	s := serve(t, Options{})
 	s.advance(t, 100)
@@ -470,81 +438,5 @@ func TestSlotsWithoutABlock(t *testing.T) {
 		if slot := slotOf(height); heightAt(slot) != height || skipped(slot) {
 			t.Fatalf("height %d has slot %d", height, slot)
 		}
-	}
-}
-
-func TestFaults(t *testing.T) {
-	s := serve(t, Options{})
-	s.fund(t, "alice", 10*sol)
-	fault := func(f Fault) {
-		s.SetFault(func(method string, _ json.RawMessage) Fault {
-			if method == "sendTransaction" {
-				return f
-			}
-			return Fault{}
-		})
-	}
-	send := func(text string) (int, []byte) {
-		body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "sendTransaction", "params": []any{text, blindly}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.post(t, string(body))
-	}
-	text, sig := s.transfer(t, "alice", "bob", sol)
-
-	fault(Fault{Status: 429, RetryAfter: time.Second})
-	if status, body := send(text); status != 429 || !strings.Contains(string(body), `"error":{"code":429,"message":"Too Many Requests"}`) {
-		t.Errorf("%d %s", status, body)
-	}
-	fault(Fault{Swallow: true})
-	if status, body := send(text); status != 200 || !strings.Contains(string(body), sig) {
-		t.Errorf("%d %s", status, body)
-	}
-	s.advance(t, 10)
-	if s.status(t, sig) != nil {
-		t.Fatal("a swallowed transaction landed")
-	}
-	fault(Fault{Delay: 3})
-	send(text)
-	s.advance(t, 3)
-	if s.status(t, sig) != nil {
-		t.Fatal("landed too early")
-	}
-	s.advance(t, 1)
-	if s.status(t, sig) == nil {
-		t.Fatal("did not land after the delay")
-	}
-
-	text, sig = s.transfer(t, "alice", "bob", sol+1)
-	fault(Fault{DropAnswer: true})
-	if status, body := send(text); status != 0 {
-		t.Errorf("%d %s", status, body)
-	}
-	s.advance(t, 1)
-	if s.status(t, sig) == nil {
-		t.Fatal("the call without an answer did nothing")
-	}
-
-	asked, done := make(chan struct{}), make(chan int)
-	s.SetFault(func(string, json.RawMessage) Fault {
-		close(asked)
-		return Fault{Hang: true}
-	})
-	go func() {
-		status, _ := send(text)
-		done <- status
-	}()
-	<-asked
-	if err := s.Close(); err != nil { // lets hanging requests go
-		t.Fatal(err)
-	}
-	select {
-	case status := <-done:
-		if status != 0 {
-			t.Errorf("status %d", status)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("still hanging")
 	}
 }
