@@ -2,6 +2,7 @@
 # installs what else the tests need; `go test ./...` alone runs what it can and says what it left out.
 
 NODE_DIRS := $(patsubst %/package-lock.json,%,$(shell git ls-files '*package-lock.json'))
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: build test race bench staticcheck deps fuzz
@@ -11,7 +12,7 @@ build:
 
 # Debian's chromium for the pages, npm packages (by lock file) for the oracles.
 deps:
-	@command -v chromium >/dev/null || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium; }
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium; }
 	@for d in $(NODE_DIRS); do \
 		if [ ! -d $$d/node_modules ] || [ $$d/package-lock.json -nt $$d/node_modules/.package-lock.json ]; then \
 			echo "npm ci in $$d"; (cd $$d && npm ci --no-audit --no-fund --loglevel=error) || exit 1; \
