@@ -20,11 +20,11 @@ deps:
 	done
 
 test: deps
-	CI=true go test -timeout 15m ./...
+	CI=true go test -parallel 8 -timeout 15m ./...
 
 # Short counts under the race detector: the long ones run without it.
 race: deps
-	CI=true go test -race -short -timeout 15m ./...
+	CI=true go test -race -short -parallel 8 -timeout 15m ./...
 
 bench:
 	go test -run "^$$" -bench . -timeout 30m . ./bot ./store/bolt ./chain

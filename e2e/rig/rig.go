@@ -196,6 +196,13 @@ func (p *Product) Kill() error {
 	return nil
 }
 
+// Ended waits until the process has ended by itself, and tells how.
+func (p *Product) Ended() error {
+	err := <-p.end
+	p.cmd = nil
+	return err
+}
+
 // Stop ends the process politely: it must drain within 10 seconds and end without an error.
 func (p *Product) Stop() {
 	p.t.Helper()
