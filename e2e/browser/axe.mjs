@@ -31,7 +31,8 @@ export function accessibility() {
         findings.push(...violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => `${n.html} (${n.any[0]?.message ?? ''})`).join(' ')}`));
         looked.push(where);
       }
-      const over = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const over = await tab.evaluate(() => Math.max(...[document.documentElement, ...document.querySelectorAll('dialog[open]')]
+        .map((e) => e.scrollWidth - e.clientWidth)));
       if (over > 0) findings.push(`${name}, ${width}: ${over} px too wide`);
     }
   };

@@ -48,6 +48,7 @@ await play(async (settings, ask) => {
 
     await pay(alice, bob, { amount: '1.5', from: address, to: bobs58, look });
     await buttonsOnly(alice, bobs58);
+    assert.equal(await alice.tab.getByLabel('To the address').inputValue(), address, 'the faucet proposes an address that is not hers');
     await questions(alice, look);
 
     if (settings.restart) {
@@ -207,9 +208,12 @@ async function questions(alice, look) {
   await alice.ask('/nonsense', 'I do not know /nonsense');
   await alice.ask(MARKER, 'I understand commands');
   await alice.tab.getByRole('button', { name: 'Menu', exact: true }).click();
-  await alice.tab.getByRole('option', { name: '/privacy' }).waitFor();
+  const option = alice.tab.getByRole('option', { name: '/privacy' });
+  await option.waitFor();
   await look('chat, commands', alice.tab);
+  assert.ok(await option.isVisible(), 'the commands have closed by themselves');
   await alice.tab.keyboard.press('Escape');
+  await option.waitFor({ state: 'hidden' });
   await alice.tab.getByRole('button', { name: 'Chat menu' }).click();
   await look('chat, menu', alice.tab);
   await alice.tab.keyboard.press('Escape');

@@ -98,14 +98,19 @@ function spoiler(children) {
   return node;
 }
 
-/** The last thing in code style in these messages that looks like an address, or "". */
-export function lastAddress(messages) {
+/**
+ * The address that a bot has last shown as the person's own, or "": it is the first thing in code style
+ * and stands alone in its line. A recipient's comes behind an amount, or within a sentence.
+ */
+export function ownAddress(messages) {
   for (const m of [...messages].reverse()) {
     const text = m.text ?? m.caption ?? "";
-    for (const e of [...(m.entities ?? m.caption_entities ?? [])].reverse()) {
-      const raw = text.slice(e.offset, e.offset + e.length);
-      if (e.type === "code" && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(raw)) return raw;
-    }
+    const first = (m.entities ?? m.caption_entities ?? []).find((e) => e.type === "code");
+    if (!m.from?.is_bot || !first) continue;
+    const end = first.offset + first.length;
+    const alone = /^\n?$/.test(text.slice(Math.max(0, first.offset - 1), first.offset)) && /^\n?$/.test(text.slice(end, end + 1));
+    const raw = text.slice(first.offset, end);
+    if (alone && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(raw)) return raw;
   }
   return "";
 }
