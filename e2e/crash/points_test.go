@@ -39,7 +39,7 @@ func points() []point {
 		{"solana", "getMultipleAccounts", 2},   // Prepare, and Confirm's second look
 		{"telegram", "sendMessage", 2},         // the card; Bob's news
 		{"telegram", "answerCallbackQuery", 1}, // the toast of Confirm
-		{"telegram", "editMessageText", 3},     // the sign link, and the states after it
+		{"telegram", "editMessageText", 2},     // the sign link, and a state after it
 		{"solana", "getLatestBlockhash", 1},    // the device approves
 		{"solana", "sendTransaction", 1},       // the signed bytes go out
 		{"solana", "getSignatureStatuses", 3},  // it has landed
