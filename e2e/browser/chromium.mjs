@@ -15,7 +15,7 @@ export async function openDevice(folder, { proxy, executable, ...more }) {
     ...(proxy && { proxy: { server: proxy } }), // playwright sends loopback addresses there too
     ...more,
   });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(60_000);
   return context;
 }
 

@@ -97,7 +97,9 @@ func search(n needles, places []place) []hit {
 	}
 	var forms []form
 	for _, text := range n.Texts {
-		forms = append(forms, form{text, []byte(text)}, form{text, wide(text)})
+		units := wide(text)
+		// Without its last byte, which is 0, this is found in big-endian text too: names of databases.
+		forms = append(forms, form{text, []byte(text)}, form{text, units[:len(units)-1]})
 	}
 	for _, raw := range n.Bytes {
 		forms = append(forms, form{fmt.Sprintf("the bytes %x", raw), raw})

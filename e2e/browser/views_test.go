@@ -119,9 +119,13 @@ func levelTable(data []byte) []byte {
 		return nil
 	}
 	var out []byte
-	for _, value := range entries(index) {
-		if content, _, ok := handle(data, value); ok {
-			out = append(out, content...)
+	for _, at := range entries(index) {
+		content, _, ok := handle(data, at.value)
+		if !ok {
+			continue
+		}
+		for _, e := range entries(content) {
+			out = append(append(out, e.key...), e.value...)
 		}
 	}
 	return out
@@ -148,8 +152,12 @@ func handle(data, from []byte) (content, rest []byte, ok bool) {
 	return content, from[n+m:], true
 }
 
-// entries are the values of a block, whose keys share prefixes; the restart points stand at its end.
-func entries(block []byte) [][]byte {
+// entry is a key of a table with its value.
+type entry struct{ key, value []byte }
+
+// entries are those of a block. A key leaves out what it shares with the one before; the restart
+// points stand at the block's end.
+func entries(block []byte) []entry {
 	if len(block) < 4 {
 		return nil
 	}
@@ -158,23 +166,25 @@ func entries(block []byte) [][]byte {
 		return nil
 	}
 	block = block[:len(block)-restarts]
-	var values [][]byte
+	var all []entry
+	var key []byte
 	for len(block) > 0 {
 		var sizes [3]int // shared with the key before, rest of the key, value
 		for i := range sizes {
 			v, n := binary.Uvarint(block)
-			if n <= 0 || v > uint64(len(block)) {
-				return values
+			if n <= 0 || v > uint64(len(block)+len(key)) {
+				return all
 			}
 			sizes[i], block = int(v), block[n:]
 		}
-		if sizes[1]+sizes[2] > len(block) {
-			return values
+		if sizes[0] > len(key) || sizes[1]+sizes[2] > len(block) {
+			return all
 		}
-		values = append(values, block[sizes[1]:sizes[1]+sizes[2]])
+		key = append(bytes.Clone(key[:sizes[0]]), block[:sizes[1]]...)
+		all = append(all, entry{key, block[sizes[1] : sizes[1]+sizes[2]]})
 		block = block[sizes[1]+sizes[2]:]
 	}
-	return values
+	return all
 }
 
 var errSnappy = errors.New("no snappy block")
@@ -249,19 +259,21 @@ func TestViewsSeeThroughFolding(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// "legal winner thank" + a copy of 1 byte from 6 back (the blank) + "year": 23 bytes, none of them in a row.
+	// A literal, a copy of one byte from six back (the blank), and a literal.
 	folded := "\x17\x44legal winner thank" + "\x02\x06\x00" + "\x0cyear"
 	first, last := "legal winner ", "thank year"
-	const checksum = "\x00\x00\x00\x00"
-	index := "\x00\x01\x02k\x00" + string(rune(len(folded))) + checksum + checksum // one entry: a handle; then one restart point
-	index = index[:len(index)-4] + "\x01\x00\x00\x00"
-	at, size := byte(len(folded)+5), byte(len(index))
+	const checksum, restart = "\x00\x00\x00\x00", "\x00\x00\x00\x00\x01\x00\x00\x00"
+	// Two entries: the second key shares "legal winner th" with the first, and its value is empty.
+	block := "\x00\x12\x00legal winner theft" + "\x0f\x08\x00ank year" + restart
+	index := "\x00\x01\x02k\x00" + string(rune(len(block))) + restart
+	at, size := byte(len(block)+5), byte(len(index))
 	foot := string([]byte{at, size, at, size}) + strings.Repeat("\x00", 36) + "\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 	for name, data := range map[string]string{
 		"plain": secret, "gzip": "x" + zipped.String() + "x", "zlib": "x" + deflated.String(), "UTF-16": string(wide(secret)),
 		"a value of IndexedDB": "xx\xff\x11\x02" + folded,
 		"a LevelDB journal":    checksum + "\x0d\x00\x02" + first + checksum + "\x0a\x00\x04" + last,
-		"a LevelDB table":      folded + "\x01" + checksum + index + "\x00" + checksum + foot,
+		"a LevelDB table":      block + "\x00" + checksum + index + "\x00" + checksum + foot,
+		"big-endian UTF-16":    "\x00" + strings.TrimSuffix(string(wide(secret)), "\x00"),
 		"a JSON string":        `"[\"legal winner thank year\"]"`,
 		"an address":           "/?q=legal%20winner+thank%20year",
 	} {
