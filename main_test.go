@@ -259,6 +259,9 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	}
 	i.fails([]string{"key", "create", "--owner", "77"}, "Telegram id")
 	i.fails([]string{"key", "create", "--kind", "root"}, "kind")
+	i.fails([]string{"key", "revoke"}, "key list")
+	newInstance(t, "PURSER_TELEGRAM_TOKEN="+telegram.DefaultToken, "PURSER_CHAIN_CLUSTER=devnet",
+		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "none.db")).fails([]string{"key", "list"}, "no store", "start purser")
 	i.end()
 	if list := i.says("key", "list"); !strings.Contains(list, made.ID) {
 		t.Fatalf("without a server the list reads:\n%s", list)

@@ -247,6 +247,7 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	t.SignID = c.signID
+	t.BalanceLeft = f.free - t.Amount - t.Fee // as of now, not of the proposal
 	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
 }
 
@@ -273,6 +274,17 @@ func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wa
 // Of is a caller's own transaction.
 func (s *Transfers) Of(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who.User, id) })
+}
+
+// Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction.
+func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+	if who.User != "" || who.Key == "" {
+		return s.Of(ctx, who, id)
+	}
+	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
+		t, err := tx.Transaction(id)
+		return t, found(err, wallet.TransactionNotFound, "no transaction has this id")
+	})
 }
 
 // owned hides other people's transactions as if they did not exist.
