@@ -259,8 +259,11 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 	}
 	for name, check := range map[string]func() error{
 		"the wrong kind": func() error { _, err := r.keys.Check(ctx, secret, wallet.BotKey); return err },
-		"another secret": func() error { _, err := r.keys.Check(ctx, strings.Repeat("x", 6)+secret[6:], wallet.APIKey); return err },
-		"no secret":      func() error { _, err := r.keys.Check(ctx, "", wallet.APIKey); return err },
+		"another secret": func() error {
+			_, err := r.keys.Check(ctx, strings.Repeat("x", 6)+secret[6:], wallet.APIKey)
+			return err
+		},
+		"no secret": func() error { _, err := r.keys.Check(ctx, "", wallet.APIKey); return err },
 	} {
 		if err := check(); wallet.CodeOf(err) != wallet.InvalidAPIKey {
 			t.Errorf("%s: %v", name, err)
