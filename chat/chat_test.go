@@ -98,7 +98,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.must(err)
 	r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, proposal) })
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send <code>2</code> SOL?") || !strings.Contains(said, "An app asked for this") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app asked for this") {
 		t.Errorf("asked:\n%s", said)
 	}
 	r.taps("alice", "Confirm", "alice")

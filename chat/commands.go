@@ -141,16 +141,21 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 			return err
 		}
 		var rows [][]Button
-		if s.heard.Private && s.user.DefaultWallet.IsZero() {
-			if rows, err = s.menu("button.create_wallet", "/wallet new"); err != nil {
-				return err
-			}
+		connected := !s.user.DefaultWallet.IsZero()
+		switch {
+		case s.heard.Private && connected:
+			rows, err = s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
+		case s.heard.Private:
+			rows, err = s.menu("button.create_wallet", "/wallet new")
+		}
+		if err != nil {
+			return err
 		}
 		name := cut(echo(s.heard.From.FirstName), 32)
 		if name == "" {
 			name = "there"
 		}
-		return s.say("start.welcome", vars{"Name": name, "Commands": list}, rows...)
+		return s.say("start.welcome", vars{"Name": name, "Commands": list, "Connected": connected}, rows...)
 	}, nil
 }
 
@@ -164,21 +169,45 @@ func (c *Chat) cancel(context.Context, heard) (act, error) {
 	}, nil
 }
 
-// cancelNothing answers /cancel when nothing is being asked: they may mean their last transfer.
+// cancelNothing answers /cancel when nothing is being asked here: they may mean transfers that wait
+// for them all the same, or their last one.
 func (s *scene) cancelNothing() error {
 	last, err := s.tx.TransactionsOf(s.user.ID, "", 1)
 	if err != nil {
 		return err
 	}
-	if len(last) == 1 {
-		switch last[0].Status {
-		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
-			return s.say("cancel.use_reject", nil)
-		case wallet.Signed, wallet.Pending:
-			return s.say("cancel.on_its_way", nil)
-		}
+	waiting, err := s.waiting()
+	if err != nil {
+		return err
+	}
+	switch {
+	case waiting > 0:
+		return s.say("cancel.waiting", vars{"Waiting": waiting})
+	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
+		return s.say("cancel.on_its_way", nil)
 	}
 	return s.say("cancel.nothing", nil)
+}
+
+// waiting counts the person's transfers that wait for their Confirm or signature, an app's too.
+func (s *scene) waiting() (int, error) {
+	wallets, err := s.tx.WalletsOf(s.user.ID)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, w := range wallets {
+		open, err := s.tx.UnsettledFrom(w.Address)
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range open {
+			if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
+				count++
+			}
+		}
+	}
+	return count, nil
 }
 
 // help answers /help and its topics.

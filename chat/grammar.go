@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -155,6 +156,9 @@ func checkAmount(text string, token wallet.Token) error {
 	if strings.EqualFold(text, "max") {
 		return nil
 	}
+	if scientific.MatchString(text) {
+		return wallet.Refuse(wallet.InvalidRequest, "write the amount out, without an exponent, for example 0.001")
+	}
 	for _, r := range text {
 		switch {
 		case r == ',' || r == '\'' || r == '’' || r == '_':
@@ -168,6 +172,9 @@ func checkAmount(text string, token wallet.Token) error {
 	_, err := wallet.ParseAmount(text, token.Decimals)
 	return err
 }
+
+// scientific is how programs and calculators write small and large numbers.
+var scientific = regexp.MustCompile(`^[0-9.]+[eE][-+−]?[0-9]+$`)
 
 // near finds the known words that somebody may have meant: at most two slips away, closest first.
 func near(word string, known []string) []string {

@@ -237,7 +237,8 @@ func (s *scene) askAddress() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	return s.ask("send.ask_address", vars{"Amount": code(s.topic.Amount), "Known": len(known) > 0}, rows)
+	v := vars{"Amount": code(s.topic.Amount), "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0}
+	return s.ask("send.ask_address", v, rows)
 }
 
 // recipients are up to three addresses that this person's own transfers have reached, newest

@@ -51,7 +51,7 @@ func (s *Transfers) Token(symbol string) (wallet.Token, error) {
 	if strings.EqualFold(symbol, wallet.SOL.Symbol) {
 		return wallet.SOL, nil
 	}
-	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "purser can send SOL; it does not know this token yet")
+	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "purser can send SOL only, so far")
 }
 
 // Destination reads an address that money may be sent to from a wallet. It judges the text alone;
