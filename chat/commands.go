@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	stdhtml "html"
 	"slices"
 	"strings"
 
@@ -56,6 +57,19 @@ func (c *Chat) Commands() []Command {
 		out = append(out, Command{Name: row.name, Description: plain(text)})
 	}
 	return out
+}
+
+// About is what Telegram shows of the bot before the first word, and on its profile.
+func (c *Chat) About() (description, short string) {
+	var texts [2]string
+	for i, key := range []string{"about.long", "about.short"} {
+		text, err := c.words.text(key, nil)
+		if err != nil { // a test keeps the catalogue whole
+			continue
+		}
+		texts[i] = stdhtml.UnescapeString(string(text))
+	}
+	return texts[0], texts[1]
 }
 
 // names lists every command's name.
