@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -266,7 +267,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	defer cancel()
 	worker, err := chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
-		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r,
+		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
 		After: func(time.Duration) <-chan time.Time { cancel(); return nil }, // one look is enough
 	})
 	r.must(err)

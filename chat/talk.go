@@ -2,11 +2,11 @@ package chat
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -32,7 +32,8 @@ type Options struct {
 	BotName     func() string // the bot's username without @; "" while unknown
 	Now         func() time.Time
 	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
-	Random      io.Reader                            // nil: crypto/rand
+	Random      io.Reader
+	Log         *slog.Logger
 }
 
 // Chat answers what people say and tap. It holds no state of its own: what it must remember is in
@@ -47,8 +48,9 @@ type Chat struct {
 
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
-	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil || o.Now == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL and Now are needed")
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil ||
+		o.Now == nil || o.Random == nil || o.Log == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -60,9 +62,6 @@ func New(o Options) (*Chat, error) {
 	}
 	if o.After == nil {
 		o.After = time.After
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
 	}
 	words, err := newCatalogue()
 	if err != nil {

@@ -82,6 +82,10 @@ type Transaction struct {
 	SignedAt    time.Time `json:"signed_at"`
 	SubmittedAt time.Time `json:"submitted_at"`
 
+	// Refusal is why a node would not take it so far: no verdict, but the reason if it never lands.
+	Refusal     Failure `json:"refusal,omitempty"`
+	RefusalText string  `json:"refusal_text,omitempty"`
+
 	Landing     *Landing  `json:"landing,omitempty"`
 	ConfirmedAt time.Time `json:"confirmed_at"`
 	EndedAt     time.Time `json:"ended_at"`
