@@ -35,6 +35,7 @@ func commands() []command {
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
 		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
 		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
+		{name: "delete_me", menu: "menu.delete_me", usage: "usage.delete_me", looks: true, run: (*Chat).deleteMe},
 	}
 }
 
@@ -389,4 +390,19 @@ func (c *Chat) network() string {
 		return ""
 	}
 	return c.Cluster
+}
+
+// deleteMe asks once more before everything about the person is forgotten.
+func (c *Chat) deleteMe(context.Context, heard) (act, error) {
+	return func(s *scene) error {
+		label, err := s.words.text("button.erase", nil)
+		if err != nil {
+			return err
+		}
+		yes, err := s.button(label, "erase", "", s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		return s.say("erase.ask", nil, []Button{yes})
+	}, nil
 }
