@@ -99,7 +99,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.must(err)
 	r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, proposal) })
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app asked for this") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app with your key asked for this") {
 		t.Errorf("asked:\n%s", said)
 	}
 	r.taps("alice", "Confirm", "alice")
@@ -273,7 +273,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	r.must(err)
 	r.must(worker.Run(ctx))
 	r.settle()
-	if len(r.seen) != 1 || !strings.Contains(r.seen[0], "Five minutes") {
+	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "Five minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
 		t.Errorf("said %q", r.seen)
 	}
 	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {

@@ -124,15 +124,21 @@ func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
 // sayPrivateOnly shows the way from a group to the private chat.
 func (s *scene) sayPrivateOnly() error {
-	var rows [][]Button
-	if me := s.BotName(); me != "" {
-		label, err := s.words.text("button.private_chat", nil)
-		if err != nil {
-			return err
-		}
-		rows = [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}
+	rows, err := s.privateChat()
+	if err != nil {
+		return err
 	}
 	return s.say("talk.private_only", nil, rows...)
+}
+
+// privateChat is a button that leads to the private chat; none while the bot's name is unknown.
+func (s *scene) privateChat() ([][]Button, error) {
+	me := s.BotName()
+	if me == "" {
+		return nil, nil
+	}
+	label, err := s.words.text("button.private_chat", nil)
+	return [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}, err
 }
 
 // list is the command table as text.
@@ -156,12 +162,15 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 			return err
 		}
 		var rows [][]Button
-		connected := !s.user.DefaultWallet.IsZero()
-		switch {
-		case s.heard.Private && connected:
-			rows, err = s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
-		case s.heard.Private:
+		tail := html("")
+		switch { // in a group, nobody's wallet is anybody's business
+		case s.heard.Private && s.user.DefaultWallet.IsZero():
 			rows, err = s.menu("button.create_wallet", "/wallet new")
+		case s.heard.Private:
+			tail = code("…" + s.user.DefaultWallet.Tail())
+			rows, err = s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
+		default:
+			rows, err = s.privateChat()
 		}
 		if err != nil {
 			return err
@@ -170,7 +179,9 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 		if name == "" {
 			name = "there"
 		}
-		return s.say("start.welcome", vars{"Name": name, "Commands": list, "Connected": connected}, rows...)
+		return s.say("start.welcome", vars{
+			"Name": name, "Commands": list, "Private": s.heard.Private, "Tail": tail, "Network": s.network(),
+		}, rows...)
 	}, nil
 }
 
@@ -191,38 +202,46 @@ func (s *scene) cancelNothing() error {
 	if err != nil {
 		return err
 	}
-	waiting, err := s.waiting()
+	own, apps, err := s.waiting()
 	if err != nil {
 		return err
 	}
+	all := own + apps
 	switch {
-	case waiting > 0:
-		return s.say("cancel.waiting", vars{"Waiting": waiting})
+	case all > 0 && own == 0:
+		return s.say("cancel.apps_waiting", vars{"One": all == 1, "Count": all})
+	case all > 0:
+		return s.say("cancel.waiting", vars{"One": all == 1, "Count": all})
 	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
 		return s.say("cancel.on_its_way", nil)
 	}
 	return s.say("cancel.nothing", nil)
 }
 
-// waiting counts the person's transfers that wait for their Confirm or signature, an app's too.
-func (s *scene) waiting() (int, error) {
+// waiting counts the person's transfers that wait for their Confirm or signature: those that they
+// began, and those that an app asked for.
+func (s *scene) waiting() (own, apps int, err error) {
 	wallets, err := s.tx.WalletsOf(s.user.ID)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	count := 0
 	for _, w := range wallets {
 		open, err := s.tx.UnsettledFrom(w.Address)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		for _, t := range open {
-			if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
-				count++
+			unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
+			switch {
+			case !unsigned || !s.now.Before(t.Deadline):
+			case t.KeyID != "":
+				apps++
+			default:
+				own++
 			}
 		}
 	}
-	return count, nil
+	return own, apps, nil
 }
 
 // help answers /help and its topics.

@@ -89,7 +89,11 @@ func refusals() map[wallet.Code]string {
 // refusal is what is said of a labelled error: a short headline, and the reason as a sentence.
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
-	return headline, html(escape(sentence(wallet.DetailOf(err)))), sayErr
+	reason = html(escape(sentence(wallet.DetailOf(err))))
+	if wallet.CodeOf(err) == wallet.TokenNotFound && reason != "" {
+		return reason, "", sayErr // it names the token, and leaves nothing to add
+	}
+	return headline, reason, sayErr
 }
 
 // labelled tells whether an error is an answer (a refusal with a code) and not a breakdown.

@@ -111,6 +111,7 @@ func (s *scene) walk(flow string, by Trigger) error {
 		return fmt.Errorf("conversation %s has no step from %q by %q", flow, s.state(), by)
 	}
 	s.moved = true
+	was := s.topic
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if step.Do != nil {
 		if err := step.Do(s); err != nil {
@@ -120,7 +121,7 @@ func (s *scene) walk(flow string, by Trigger) error {
 	if step.To == idle {
 		s.conv.State, s.topic = "", topic{}
 	}
-	return nil
+	return s.closeQuestion(was)
 }
 
 // leave ends the conversation that something new interrupts.
@@ -192,12 +193,19 @@ func (s *scene) refused(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
 		return err
 	}
-	if wallet.CodeOf(err) == wallet.WalletNotFound && s.user.DefaultWallet.IsZero() {
+	switch code := wallet.CodeOf(err); {
+	case code == wallet.WalletNotFound && s.user.DefaultWallet.IsZero():
 		rows, err := s.menu("button.create_wallet", "/wallet new")
 		if err != nil {
 			return err
 		}
 		return s.say("wallet.none", nil, rows...)
+	case code == wallet.InsufficientFunds: // there is where more can be sent to
+		rows, err := s.menu("button.address", "/wallet address")
+		if err != nil {
+			return err
+		}
+		return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 	}
 	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
 }

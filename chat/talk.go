@@ -95,7 +95,8 @@ func (h heard) at(flow string) State {
 // topic is what a conversation is about: its Data.
 type topic struct {
 	parts
-	Ask         string               `json:"ask,omitempty"` // groups the buttons of the last question
+	Ask         string               `json:"ask,omitempty"`   // the last question: its card, and its buttons' subject
+	Asked       html                 `json:"asked,omitempty"` // its text
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
 	Bind        string               `json:"bind,omitempty"` // nonce of the link
 }
@@ -210,7 +211,7 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	}
 	if len(h.line.args) == 1 {
 		if _, err := wallet.ParseAddress(h.line.args[0]); err == nil {
-			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}))
+			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
 		}
 	}
 	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {

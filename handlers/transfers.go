@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"purser/store"
 	"purser/wallet"
@@ -51,12 +53,26 @@ func (s *Transfers) Token(symbol string) (wallet.Token, error) {
 	if strings.EqualFold(symbol, wallet.SOL.Symbol) {
 		return wallet.SOL, nil
 	}
-	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "purser can send SOL only, so far")
+	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "only SOL can be sent so far; %s is not known here yet", tokenName(symbol))
+}
+
+// tokenName is a symbol fit for repeating to whoever wrote it.
+func tokenName(symbol string) string {
+	const longest = 16 // no token worth naming is longer
+	if symbol == "" || len(symbol) > longest || strings.ContainsFunc(symbol, unicode.IsControl) || !utf8.ValidString(symbol) {
+		return "this token"
+	}
+	return strings.ToUpper(symbol)
 }
 
 // Destination reads an address that money may be sent to from a wallet. It judges the text alone;
-// Prepare also looks at what the chain holds there.
+// Prepare also looks at what the chain holds there. What it refuses is wallet.FieldTo.
 func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Address, error) {
+	to, err := destination(text, from)
+	return to, wallet.About(wallet.FieldTo, err)
+}
+
+func destination(text string, from wallet.Address) (wallet.Address, error) {
 	to, err := wallet.ParseAddress(text)
 	switch {
 	case err != nil:
@@ -109,7 +125,8 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 }
 
 // Prepare finds out whether a transfer is possible and what it would cost; nothing is stored.
-// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, NETWORK_ERROR.
+// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, NETWORK_ERROR;
+// with wallet.FieldAmount or wallet.FieldTo where one of these is to blame.
 func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (Proposal, error) {
 	token, err := s.Token(req.Token)
 	if err != nil {
@@ -118,7 +135,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	var amount wallet.Amount
 	if !strings.EqualFold(req.Amount, Max) {
 		if amount, err = wallet.ParseAmount(req.Amount, token.Decimals); err != nil {
-			return Proposal{}, err
+			return Proposal{}, wallet.About(wallet.FieldAmount, err)
 		}
 	}
 	from, user, err := s.Sender(ctx, who, req.From)
@@ -138,8 +155,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	}
 	if strings.EqualFold(req.Amount, Max) {
 		if facts.free <= s.Fee {
-			return Proposal{}, wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send, which does not cover the network fee of %s SOL",
-				wallet.Lamports(facts.free), wallet.Lamports(s.Fee))
+			return Proposal{}, wallet.About(wallet.FieldAmount, NothingToSend(facts.free, s.Fee))
 		}
 		amount = wallet.Lamports(facts.free - s.Fee)
 	}
@@ -161,6 +177,13 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, fmt.Errorf("build the transfer: %w", err)
 	}
 	return Proposal{Transaction: t}, nil
+}
+
+// NothingToSend is the refusal of every amount: what is free does not even cover the fee, both in
+// lamports.
+func NothingToSend(free, fee uint64) error {
+	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
+		wallet.Lamports(free), wallet.Lamports(fee))
 }
 
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
