@@ -99,18 +99,19 @@ function spoiler(children) {
 }
 
 /**
- * The address that a bot has last shown as the person's own, or "": it is the first thing in code style
- * and stands alone in its line. A recipient's comes behind an amount, or within a sentence.
+ * The address that a bot has last shown as the person's own, or "": alone in its line, in a message about
+ * their wallet or under a line that says whose it is. A guess for convenience: the field can be edited.
  */
 export function ownAddress(messages) {
   for (const m of [...messages].reverse()) {
+    if (!m.from?.is_bot) continue;
     const text = m.text ?? m.caption ?? "";
-    const first = (m.entities ?? m.caption_entities ?? []).find((e) => e.type === "code");
-    if (!m.from?.is_bot || !first) continue;
-    const end = first.offset + first.length;
-    const alone = /^\n?$/.test(text.slice(Math.max(0, first.offset - 1), first.offset)) && /^\n?$/.test(text.slice(end, end + 1));
-    const raw = text.slice(first.offset, end);
-    if (alone && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(raw)) return raw;
+    const lines = text.split("\n");
+    const theirs = /wallet connected|your address|your wallet/i.test(lines[0]);
+    const at = lines.findIndex((line, i) => isAddress(line) && (theirs || /^(from|to your wallet)$/i.test(lines[i - 1] ?? "")));
+    if (at >= 0) return lines[at];
   }
   return "";
 }
+
+const isAddress = (line) => /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(line);
