@@ -255,6 +255,16 @@ func TestMenuListsTheTable(t *testing.T) {
 	}
 }
 
+// TestProfileFitsTelegram holds the texts to setMyDescription's and setMyShortDescription's limits.
+func TestProfileFitsTelegram(t *testing.T) {
+	description, short := newRig(t).chat.About()
+	for text, limit := range map[string]int{description: 512, short: 120} {
+		if n := len([]rune(text)); n == 0 || n > limit || strings.ContainsAny(text, "<>&") {
+			t.Errorf("%d characters, at most %d fit: %q", n, limit, text)
+		}
+	}
+}
+
 func TestRunEndsSilentConversations(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)

@@ -398,8 +398,12 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
+		balance, err := s.menu("button.balance", "/wallet balance")
+		if err != nil {
+			return err
+		}
 		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture,
-			Buttons: [][]Button{{{Text: plain(label), Copy: w.Address.String()}}}}, "")
+			Buttons: append([][]Button{{{Text: plain(label), Copy: w.Address.String()}}}, balance...)}, "")
 	}, nil
 }
 
