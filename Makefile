@@ -1,5 +1,6 @@
 # Targets for people and for .ci/run. `make test` on a fresh Debian machine with Go, Node and npm
-# installs what else the tests need; `go test ./...` alone runs what it can and says what it left out.
+# installs what else the tests need. It takes no result from Go's cache, which does not see what Node and
+# Chromium read. `go test ./...` alone runs what it can and says what it left out.
 
 NODE_DIRS := $(patsubst %/package-lock.json,%,$(shell git ls-files '*package-lock.json'))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -20,7 +21,7 @@ deps:
 	done
 
 test: deps
-	CI=true go test -parallel 8 -timeout 15m ./...
+	CI=true go test -count=1 -parallel 8 -timeout 15m ./...
 
 # Short counts under the race detector. The rooms that drive a built binary or Node have nothing in
 # their own process to race with.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"purser/api"
 	"purser/config"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
@@ -42,10 +43,10 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	return o
 }
 
-// sandboxStore is where the product keeps its database in the sandbox's folder.
-func (o worldOptions) sandboxStore() string { return filepath.Join(o.dir, "purser.db") }
+// storeName is the product's database in the sandbox's folder.
+const storeName = "purser.db"
 
-// sandboxSettings point the unchanged product at the sandbox, whatever else is set for Telegram,
+// settings point the unchanged product at the sandbox, whatever else is set for Telegram,
 // chain and store: nothing real may be touched from here.
 func (o worldOptions) settings(from config.Options) config.Options {
 	from.Fixed = map[string]string{
@@ -53,7 +54,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
 		"chain.cluster": config.Localnet, "chain.explorer_url": "",
-		"store.url": "bolt:" + o.sandboxStore(), "store.master_key": "", "store.master_key_file": "",
+		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
 	return from
 }
@@ -129,8 +130,10 @@ func takeFolder(dir string, fresh bool) (unlock func(), err error) {
 		return unlock, nil
 	}
 	// Only what purser makes there: the folder may be shared with something precious by mistake.
-	for _, made := range []string{"purser.db", "purser.key", "purser.db.sock", "telegram", "solana"} {
-		if err := os.RemoveAll(filepath.Join(dir, made)); err != nil {
+	db := filepath.Join(dir, storeName)
+	for _, made := range []string{db, api.SocketPath(db), filepath.Join(dir, config.KeyFile),
+		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir)} {
+		if err := os.RemoveAll(made); err != nil {
 			unlock()
 			return nil, fmt.Errorf("begin anew: %w", err)
 		}

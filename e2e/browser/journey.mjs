@@ -195,8 +195,7 @@ async function buttonsOnly(alice, payee) {
   assert.equal(await card.node.getByRole('link').count(), 0, 'the link to sign is still there');
   await alice.ask('/cancel', 'There is nothing to cancel.');
 
-  await question.tap('max');
-  await alice.toast('answered this already');
+  assert.equal(await question.node.getByRole('button').count(), 0, 'an answered question keeps its buttons');
 }
 
 async function questions(alice, look) {
