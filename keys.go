@@ -9,13 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"purser/api"
-	"purser/chain"
 	"purser/config"
 	"purser/handlers"
 	"purser/wallet"
@@ -55,7 +55,7 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	flags.StringVar(&kind, "kind", string(wallet.APIKey), "api or bot")
 	flags.StringVar(&tier, "tier", string(wallet.FreeTier), "free or pro")
 	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all): "+scopeNames(wallet.Scopes()))
-	flags.Int64Var(&req.OwnerTelegramID, "owner", 0, "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
+	flags.Var((*telegramID)(&req.OwnerTelegramID), "owner", "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
 	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
 	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
 
@@ -91,6 +91,30 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	parent.AddCommand(create, list, revoke)
 	return parent
 }
+
+// telegramID is a person's numeric id as a flag.
+type telegramID int64
+
+// Set implements pflag.Value.
+func (id *telegramID) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return errors.New("a person is named by their numeric Telegram id, for example 1001")
+	}
+	*id = telegramID(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (id *telegramID) String() string {
+	if *id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*id), 10)
+}
+
+// Type implements pflag.Value: what help calls the value.
+func (*telegramID) Type() string { return "id" }
 
 func scopeNames(scopes []wallet.Scope) string {
 	var names []string
@@ -158,6 +182,6 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	if err != nil {
 		return err
 	}
-	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 	return errors.Join(do(ctx, keys), s.Close())
 }

@@ -19,6 +19,7 @@ import (
 	"purser/config"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
+	"purser/wallet"
 )
 
 // worldOptions are the flags of the sandbox.
@@ -53,7 +54,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"telegram.token": telegram.DefaultToken, "telegram.api_url": "http://" + o.telegram,
 		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
-		"chain.cluster": config.Localnet, "chain.explorer_url": "",
+		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
 	return from
@@ -83,7 +84,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err != nil {
 		return errors.Join(err, world.Close())
 	}
-	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL))
+	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL, calledAs(os.Executable())))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
@@ -100,15 +101,23 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	return errors.Join(group.Wait(), world.Close())
 }
 
-func greeting(o worldOptions, public *url.URL) string {
+// calledAs is how the operator runs this program: `go run .` leaves no purser to be called later.
+func calledAs(executable string, err error) string {
+	if err == nil && strings.Contains(executable, string(filepath.Separator)+"go-build") {
+		return "go run ."
+	}
+	return "purser"
+}
+
+func greeting(o worldOptions, public *url.URL, purser string) string {
 	var b strings.Builder
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
-	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: purser key create --owner 1001)\n", public)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", public, purser)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
 	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")
-	b.WriteString("  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> purser serve\n\n")
+	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> %s serve\n\n", purser)
 	return b.String()
 }
 

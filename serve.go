@@ -30,9 +30,6 @@ import (
 	"purser/wallet"
 )
 
-// signatureFee is what a transaction with one signature and no priority fee costs, in lamports.
-const signatureFee = 5000
-
 // product is purser itself, built and not yet running. Nothing in it knows whether it talks to the
 // sandbox or to the world.
 type product struct {
@@ -145,11 +142,11 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader}
-	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: signatureFee,
+	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: wallet.SignatureFee,
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
-	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		PublicURL: c.HTTP.PublicURL, ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

@@ -231,7 +231,7 @@ func (s *scene) explorer(t wallet.Transaction) ([][]Button, error) {
 
 // explorerLink puts a signature into the explorer's address (see Options.ExplorerURL).
 func (c *Chat) explorerLink(signature wallet.Signature) string {
-	cluster := map[string]string{"mainnet": "mainnet-beta", "localnet": "custom"}[c.Cluster]
+	cluster := map[string]string{wallet.Mainnet: "mainnet-beta", wallet.Localnet: "custom"}[c.Cluster]
 	if cluster == "" {
 		cluster = c.Cluster
 	}

@@ -409,7 +409,7 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 
 // network names a network whose money is worth nothing; "" for the real one.
 func (c *Chat) network() string {
-	if c.Cluster == "mainnet" {
+	if c.Cluster == wallet.Mainnet {
 		return ""
 	}
 	return c.Cluster

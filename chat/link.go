@@ -16,7 +16,7 @@ func (s *scene) sendLink() error {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case old.OpenAt(s.now), old.Status == wallet.BindProven && s.now.Before(old.ExpiresAt):
+	case old.OpenAt(s.now), old.ChoosableAt(s.now):
 		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 		return err
 	}
 	bind, err := tx.BindOf(user)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (bind.Status != wallet.BindProven || !s.now.Before(bind.ExpiresAt)) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !bind.ChoosableAt(s.now) {
 		return nil // answered, replaced or over meanwhile
 	}
 	if err != nil {

@@ -90,8 +90,11 @@ func refusals() map[wallet.Code]string {
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
 	reason = html(escape(sentence(wallet.DetailOf(err))))
-	if wallet.CodeOf(err) == wallet.TokenNotFound && reason != "" {
-		return reason, "", sayErr // it names the token, and leaves nothing to add
+	switch wallet.CodeOf(err) {
+	case wallet.TokenNotFound, wallet.NetworkError: // the reason says it all
+		if reason != "" {
+			return reason, "", sayErr
+		}
 	}
 	return headline, reason, sayErr
 }

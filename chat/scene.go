@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	stdhtml "html"
-	"io"
 	"time"
 
 	"purser/handlers"
@@ -211,18 +210,14 @@ func (s *scene) refused(err error) error {
 }
 
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.
-func (s *scene) nonce() (string, error) {
-	var raw [16]byte
-	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
-		return "", fmt.Errorf("draw a nonce: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
-}
+func (s *scene) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
+
+const nonceBytes = 16
 
 // nonceLike tells whether callback data could be a nonce of ours; anything may come there.
 func nonceLike(data string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(data)
-	return err == nil && len(raw) == 16
+	return err == nil && len(raw) == nonceBytes
 }
 
 // button makes a button that means action, for this person in this chat, until a time.

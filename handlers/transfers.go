@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -234,14 +233,14 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err != nil {
 		return Confirmation{}, err
 	}
-	if err := confirmable(t, s.Now()); err != nil {
+	if err := t.ConfirmableAt(s.Now()); err != nil {
 		return Confirmation{}, err
 	}
 	f, err := s.look(ctx, t.From, t.To)
 	if err != nil {
 		return Confirmation{}, err
 	}
-	signID, err := secretText(s.Random, 16)
+	signID, err := wallet.RandomToken(s.Random, 16)
 	if err != nil {
 		return Confirmation{}, err
 	}
@@ -256,7 +255,7 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	now := s.Now().UTC()
-	if err := confirmable(t, now); err != nil {
+	if err := t.ConfirmableAt(now); err != nil {
 		return t, err
 	}
 	f := c.facts
@@ -272,16 +271,6 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 	t.SignID = c.signID
 	t.BalanceLeft = f.free - t.Amount - t.Fee // as of now, not of the proposal
 	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
-}
-
-func confirmable(t wallet.Transaction, now time.Time) error {
-	if t.Status != wallet.AwaitingConfirmation {
-		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
-	}
-	if !now.Before(t.Deadline) {
-		return wallet.Refuse(wallet.Conflict, "%s", wallet.Expired.Sentence())
-	}
-	return nil
 }
 
 // Reject ends a transaction that is not signed yet, by its owner's word.

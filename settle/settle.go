@@ -138,7 +138,7 @@ func (s *Settler) round(ctx context.Context) (bool, error) {
 	for _, t := range open {
 		switch t.Status {
 		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
-			if !s.Now().Before(t.Deadline) {
+			if t.TimedOutAt(s.Now()) {
 				failed = errors.Join(failed, s.timeOut(ctx, t.ID))
 			}
 		default:
@@ -165,7 +165,7 @@ func (s *Settler) forget(open []wallet.Transaction) {
 func (s *Settler) timeOut(ctx context.Context, id wallet.TransactionID) error {
 	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
 		now := s.Now().UTC()
-		if now.Before(t.Deadline) || t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
+		if !t.TimedOutAt(now) {
 			return nil
 		}
 		reason := "Nobody confirmed it in time."
