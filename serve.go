@@ -142,7 +142,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader}
-	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: wallet.SignatureFee,
+	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: chain.Build, Fee: wallet.SignatureFee,
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
@@ -175,11 +175,6 @@ func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger)
 	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
 		WebhookURL: c.HTTP.PublicURL.JoinPath(api.WebhookPath).String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
 		Store: s, Chat: talker, Now: time.Now, Log: log})
-}
-
-// buildTransfer is the message of a transfer of SOL.
-func buildTransfer(t wallet.Transaction) ([]byte, error) {
-	return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
 }
 
 // run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.

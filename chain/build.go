@@ -14,20 +14,11 @@ import (
 	"purser/wallet"
 )
 
-// Transfer is what BuildTransfer puts into a message.
-type Transfer struct {
-	From, To  wallet.Address
-	Reference wallet.Address // zero for none
-	Lamports  uint64
-	Memo      string // "" for none
-	UnitLimit uint32 // compute units; 0 leaves the limit out
-	UnitPrice uint64 // micro-lamports a unit; 0 leaves the price out
-}
-
-// BuildTransfer makes the legacy message of a System transfer with its blockhash zeroed: budget
-// first, then the memo, then the transfer with its reference as last, read-only account (DESIGN
-// §3.3). The message has passed Decode, so a *NotAllowed tells of fields that no device would sign.
-func BuildTransfer(t Transfer) ([]byte, error) {
+// Build makes the legacy message of t with its blockhash zeroed (DESIGN §3.3): budget first, then
+// the recipient's token account if its rent is part of t, then the memo (which a Token-2022 account
+// wants right before the transfer), then the transfer with its reference as last, read-only account.
+// The message has passed Decode, so a *NotAllowed tells of fields that no device would sign.
+func Build(t wallet.Transaction) ([]byte, error) {
 	var instructions []solana.Instruction
 	add := func(program wallet.Address, data []byte, accounts ...*solana.AccountMeta) {
 		instructions = append(instructions, solana.NewInstruction(solana.PublicKey(program), accounts, data))
@@ -38,18 +29,30 @@ func BuildTransfer(t Transfer) ([]byte, error) {
 	if t.UnitPrice > 0 {
 		add(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.UnitPrice))
 	}
+	if t.Rent > 0 {
+		add(wallet.AssociatedProgram, []byte{createIdempotent},
+			signs(t.From), written(recipientAccount(t)), named(t.To), named(t.Token.Mint),
+			named(wallet.SystemProgram), named(t.Token.Program))
+	}
 	if t.Memo != "" {
 		add(memoProgram, []byte(t.Memo))
 	}
-	accounts := []*solana.AccountMeta{
-		solana.NewAccountMeta(solana.PublicKey(t.From), true, true),
-		solana.NewAccountMeta(solana.PublicKey(t.To), true, false),
+	var accounts []*solana.AccountMeta
+	var data []byte
+	if t.Token.Native() {
+		data = binary.LittleEndian.AppendUint32(nil, systemTransfer)
+		data = binary.LittleEndian.AppendUint64(data, t.Amount)
+		accounts = append(accounts, signs(t.From), written(t.To))
+	} else {
+		data = binary.LittleEndian.AppendUint64([]byte{transferChecked}, t.Amount)
+		data = append(data, t.Token.Decimals)
+		accounts = append(accounts, written(wallet.AssociatedAccount(t.From, t.Token.Mint, t.Token.Program)),
+			named(t.Token.Mint), written(recipientAccount(t)), signs(t.From))
 	}
 	if !t.Reference.IsZero() {
-		accounts = append(accounts, solana.NewAccountMeta(solana.PublicKey(t.Reference), false, false))
+		accounts = append(accounts, named(t.Reference))
 	}
-	data := binary.LittleEndian.AppendUint32(nil, systemTransfer)
-	add(wallet.SystemProgram, binary.LittleEndian.AppendUint64(data, t.Lamports), accounts...)
+	add(t.Token.Program, data, accounts...) // SOL's program is the zero address: the System program's
 
 	tx, err := solana.NewTransaction(instructions, solana.Hash{}, solana.TransactionPayer(solana.PublicKey(t.From)))
 	if err != nil {
@@ -64,11 +67,41 @@ func BuildTransfer(t Transfer) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build transfer: %w", err)
 	}
-	want := wallet.Action{Type: "transfer", From: t.From, To: t.To, Lamports: t.Lamports, Reference: t.Reference}
-	if !slices.Contains(d.Actions, want) {
+	if !slices.Contains(d.Actions, intended(t)) {
 		return nil, errors.New("build transfer: the message does not hold the transfer that was asked for")
 	}
 	return raw, nil
+}
+
+// intended is the action that t is about, as Decode tells it.
+func intended(t wallet.Transaction) wallet.Action {
+	if t.Token.Native() {
+		return wallet.Action{Type: wallet.ActionTransfer, From: t.From, To: t.To, Lamports: t.Amount, Reference: t.Reference}
+	}
+	a := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.From, Account: recipientAccount(t), Mint: t.Token.Mint,
+		Program: t.Token.Program, Units: t.Amount, Decimals: t.Token.Decimals, Reference: t.Reference}
+	if t.Rent > 0 {
+		a.To = t.To
+	}
+	return a
+}
+
+// recipientAccount is where a token transfer goes.
+func recipientAccount(t wallet.Transaction) wallet.Address {
+	return wallet.AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)
+}
+
+// Roles of an account in an instruction.
+func signs(a wallet.Address) *solana.AccountMeta {
+	return solana.NewAccountMeta(solana.PublicKey(a), true, true)
+}
+
+func written(a wallet.Address) *solana.AccountMeta {
+	return solana.NewAccountMeta(solana.PublicKey(a), true, false)
+}
+
+func named(a wallet.Address) *solana.AccountMeta {
+	return solana.NewAccountMeta(solana.PublicKey(a), false, false)
 }
 
 // zeroed returns a copy of raw, which m was parsed from, with its blockhash zeroed.

@@ -28,6 +28,7 @@ const (
 	TooManyActions     = "too_many_actions"
 	SelfTransfer       = "self_transfer"
 	ZeroAmount         = "zero_amount"
+	WrongAccount       = "wrong_account"
 )
 
 // NotAllowed is the decoder's refusal: a message that may not be signed through purser.
@@ -49,9 +50,11 @@ const (
 
 // Instruction discriminators.
 const (
-	systemTransfer = 2 // u32, little endian
-	budgetLimit    = 2 // u8
-	budgetPrice    = 3 // u8
+	systemTransfer   = 2  // u32, little endian
+	budgetLimit      = 2  // u8
+	budgetPrice      = 3  // u8
+	transferChecked  = 12 // u8, of both token programs
+	createIdempotent = 1  // u8, of the associated account program; 0 or nothing is Create
 )
 
 // hidden are the characters that a memo may not hold since they do not show, or change how the text
@@ -70,8 +73,9 @@ var hidden = &unicode.RangeTable{
 }
 
 // Decode says what message does, read from its bytes alone, if signer may sign it. It is an
-// allow-list (DESIGN §4): one System transfer with at most one reference, at most one memo, compute
-// budget under a ceiling; whatever it does not know it refuses. Checks and their order are those
+// allow-list (DESIGN §4): one transfer (System, or TransferChecked from the signer's own associated
+// account, for which the recipient's may be created) with at most one reference, at most one memo,
+// compute budget under a ceiling; whatever it does not know it refuses. Checks and their order are those
 // that signer/page/decode.js sets out, since a message can be wrong in several ways at once.
 // Errors are *NotAllowed.
 func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
@@ -115,6 +119,7 @@ type tally struct {
 	*message
 	actions          []wallet.Action
 	transfers, memos int
+	created          *wallet.Action
 	limit            *uint32
 	price            *uint64 // micro-lamports a unit
 }
@@ -123,6 +128,10 @@ func (t *tally) read(in instruction) error {
 	switch t.program(in) {
 	case wallet.SystemProgram:
 		return t.transfer(in)
+	case wallet.TokenProgram, wallet.Token2022Program:
+		return t.tokenTransfer(in)
+	case wallet.AssociatedProgram:
+		return t.create(in)
 	case memoProgram:
 		return t.memo(in)
 	case computeBudgetProgram:
@@ -148,18 +157,85 @@ func (t *tally) transfer(in instruction) error {
 	case !t.writable(to):
 		return refuse(Malformed, "the recipient cannot receive")
 	}
-	action := wallet.Action{Type: "transfer", From: t.keys[from], To: t.keys[to]}
-	if extra := in.accounts[2:]; len(extra) > 0 {
-		if len(extra) > 1 || extra[0] == 0 || t.writable(extra[0]) {
-			return refuse(BadReference, "the transfer names accounts that it does not need")
-		}
-		action.Reference = t.keys[extra[0]]
+	action := wallet.Action{Type: wallet.ActionTransfer, From: t.keys[from], To: t.keys[to]}
+	var err error
+	if action.Reference, err = t.reference(in.accounts[2:]); err != nil {
+		return err
 	}
 	action.Lamports = binary.LittleEndian.Uint64(in.data[4:])
 	if action.Lamports == 0 {
 		return refuse(ZeroAmount, "it transfers nothing")
 	}
 	t.actions = append(t.actions, action)
+	return nil
+}
+
+// reference is the one account that a transfer may name beyond those that it needs.
+func (t *tally) reference(extra []byte) (wallet.Address, error) {
+	if len(extra) == 0 {
+		return wallet.Address{}, nil
+	}
+	if len(extra) > 1 || extra[0] == 0 || t.writable(extra[0]) {
+		return wallet.Address{}, refuse(BadReference, "the transfer names accounts that it does not need")
+	}
+	return t.keys[extra[0]], nil
+}
+
+func (t *tally) tokenTransfer(in instruction) error {
+	t.transfers++
+	if len(in.data) == 0 || in.data[0] != transferChecked {
+		return refuse(UnknownInstruction, "a token instruction that is not a checked transfer")
+	}
+	if len(in.data) != 10 || len(in.accounts) < 4 {
+		return refuse(Malformed, "not a whole token transfer")
+	}
+	source, mint, destination, authority := in.accounts[0], in.accounts[1], in.accounts[2], in.accounts[3]
+	program := t.program(in)
+	switch {
+	case authority != 0 || t.keys[source] != wallet.AssociatedAccount(t.keys[0], t.keys[mint], program):
+		return refuse(NotTheOwner, "it moves tokens that are not in this wallet's own account")
+	case destination == source:
+		return refuse(SelfTransfer, "it pays this wallet itself")
+	case !t.writable(source) || !t.writable(destination):
+		return refuse(Malformed, "a token account that cannot change")
+	}
+	action := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.keys[0], Account: t.keys[destination],
+		Mint: t.keys[mint], Program: program, Decimals: in.data[9]}
+	var err error
+	if action.Reference, err = t.reference(in.accounts[4:]); err != nil {
+		return err
+	}
+	if action.Units = binary.LittleEndian.Uint64(in.data[1:]); action.Units == 0 {
+		return refuse(ZeroAmount, "it transfers nothing")
+	}
+	t.actions = append(t.actions, action)
+	return nil
+}
+
+// create reads the making of an associated account, in both its forms.
+func (t *tally) create(in instruction) error {
+	if len(in.data) > 1 || len(in.data) == 1 && in.data[0] > createIdempotent {
+		return refuse(UnknownInstruction, "an unknown Associated Token Account instruction")
+	}
+	if len(in.accounts) != 6 {
+		return refuse(Malformed, "not a whole creation of a token account")
+	}
+	payer, at, owner, mint, system, program := in.accounts[0], in.accounts[1], t.keys[in.accounts[2]],
+		t.keys[in.accounts[3]], t.keys[in.accounts[4]], t.keys[in.accounts[5]]
+	switch {
+	case payer != 0:
+		return refuse(NotTheOwner, "it makes another account pay")
+	case system != wallet.SystemProgram || !isTokenProgram(program):
+		return refuse(UnknownProgram, "a token account of an unknown program")
+	case owner.IsZero() || t.keys[at] != wallet.AssociatedAccount(owner, mint, program):
+		return refuse(WrongAccount, "the token account is not the one that belongs to its owner")
+	case !t.writable(at):
+		return refuse(Malformed, "a token account that cannot change")
+	case t.created != nil:
+		return refuse(TooManyActions, "it creates more than one token account")
+	}
+	action := wallet.Action{Type: wallet.ActionCreateAccount, From: t.keys[0], To: owner, Account: t.keys[at], Mint: mint, Program: program}
+	t.created, t.actions = &action, append(t.actions, action)
 	return nil
 }
 
@@ -181,7 +257,7 @@ func (t *tally) memo(in instruction) error {
 			return refuse(BadMemo, "the memo holds characters that do not show")
 		}
 	}
-	t.actions = append(t.actions, wallet.Action{Type: "memo", Text: text})
+	t.actions = append(t.actions, wallet.Action{Type: wallet.ActionMemo, Text: text})
 	return nil
 }
 
@@ -212,6 +288,22 @@ func (t *tally) budget(in instruction) error {
 	return nil
 }
 
+// pair holds a created account against the transfer that it must be for, and learns from it who the
+// recipient is.
+func (t *tally) pair() error {
+	if t.created == nil {
+		return nil
+	}
+	for i := range t.actions {
+		a := &t.actions[i]
+		if a.Type == wallet.ActionTokenTransfer && a.Account == t.created.Account {
+			a.To = t.created.To // the account follows from owner, mint and program: so all are alike
+			return nil
+		}
+	}
+	return refuse(WrongAccount, "it creates a token account that it does not pay")
+}
+
 // totals judges the whole and returns the network fee in lamports.
 func (t *tally) totals() (uint64, error) {
 	switch {
@@ -219,6 +311,11 @@ func (t *tally) totals() (uint64, error) {
 		return 0, refuse(TooManyActions, "it holds more than one transfer")
 	case t.transfers == 0:
 		return 0, refuse(NoAction, "it transfers nothing")
+	}
+	if err := t.pair(); err != nil {
+		return 0, err
+	}
+	switch {
 	case t.price == nil:
 		return wallet.SignatureFee, nil
 	case t.limit == nil:

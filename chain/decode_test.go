@@ -58,19 +58,36 @@ func (f fixture) bytes(tb testing.TB) ([]byte, wallet.Address) {
 	return raw, signer
 }
 
+// known is an address, or "" where the bytes do not tell one.
+func known(a wallet.Address) string {
+	if a.IsZero() {
+		return ""
+	}
+	return a.String()
+}
+
 // described writes a decoded message the way the fixtures do.
 func described(d wallet.Decoded) map[string]any {
 	actions := []any{}
 	for _, a := range d.Actions {
-		if a.Type == "memo" {
-			actions = append(actions, map[string]any{"type": "memo", "text": a.Text})
-			continue
+		said := map[string]any{"type": a.Type}
+		switch a.Type {
+		case wallet.ActionMemo:
+			said["text"] = a.Text
+		case wallet.ActionTransfer:
+			// A reference may be the System program, which is the zero address in Go.
+			said["from"], said["to"] = a.From.String(), a.To.String()
+			said["lamports"], said["reference"] = strconv.FormatUint(a.Lamports, 10), a.Reference.String()
+		case wallet.ActionTokenTransfer:
+			said["from"], said["to"], said["account"] = a.From.String(), known(a.To), a.Account.String()
+			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
+			said["units"], said["decimals"] = strconv.FormatUint(a.Units, 10), float64(a.Decimals)
+			said["reference"] = a.Reference.String()
+		case wallet.ActionCreateAccount:
+			said["from"], said["to"], said["account"] = a.From.String(), a.To.String(), a.Account.String()
+			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
 		}
-		// A reference may be the System program, which is the zero address in Go.
-		actions = append(actions, map[string]any{
-			"type": a.Type, "from": a.From.String(), "to": a.To.String(),
-			"lamports": strconv.FormatUint(a.Lamports, 10), "reference": a.Reference.String(),
-		})
+		actions = append(actions, said)
 	}
 	var limit any
 	if d.ComputeUnitLimit != nil {
@@ -280,14 +297,14 @@ func FuzzDisassemble(f *testing.F) {
 
 func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 	from, to, reference := testKey(1).address(), testKey(2).address(), testKey(3).address()
-	for name, transfer := range map[string]Transfer{
-		"plain":          {From: from, To: to, Lamports: 1},
-		"with reference": {From: from, To: to, Reference: reference, Lamports: math.MaxUint64},
-		"everything": {From: from, To: to, Reference: reference, Lamports: 1_500_000_000,
+	for name, transfer := range map[string]wallet.Transaction{
+		"plain":          {From: from, To: to, Amount: 1},
+		"with reference": {From: from, To: to, Reference: reference, Amount: math.MaxUint64},
+		"everything": {From: from, To: to, Reference: reference, Amount: 1_500_000_000,
 			Memo: "rent for May", UnitLimit: 1_000, UnitPrice: 12_345},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := BuildTransfer(transfer)
+			raw, err := Build(transfer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +316,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 			if d.Version != "legacy" || d.Blockhash != [32]byte{} || d.ComputeUnitPrice != transfer.UnitPrice {
 				t.Errorf("got %+v", d)
 			}
-			want := wallet.Action{Type: "transfer", From: from, To: to, Reference: transfer.Reference, Lamports: transfer.Lamports}
+			want := wallet.Action{Type: "transfer", From: from, To: to, Reference: transfer.Reference, Lamports: transfer.Amount}
 			if last := d.Actions[len(d.Actions)-1]; last != want {
 				t.Errorf("got %+v, want %+v", last, want)
 			}
@@ -316,7 +333,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 			}
 		})
 	}
-	raw, err := BuildTransfer(Transfer{From: from, To: to, Lamports: 1, UnitLimit: 200_000, UnitPrice: 7})
+	raw, err := Build(wallet.Transaction{From: from, To: to, Amount: 1, UnitLimit: 200_000, UnitPrice: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,16 +344,16 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 
 func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
 	from, to := testKey(1).address(), testKey(2).address()
-	for code, transfer := range map[string]Transfer{
-		SelfTransfer: {From: from, To: from, Lamports: 1},
+	for code, transfer := range map[string]wallet.Transaction{
+		SelfTransfer: {From: from, To: from, Amount: 1},
 		ZeroAmount:   {From: from, To: to},
-		BadReference: {From: from, To: to, Reference: to, Lamports: 1},
-		BadMemo:      {From: from, To: to, Lamports: 1, Memo: "new\nline"},
-		Budget:       {From: from, To: to, Lamports: 1, UnitPrice: 1},
-		TooLarge:     {From: from, To: to, Lamports: 1, Memo: strings.Repeat("x", 1200)},
+		BadReference: {From: from, To: to, Reference: to, Amount: 1},
+		BadMemo:      {From: from, To: to, Amount: 1, Memo: "new\nline"},
+		Budget:       {From: from, To: to, Amount: 1, UnitPrice: 1},
+		TooLarge:     {From: from, To: to, Amount: 1, Memo: strings.Repeat("x", 1200)},
 	} {
 		var refused *NotAllowed
-		if raw, err := BuildTransfer(transfer); !errors.As(err, &refused) || refused.Code != code || raw != nil {
+		if raw, err := Build(transfer); !errors.As(err, &refused) || refused.Code != code || raw != nil {
 			t.Errorf("%s: got %v", code, err)
 		}
 	}
@@ -344,7 +361,7 @@ func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
 
 func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
 	key, other := testKey(1), testKey(2)
-	raw, err := BuildTransfer(Transfer{From: key.address(), To: other.address(), Lamports: 5})
+	raw, err := Build(wallet.Transaction{From: key.address(), To: other.address(), Amount: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,8 +414,8 @@ func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
 // BenchmarkDecodeAndCheck is what the server does with a signature that a device hands in.
 func BenchmarkDecodeAndCheck(b *testing.B) {
 	key := testKey(1)
-	raw, err := BuildTransfer(Transfer{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
-		Lamports: 1_500_000_000, UnitLimit: 1_000, UnitPrice: 1_000})
+	raw, err := Build(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
+		Amount: 1_500_000_000, UnitLimit: 1_000, UnitPrice: 1_000})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -52,11 +52,11 @@ func clientOf(t *testing.T, url string) *Client {
 func result(value string) string { return `{"jsonrpc":"2.0","id":1,"result":` + value + `}` }
 
 // signedTransfer is a transfer that needs no cluster.
-func signedTransfer(t *testing.T, transfer Transfer) sent {
+func signedTransfer(t *testing.T, transfer wallet.Transaction) sent {
 	t.Helper()
 	key := testKey(1)
 	transfer.From = key.address()
-	message, err := BuildTransfer(transfer)
+	message, err := Build(transfer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func signedTransfer(t *testing.T, transfer Transfer) sent {
 		t.Fatal(err)
 	}
 	return sent{wire: wire, message: message, signature: sig, sought: wallet.Sought{Signature: sig,
-		Reference: transfer.Reference, From: transfer.From, To: transfer.To, Lamports: transfer.Lamports}}
+		Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount}}
 }
 
 func TestAnswersThatMakeNoSenseAreNetworkErrors(t *testing.T) {
-	s := signedTransfer(t, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5})
+	s := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
 	for name, body := range map[string]string{
 		"nothing":          ``,
 		"not JSON":         `<html>s3cr3t</html>`,
@@ -158,7 +158,7 @@ func TestErrorsOfTheConnectionKeepTheAddress(t *testing.T) {
 	closed := "http://" + listener.Addr().String()
 	listener.Close()
 	plain := newServer(t, http.NotFoundHandler())
-	s := signedTransfer(t, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5})
+	s := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
 	for name, test := range map[string]struct {
 		url string
 		why error
@@ -262,7 +262,7 @@ func (h history) client(t *testing.T) *Client {
 const statusConfirmed = `{"slot":80,"confirmations":3,"err":null,"confirmationStatus":"confirmed"}`
 
 func TestNodeCannotInventOurTransaction(t *testing.T) {
-	transfer := Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5}
+	transfer := wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5}
 	genuine := signedTransfer(t, transfer)
 	bySearch := genuine.sought
 	bySearch.Signature = wallet.Signature{}
@@ -299,7 +299,7 @@ func TestNodeCannotInventOurTransaction(t *testing.T) {
 }
 
 func TestLandingAtALevelThatIsNotEnough(t *testing.T) {
-	s := signedTransfer(t, Transfer{To: testKey(2).address(), Lamports: 5})
+	s := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Amount: 5})
 	for status, want := range map[string]*wallet.Landing{
 		`null`: nil,
 		`{"slot":80,"confirmations":0,"err":null,"confirmationStatus":"processed"}`: nil,
@@ -325,7 +325,7 @@ func TestLandingAtALevelThatIsNotEnough(t *testing.T) {
 }
 
 func TestLongHistoriesAreReadToTheirEnd(t *testing.T) {
-	s := signedTransfer(t, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5})
+	s := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
 	s.sought.Signature = wallet.Signature{}
 	// Strangers have mentioned the reference so often that ours is on the third page.
 	names := make([]string, 2_500)

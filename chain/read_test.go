@@ -97,7 +97,7 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.RPCURLs = append(o.RPCURLs, url+secretPath) })
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5_000_000})
 	w.advance(200)
 
 	height, err := w.FinalizedBlockHeight(t.Context())
@@ -124,7 +124,7 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 	if _, err := w.Find(t.Context(), s.sought); err != nil {
 		t.Errorf("the primary alone answers: %v", err)
 	}
-	fresh := w.sign(alice, Transfer{To: testKey(2).address(), Reference: testKey(6).address(), Lamports: 5_000_000})
+	fresh := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Reference: testKey(6).address(), Amount: 5_000_000})
 	w.broadcast(fresh)
 	w.advance(2)
 	if found, _, err := w.FindEverywhere(t.Context(), fresh.sought); err != nil || found == nil {
@@ -134,7 +134,7 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 
 func TestNodeThatFellBehindCannotSayNotFound(t *testing.T) {
 	w := newWorld(t)
-	s := w.sign(testKey(1), Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5_000_000})
+	s := w.sign(testKey(1), wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5_000_000})
 	w.advance(300)
 	if _, err := w.FinalizedBlockHeight(t.Context()); err != nil {
 		t.Fatal(err)

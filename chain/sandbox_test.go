@@ -87,10 +87,10 @@ type sent struct {
 }
 
 // sign builds a transfer with the newest blockhash and signs it.
-func (w world) sign(key testPrivateKey, transfer Transfer) sent {
+func (w world) sign(key testPrivateKey, transfer wallet.Transaction) sent {
 	w.t.Helper()
 	transfer.From = key.address()
-	message, err := BuildTransfer(transfer)
+	message, err := Build(transfer)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (w world) sign(key testPrivateKey, transfer Transfer) sent {
 		w.t.Fatal(err)
 	}
 	return sent{wire, message, signature, blockhash, wallet.Sought{
-		Signature: signature, Reference: transfer.Reference, From: transfer.From, To: transfer.To, Lamports: transfer.Lamports,
+		Signature: signature, Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount,
 	}}
 }
 
@@ -168,7 +168,7 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 	alice, bob, reference := testKey(1), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 2_000_000_000)
 
-	s := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 1_500_000_000, Memo: "rent", UnitLimit: 100_000, UnitPrice: 15})
+	s := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 1_500_000_000, Memo: "rent", UnitLimit: 100_000, UnitPrice: 15})
 	fee, err := Fee(s.message)
 	if err != nil || fee != 5_002 {
 		t.Fatalf("fee: %d, %v", fee, err)
@@ -238,7 +238,7 @@ func TestBytesThatLandedAlreadyAreNoError(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 10_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 10_000_000})
 	w.broadcast(s)
 	w.broadcast(s) // still waiting
 	w.advance(2)
@@ -253,8 +253,8 @@ func TestFeeChangedByTheWalletIsFoundByReference(t *testing.T) {
 	w := newWorld(t)
 	alice, bob, reference := testKey(1), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 1_000_000_000)
-	asked := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 5_000_000})
-	landed := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 5_000_000, UnitLimit: 200_000, UnitPrice: 1_000})
+	asked := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000})
+	landed := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000, UnitLimit: 200_000, UnitPrice: 1_000})
 	w.broadcast(landed)
 	w.advance(3)
 	found := w.find(asked.sought)
@@ -268,12 +268,12 @@ func TestOthersUseOfAReferenceIsNotOurs(t *testing.T) {
 	alice, mallory, bob, reference := testKey(1), testKey(4), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 1_000_000_000)
 	w.fund(mallory.address(), 1_000_000_000)
-	ours := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 5_000_000})
+	ours := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000})
 
-	w.broadcast(w.sign(mallory, Transfer{To: bob, Reference: reference, Lamports: 5_000_000}))                // another payer
-	w.broadcast(w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 5_000_001}))                  // another amount
-	w.broadcast(w.sign(alice, Transfer{To: testKey(5).address(), Reference: reference, Lamports: 5_000_000})) // another recipient
-	w.broadcast(w.sign(alice, Transfer{To: bob, Reference: testKey(6).address(), Lamports: 5_000_000}))       // another reference
+	w.broadcast(w.sign(mallory, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000}))                // another payer
+	w.broadcast(w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_001}))                  // another amount
+	w.broadcast(w.sign(alice, wallet.Transaction{To: testKey(5).address(), Reference: reference, Amount: 5_000_000})) // another recipient
+	w.broadcast(w.sign(alice, wallet.Transaction{To: bob, Reference: testKey(6).address(), Amount: 5_000_000}))       // another reference
 	w.advance(40)
 	if landed := w.Landed(); len(landed) != 6 {
 		t.Fatalf("the controls did not land: %+v", landed)
@@ -298,8 +298,8 @@ func TestSuccessIsPreferredToFailure(t *testing.T) {
 	alice, bob, reference := testKey(1), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 1_000_000_000)
 	// Each is affordable alone, so preflight lets both pass; together they are not.
-	first := w.sign(alice, Transfer{To: testKey(5).address(), Lamports: 600_000_000})
-	second := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 600_000_000})
+	first := w.sign(alice, wallet.Transaction{To: testKey(5).address(), Amount: 600_000_000})
+	second := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 600_000_000})
 	w.broadcast(first)
 	w.broadcast(second)
 	w.advance(2)
@@ -311,7 +311,7 @@ func TestSuccessIsPreferredToFailure(t *testing.T) {
 		t.Fatalf("got %+v, want %+v", found, failed)
 	}
 	w.fund(alice.address(), 1_000_000_000)
-	third := w.sign(alice, Transfer{To: bob, Reference: reference, Lamports: 600_000_000})
+	third := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 600_000_000})
 	w.broadcast(third)
 	w.advance(2)
 	if found := w.find(second.sought); found == nil || found.Signature != third.signature || found.Failure != "" {
@@ -324,9 +324,9 @@ func TestRefusedByPreflight(t *testing.T) {
 	alice, poor, bob := testKey(1), testKey(4), testKey(2).address()
 	w.fund(alice.address(), 1_000_000_000)
 
-	wrong := w.sign(alice, Transfer{To: bob, Lamports: 5_000_000})
+	wrong := w.sign(alice, wallet.Transaction{To: bob, Amount: 5_000_000})
 	wrong.wire[5] ^= 1
-	expired := w.sign(alice, Transfer{To: bob, Lamports: 5_000_000})
+	expired := w.sign(alice, wallet.Transaction{To: bob, Amount: 5_000_000})
 	unsoundBlockhash, err := WithBlockhash(expired.message, [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
@@ -339,11 +339,11 @@ func TestRefusedByPreflight(t *testing.T) {
 		wire []byte
 		want wallet.Failure
 	}{
-		"more than the balance":         {w.sign(alice, Transfer{To: bob, Lamports: 2_000_000_000}).wire, wallet.InsufficientBalance},
-		"nothing left for the fee":      {w.sign(alice, Transfer{To: bob, Lamports: 1_000_000_000}).wire, wallet.InsufficientBalance},
-		"sender left under the minimum": {w.sign(alice, Transfer{To: bob, Lamports: 999_994_000}).wire, wallet.InsufficientBalance},
-		"an empty wallet":               {w.sign(poor, Transfer{To: bob, Lamports: 5_000_000}).wire, wallet.InsufficientBalance},
-		"recipient under the minimum":   {w.sign(alice, Transfer{To: bob, Lamports: 1}).wire, wallet.ChainError},
+		"more than the balance":         {w.sign(alice, wallet.Transaction{To: bob, Amount: 2_000_000_000}).wire, wallet.InsufficientBalance},
+		"nothing left for the fee":      {w.sign(alice, wallet.Transaction{To: bob, Amount: 1_000_000_000}).wire, wallet.InsufficientBalance},
+		"sender left under the minimum": {w.sign(alice, wallet.Transaction{To: bob, Amount: 999_994_000}).wire, wallet.InsufficientBalance},
+		"an empty wallet":               {w.sign(poor, wallet.Transaction{To: bob, Amount: 5_000_000}).wire, wallet.InsufficientBalance},
+		"recipient under the minimum":   {w.sign(alice, wallet.Transaction{To: bob, Amount: 1}).wire, wallet.ChainError},
 		"a wrong signature":             {wrong.wire, wallet.ChainError},
 		"an unknown blockhash":          {unknown, wallet.BlockhashExpired},
 	} {
@@ -370,7 +370,7 @@ func TestLostAnswerIsNotAFailure(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.fault("sendTransaction", solana.Fault{DropAnswer: true})
 	nobodyKnows(t, w.Broadcast(t.Context(), s.wire))
 	w.SetFault(nil)
@@ -384,7 +384,7 @@ func TestSwallowedBytesLandWhenSentAgain(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.fault("sendTransaction", solana.Fault{Swallow: true})
 	w.broadcast(s)
 	w.advance(10)
@@ -403,7 +403,7 @@ func TestExpiryCanBeProven(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5_000_000})
 	w.fault("sendTransaction", solana.Fault{Swallow: true})
 	w.broadcast(s)
 	w.SetFault(nil)
@@ -428,7 +428,7 @@ func TestRolledBackTransactionIsUnknownAgain(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.broadcast(s)
 	w.advance(2)
 	first := w.status(s.signature)

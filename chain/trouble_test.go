@@ -24,7 +24,7 @@ func TestTroubleWithTheNodeIsANetworkError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(o *Options) { o.Timeout = 200 * time.Millisecond })
-			s := w.sign(testKey(1), Transfer{To: testKey(2).address(), Reference: testKey(3).address(), Lamports: 5_000_000})
+			s := w.sign(testKey(1), wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5_000_000})
 			w.fault("", fault)
 			everyCall(t, w.Client, s, nobodyKnows)
 		})
@@ -64,7 +64,7 @@ func TestLandingDoesNotWaitForItsDetails(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.broadcast(s)
 	w.advance(2)
 	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
@@ -86,7 +86,7 @@ func TestDetailsAreAskedOnce(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.broadcast(s)
 	w.advance(2)
 	var details, polls atomic.Int32

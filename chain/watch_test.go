@@ -51,7 +51,7 @@ func TestConfirmationIsHinted(t *testing.T) {
 	running(t, w.Client)
 	alice := testKey(1)
 	w.fund(alice.address(), 1_000_000_000)
-	s := w.sign(alice, Transfer{To: testKey(2).address(), Lamports: 5_000_000})
+	s := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Amount: 5_000_000})
 	w.broadcast(s)
 	w.Watch(s.signature)
 	w.advance(2)

@@ -71,19 +71,3 @@ func (a Amount) String() string {
 	point := len(text) - int(a.Decimals)
 	return strings.TrimSuffix(strings.TrimRight(text[:point]+"."+text[point:], "0"), ".")
 }
-
-// Token is a kind of money: native SOL (no mint) or an SPL token.
-type Token struct {
-	Symbol   string  `json:"symbol"`
-	Mint     Address `json:"mint"` // zero for SOL
-	Decimals uint8   `json:"decimals"`
-}
-
-// SOL is the native coin; its base unit is the lamport.
-var SOL = Token{Symbol: "SOL", Decimals: 9}
-
-// Amount makes an amount of this token from base units.
-func (t Token) Amount(units uint64) Amount { return Amount{Units: units, Decimals: t.Decimals} }
-
-// Lamports makes an amount of SOL.
-func Lamports(units uint64) Amount { return SOL.Amount(units) }

@@ -7,12 +7,13 @@ type Sought struct {
 	Signature Signature // zero when none is known
 	Reference Address
 	From, To  Address
-	Lamports  uint64
+	Token     Token
+	Units     uint64 // base units of Token
 }
 
 // Sought is what to look for to learn what became of t.
 func (t Transaction) Sought() Sought {
-	return Sought{Signature: t.Signature, Reference: t.Reference, From: t.From, To: t.To, Lamports: t.Amount}
+	return Sought{Signature: t.Signature, Reference: t.Reference, From: t.From, To: t.To, Token: t.Token, Units: t.Amount}
 }
 
 // NotAccepted is a node's refusal to take a transaction: its preflight check failed. It is no

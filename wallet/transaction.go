@@ -69,9 +69,18 @@ type Transaction struct {
 	Token       Token         `json:"token"`
 	Amount      uint64        `json:"amount"`
 	Fee         uint64        `json:"fee"`
-	BalanceLeft uint64        `json:"balance_left"` // lamports left after it, as shown at proposal
+	BalanceLeft uint64        `json:"balance_left"` // base units of Token left after it, as shown at proposal
 	Unfunded    bool          `json:"unfunded"`     // the recipient had no account at proposal
 	Reference   Address       `json:"reference"`
+
+	Named       Address       `json:"named"`                  // what was asked to be paid, when To is its owner
+	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
+	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
+	Memo        string        `json:"memo,omitempty"`
+	UnitLimit   uint32        `json:"unit_limit,omitempty"` // compute units; 0 leaves budget out
+	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
+	Warnings    []Warning     `json:"warnings,omitempty"`
+	RetryOf     TransactionID `json:"retry_of,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline"` // of Confirm, then of the signature
@@ -104,15 +113,38 @@ type Transaction struct {
 // Money is the amount with its decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
 
-// Spends tells how many lamports leave From when it lands: the amount and the fee for SOL.
+// Warning names what an owner should know before they confirm; each front has words for it.
+type Warning string
+
+// The warnings.
+const (
+	WarnNewRecipient Warning = "new_recipient"      // this wallet never paid that address
+	WarnUnlisted     Warning = "unlisted_token"     // the mint is on no list of well-known ones
+	WarnDelegate     Warning = "permanent_delegate" // somebody may take the token from anybody
+	WarnScaled       Warning = "scaled_amounts"     // other wallets show other figures for it
+	WarnUnknown      Warning = "unknown_extensions" // the token can do things unknown here
+)
+
+// Net is what reaches the recipient, in base units of Token.
+func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }
+
+// Spends tells how many lamports leave From when it lands: fee, rent, and for SOL the amount.
 func (t Transaction) Spends() uint64 {
-	if t.Kind != Send || !t.Token.Mint.IsZero() {
-		return t.Fee
+	if t.Kind != Send || !t.Token.Native() {
+		return t.Fee + t.Rent
 	}
 	return t.Amount + t.Fee // both were checked against a balance: no overflow
 }
 
-// Reserves tells whether t holds back its lamports from a balance that was read at slot: from
+// SpendsOf tells how many base units of a mint leave From when it lands.
+func (t Transaction) SpendsOf(mint Address) uint64 {
+	if t.Kind != Send || t.Token.Native() || t.Token.Mint != mint {
+		return 0
+	}
+	return t.Amount
+}
+
+// Reserves tells whether t holds back what it spends from a balance that was read at slot: from
 // Confirm until it is final, but not in a balance that already shows its landing (DESIGN §3.5).
 func (t Transaction) Reserves(slot uint64) bool {
 	switch t.Status {
@@ -164,12 +196,25 @@ func (t Transaction) LastValidBlockHeight() uint64 {
 	return highest
 }
 
+// What the actions of a decoded transaction are called.
+const (
+	ActionTransfer      = "transfer"       // lamports, From to To
+	ActionTokenTransfer = "token_transfer" // units of a mint, From's own account to Account
+	ActionCreateAccount = "create_account" // To's associated account for a mint, paid by the signer
+	ActionMemo          = "memo"
+)
+
 // Action is one thing that a decoded transaction does.
 type Action struct {
-	Type      string // "transfer" or "memo"
-	From, To  Address
-	Lamports  uint64
-	Reference Address // of a transfer; zero without
+	Type      string
+	From, To  Address // owners; To of a token transfer is zero where the bytes do not prove it
+	Lamports  uint64  // of a transfer
+	Account   Address // token account: of a token transfer where it goes, or the one created
+	Mint      Address
+	Program   Address // the token program
+	Units     uint64  // of a token transfer
+	Decimals  uint8   // of a token transfer
+	Reference Address // of either transfer; zero without
 	Text      string  // of a memo
 }
 

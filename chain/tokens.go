@@ -1,0 +1,237 @@
+package chain
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"purser/wallet"
+)
+
+// accountData is an account with its bytes.
+type accountData struct {
+	accountInfo
+	Data []string `json:"data"` // the bytes, and how they are encoded
+}
+
+// bytes are the account's data; none for an address that holds nothing.
+func (a *accountData) bytes() ([]byte, bool) {
+	if a == nil {
+		return nil, true
+	}
+	if len(a.Data) != 2 || a.Data[1] != "base64" {
+		return nil, false
+	}
+	raw, err := base64.StdEncoding.DecodeString(a.Data[0])
+	return raw, err == nil
+}
+
+// info is the part that every account has.
+func (a *accountData) info() *accountInfo {
+	if a == nil {
+		return nil
+	}
+	return &a.accountInfo
+}
+
+// whole is one account with its data, read at a slot.
+type whole struct {
+	wallet.Account
+	data []byte
+}
+
+// readWhole reads accounts with their data, all at one slot (getMultipleAccounts). Mints and token
+// accounts are short; what is longer than a packet could ever make it is cut by maxAnswer.
+func (c *Client) readWhole(ctx context.Context, as ...wallet.Address) ([]whole, error) {
+	const method = "getMultipleAccounts"
+	n := c.primary()
+	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as),
+		settings{"commitment": confirmed, "encoding": "base64"})
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.value) != len(as) {
+		return nil, n.trouble(method, errGarbage)
+	}
+	out := make([]whole, len(as))
+	for i, raw := range answer.value {
+		account, ok := raw.info().account(answer.slot)
+		data, readable := raw.bytes()
+		if !ok || !readable {
+			return nil, n.trouble(method, errGarbage)
+		}
+		out[i] = whole{account, data}
+	}
+	return out, nil
+}
+
+// Mint reads what the chain says of a token. An address that is no mint is TOKEN_NOT_FOUND.
+func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error) {
+	accounts, err := c.readWhole(ctx, at)
+	if err != nil {
+		return wallet.Mint{}, err
+	}
+	mint, ok := parseMint(at, accounts[0].Owner, accounts[0].data)
+	if !ok {
+		return wallet.Mint{}, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s", at)
+	}
+	return mint, nil
+}
+
+// TokenFacts reads everything that a transfer of a token is judged by, at one slot. The program is
+// the mint's (see Mint), which never changes.
+func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error) {
+	source := wallet.AssociatedAccount(from, mint, program)
+	destination := wallet.AssociatedAccount(to, mint, program)
+	all, err := c.readWhole(ctx, from, to, mint, source, destination)
+	if err != nil {
+		return wallet.TokenFacts{}, err
+	}
+	facts := wallet.TokenFacts{Slot: all[0].Slot, From: all[0].Account, To: all[1].Account}
+	var ok bool
+	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || facts.Mint.Program != program {
+		return facts, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s any more", mint)
+	}
+	facts.Source = heldBy(source, all[3])
+	facts.Destination = heldBy(destination, all[4])
+	if facts.Mint.TransferFee != nil {
+		epoch, err := c.epoch(ctx)
+		if err != nil {
+			return facts, err
+		}
+		facts.Epoch = epoch
+	}
+	return facts, nil
+}
+
+// heldBy reads an associated account; one that is none, or holds something else, does not exist.
+func heldBy(at wallet.Address, a whole) wallet.TokenAccount {
+	account, ok := parseTokenAccount(at, a.Owner, a.data)
+	if !ok {
+		return wallet.TokenAccount{Address: at}
+	}
+	return account
+}
+
+// epoch is the current one (getEpochInfo).
+func (c *Client) epoch(ctx context.Context) (uint64, error) {
+	const method = "getEpochInfo"
+	info, err := call[struct {
+		Epoch *uint64 `json:"epoch"`
+	}](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err != nil {
+		return 0, err
+	}
+	if info.Epoch == nil {
+		return 0, c.primary().trouble(method, errGarbage)
+	}
+	return *info.Epoch, nil
+}
+
+// TokenAccountAt reads the token account at an address, to find whose it is; Exists is false for an
+// address that is none.
+func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
+	accounts, err := c.readWhole(ctx, at)
+	if err != nil {
+		return wallet.TokenAccount{}, err
+	}
+	return heldBy(at, accounts[0]), nil
+}
+
+// parsedTokenAccount is an entry of getTokenAccountsByOwner in jsonParsed form: the node adds the
+// mint's decimals, which saves a call for each token.
+type parsedTokenAccount struct {
+	Pubkey  string `json:"pubkey"`
+	Account struct {
+		Owner string `json:"owner"`
+		Data  struct {
+			Parsed struct {
+				Info struct {
+					Mint        string `json:"mint"`
+					Owner       string `json:"owner"`
+					State       string `json:"state"`
+					TokenAmount struct {
+						Amount   string `json:"amount"`
+						Decimals *uint8 `json:"decimals"`
+					} `json:"tokenAmount"`
+				} `json:"info"`
+			} `json:"parsed"`
+		} `json:"data"`
+	} `json:"account"`
+}
+
+// Holdings lists what an owner holds of every token: two calls, however many tokens
+// (getTokenAccountsByOwner for each token program). Accounts that hold nothing are left out. Symbols
+// are not the chain's to tell: they are empty.
+func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
+	const method = "getTokenAccountsByOwner"
+	held := purse{at: map[wallet.Address]int{}}
+	for _, program := range []wallet.Address{wallet.TokenProgram, wallet.Token2022Program} {
+		answer, err := call[answerAt[[]parsedTokenAccount]](ctx, c.primary(), method, owner.String(),
+			settings{"programId": program.String()}, settings{"commitment": confirmed, "encoding": "jsonParsed"})
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range answer.value {
+			h, at, err := entry.holding(owner, program)
+			h.Slot = answer.slot
+			if err != nil || !held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, program)) {
+				return nil, c.primary().trouble(method, errGarbage)
+			}
+		}
+	}
+	return slices.DeleteFunc(held.all, func(h wallet.Holding) bool { return h.Units == 0 }), nil
+}
+
+// holding reads one entry, which must be an account of this owner and program.
+func (p parsedTokenAccount) holding(owner, program wallet.Address) (wallet.Holding, wallet.Address, error) {
+	info := p.Account.Data.Parsed.Info
+	at, err := wallet.ParseAddress(p.Pubkey)
+	if err != nil {
+		return wallet.Holding{}, at, err
+	}
+	mint, err := wallet.ParseAddress(info.Mint)
+	if err != nil {
+		return wallet.Holding{}, at, err
+	}
+	units, err := strconv.ParseUint(info.TokenAmount.Amount, 10, 64)
+	if err != nil {
+		return wallet.Holding{}, at, err
+	}
+	if info.TokenAmount.Decimals == nil || info.Owner != owner.String() || p.Account.Owner != program.String() {
+		return wallet.Holding{}, at, fmt.Errorf("not an account of this owner: %w", errGarbage)
+	}
+	return wallet.Holding{
+		Token: wallet.Token{Mint: mint, Decimals: *info.TokenAmount.Decimals, Program: program},
+		Units: units, Frozen: info.State == "frozen",
+	}, at, nil
+}
+
+// purse sums token accounts by mint.
+type purse struct {
+	all []wallet.Holding
+	at  map[wallet.Address]int // mint → index in all
+}
+
+// add takes in one account; false when it contradicts another of the same mint.
+func (p *purse) add(h wallet.Holding, associated bool) bool {
+	if !associated {
+		h.Apart, h.Frozen = h.Units, false
+	}
+	i, known := p.at[h.Token.Mint]
+	if !known {
+		p.at[h.Token.Mint] = len(p.all)
+		p.all = append(p.all, h)
+		return true
+	}
+	sum := &p.all[i]
+	if sum.Token != h.Token || sum.Units+h.Units < h.Units {
+		return false
+	}
+	sum.Units += h.Units
+	sum.Apart += h.Apart
+	sum.Frozen = sum.Frozen || h.Frozen
+	return true
+}
