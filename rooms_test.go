@@ -27,6 +27,7 @@ func rooms() map[string][]string {
 		"signer":           {},
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {"wallet"},
+		"market":           {"wallet"},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/crash":        {},

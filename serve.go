@@ -23,6 +23,7 @@ import (
 	"purser/chat"
 	"purser/config"
 	"purser/handlers"
+	"purser/market"
 	"purser/notify"
 	"purser/settle"
 	"purser/store"
@@ -139,10 +140,14 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		return p, "", err
 	}
 
+	tokens, err := market.Listed(c.Chain.Cluster)
+	if err != nil {
+		return p, "", err
+	}
 	users := &handlers.Users{Now: time.Now, NewID: newID}
-	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
+	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader}
-	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: chain.Build, Fee: wallet.SignatureFee,
+	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Tokens: tokens, Build: chain.Build,
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}

@@ -22,6 +22,7 @@ import (
 
 	"purser/chain"
 	"purser/handlers"
+	"purser/market"
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/store/bolt"
@@ -126,11 +127,8 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	public, err := url.Parse(r.base)
 	check(t, err)
 	r.keys = &handlers.Keys{Store: r.store, Now: r.Now, NewID: r.newID, Random: rand.Reader}
-	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, PublicURL: public, Cluster: "localnet", Now: r.Now, Random: rand.Reader}
-	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Fee: 5000, Now: r.Now, NewID: r.newID, Random: rand.Reader,
-		Build: func(t wallet.Transaction) ([]byte, error) {
-			return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
-		}}
+	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: r.Now, Random: rand.Reader}
+	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: rand.Reader, Build: chain.Build}
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.server, err = New(Options{
 		PublicURL: public, Store: r.store, Keys: r.keys, Wallets: r.wallets, Transfers: r.transfers,
@@ -319,4 +317,14 @@ func (r *rig) want(a answer, status int, code wallet.Code, says string) {
 	if a.status != status || a.code() != code || !strings.Contains(a.text("error", "details"), says) {
 		r.t.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
 	}
+}
+
+// listed are the well-known tokens of the sandbox.
+func listed(t testing.TB) *market.Tokens {
+	t.Helper()
+	tokens, err := market.Listed(wallet.Localnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
 }

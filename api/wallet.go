@@ -15,7 +15,7 @@ import (
 // their price is unknown.
 type balanceData struct {
 	Address       wallet.Address          `json:"address"`
-	Balances      map[string]balanceEntry `json:"balances"` // by symbol
+	Balances      map[string]balanceEntry `json:"balances"` // listed tokens by symbol, others by mint
 	TotalUSDValue string                  `json:"total_usd_value"`
 	UpdatedAt     string                  `json:"updated_at"`
 }
@@ -43,13 +43,18 @@ func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	balances := map[string]balanceEntry{wallet.SOL.Symbol: {
+		Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(),
+		Decimals: wallet.SOL.Decimals,
+	}}
+	for _, held := range b.Tokens {
+		balances[held.Token.Name()] = balanceEntry{
+			Amount: held.Token.Amount(held.Units).String(), Reserved: held.Token.Amount(held.Reserved).String(),
+			Mint: held.Token.Mint.String(), Decimals: held.Token.Decimals,
+		}
+	}
 	return s.succeed(c, fiber.StatusOK, "Balance read.", balanceData{
-		Address: b.Address,
-		Balances: map[string]balanceEntry{wallet.SOL.Symbol: {
-			Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(),
-			Decimals: wallet.SOL.Decimals,
-		}},
-		UpdatedAt: wallet.Timestamp(b.At),
+		Address: b.Address, Balances: balances, UpdatedAt: wallet.Timestamp(b.At),
 	})
 }
 
@@ -152,7 +157,11 @@ type transactionData struct {
 	Recipient     wallet.Address       `json:"recipient"`
 	Amount        string               `json:"amount"`
 	Token         string               `json:"token"`
-	Fee           string               `json:"fee"` // SOL: estimated until it lands
+	Mint          string               `json:"mint"`         // "" for SOL
+	Fee           string               `json:"fee"`          // SOL: estimated until it lands
+	Rent          string               `json:"rent"`         // SOL: for the recipient's new token account
+	TransferFee   string               `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
+	RetryOf       wallet.TransactionID `json:"retry_of"`     // "" unless it takes the place of a failed one
 	Signature     wallet.Signature     `json:"signature"`
 	Reference     wallet.Address       `json:"reference"`
 	CreatedAt     string               `json:"created_at"`
@@ -169,10 +178,14 @@ type transactionData struct {
 func recordOf(t wallet.Transaction) transactionData {
 	d := transactionData{
 		TransactionID: t.ID, Type: t.Kind, Status: t.Status, WalletAddress: t.From, Recipient: t.To,
-		Amount: t.Money().String(), Token: t.Token.Symbol, Fee: wallet.Lamports(t.Fee).String(),
+		Amount: t.Money().String(), Token: t.Token.Name(), Fee: wallet.Lamports(t.Fee).String(),
 		Signature: t.Signature, Reference: t.Reference, CreatedAt: stamp(t.CreatedAt),
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Held,
+		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
+	}
+	if !t.Token.Native() {
+		d.Mint = t.Token.Mint.String()
 	}
 	if t.Kind == wallet.Receive {
 		d.WalletAddress = t.To // the wallet that it concerns, as in transaction.received

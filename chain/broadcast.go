@@ -69,14 +69,8 @@ func refusal(err error, m *message) error {
 		return err
 	case f.name == "AlreadyProcessed":
 		return nil
-	case f.name == "BlockhashNotFound":
-		return notAccepted(wallet.BlockhashExpired, "the node does not know its blockhash")
-	case f.tooPoor(m):
-		return notAccepted(wallet.InsufficientBalance, "the wallet does not hold the amount and the fee")
-	case f.name == "InsufficientFundsForRent":
-		return notAccepted(wallet.ChainError, "an account would be left with less than the network's minimum")
 	}
-	return notAccepted(wallet.ChainError, "the network would not carry it out ("+f.String()+")")
+	return f.refusal(m)
 }
 
 func notAccepted(why wallet.Failure, reason string) error {

@@ -132,20 +132,6 @@ func Intent(raw []byte) ([32]byte, error) {
 	return sha256.Sum256(m.zeroed(raw)), nil
 }
 
-// Fee is what the network charges for a message that its fee payer may sign through purser, in
-// lamports: 5,000 for the signature and the priority fee, rounded up. Errors are *NotAllowed.
-func Fee(raw []byte) (uint64, error) {
-	m, err := parse(raw)
-	if err != nil {
-		return 0, err
-	}
-	d, err := Decode(raw, m.keys[0])
-	if err != nil {
-		return 0, err
-	}
-	return d.Fee, nil
-}
-
 // Assemble joins a message of one signer and its signature into a transaction as it goes over the
 // wire. It does not verify: see VerifySignature. Errors are *NotAllowed.
 func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {

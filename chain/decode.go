@@ -3,7 +3,6 @@ package chain
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"math/bits"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,7 +44,6 @@ const (
 	memoLimit          = 512       // bytes
 	unitLimit          = 1_400_000 // compute units of one transaction
 	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
-	microLamports      = 1_000_000 // of one lamport
 )
 
 // Instruction discriminators.
@@ -321,16 +319,9 @@ func (t *tally) totals() (uint64, error) {
 	case t.limit == nil:
 		return 0, refuse(Budget, "a price for compute units, but no limit to them")
 	}
-	high, low := bits.Mul64(uint64(*t.limit), *t.price)
-	if high >= microLamports { // the quotient would not fit 64 bits
+	fee := wallet.NetworkFee(*t.limit, *t.price)
+	if fee > wallet.SignatureFee+priorityFeeCeiling {
 		return 0, refuse(Budget, "its priority fee is too high")
 	}
-	priority, rest := bits.Div64(high, low, microLamports)
-	if rest > 0 {
-		priority++ // the chain rounds up
-	}
-	if priority > priorityFeeCeiling {
-		return 0, refuse(Budget, "its priority fee is too high")
-	}
-	return wallet.SignatureFee + priority, nil
+	return fee, nil
 }

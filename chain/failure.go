@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"purser/wallet"
 )
 
 // failure is a TransactionError as Solana writes it in JSON: "AccountInUse",
@@ -115,11 +117,59 @@ func (f *failure) tooPoor(m *message) bool {
 		if f.inner == "InsufficientFunds" {
 			return true
 		}
-		if f.index < 0 || f.index >= len(m.instructions) {
-			return false
-		}
-		program, ok := m.key(m.instructions[f.index].program)
-		return ok && program.IsZero() && f.inner == "Custom" && f.code == systemTooPoor
+		ours := f.index >= 0 && f.index < len(m.instructions)
+		return ours && f.program(m) == wallet.SystemProgram && f.inner == "Custom" && f.code == systemTooPoor
 	}
 	return false
+}
+
+// Errors of the token programs (spl_token::error::TokenError; Token-2022 goes on with its own).
+const (
+	tokenTooPoor     = 1
+	tokenMismatch    = 3
+	tokenFrozen      = 17
+	tokenDecimals    = 18
+	tokenNonTransfer = 37
+	tokenNoMemo      = 36
+	tokenPaused      = 67
+)
+
+// refusal is f as the reason why a node would not carry out m.
+func (f *failure) refusal(m *message) error {
+	switch {
+	case f.name == "BlockhashNotFound":
+		return notAccepted(wallet.BlockhashExpired, "the node does not know its blockhash")
+	case f.tooPoor(m):
+		return notAccepted(wallet.InsufficientBalance, "the wallet does not hold the amount and the fee")
+	case f.name == "InsufficientFundsForRent":
+		return notAccepted(wallet.SimulationFailed, "an account would be left with less than the network's minimum")
+	case f.inner == "ComputationalBudgetExceeded" || f.inner == "ProgramFailedToComplete":
+		return notAccepted(wallet.SimulationFailed, "it takes more computing than it asked for")
+	}
+	if isTokenProgram(f.program(m)) && f.inner == "Custom" {
+		switch f.code {
+		case tokenTooPoor:
+			return notAccepted(wallet.InsufficientBalance, "the wallet does not hold that much of the token")
+		case tokenFrozen:
+			return notAccepted(wallet.SimulationFailed, "one of the two token accounts is frozen by the token's issuer")
+		case tokenMismatch, tokenDecimals:
+			return notAccepted(wallet.SimulationFailed, "the token is not what it was when this was prepared")
+		case tokenNoMemo:
+			return notAccepted(wallet.SimulationFailed, "the recipient takes this token only with a memo")
+		case tokenNonTransfer:
+			return notAccepted(wallet.SimulationFailed, "this token cannot be given away")
+		case tokenPaused:
+			return notAccepted(wallet.SimulationFailed, "the token's issuer has paused all transfers of it")
+		}
+	}
+	return notAccepted(wallet.SimulationFailed, "the network would not carry it out ("+f.String()+")")
+}
+
+// program is whose instruction of m failed; the zero address for none.
+func (f *failure) program(m *message) wallet.Address {
+	if f.name != "InstructionError" || f.index < 0 || f.index >= len(m.instructions) {
+		return wallet.Address{}
+	}
+	program, _ := m.key(m.instructions[f.index].program)
+	return program
 }

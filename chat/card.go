@@ -142,12 +142,14 @@ func cardText(t wallet.Transaction) string {
 // facts are what every text about a transaction may use.
 func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	v := vars{
-		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": t.Token.Symbol,
-		"To": code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
-		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(wallet.Lamports(t.BalanceLeft).String()),
+		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": sumName(t.Token), "Mint": html(""),
+		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Warnings": html(""),
+		"SOL": t.Token.Native(),
+		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
+		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""),
-		"Again": code(fmt.Sprintf("/send %s %s %s", t.Money(), t.Token.Symbol, t.To)),
+		"Again": code(fmt.Sprintf("/send %s %s %s", t.Money(), t.Token.Name(), t.To)),
 	}
 	if t.KeyID != "" {
 		switch key, err := s.tx.Key(t.KeyID); {
@@ -157,6 +159,23 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 			return nil, err
 		}
 	}
+	if t.Token.Symbol == "" {
+		v["Mint"] = code(t.Token.Mint.String())
+	}
+	if t.Rent > 0 {
+		v["Rent"] = code(wallet.Lamports(t.Rent).String())
+	}
+	if t.TransferFee > 0 {
+		v["Net"], v["Kept"] = code(t.Token.Amount(t.Net()).String()), code(t.Token.Amount(t.TransferFee).String())
+	}
+	if !t.Named.IsZero() {
+		v["Named"] = code(t.Named.String())
+	}
+	warnings, err := s.warnings(t)
+	if err != nil {
+		return nil, err
+	}
+	v["Warnings"] = warnings
 	if !t.Signature.IsZero() {
 		v["Signature"] = code(t.Signature.String())
 	}
@@ -170,6 +189,38 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	return v, nil
 }
 
+// sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.
+func sumName(token wallet.Token) string {
+	if token.Symbol == "" {
+		return "of an unlisted token"
+	}
+	return token.Symbol
+}
+
+// warnings is what the owner should know before they confirm, a line each.
+func (s *scene) warnings(t wallet.Transaction) (html, error) {
+	var lines []string
+	for _, w := range t.Warnings {
+		text, err := s.words.text(warnings()[w], nil)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "⚠️ "+string(text))
+	}
+	return html(strings.Join(lines, "\n\n")), nil
+}
+
+// warnings is what is said of each.
+func warnings() map[wallet.Warning]string {
+	return map[wallet.Warning]string{
+		wallet.WarnNewRecipient: "warning.new_recipient",
+		wallet.WarnUnlisted:     "warning.unlisted_token",
+		wallet.WarnDelegate:     "warning.permanent_delegate",
+		wallet.WarnScaled:       "warning.scaled_amounts",
+		wallet.WarnUnknown:      "warning.unknown_extensions",
+	}
+}
+
 // failures is what is said of a transaction that ended without landing. The reason of the lifecycle
 // (wallet.Transaction.ErrorText) is written for programs and logs.
 func failures() map[wallet.Failure]string {
@@ -177,6 +228,7 @@ func failures() map[wallet.Failure]string {
 		wallet.InsufficientBalance: "failure.insufficient_balance",
 		wallet.BlockhashExpired:    "failure.blockhash_expired",
 		wallet.ChainError:          "failure.chain_error",
+		wallet.SimulationFailed:    "failure.simulation_failed",
 	}
 }
 

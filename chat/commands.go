@@ -2,10 +2,12 @@ package chat
 
 import (
 	"context"
+	"fmt"
 	stdhtml "html"
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -372,11 +374,38 @@ func (c *Chat) walletBalance(ctx context.Context, h heard) (act, error) {
 		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
 		"Reserved": html(""), "Free": html(""), "Network": c.network(),
 	}
+	v["Tokens"], v["Others"] = tokenLines(balance.Tokens)
 	if balance.Reserved > 0 {
 		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
 		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
 	}
 	return say("wallet.balance", v), nil
+}
+
+// tokenLines are the tokens of a balance: listed ones by symbol, others by mint.
+func tokenLines(tokens []handlers.TokenBalance) (listed, others html) {
+	const most = 30 // a message is not endless, and strangers can fill it
+	var named, unnamed []string
+	for _, t := range tokens {
+		line := string(code(t.Token.Amount(t.Units).String()))
+		switch {
+		case t.Token.Symbol != "":
+			line += " " + escape(t.Token.Symbol)
+			if t.Frozen {
+				line += " (frozen by its issuer)"
+			}
+			if t.Reserved > 0 {
+				line += ", of it reserved: " + string(code(t.Token.Amount(t.Reserved).String()))
+			}
+			named = append(named, line)
+		case len(unnamed) < most:
+			unnamed = append(unnamed, line+" of "+string(code(t.Token.Mint.String())))
+		}
+	}
+	if more := len(tokens) - len(named) - len(unnamed); more > 0 {
+		unnamed = append(unnamed, fmt.Sprintf("… and %d more", more))
+	}
+	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n"))
 }
 
 // walletAddress shows the default wallet's address in full, and as a picture for another's camera.

@@ -50,11 +50,13 @@ const (
 const (
 	asksAmount  State = "amount"
 	asksAddress State = "address"
+	asksToken   State = "token"
 	inReview    State = "review"
 	signing     State = "signing"
 
 	amountMissing  Trigger = "amount missing or wrong"
 	addressMissing Trigger = "address missing or wrong"
+	tokenMissing   Trigger = "token unknown"
 	possible       Trigger = "transfer possible"
 	impossible     Trigger = "transfer refused"
 	confirmed      Trigger = "Confirm"
@@ -84,6 +86,7 @@ func flows() map[string]Flow {
 		return map[Trigger]Step{
 			amountMissing:  {asksAmount, (*scene).askAmount},
 			addressMissing: {asksAddress, (*scene).askAddress},
+			tokenMissing:   {asksToken, (*scene).askToken},
 			possible:       {inReview, (*scene).showReview},
 			impossible:     {idle, (*scene).sayRefused},
 			cancelled:      {idle, (*scene).sayCancelled},
@@ -96,11 +99,13 @@ func flows() map[string]Flow {
 			idle: {
 				amountMissing:  {asksAmount, (*scene).askAmount},
 				addressMissing: {asksAddress, (*scene).askAddress},
+				tokenMissing:   {asksToken, (*scene).askToken},
 				possible:       {inReview, (*scene).showReview},
 				impossible:     {idle, (*scene).sayRefused},
 			},
 			asksAmount:  asking((*scene).sayDropped),
 			asksAddress: asking((*scene).sayDropped),
+			asksToken:   asking((*scene).sayDropped),
 			inReview: {
 				confirmed: {signing, nil}, // the card says the rest
 				cancelled: {idle, (*scene).rejectTransaction},

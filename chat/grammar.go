@@ -91,7 +91,8 @@ type parts struct {
 // shortestAddress is how many base58 digits 32 bytes have at least; amounts and symbols are shorter.
 const shortestAddress = 32
 
-// readParts understands "[amount] [token] [address]", any of them missing. What it does not
+// readParts understands "[amount] [token] [address]", any of them missing; a token is a symbol, or a
+// mint before the address. What it does not
 // understand is INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf),
 // the other parts come along.
 func readParts(args []string) (parts, error) {
@@ -104,6 +105,10 @@ func readParts(args []string) (parts, error) {
 		switch {
 		case strings.EqualFold(word, "to") && p.To == "":
 		case addressLike(word):
+			if p.To != "" && p.Amount != "" && p.Token == "" { // "25 <mint> <address>"
+				p.Token, p.To = p.To, word
+				continue
+			}
 			if p.To != "" {
 				return parts{Amount: p.Amount, Token: p.Token}, wallet.About(wallet.FieldTo,
 					wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one"))
@@ -169,13 +174,13 @@ func amountLike(word string) bool {
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
 }
 
-// cutSymbol reads "1.5SOL" as its two parts.
+// cutSymbol reads "1.5SOL" and "25USDC" as their two parts: figures, and letters that no number has.
 func cutSymbol(word string) (amount, symbol string) {
-	cut := len(word) - len(wallet.SOL.Symbol)
-	if cut > 0 && strings.EqualFold(word[cut:], wallet.SOL.Symbol) {
-		return word[:cut], word[cut:]
+	cut := strings.IndexFunc(word, unicode.IsLetter)
+	if cut <= 0 || !figures(word[:cut]) || scientific(word) || len(word)-cut < 2 || !symbolLike(word[cut:]) {
+		return word, ""
 	}
-	return word, ""
+	return word[:cut], word[cut:]
 }
 
 func figures(word string) bool {

@@ -22,6 +22,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/handlers"
+	"purser/market"
 	"purser/notify"
 	"purser/sandbox/solana"
 	"purser/store"
@@ -120,11 +121,8 @@ func newRig(t testing.TB) *rig {
 	t.Cleanup(func() { r.store.Close() })
 
 	public := &url.URL{Scheme: "https", Host: "wallet.example"}
-	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, PublicURL: public, Cluster: "localnet", Now: r.Now, Random: r}
-	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Fee: 5000, Now: r.Now, NewID: r.newID, Random: r,
-		Build: func(t wallet.Transaction) ([]byte, error) {
-			return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
-		}}
+	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: r.Now, Random: r}
+	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: r, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: r.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
 	r.chat, err = chat.New(chat.Options{
@@ -443,4 +441,14 @@ func (r *rig) pass(d time.Duration) {
 		return nil
 	})
 	r.settle()
+}
+
+// listed are the well-known tokens of the sandbox.
+func listed(t testing.TB) *market.Tokens {
+	t.Helper()
+	tokens, err := market.Listed(wallet.Localnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
 }

@@ -16,6 +16,7 @@ type weighed struct {
 	refusal  error    // why something is asked again, or refused for good
 	amounts  []string // to choose from, for a question
 	proposal handlers.Proposal
+	token    wallet.Token
 }
 
 // send answers /send, with any of its parts missing.
@@ -57,6 +58,17 @@ func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, er
 	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got), err)
 }
 
+// hearToken takes the answer to "which token": a symbol or a mint.
+func (c *Chat) hearToken(ctx context.Context, h heard, args []string) (act, error) {
+	p := h.topic.parts
+	p.Token = strings.Join(args, " ")
+	if p.Token == "" {
+		return c.transfer(ctx, h, asksToken, h.topic.parts, wallet.About(wallet.FieldToken,
+			wallet.Refuse(wallet.InvalidRequest, "send the mint address as text")))
+	}
+	return c.transfer(ctx, h, asksToken, p, nil)
+}
+
 // with puts newer words in the place of older ones.
 func (p parts) with(newer parts) parts {
 	if newer.Amount != "" {
@@ -93,6 +105,8 @@ func (p *parts) drop(field wallet.Field) {
 		p.Amount = ""
 	case wallet.FieldTo:
 		p.To = ""
+	case wallet.FieldToken:
+		p.Token = ""
 	}
 }
 
@@ -110,10 +124,10 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		}
 		return weighed{trigger: impossible, refusal: err}, nil
 	}
-	if p.Token == "" {
-		p.Token = wallet.SOL.Symbol
+	token, err := c.Transfers.Token(ctx, p.Token)
+	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
+		return weighed{trigger: tokenMissing, refusal: err, parts: p}, nil
 	}
-	token, err := c.Transfers.Token(p.Token)
 	if err != nil {
 		return refused(err)
 	}
@@ -121,7 +135,7 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	if err != nil {
 		return refused(err)
 	}
-	w := weighed{parts: p}
+	w := weighed{parts: p, token: token}
 	if p.To != "" {
 		err := checkAddress(p.To)
 		if err == nil {
@@ -156,7 +170,7 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		w.trigger = amountMissing
 	}
 	if w.trigger == amountMissing || at == idle { // who has nothing to send is told before being asked
-		w.amounts, err = c.choices(ctx, from.Address)
+		w.amounts, err = c.choices(ctx, from.Address, token)
 		if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
 			return refused(err)
 		}
@@ -183,24 +197,50 @@ func (w *weighed) asksOn(at State, err error) bool {
 }
 
 // choices are amounts that a balance allows, to tap on: up to three round ones, and max.
-func (c *Chat) choices(ctx context.Context, from wallet.Address) ([]string, error) {
+func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.Token) ([]string, error) {
 	balance, err := c.Wallets.Balance(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	free := balance.Lamports - balance.Reserved
-	if free <= c.Transfers.Fee {
-		return nil, handlers.NothingToSend(free, c.Transfers.Fee)
+	free, err := sendable(balance, token)
+	if err != nil {
+		return nil, err
 	}
-	const oneSOL = 1_000_000_000
 	var round []string
-	for _, units := range []uint64{oneSOL / 100, oneSOL / 20, oneSOL / 10, oneSOL / 2, oneSOL, 5 * oneSOL, 10 * oneSOL, 50 * oneSOL, 100 * oneSOL} {
+	usual, texts := usualAmounts(token)
+	for i, text := range texts {
+		amount, err := wallet.ParseAmount(text, token.Decimals)
 		// The usual small amounts come first; a large balance does not push them out.
-		if units <= free-c.Transfers.Fee && (units <= oneSOL || len(round) < 3) {
-			round = append(round, wallet.Lamports(units).String())
+		if err == nil && amount.Units <= free && (i < usual || len(round) < 3) {
+			round = append(round, amount.String())
 		}
 	}
 	return append(round[max(0, len(round)-3):], handlers.Max), nil
+}
+
+// usualAmounts are round sums from small to large; the first so many are usual.
+func usualAmounts(token wallet.Token) (usual int, texts []string) {
+	if token.Native() {
+		return 5, []string{"0.01", "0.05", "0.1", "0.5", "1", "5", "10", "50", "100"}
+	}
+	return 5, []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
+}
+
+// sendable is how many base units of a token a balance lets go, or the refusal of every amount.
+func sendable(b handlers.Balance, token wallet.Token) (uint64, error) {
+	if token.Native() {
+		free := b.Lamports - b.Reserved
+		if free <= wallet.SignatureFee {
+			return 0, handlers.NothingToSend(free, wallet.SignatureFee)
+		}
+		return free - wallet.SignatureFee, nil
+	}
+	for _, held := range b.Tokens {
+		if held.Token.Mint == token.Mint && held.Free() > 0 {
+			return held.Free(), nil
+		}
+	}
+	return 0, handlers.NoneToSend(token)
 }
 
 // askAmount asks how much, with amounts to tap on.
@@ -220,11 +260,27 @@ func (s *scene) askAmount() error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"To": html("")}
+	v := vars{"To": html(""), "Token": tokenText(s.weighed.token)}
 	if s.topic.To != "" {
 		v["To"] = code(s.topic.To)
 	}
 	return s.ask("send.ask_amount", v, rows)
+}
+
+// tokenText is a token in a sentence: its symbol, or the whole mint of one that is on no list.
+func tokenText(token wallet.Token) html {
+	if token.Symbol == "" {
+		return code(token.Mint.String())
+	}
+	return html(escape(token.Symbol))
+}
+
+// askToken asks for the mint of a token that is on no list.
+func (s *scene) askToken() error {
+	if err := s.newQuestion(); err != nil {
+		return err
+	}
+	return s.ask("send.ask_token", vars{}, nil)
 }
 
 // askAddress asks where to, with those to tap on who were sent something before.
@@ -244,7 +300,7 @@ func (s *scene) askAddress() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0}
+	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0, "Token": tokenText(s.weighed.token)}
 	return s.ask("send.ask_address", v, rows)
 }
 

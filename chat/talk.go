@@ -200,6 +200,8 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		return c.hearAmount(ctx, h, h.line.args)
 	case asksAddress:
 		return c.hearAddress(ctx, h, h.line.args)
+	case asksToken:
+		return c.hearToken(ctx, h, h.line.args)
 	case inReview, signing:
 		return say("talk.use_buttons", nil), nil
 	}

@@ -7,54 +7,84 @@ import (
 	"purser/wallet"
 )
 
-// facts is what a transfer of SOL is judged by.
+// facts is what a transfer is judged by: what the chain holds, and what is reserved of it.
 type facts struct {
+	sender, recipient wallet.Address
+
 	from, to wallet.Account
 	free     uint64 // lamports of from that no confirmed transaction has reserved
 	floor    uint64 // the rent minimum of a plain account
+
+	token wallet.Token
+	held  wallet.TokenFacts // of a token; nothing for SOL
+	units uint64            // free base units of the token
+	rent  uint64            // lamports for the recipient's token account, where it does not exist yet
 }
 
-// look reads both accounts at one slot, and what is reserved of the sender's.
-func (s *Transfers) look(ctx context.Context, from, to wallet.Address) (facts, error) {
-	accounts, err := s.Chain.Accounts(ctx, []wallet.Address{from, to})
-	if err != nil {
-		return facts{}, err
+// look reads both sides at one slot, and what is reserved of the sender's.
+func (s *Transfers) look(ctx context.Context, from, to wallet.Address, token wallet.Token) (facts, error) {
+	f := facts{sender: from, recipient: to, token: token}
+	var err error
+	if f.floor, err = s.Chain.RentMinimum(ctx, 0); err != nil {
+		return f, err
 	}
-	floor, err := s.Chain.RentMinimum(ctx, 0)
-	if err != nil {
-		return facts{}, err
-	}
-	f := facts{from: accounts[0], to: accounts[1], floor: floor}
-	f.free, err = read(ctx, s.Store, func(tx store.Tx) (uint64, error) { return free(tx, from, f.from) })
-	return f, err
-}
-
-// free subtracts what is reserved from a balance, never below zero.
-func free(tx store.Tx, from wallet.Address, account wallet.Account) (uint64, error) {
-	reserved, err := Reserved(tx, from, account.Slot)
-	if err != nil {
-		return 0, err
-	}
-	return account.Lamports - min(reserved, account.Lamports), nil
-}
-
-// Reserved is the sum of lamports that confirmed transactions of an address hold back from a
-// balance that was read at slot (DESIGN §3.5).
-func Reserved(tx store.Tx, from wallet.Address, slot uint64) (uint64, error) {
-	open, err := tx.UnsettledFrom(from)
-	if err != nil {
-		return 0, err
-	}
-	var reserved uint64
-	for _, t := range open {
-		if t.Reserves(slot) {
-			reserved += t.Spends()
+	if token.Native() {
+		accounts, err := s.Chain.Accounts(ctx, []wallet.Address{from, to})
+		if err != nil {
+			return f, err
+		}
+		f.from, f.to = accounts[0], accounts[1]
+	} else {
+		if f.held, err = s.Chain.TokenFacts(ctx, from, to, token.Mint, token.Program); err != nil {
+			return f, err
+		}
+		f.from, f.to = f.held.From, f.held.To
+		if !f.held.Destination.Exists {
+			if f.rent, err = s.Chain.RentMinimum(ctx, f.held.Mint.AccountSize); err != nil {
+				return f, err
+			}
 		}
 	}
-	return reserved, nil
+	return read(ctx, s.Store, f.less)
 }
 
-// acceptable judges what the chain holds at the two addresses.
+// less is f with what confirmed transactions have reserved taken off.
+func (f facts) less(tx store.Tx) (facts, error) {
+	reserved, err := Reserved(tx, f.sender, f.from.Slot)
+	if err != nil {
+		return f, err
+	}
+	f.free = f.from.Lamports - min(reserved.Lamports, f.from.Lamports)
+	if !f.token.Native() {
+		f.units = f.held.Source.Units - min(reserved.Tokens[f.token.Mint], f.held.Source.Units)
+	}
+	return f, nil
+}
+
+// Reservation is what confirmed transactions of an address hold back from what it holds.
+type Reservation struct {
+	Lamports uint64
+	Tokens   map[wallet.Address]uint64 // base units by mint
+}
+
+// Reserved sums up what confirmed transactions of an address hold back from balances that were read
+// at slot (DESIGN §3.5).
+func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error) {
+	open, err := tx.UnsettledFrom(from)
+	if err != nil {
+		return Reservation{}, err
+	}
+	sum := Reservation{Tokens: map[wallet.Address]uint64{}}
+	for _, t := range open {
+		if t.Reserves(slot) {
+			sum.Lamports += t.Spends()
+			sum.Tokens[t.Token.Mint] += t.SpendsOf(t.Token.Mint)
+		}
+	}
+	return sum, nil
+}
+
+// acceptable judges what the chain holds on both sides.
 func (f facts) acceptable() error {
 	switch {
 	case f.to.Executable:
@@ -62,20 +92,127 @@ func (f facts) acceptable() error {
 			"that address is a program, not a wallet: money sent there is lost"))
 	case f.to.Exists && f.to.Owner != wallet.SystemProgram:
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"that address belongs to a program (a token account or a mint, for example), not to a person. Ask for the owner's wallet address"))
+			"that address belongs to a program (a mint, for example), not to a person. Ask for the owner's wallet address"))
 	case f.from.Exists && f.from.Owner != wallet.SystemProgram:
-		return wallet.Refuse(wallet.PolicyViolation, "the sending address belongs to a program, so it cannot send SOL by itself")
+		return wallet.Refuse(wallet.PolicyViolation, "the sending address belongs to a program, so it cannot send by itself")
+	}
+	if f.token.Native() {
+		return nil
+	}
+	return f.sendable()
+}
+
+// sendable judges a token and its two accounts. Whoever issued a token may have kept powers over it
+// that make a transfer fail, or undo it.
+func (f facts) sendable() error {
+	no := func(format string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, format, args...) }
+	mint, name := f.held.Mint, f.token.Name()
+	switch {
+	case mint.Decimals != f.token.Decimals:
+		return no("%s has other decimals on this cluster than it should: it is not the token that it seems", name)
+	case mint.NonTransferable:
+		return no("%s cannot be given away: its issuer has bound it to its holder", name)
+	case !mint.Hook.IsZero():
+		return no("%s runs a program of its issuer at every transfer, which no device can check: it cannot be sent here", name)
+	case mint.Paused:
+		return no("the issuer of %s has paused all transfers of it", name)
+	case f.held.Source.Frozen:
+		return no("your %s is frozen by its issuer: it cannot be sent", name)
+	case f.held.Source.Exists && f.held.Source.Owner != f.sender:
+		return no("the account that your %s is in has been given to somebody else", name)
+	case f.held.Destination.Exists && f.held.Destination.Owner != f.recipient:
+		return wallet.About(wallet.FieldTo, no("the recipient has given their account for %s to somebody else", name))
+	case f.held.Destination.Frozen:
+		return wallet.About(wallet.FieldTo, no("the recipient's %s is frozen by its issuer: they cannot receive it", name))
+	case !f.held.Destination.Exists && mint.BornFrozen:
+		return wallet.About(wallet.FieldTo, no("new holders of %s must be let in by its issuer first: this recipient is not", name))
 	}
 	return nil
 }
 
-// affordable judges an amount; what it refuses is the amount's fault.
-func (f facts) affordable(lamports, fee uint64) error {
-	return wallet.About(wallet.FieldAmount, f.judge(lamports, fee))
+// warnings are what the owner should know of the token before they confirm.
+func (f facts) warnings() []wallet.Warning {
+	var out []wallet.Warning
+	for _, w := range []struct {
+		so   bool
+		warn wallet.Warning
+	}{
+		{!f.token.Native() && f.token.Symbol == "", wallet.WarnUnlisted},
+		{!f.held.Mint.PermanentDelegate.IsZero(), wallet.WarnDelegate},
+		{f.held.Mint.Scaled, wallet.WarnScaled},
+		{f.held.Mint.Unknown, wallet.WarnUnknown},
+	} {
+		if w.so {
+			out = append(out, w.warn)
+		}
+	}
+	return out
 }
 
-// judge finds an amount good that is covered with its fee, and neither side left under the rent minimum,
-// which the network would refuse (Agave: InsufficientFundsForRent).
+// withheld is what the token's issuer keeps of units.
+func (f facts) withheld(units uint64) uint64 {
+	if f.held.Mint.TransferFee == nil {
+		return 0
+	}
+	return f.held.Mint.TransferFee.At(f.held.Epoch, units)
+}
+
+// most is the largest amount that can be sent when the network asks fee lamports.
+func (f facts) most(fee uint64) (uint64, error) {
+	switch {
+	case !f.token.Native() && f.units == 0:
+		return 0, NoneToSend(f.token)
+	case !f.token.Native():
+		return f.units, nil
+	case f.free <= fee:
+		return 0, NothingToSend(f.free, fee)
+	}
+	return f.free - fee, nil
+}
+
+// left is how many base units remain after an amount that affordable found good.
+func (f facts) left(units, fee uint64) uint64 {
+	if f.token.Native() {
+		return f.free - units - fee
+	}
+	return f.units - units
+}
+
+// affordable judges an amount; what it refuses is the amount's fault, or that of too little SOL.
+func (f facts) affordable(units, fee uint64) error {
+	if f.token.Native() {
+		return wallet.About(wallet.FieldAmount, f.judge(units, fee))
+	}
+	if units > f.units {
+		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds,
+			"you hold %s %s free to send", f.token.Amount(f.units), f.token.Name()))
+	}
+	if f.withheld(units) >= units {
+		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest,
+			"the issuer of %s would keep all of that as its fee: send more", f.token.Name()))
+	}
+	return f.payable(fee)
+}
+
+// payable finds the SOL good that a transfer of tokens costs.
+func (f facts) payable(fee uint64) error {
+	cost := fee + f.rent
+	switch left := f.free - min(cost, f.free); {
+	case cost > f.free && f.rent > 0:
+		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; %s SOL are needed: %s for the recipient's new account for this token, and %s network fee",
+			wallet.Lamports(f.free), wallet.Lamports(cost), wallet.Lamports(f.rent), wallet.Lamports(fee))
+	case cost > f.free:
+		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; the network fee of %s SOL is paid in SOL",
+			wallet.Lamports(f.free), wallet.Lamports(fee))
+	case left != 0 && left < f.floor:
+		return wallet.Refuse(wallet.InsufficientFunds, "this would leave %s SOL, and Solana keeps no account under %s: get a little more SOL first",
+			wallet.Lamports(left), wallet.Lamports(f.floor))
+	}
+	return nil
+}
+
+// judge finds an amount of SOL good that is covered with its fee, and neither side left under the
+// rent minimum, which the network would refuse (Agave: InsufficientFundsForRent).
 func (f facts) judge(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
 		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send; %s SOL and the network fee of %s SOL are needed",
@@ -94,4 +231,16 @@ func (f facts) judge(lamports, fee uint64) error {
 			wallet.Lamports(left), wallet.Lamports(f.floor))
 	}
 	return nil
+}
+
+// NoneToSend is the refusal of every amount of a token.
+func NoneToSend(token wallet.Token) error {
+	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has no %s free", token.Name())
+}
+
+// NothingToSend is the refusal of every amount of SOL: what is free does not even cover the fee,
+// both in lamports.
+func NothingToSend(free, fee uint64) error {
+	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
+		wallet.Lamports(free), wallet.Lamports(fee))
 }

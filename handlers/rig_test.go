@@ -13,6 +13,7 @@ import (
 
 	"purser/chain"
 	"purser/handlers"
+	"purser/market"
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/store/bolt"
@@ -68,11 +69,8 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { r.store.Close() })
 	public := &url.URL{Scheme: "https", Host: "wallet.example"}
 	r.users = &handlers.Users{Now: now, NewID: newID}
-	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, PublicURL: public, Cluster: "localnet", Now: now, Random: rand.Reader}
-	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Fee: 5000, Now: now, NewID: newID, Random: rand.Reader,
-		Build: func(t wallet.Transaction) ([]byte, error) {
-			return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
-		}}
+	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: now, Random: rand.Reader}
+	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: now, NewID: newID, Random: rand.Reader, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
 	r.keys = &handlers.Keys{Store: r.store, Now: now, NewID: newID, Random: rand.Reader}
@@ -152,4 +150,14 @@ func (r *rig) confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Tran
 		return err
 	})
 	return t, err
+}
+
+// listed are the well-known tokens of the sandbox.
+func listed(t testing.TB) *market.Tokens {
+	t.Helper()
+	tokens, err := market.Listed(wallet.Localnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
 }

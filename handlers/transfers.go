@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,14 +19,30 @@ type TransferChain interface {
 	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
 	// RentMinimum is the smallest balance that an account of size bytes may keep, in lamports.
 	RentMinimum(ctx context.Context, size uint64) (uint64, error)
+	// Mint reads a token; TOKEN_NOT_FOUND where there is none.
+	Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error)
+	// TokenAccountAt reads a token account; Exists is false where there is none.
+	TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error)
+	// TokenFacts reads both sides of a transfer of a token at one slot.
+	TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error)
+	// UnitPrice is what others paid lately for writing the same accounts, in micro-lamports a unit.
+	UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error)
+	// Simulate tells how many compute units a message takes; *wallet.NotAccepted when it would fail.
+	Simulate(ctx context.Context, message []byte) (uint64, error)
 }
 
-// Transfers are sends of SOL, from the question to the owner's Confirm.
+// Tokens is the list of well-known tokens.
+type Tokens interface {
+	BySymbol(symbol string) (wallet.Token, bool)
+	ByMint(mint wallet.Address) (wallet.Token, bool)
+}
+
+// Transfers are sends of SOL and tokens, from the question to the owner's Confirm.
 type Transfers struct {
 	Store  store.Store
 	Chain  TransferChain
+	Tokens Tokens
 	Build  func(wallet.Transaction) ([]byte, error) // the unsigned message, blockhash zeroed
-	Fee    uint64                                   // lamports that one transfer costs
 	Now    Clock
 	NewID  IDs
 	Random io.Reader
@@ -34,25 +51,43 @@ type Transfers struct {
 // Max is the amount that means "all that can be sent".
 const Max = "max"
 
-// SendRequest asks for a transfer. Amount is decimal text or Max.
+// SendRequest asks for a transfer. Amount is decimal text or Max, To an address, Token a listed
+// symbol or a mint; "" is SOL.
 type SendRequest struct {
-	From   wallet.Address // zero: the caller's default wallet
-	To     string
-	Amount string
-	Token  string
+	From    wallet.Address // zero: the caller's default wallet
+	To      string
+	Amount  string
+	Token   string
+	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
 }
 
-// Proposal is a transfer that was found possible, with what it was judged by.
+// Proposal is a transfer that was found possible, ready to be committed.
 type Proposal struct {
 	Transaction wallet.Transaction
 }
 
-// Token finds what a symbol means. Only SOL can be sent so far.
-func (s *Transfers) Token(symbol string) (wallet.Token, error) {
-	if strings.EqualFold(symbol, wallet.SOL.Symbol) {
+// Token finds what a symbol or a mint means. Only listed symbols count; a mint that is on no list
+// has no symbol here, whatever it calls itself. What it refuses is wallet.FieldToken.
+func (s *Transfers) Token(ctx context.Context, name string) (wallet.Token, error) {
+	if name == "" || strings.EqualFold(name, wallet.SOL.Symbol) {
 		return wallet.SOL, nil
 	}
-	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "only SOL can be sent so far; %s is not known here yet", tokenName(symbol))
+	if token, ok := s.Tokens.BySymbol(name); ok {
+		return token, nil
+	}
+	at, err := wallet.ParseAddress(name)
+	if err != nil {
+		return wallet.Token{}, wallet.About(wallet.FieldToken, wallet.Refuse(wallet.TokenNotFound,
+			"%s is on no list here: name the token by its mint address, which its issuer publishes", tokenName(name)))
+	}
+	if token, ok := s.Tokens.ByMint(at); ok {
+		return token, nil
+	}
+	mint, err := s.Chain.Mint(ctx, at)
+	if err != nil {
+		return wallet.Token{}, wallet.About(wallet.FieldToken, err)
+	}
+	return wallet.Token{Mint: at, Decimals: mint.Decimals, Program: mint.Program}, nil
 }
 
 // tokenName is a symbol fit for repeating to whoever wrote it.
@@ -67,23 +102,36 @@ func tokenName(symbol string) string {
 // Destination reads an address that money may be sent to from a wallet. It judges the text alone;
 // Prepare also looks at what the chain holds there. What it refuses is wallet.FieldTo.
 func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Address, error) {
-	to, err := destination(text, from)
-	return to, wallet.About(wallet.FieldTo, err)
-}
-
-func destination(text string, from wallet.Address) (wallet.Address, error) {
 	to, err := wallet.ParseAddress(text)
 	switch {
 	case err != nil:
-		return wallet.Address{}, err
 	case to.IsZero():
-		return wallet.Address{}, wallet.Refuse(wallet.InvalidRequest, "that is the System program, not a wallet")
+		err = wallet.Refuse(wallet.InvalidRequest, "that is the System program, not a wallet")
 	case to == from:
-		return wallet.Address{}, wallet.Refuse(wallet.InvalidRequest, "that is the sending wallet's own address")
-	case !to.OnCurve():
-		return wallet.Address{}, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address: it belongs to a program or a token account. Ask for the owner's wallet address")
+		err = wallet.Refuse(wallet.InvalidRequest, "that is the sending wallet's own address")
 	}
-	return to, nil
+	return to, wallet.About(wallet.FieldTo, err)
+}
+
+// recipient finds who is meant by an address: a token account stands for its owner.
+func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
+	no := func(format string, args ...any) error {
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, format, args...))
+	}
+	account, err := s.Chain.TokenAccountAt(ctx, named)
+	switch {
+	case err != nil:
+		return named, err
+	case !account.Exists && !named.OnCurve():
+		return named, no("no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
+	case !account.Exists:
+		return named, nil
+	case account.Owner == from:
+		return named, no("that is a token account of the sending wallet itself")
+	case account.Owner.IsZero() || !account.Owner.OnCurve():
+		return named, no("that is a token account of a program, not of a person. Ask for the owner's wallet address")
+	}
+	return account.Owner, nil
 }
 
 // Sender finds the wallet that a caller may send from.
@@ -124,65 +172,136 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 }
 
 // Prepare finds out whether a transfer is possible and what it would cost; nothing is stored.
-// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, NETWORK_ERROR;
-// with wallet.FieldAmount or wallet.FieldTo where one of these is to blame.
+// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, POLICY_VIOLATION,
+// NETWORK_ERROR; with a wallet.Field where one part of the request is to blame.
 func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (Proposal, error) {
-	token, err := s.Token(req.Token)
+	token, err := s.Token(ctx, req.Token)
 	if err != nil {
 		return Proposal{}, err
 	}
-	var amount wallet.Amount
-	if !strings.EqualFold(req.Amount, Max) {
-		if amount, err = wallet.ParseAmount(req.Amount, token.Decimals); err != nil {
+	var units uint64
+	all := strings.EqualFold(req.Amount, Max)
+	if !all {
+		amount, err := wallet.ParseAmount(req.Amount, token.Decimals)
+		if err != nil {
 			return Proposal{}, wallet.About(wallet.FieldAmount, err)
 		}
+		units = amount.Units
 	}
 	from, user, err := s.Sender(ctx, who, req.From)
 	if err != nil {
 		return Proposal{}, err
 	}
-	to, err := s.Destination(req.To, from.Address)
+	named, err := s.Destination(req.To, from.Address)
 	if err != nil {
 		return Proposal{}, err
 	}
-	facts, err := s.look(ctx, from.Address, to)
+	to, err := s.recipient(ctx, named, from.Address)
 	if err != nil {
 		return Proposal{}, err
 	}
-	if err := facts.acceptable(); err != nil {
+	f, err := s.look(ctx, from.Address, to, token)
+	if err != nil {
 		return Proposal{}, err
 	}
-	if strings.EqualFold(req.Amount, Max) {
-		if facts.free <= s.Fee {
-			return Proposal{}, wallet.About(wallet.FieldAmount, NothingToSend(facts.free, s.Fee))
-		}
-		amount = wallet.Lamports(facts.free - s.Fee)
-	}
-	if err := facts.affordable(amount.Units, s.Fee); err != nil {
+	if err := f.acceptable(); err != nil {
 		return Proposal{}, err
 	}
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Send, Status: wallet.AwaitingConfirmation,
 		Owner: user.ID, Chat: user.TelegramID, KeyID: who.Key,
-		From: from.Address, To: to, Token: token, Amount: amount.Units, Fee: s.Fee,
-		BalanceLeft: facts.free - amount.Units - s.Fee, Unfunded: !facts.to.Exists,
+		From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
+		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf,
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
+	}
+	if named != to {
+		t.Named = named
+	}
+	if f.held.Destination.MemoRequired {
+		t.Memo = requiredMemo
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
 		return Proposal{}, fmt.Errorf("draw a reference: %w", err)
 	}
-	if t.Message, err = s.Build(t); err != nil {
-		return Proposal{}, fmt.Errorf("build the transfer: %w", err)
+	if t, err = s.price(ctx, t, f, all); err != nil {
+		return Proposal{}, err
 	}
 	return Proposal{Transaction: t}, nil
 }
 
-// NothingToSend is the refusal of every amount: what is free does not even cover the fee, both in
-// lamports.
-func NothingToSend(free, fee uint64) error {
-	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
-		wallet.Lamports(free), wallet.Lamports(fee))
+// requiredMemo is what a recipient reads who takes a token only with a memo.
+const requiredMemo = "payment"
+
+// Budget of compute units, where a price for them is paid at all.
+const (
+	solUnits = 1_000 // of a System transfer: it takes 450 with the two instructions of its budget
+	// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees
+	// the whole fee before they confirm.
+	maxPriority = 100_000
+)
+
+// price finishes a transfer: its amount where that is all there is, its fee, its message, and the
+// network's own opinion of it.
+func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, all bool) (wallet.Transaction, error) {
+	price, err := s.Chain.UnitPrice(ctx, t.Writes())
+	if err != nil {
+		return t, err
+	}
+	if t.Token.Native() && price > 0 {
+		t.UnitLimit, t.UnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
+	}
+	t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
+	if all {
+		if t.Amount, err = f.most(t.Fee); err != nil {
+			return t, wallet.About(wallet.FieldAmount, err)
+		}
+	}
+	if err := f.affordable(t.Amount, t.Fee); err != nil {
+		return t, err
+	}
+	t.TransferFee = f.withheld(t.Amount)
+	taken, err := s.rehearse(ctx, &t)
+	if err != nil {
+		return t, err
+	}
+	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
+		t.UnitLimit = uint32(min(taken+taken/4+5_000, 1_400_000))
+		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
+		t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
+		if err := f.affordable(t.Amount, t.Fee); err != nil {
+			return t, err
+		}
+		if t.Message, err = s.Build(t); err != nil {
+			return t, fmt.Errorf("build the transfer: %w", err)
+		}
+	}
+	t.BalanceLeft = f.left(t.Amount, t.Fee)
+	return t, nil
+}
+
+// rehearse builds the message and has the network carry it out without consequence. It tells how
+// many compute units that took.
+func (s *Transfers) rehearse(ctx context.Context, t *wallet.Transaction) (uint64, error) {
+	var err error
+	if t.Message, err = s.Build(*t); err != nil {
+		return 0, fmt.Errorf("build the transfer: %w", err)
+	}
+	return s.simulate(ctx, t.Message)
+}
+
+// simulate explains in words why the network would refuse a message.
+func (s *Transfers) simulate(ctx context.Context, message []byte) (uint64, error) {
+	units, err := s.Chain.Simulate(ctx, message)
+	var refused *wallet.NotAccepted
+	if errors.As(err, &refused) {
+		code := wallet.InvalidRequest
+		if refused.Failure == wallet.InsufficientBalance {
+			code = wallet.InsufficientFunds
+		}
+		return 0, &wallet.Error{Code: code, Detail: "Solana was asked what would happen, and would refuse it: " + refused.Reason, Err: err}
+	}
+	return units, err
 }
 
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
@@ -236,8 +355,15 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err := t.ConfirmableAt(s.Now()); err != nil {
 		return Confirmation{}, err
 	}
-	f, err := s.look(ctx, t.From, t.To)
+	f, err := s.look(ctx, t.From, t.To, t.Token)
 	if err != nil {
+		return Confirmation{}, err
+	}
+	// What is lacking is said in our own words first; then the network is asked.
+	if err := f.stillFits(t); err != nil {
+		return Confirmation{}, err
+	}
+	if _, err := s.simulate(ctx, t.Message); err != nil {
 		return Confirmation{}, err
 	}
 	signID, err := wallet.RandomToken(s.Random, 16)
@@ -245,6 +371,21 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 		return Confirmation{}, err
 	}
 	return Confirmation{id: id, owner: who.User, facts: f, signID: signID}, nil
+}
+
+// stillFits tells whether what was proposed is what would happen now.
+func (f facts) stillFits(t wallet.Transaction) error {
+	if err := f.acceptable(); err != nil {
+		return err
+	}
+	switch {
+	case f.rent > t.Rent:
+		return wallet.Refuse(wallet.InvalidRequest, "the recipient's account for this token was closed meanwhile: start anew")
+	case f.withheld(t.Amount) > t.TransferFee:
+		return wallet.Refuse(wallet.InvalidRequest, "the token's issuer keeps more of it than when this was prepared: start anew")
+	}
+	f.rent = t.Rent // counted even if somebody else paid it meanwhile
+	return f.affordable(t.Amount, t.Fee)
 }
 
 // CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed
@@ -258,18 +399,15 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 	if err := t.ConfirmableAt(now); err != nil {
 		return t, err
 	}
-	f := c.facts
-	if f.free, err = free(tx, t.From, f.from); err != nil {
+	f, err := c.facts.less(tx)
+	if err != nil {
 		return t, err
 	}
-	if err := f.acceptable(); err != nil {
-		return t, err
-	}
-	if err := f.affordable(t.Amount, t.Fee); err != nil {
+	if err := f.stillFits(t); err != nil {
 		return t, err
 	}
 	t.SignID = c.signID
-	t.BalanceLeft = f.free - t.Amount - t.Fee // as of now, not of the proposal
+	t.BalanceLeft = f.left(t.Amount, t.Fee) // as of now, not of the proposal
 	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
 }
 

@@ -52,7 +52,7 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 		"the System program":       {alice.caller(), strings.Repeat("1", 32), "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
 		"a program":                {alice.caller(), "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
 		"no address":               {alice.caller(), "bob", "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
-		"unknown token":            {alice.caller(), bob.address().String(), "1", "DOGE", wallet.TokenNotFound, ""},
+		"unknown token":            {alice.caller(), bob.address().String(), "1", "DOGE", wallet.TokenNotFound, wallet.FieldToken},
 		"max of nothing":           {broke.caller(), bob.address().String(), "max", "SOL", wallet.InsufficientFunds, wallet.FieldAmount},
 		"no wallet":                {handlers.Caller{User: r.meet(1009).ID}, bob.address().String(), "1", "SOL", wallet.WalletNotFound, ""},
 		"nobody":                   {handlers.Caller{}, bob.address().String(), "1", "SOL", wallet.WalletNotFound, ""},

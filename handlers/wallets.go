@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"purser/store"
@@ -17,6 +19,8 @@ import (
 // BalanceChain is what a balance needs of the chain.
 type BalanceChain interface {
 	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
+	// Holdings lists what an owner holds of every token.
+	Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error)
 }
 
 // Wallets are connecting and looking at wallets. No key of theirs is ever here: a wallet is an
@@ -24,6 +28,7 @@ type BalanceChain interface {
 type Wallets struct {
 	Store     store.Store
 	Chain     BalanceChain
+	Tokens    Tokens
 	PublicURL *url.URL // where the signing page lives: host and origin of the signed text
 	Cluster   string   // mainnet, devnet or localnet: Chain ID of the signed text
 	Now       Clock
@@ -250,27 +255,76 @@ type Balance struct {
 	Address  wallet.Address
 	Lamports uint64
 	Reserved uint64
+	Tokens   []TokenBalance // listed ones first, each group by name
 	At       time.Time
 }
 
-// Balance reads the chain. An address that is neither ours nor on chain is WALLET_NOT_FOUND; one
-// of ours without funds holds zero.
+// TokenBalance is what an address holds of one token. Apart lies in accounts that purser does not
+// send from.
+type TokenBalance struct {
+	Token    wallet.Token
+	Units    uint64
+	Reserved uint64
+	Apart    uint64
+	Frozen   bool
+}
+
+// Free is what can be sent of it.
+func (b TokenBalance) Free() uint64 {
+	if b.Frozen {
+		return 0
+	}
+	return b.Units - b.Apart - b.Reserved
+}
+
+// Balance reads the chain: three calls, however many tokens. An address that is neither ours nor on
+// chain is WALLET_NOT_FOUND; one of ours without funds holds zero.
 func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance, error) {
 	accounts, err := w.Chain.Accounts(ctx, []wallet.Address{address})
 	if err != nil {
 		return Balance{}, err
 	}
 	account := accounts[0]
-	reserved, err := read(ctx, w.Store, func(tx store.Tx) (uint64, error) {
-		if !account.Exists {
-			if _, err := tx.Wallet(address); err != nil {
-				return 0, found(err, wallet.WalletNotFound, "this address is not connected here and holds nothing on chain")
-			}
-		}
-		return Reserved(tx, address, account.Slot)
-	})
+	held, err := w.Chain.Holdings(ctx, address)
 	if err != nil {
 		return Balance{}, err
 	}
-	return Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved, account.Lamports), At: w.Now().UTC()}, nil
+	return read(ctx, w.Store, func(tx store.Tx) (Balance, error) {
+		if !account.Exists && len(held) == 0 {
+			if _, err := tx.Wallet(address); err != nil {
+				return Balance{}, found(err, wallet.WalletNotFound, "this address is not connected here and holds nothing on chain")
+			}
+		}
+		reserved, err := Reserved(tx, address, account.Slot)
+		if err != nil {
+			return Balance{}, err
+		}
+		tokensReserved := reserved // read at other slots than the lamports, by a moment
+		if len(held) > 0 {
+			if tokensReserved, err = Reserved(tx, address, held[0].Slot); err != nil {
+				return Balance{}, err
+			}
+		}
+		b := Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved.Lamports, account.Lamports), At: w.Now().UTC()}
+		for _, h := range held {
+			if listed, ok := w.Tokens.ByMint(h.Token.Mint); ok && listed.Program == h.Token.Program && listed.Decimals == h.Token.Decimals {
+				h.Token = listed
+			}
+			b.Tokens = append(b.Tokens, TokenBalance{Token: h.Token, Units: h.Units, Apart: h.Apart, Frozen: h.Frozen,
+				Reserved: min(tokensReserved.Tokens[h.Token.Mint], h.Units-h.Apart)})
+		}
+		slices.SortFunc(b.Tokens, byName)
+		return b, nil
+	})
+}
+
+// byName puts listed tokens before others.
+func byName(a, b TokenBalance) int {
+	if (a.Token.Symbol == "") != (b.Token.Symbol == "") {
+		if a.Token.Symbol == "" {
+			return 1
+		}
+		return -1
+	}
+	return strings.Compare(a.Token.Name(), b.Token.Name())
 }

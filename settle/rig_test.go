@@ -16,6 +16,7 @@ import (
 
 	"purser/chain"
 	"purser/handlers"
+	"purser/market"
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/store/bolt"
@@ -87,10 +88,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.store.Close() })
-	r.transfers = &handlers.Transfers{Store: r.store, Chain: r.client, Fee: 5000, Now: r.Now, NewID: r.newID, Random: rand.Reader,
-		Build: func(t wallet.Transaction) ([]byte, error) {
-			return chain.BuildTransfer(chain.Transfer{From: t.From, To: t.To, Reference: t.Reference, Lamports: t.Amount})
-		}}
+	r.transfers = &handlers.Transfers{Store: r.store, Chain: r.client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: rand.Reader, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: r.client, Cluster: "localnet", Now: r.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
 	r.restart()
@@ -241,4 +239,14 @@ func (r *rig) paid(lamports uint64) {
 	if got := r.cluster.Balance(r.bob.addr.String()); got != 1*sol+lamports {
 		r.t.Fatalf("Bob holds %d lamports, want %d", got, 1*sol+lamports)
 	}
+}
+
+// listed are the well-known tokens of the sandbox.
+func listed(t testing.TB) *market.Tokens {
+	t.Helper()
+	tokens, err := market.Listed(wallet.Localnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
 }

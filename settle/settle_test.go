@@ -235,13 +235,13 @@ func TestFailureOnChainCountsOnlyWhenFinal(t *testing.T) {
 func (r *rig) drain(lamports uint64) {
 	r.t.Helper()
 	elsewhere := r.person(1003, sol)
-	r.raw(chain.Transfer{From: r.alice.addr, To: elsewhere.addr, Lamports: lamports})
+	r.raw(wallet.Transaction{From: r.alice.addr, To: elsewhere.addr, Amount: lamports})
 }
 
 // raw signs and sends a transfer of Alice's with a blockhash of its own.
-func (r *rig) raw(transfer chain.Transfer) {
+func (r *rig) raw(transfer wallet.Transaction) {
 	r.t.Helper()
-	message, err := chain.BuildTransfer(transfer)
+	message, err := chain.Build(transfer)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestWhatADeviceKeptAndSentItselfIsFoundByItsReference(t *testing.T) {
 	r.rounds(1)
 	r.is(tx.ID, wallet.Expired)
 	// The wallet changed the fee, so that its signature is one that purser has never seen.
-	r.raw(chain.Transfer{From: tx.From, To: tx.To, Reference: tx.Reference, Lamports: tx.Amount, UnitLimit: 1000, UnitPrice: 1000})
+	r.raw(wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount, UnitLimit: 1000, UnitPrice: 1000})
 	r.blocks(3)
 	r.pass(r.settler.Pace.Search)
 	r.rounds(1)
@@ -316,7 +316,7 @@ func TestSomebodyElsesPaymentWithOurReferenceIsNotOurs(t *testing.T) {
 	r.during("sendTransaction", solana.Fault{Swallow: true})
 	r.rounds(1)
 	r.wholeAgain()
-	r.raw(chain.Transfer{From: tx.From, To: tx.To, Reference: tx.Reference, Lamports: tx.Amount - 1})
+	r.raw(wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount - 1})
 	r.blocks(250)
 	r.pass(wallet.NeverLandsAfter)
 	r.during("sendTransaction", solana.Fault{Swallow: true})

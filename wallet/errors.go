@@ -54,6 +54,7 @@ type Field string
 const (
 	FieldAmount Field = "amount"
 	FieldTo     Field = "to"
+	FieldToken  Field = "token"
 )
 
 // Error is a failure that may be told: Code for programs, Detail for the person (a full short

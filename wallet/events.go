@@ -128,14 +128,14 @@ func (t Transaction) event(name EventName, nth int, at time.Time) (Event, error)
 	amount, stamp := t.Money().String(), Timestamp(at)
 	switch name {
 	case TransactionPending:
-		data = TransactionPendingData{t.ID, t.From, amount, t.Token.Symbol, t.Kind, t.To, stamp}
+		data = TransactionPendingData{t.ID, t.From, amount, t.Token.Name(), t.Kind, t.To, stamp}
 	case TransactionConfirmed:
-		data = TransactionConfirmedData{t.ID, t.Signature, t.From, amount, t.Token.Symbol,
+		data = TransactionConfirmedData{t.ID, t.Signature, t.From, amount, t.Token.Name(),
 			Lamports(t.Fee).String(), t.Kind, t.To, t.Landing.BlockHeight, t.Landing.Confirmations, stamp}
 	case TransactionFailed:
-		data = TransactionFailedData{t.ID, t.From, amount, t.Token.Symbol, t.Kind, t.ErrorCode, t.ErrorText, stamp}
+		data = TransactionFailedData{t.ID, t.From, amount, t.Token.Name(), t.Kind, t.ErrorCode, t.ErrorText, stamp}
 	case TransactionReceived:
-		data = TransactionReceivedData{t.ID, t.Signature, t.To, amount, t.Token.Symbol, t.From, stamp}
+		data = TransactionReceivedData{t.ID, t.Signature, t.To, amount, t.Token.Name(), t.From, stamp}
 	}
 	event, err := NewEvent(fmt.Sprintf("evt_%s_%d_%d", t.ID, t.Changes, nth), name, at, t.Owner, data)
 	event.Transaction = t.ID

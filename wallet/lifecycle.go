@@ -49,6 +49,7 @@ const (
 	UserRejected        Failure = "USER_REJECTED"
 	ConfirmationExpired Failure = "CONFIRMATION_EXPIRED"
 	BlockhashExpired    Failure = "BLOCKHASH_EXPIRED"
+	SimulationFailed    Failure = "SIMULATION_FAILED"
 	ChainError          Failure = "CHAIN_ERROR"
 )
 

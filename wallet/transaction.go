@@ -1,6 +1,8 @@
 package wallet
 
 import (
+	"math"
+	"math/bits"
 	"time"
 )
 
@@ -18,6 +20,24 @@ const (
 
 // SignatureFee is what the network charges for each signature, in lamports.
 const SignatureFee = 5_000
+
+// NetworkFee is what a transaction of one signature costs in lamports: the signature, and limit
+// compute units at price micro-lamports each, rounded up. The caller keeps the product small.
+func NetworkFee(limit uint32, price uint64) uint64 {
+	const micro = 1_000_000
+	high, low := bits.Mul64(uint64(limit), price)
+	if high >= micro {
+		return math.MaxUint64
+	}
+	priority, rest := bits.Div64(high, low, micro)
+	if rest > 0 {
+		priority++
+	}
+	if priority > math.MaxUint64-SignatureFee {
+		return math.MaxUint64
+	}
+	return SignatureFee + priority
+}
 
 // Windows of the lifecycle (DESIGN §3).
 const (
@@ -177,6 +197,15 @@ func (t Transaction) waitsAt(status Status, now time.Time) error {
 func (t Transaction) TimedOutAt(now time.Time) bool {
 	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature
 	return waits && !now.Before(t.Deadline)
+}
+
+// Writes lists the accounts whose traffic decides what a transaction like t must offer.
+func (t Transaction) Writes() []Address {
+	if t.Token.Native() {
+		return []Address{t.From, t.To}
+	}
+	return []Address{t.From, AssociatedAccount(t.From, t.Token.Mint, t.Token.Program),
+		AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)}
 }
 
 // LastIssue is the newest blockhash handed out, by our clock; false when none was.

@@ -1,0 +1,71 @@
+package chain
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"purser/wallet"
+)
+
+// maxPricedAccounts is the limit of getRecentPrioritizationFees.
+const maxPricedAccounts = 128
+
+// UnitPrice is what recent transactions that wrote the same accounts paid for a compute unit, in
+// micro-lamports: the third quartile, so that ours is not the last in a queue
+// (getRecentPrioritizationFees). 0 where nobody pays.
+func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error) {
+	const method = "getRecentPrioritizationFees"
+	recent, err := call[[]struct {
+		Fee *uint64 `json:"prioritizationFee"`
+	}](ctx, c.primary(), method, addresses(written[:min(len(written), maxPricedAccounts)]))
+	if err != nil || len(recent) == 0 {
+		return 0, err
+	}
+	prices := make([]uint64, len(recent))
+	for i, r := range recent {
+		if r.Fee == nil {
+			return 0, c.primary().trouble(method, errGarbage)
+		}
+		prices[i] = *r.Fee
+	}
+	slices.Sort(prices)
+	return prices[len(prices)*3/4], nil
+}
+
+// Simulate has the node carry out a message that nobody has signed, on the state of now: nil, and
+// how many compute units it takes, when it would succeed; a *wallet.NotAccepted with the reason when
+// it would fail; wallet.NetworkError when nobody knows (simulateTransaction).
+func (c *Client) Simulate(ctx context.Context, message []byte) (units uint64, _ error) {
+	const method = "simulateTransaction"
+	m, err := parse(message)
+	if err != nil {
+		return 0, err
+	}
+	wire, err := Assemble(message, wallet.Signature{})
+	if err != nil {
+		return 0, err
+	}
+	answer, err := call[answerAt[struct {
+		Err   json.RawMessage `json:"err"`
+		Units *uint64         `json:"unitsConsumed"`
+	}]](ctx, c.primary(), method, base64.StdEncoding.EncodeToString(wire), settings{
+		"encoding": "base64", "commitment": confirmed, "sigVerify": false, "replaceRecentBlockhash": true,
+	})
+	var refused *rpcError
+	switch {
+	case errors.As(err, &refused) && refused.code == invalidParams:
+		return 0, notAccepted(wallet.SimulationFailed, "the node cannot read it")
+	case err != nil:
+		return 0, err
+	}
+	if f := parseFailure(answer.value.Err); f != nil {
+		return 0, f.refusal(m)
+	}
+	if answer.value.Units == nil {
+		return 0, c.primary().trouble(method, errGarbage)
+	}
+	return *answer.value.Units, nil
+}

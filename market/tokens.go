@@ -1,0 +1,88 @@
+// Package market knows which tokens are well known. It refuses to know who holds them, and what the
+// chain says of a mint: a symbol is nothing but a word of this list.
+package market
+
+import (
+	"fmt"
+	"strings"
+
+	"purser/wallet"
+)
+
+// Tokens is the list of one cluster. Other mints are sent and shown by their address alone, so that
+// no token can pose as one of these.
+type Tokens struct {
+	bySymbol map[string]wallet.Token // key in lower case
+	byMint   map[wallet.Address]wallet.Token
+}
+
+// Listed is the embedded list of a cluster. signer/page/tokens.js holds the same one for the page,
+// which believes no server; a test compares them. The localnet mints are the sandbox's.
+func Listed(cluster string) (*Tokens, error) {
+	t := &Tokens{bySymbol: map[string]wallet.Token{}, byMint: map[wallet.Address]wallet.Token{}}
+	for _, row := range lists()[cluster] {
+		mint, err := wallet.ParseAddress(row.mint)
+		if err != nil {
+			return nil, fmt.Errorf("the list of tokens: %s: %w", row.symbol, err)
+		}
+		token := wallet.Token{Symbol: row.symbol, Mint: mint, Decimals: row.decimals, Program: wallet.TokenProgram}
+		if row.extended {
+			token.Program = wallet.Token2022Program
+		}
+		t.bySymbol[strings.ToLower(row.symbol)], t.byMint[mint] = token, token
+	}
+	return t, nil
+}
+
+// BySymbol finds a listed token, in any case of letters; false for others.
+func (t *Tokens) BySymbol(symbol string) (wallet.Token, bool) {
+	token, ok := t.bySymbol[strings.ToLower(symbol)]
+	return token, ok
+}
+
+// ByMint finds a listed token; false for others.
+func (t *Tokens) ByMint(mint wallet.Address) (wallet.Token, bool) {
+	token, ok := t.byMint[mint]
+	return token, ok
+}
+
+// listed is one row: extended says that the mint belongs to Token-2022.
+type listed struct {
+	symbol   string
+	mint     string
+	decimals uint8
+	extended bool
+}
+
+func lists() map[string][]listed {
+	return map[string][]listed{
+		wallet.Mainnet: {
+			{"USDC", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", 6, false},
+			{"USDT", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB", 6, false},
+			{"PYUSD", "2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo", 6, true},
+			{"USDG", "2u1tszSeqZ3qBWF3uNGPFc8TzMk2tdiwknnRMWGWjGWH", 6, true},
+			{"EURC", "HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr", 6, false},
+			{"wSOL", "So11111111111111111111111111111111111111112", 9, false},
+			{"JitoSOL", "J1toso1uCk3RLmjorhTtrVwY9HJ7X8V9yYac6Y7kGCPn", 9, false},
+			{"mSOL", "mSoLzYCxHdYgdzU16g5QSh3i5K3z3KZK7ytfqcJm7So", 9, false},
+			{"bSOL", "bSo13r4TkiE4KumL71LsHTPpL2euBYLFx6h9HP3piy1", 9, false},
+			{"JUP", "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN", 6, false},
+			{"BONK", "DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263", 5, false},
+			{"PYTH", "HZ1JovNiVvGrGNiiYvEozEVgZ58xaU3RKwX8eACQBCt3", 6, false},
+			{"RAY", "4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R", 6, false},
+			{"ORCA", "orcaEKTdK7LKz57vaAYr9QeNsVEPfiu6QeMU1kektZE", 6, false},
+			{"JTO", "jtojtomepa8beP8AuQc6eXt5FriJwfFMwQx2v2f9mCL", 9, false},
+			{"WIF", "EKpQGSJtjMFqKZ9KQanSqYXRcF8fBopzLHYxdM65zcjm", 6, false},
+			{"HNT", "hntyVP6YFm1Hg25TN9WGLqM12b8TQmcknKrdu1oxWux", 8, false},
+		},
+		wallet.Devnet: {
+			{"USDC", "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZEJDncDU", 6, false},
+			{"EURC", "HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr", 6, false},
+			{"wSOL", "So11111111111111111111111111111111111111112", 9, false},
+		},
+		wallet.Localnet: {
+			{"USDC", "CLpKfvqp1swFzmEVcet1uKo9qv9CggxRdfXfCKpp2Acj", 6, false},
+			{"FEE", "5tjPoMjqnVYE7cRqe9LY2b95qTGezm3whz3nKJGYShkL", 6, true},
+		},
+	}
+}
