@@ -6,8 +6,8 @@ import "encoding/binary"
 // around its calls.
 const (
 	unitsOfDerivation = 1500
-	unitsOfAssociated = 3200
-	unitsOfCall       = 1000
+	unitsOfAssociated = 1850
+	unitsOfCall       = 2350
 )
 
 // associated runs one instruction of the associated token account program: Create (0, or no data)

@@ -253,7 +253,7 @@ func (in *invocation) compiled(program func() *InstructionError) *InstructionErr
 	err := program()
 	in.log("Program %s consumed %d of %d compute units", in.program, units-in.units, units)
 	if r := in.returned; r != nil {
-		in.log("Program return: %s %s", r.program, base64.StdEncoding.EncodeToString(r.data))
+		in.log("Program return: %s %s", in.program, base64.StdEncoding.EncodeToString(r.data))
 	}
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (in *invocation) judge() *InstructionError {
 func (in *invocation) spend(units uint64) *InstructionError {
 	if err := in.consume(units); err != nil {
 		err = refused("ProgramFailedToComplete")
-		err.logged = "exceeded CUs meter at BPF instruction"
+		err.logged, err.fatal = "exceeded CUs meter at BPF instruction", true
 		return err
 	}
 	return nil
@@ -341,8 +341,16 @@ type callMeta struct {
 }
 
 // call runs another program's instruction from within this one. derived are the program's own
-// addresses that it signs for. What it passes on it must hold itself.
+// addresses that it signs for. What it passes on it must hold itself. An error ends the caller too.
 func (in *invocation) call(program address, data []byte, derived []address, metas ...callMeta) *InstructionError {
+	err := in.enter(program, data, derived, metas)
+	if err != nil {
+		err.fatal = true
+	}
+	return err
+}
+
+func (in *invocation) enter(program address, data []byte, derived []address, metas []callMeta) *InstructionError {
 	if err := in.judge(); err != nil {
 		return err
 	}

@@ -110,11 +110,21 @@ func (b bank) lookUp(tx *transaction) (*transaction, *TransactionError) {
 
 // lookupTable runs one instruction of the address lookup table program.
 func (in *invocation) lookupTable() *InstructionError {
-	if err := in.spend(unitsOfTable); err != nil {
-		return err
-	}
+	return in.complain(in.runTable(), map[uint32]string{
+		tableInvalidSeeds: "Provided seeds do not result in a valid address",
+		tableReadonly:     "Instruction modified data of a read-only account",
+	})
+}
+
+func (in *invocation) runTable() *InstructionError {
 	args := &systemArgs{rest: in.data[:min(len(in.data), maxPacket)]}
-	switch kind := args.u32(); {
+	kind := args.u32()
+	if kind < uint32(len(unitsOfTable)) {
+		if err := in.spend(unitsOfTable[kind]); err != nil {
+			return err
+		}
+	}
+	switch {
 	case kind == 0 && len(args.rest) >= 9:
 		in.say("Instruction: CreateLookupTable")
 		return in.createTable(args.u64(), args.take(1)[0])
@@ -139,8 +149,8 @@ func (in *invocation) lookupTable() *InstructionError {
 	return refused("InvalidInstructionData")
 }
 
-// unitsOfTable is about what an instruction of that program uses besides its calls.
-const unitsOfTable = 2500
+// unitsOfTable is about what each instruction of that program uses besides its calls.
+var unitsOfTable = [...]uint64{2000, 1500, 3500, 3100, 2300}
 
 // The program's own errors, as Custom codes.
 const (

@@ -30,29 +30,29 @@ var tokenInstructions = map[byte]struct {
 	14: {func(in *invocation, d []byte) *InstructionError { return in.tokenMintTo(d, true) }, 164},
 	15: {func(in *invocation, d []byte) *InstructionError { return in.tokenBurn(d, true) }, 129},
 	16: {func(in *invocation, d []byte) *InstructionError { return in.tokenAccount(d, true) }, 172},
-	17: {func(in *invocation, _ []byte) *InstructionError { return in.tokenSync() }, 61},
+	17: {func(in *invocation, _ []byte) *InstructionError { return in.tokenSync() }, 201},
 	18: {func(in *invocation, d []byte) *InstructionError { return in.tokenAccount(d, false) }, 240},
 	20: {func(in *invocation, d []byte) *InstructionError { return in.tokenMint(d, false) }, 230},
 	21: {func(in *invocation, _ []byte) *InstructionError { return in.tokenDataSize() }, 183},
-	22: {func(in *invocation, _ []byte) *InstructionError { return in.tokenImmutableOwner() }, 150},
-	23: {func(in *invocation, d []byte) *InstructionError { return in.tokenToText(d) }, 500},
-	24: {func(in *invocation, d []byte) *InstructionError { return in.tokenFromText(d) }, 900},
+	22: {func(in *invocation, _ []byte) *InstructionError { return in.tokenImmutableOwner() }, 38},
+	23: {func(in *invocation, d []byte) *InstructionError { return in.tokenToText(d) }, 350},
+	24: {func(in *invocation, d []byte) *InstructionError { return in.tokenFromText(d) }, 540},
 }
 
 // token runs one instruction of the SPL Token program. Multisigs, batches and the recovery of
 // excess lamports are not kept here (docs/sandbox-differences.md).
 func (in *invocation) token() *InstructionError {
 	if len(in.data) == 0 {
-		return in.complain(custom(tokenInvalidInstruction))
+		return custom(tokenInvalidInstruction)
 	}
 	do, ok := tokenInstructions[in.data[0]]
 	if !ok {
-		return in.complain(custom(tokenInvalidInstruction))
+		return in.complain(custom(tokenInvalidInstruction), tokenTexts)
 	}
 	if err := in.spend(do.units); err != nil {
 		return err
 	}
-	return in.complain(do.run(in, in.data[1:]))
+	return in.complain(do.run(in, in.data[1:]), tokenTexts)
 }
 
 // atLeast refuses a compiled program's instruction with fewer accounts than it takes.
@@ -276,11 +276,8 @@ func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 	if same || amount == 0 {
 		return in.owned(0, to)
 	}
-	if target.amount() > math.MaxUint64-amount {
-		return custom(tokenOverflow)
-	}
 	source.setAmount(source.amount() - amount)
-	target.setAmount(target.amount() + amount)
+	target.setAmount(target.amount() + amount) // unchecked: no mint has a supply that overflows
 	if source.native().given() {
 		return in.carry(0, to, amount)
 	}
@@ -373,7 +370,11 @@ func (in *invocation) tokenRevoke() *InstructionError {
 	if source.frozen() {
 		return custom(tokenFrozen)
 	}
-	if err := in.authorized(1, source.owner()); err != nil {
+	by := source.owner()
+	if source.delegate().given() && source.delegate().key() == in.key(1) {
+		by = in.key(1)
+	}
+	if err := in.authorized(1, by); err != nil {
 		return err
 	}
 	source.delegate().drop()
@@ -690,7 +691,6 @@ func (in *invocation) tokenImmutableOwner() *InstructionError {
 	if h.state() != stateNone {
 		return custom(tokenInUse)
 	}
-	in.say("Please upgrade to SPL Token 2022 for immutable owner support")
 	return nil
 }
 

@@ -21,9 +21,9 @@ type instruction2022 struct {
 func instructionOf2022(kind byte) (do instruction2022, ok bool) {
 	switch kind {
 	case 0:
-		return instruction2022{"InitializeMint", 34, true, 1700, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, true) }}, true
+		return instruction2022{"InitializeMint", 34, true, 1400, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, true) }}, true
 	case 1:
-		return instruction2022{"InitializeAccount", 0, true, 2900, func(in *invocation, _ []byte) *InstructionError { return in.initAccount(nil, true) }}, true
+		return instruction2022{"InitializeAccount", 0, true, 1895, func(in *invocation, _ []byte) *InstructionError { return in.initAccount(nil, true) }}, true
 	case 3:
 		return instruction2022{"Transfer", 8, false, 1456, func(in *invocation, d []byte) *InstructionError { return in.transfer2022(d, 0) }}, true
 	case 4:
@@ -51,25 +51,25 @@ func instructionOf2022(kind byte) (do instruction2022, ok bool) {
 	case 15:
 		return instruction2022{"BurnChecked", 9, false, 1500, func(in *invocation, d []byte) *InstructionError { return in.burn(d, true) }}, true
 	case 16:
-		return instruction2022{"InitializeAccount2", 32, false, 2700, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, true) }}, true
+		return instruction2022{"InitializeAccount2", 32, false, 1687, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, true) }}, true
 	case 17:
-		return instruction2022{"SyncNative", 0, true, 1400, func(in *invocation, _ []byte) *InstructionError { return in.syncNative() }}, true
+		return instruction2022{"SyncNative", 0, true, 994, func(in *invocation, _ []byte) *InstructionError { return in.syncNative() }}, true
 	case 18:
-		return instruction2022{"InitializeAccount3", 32, false, 2700, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, false) }}, true
+		return instruction2022{"InitializeAccount3", 32, false, 1567, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, false) }}, true
 	case 20:
-		return instruction2022{"InitializeMint2", 34, true, 1700, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, false) }}, true
+		return instruction2022{"InitializeMint2", 34, true, 1273, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, false) }}, true
 	case 21:
-		return instruction2022{"GetAccountDataSize", 0, true, 1500, func(in *invocation, d []byte) *InstructionError { return in.dataSize(d) }}, true
+		return instruction2022{"GetAccountDataSize", 0, true, 820, func(in *invocation, d []byte) *InstructionError { return in.dataSize(d) }}, true
 	case 22:
 		return instruction2022{"InitializeImmutableOwner", 0, true, 1100, func(in *invocation, _ []byte) *InstructionError { return in.initImmutableOwner() }}, true
 	case 23:
-		return instruction2022{"AmountToUiAmount", 8, false, 2500, func(in *invocation, d []byte) *InstructionError { return in.toText(d) }}, true
+		return instruction2022{"AmountToUiAmount", 8, false, 1300, func(in *invocation, d []byte) *InstructionError { return in.toText(d) }}, true
 	case 24:
-		return instruction2022{"UiAmountToAmount", 0, true, 2500, func(in *invocation, d []byte) *InstructionError { return in.fromText(d) }}, true
+		return instruction2022{"UiAmountToAmount", 0, true, 1350, func(in *invocation, d []byte) *InstructionError { return in.fromText(d) }}, true
 	case 25:
 		return instruction2022{"InitializeMintCloseAuthority", 1, true, 1200, func(in *invocation, d []byte) *InstructionError { return in.initMintCloser(d) }}, true
 	case 29:
-		return instruction2022{"Reallocate", 0, true, 3500, func(in *invocation, d []byte) *InstructionError { return in.reallocate(d) }}, true
+		return instruction2022{"Reallocate", 0, true, 2100, func(in *invocation, d []byte) *InstructionError { return in.reallocate(d) }}, true
 	case 32:
 		return instruction2022{"InitializeNonTransferableMint", 0, true, 1100, func(in *invocation, _ []byte) *InstructionError {
 			_, err := in.newMintExtension(extNonTransferable)
@@ -107,7 +107,7 @@ func extensionOf2022(kind byte) func(*invocation, []byte) *InstructionError {
 // token2022 runs one instruction of the Token-2022 program. What it lacks is listed in
 // docs/sandbox-differences.md; those instructions end as unknown ones do.
 func (in *invocation) token2022() *InstructionError {
-	return in.complain(in.dispatch2022())
+	return in.complain(in.dispatch2022(), tokenTexts)
 }
 
 func (in *invocation) dispatch2022() *InstructionError {
@@ -143,10 +143,22 @@ func readOption(d []byte) (k address, given bool, err *InstructionError) {
 	return k, false, refused("InvalidInstructionData")
 }
 
-// unpacked reads account i as a mint or an account with its extensions.
+// unpacked reads account i of this program as a mint or an account with its extensions.
 func (in *invocation) unpacked(i int, kind byte) ([]byte, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
 	data := in.account(i).Data
 	return data, unpack(data, kind, false)
+}
+
+// blank reads account i as one that is to become a mint or an account.
+func (in *invocation) blank(i int, kind byte) ([]byte, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
+	data := in.account(i).Data
+	return data, unpack(data, kind, true)
 }
 
 func (in *invocation) heldBy(i int) (holding, *InstructionError) {
@@ -178,8 +190,8 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if !in.exempt(0) {
 		return custom(tokenNotRentExempt)
 	}
-	data := in.account(0).Data
-	if err := unpack(data, kindMint, true); err != nil {
+	data, err := in.blank(0, kindMint)
+	if err != nil {
 		return err
 	}
 	m := issue(data)
@@ -244,12 +256,15 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 			return err
 		}
 	}
-	data := in.account(0).Data
-	if err := unpack(data, kindAccount, true); err != nil {
+	data, err := in.blank(0, kindAccount)
+	if err != nil {
 		return err
 	}
 	if !in.exempt(0) {
 		return custom(tokenNotRentExempt)
+	}
+	if err := in.owned(1); err != nil {
+		return err
 	}
 	m, err := in.issuedBy(1)
 	if err != nil {
@@ -537,6 +552,9 @@ func (in *invocation) closeAccount() *InstructionError {
 	if in.same(0, 1) {
 		return refused("InvalidAccountData")
 	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
 	if h, err := in.heldBy(0); err == nil {
 		if err := in.closable(h); err != nil {
 			return err
@@ -682,12 +700,9 @@ func (in *invocation) dataSize(d []byte) *InstructionError {
 	if !ofAccounts(types) {
 		return custom(tokenTypeMismatch)
 	}
-	if err := in.atLeast(1); err != nil {
-		return err
-	}
-	m, err := in.issuedBy(0)
+	m, err := in.ownMint()
 	if err != nil {
-		return custom(tokenInvalidMint)
+		return err
 	}
 	required, err := in.requiredBy(0, m)
 	if err != nil {
@@ -698,7 +713,10 @@ func (in *invocation) dataSize(d []byte) *InstructionError {
 		return err
 	}
 	in.give(binary.LittleEndian.AppendUint64(nil, uint64(size)))
-	return nil
+	if len(m) > mintSize {
+		return in.spend(unitsOfExtensions + 150*uint64(len(types)))
+	}
+	return in.spend(150 * uint64(len(types)))
 }
 
 func (in *invocation) toText(d []byte) *InstructionError {

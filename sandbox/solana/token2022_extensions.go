@@ -5,8 +5,8 @@ func (in *invocation) newMintExtension(extension uint16) ([]byte, *InstructionEr
 	if err := in.atLeast(1); err != nil {
 		return nil, err
 	}
-	data := in.account(0).Data
-	if err := unpack(data, kindMint, true); err != nil {
+	data, err := in.blank(0, kindMint)
+	if err != nil {
 		return nil, err
 	}
 	return extensionsOf(data).add(extension)
@@ -16,11 +16,11 @@ func (in *invocation) initImmutableOwner() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
 	}
-	data := in.account(0).Data
-	if err := unpack(data, kindAccount, true); err != nil {
+	data, err := in.blank(0, kindAccount)
+	if err != nil {
 		return err
 	}
-	_, err := extensionsOf(data).add(extImmutableOwner)
+	_, err = extensionsOf(data).add(extImmutableOwner)
 	return err
 }
 
@@ -76,6 +76,9 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 		return custom(tokenInvalidInstruction)
 	}
 	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
 		return err
 	}
 	if h, err := in.heldBy(0); err == nil {
@@ -205,6 +208,9 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 	}
 	in.say("account needs resize, +%d bytes", size-len(a.Data))
 	a.Data = resized(a.Data, size)
+	if err := in.spend(unitsOfResize); err != nil {
+		return err
+	}
 	if a.Lamports < native {
 		return custom(tokenOverflow)
 	}
@@ -278,7 +284,7 @@ func (in *invocation) toggle(d []byte, extension uint16, name string) *Instructi
 		return err
 	}
 	if len(d) == 0 || d[0] > 1 {
-		return refused("InvalidInstructionData")
+		return custom(tokenInvalidInstruction)
 	}
 	in.say("%s::%s", name, [2]string{"Enable", "Disable"}[d[0]])
 	if err := in.atLeast(2); err != nil {
@@ -311,7 +317,7 @@ func (in *invocation) pointer(d []byte, extension uint16, name, missing string, 
 		return err
 	}
 	if len(d) == 0 || d[0] > 1 {
-		return refused("InvalidInstructionData")
+		return custom(tokenInvalidInstruction)
 	}
 	update := d[0] == 1
 	in.say("%s::%s", name, [2]string{"Initialize", "Update"}[d[0]])
@@ -371,8 +377,12 @@ func (in *invocation) transferHook(d []byte) *InstructionError {
 		})
 }
 
-// What the instructions of extensions use, about.
+// What the instructions of extensions use, about; and what having extensions adds to others.
 const (
-	unitsOf2022Fee       = 2000
 	unitsOf2022Extension = 1300
+	unitsOfExtensions    = 450
+	unitsOfFee           = 1000
+	unitsOfResize        = 600
+	unitsOfMemoCheck     = 600
+	unitsOfBase58        = 1900 // writing an address into the log
 )

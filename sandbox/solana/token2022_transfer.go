@@ -33,7 +33,12 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 			return err
 		}
 		if config, ok := m.extensions().find(extTransferFeeConfig); ok {
-			fee = epochFee(config, in.slot/slotsPerEpoch, amount)
+			if err := in.spend(unitsOfFee); err != nil {
+				return err
+			}
+			if fee, ok = epochFee(config, in.slot/slotsPerEpoch, amount); !ok {
+				return custom(tokenOverflow)
+			}
 		}
 		if m.paused() {
 			return custom(tokenPaused)
@@ -84,7 +89,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 
 // credit moves the amount; the fee stays withheld in the receiving account.
 func credit(source, target holding, amount, fee uint64) *InstructionError {
-	if target.amount() > math.MaxUint64-(amount-fee) {
+	if fee > amount || target.amount() > math.MaxUint64-(amount-fee) {
 		return custom(tokenOverflow)
 	}
 	source.setAmount(source.amount() - amount)
@@ -107,6 +112,9 @@ func credit(source, target holding, amount, fee uint64) *InstructionError {
 func (in *invocation) memoWanted(target holding) *InstructionError {
 	if value, ok := target.extensions().find(extMemoTransfer); !ok || value[0] == 0 {
 		return nil
+	}
+	if err := in.spend(unitsOfMemoCheck); err != nil {
+		return err
 	}
 	if program, ok := in.previous(); ok && (program == memoV1 || program == memoV3) {
 		return nil
@@ -162,8 +170,9 @@ const (
 	maxBasisPoints = 10_000
 )
 
-// epochFee is what a transfer of the amount costs in that epoch.
-func epochFee(config []byte, epoch, amount uint64) uint64 {
+// epochFee is what a transfer of the amount costs in that epoch. ok is false where that is more
+// than 64 bits hold, which only hostile data asks for.
+func epochFee(config []byte, epoch, amount uint64) (cost uint64, ok bool) {
 	fee := config[feeOlderAt : feeOlderAt+feeSize]
 	if epoch >= u64At(config, feeNewerAt) {
 		fee = config[feeNewerAt : feeNewerAt+feeSize]
@@ -172,15 +181,15 @@ func epochFee(config []byte, epoch, amount uint64) uint64 {
 }
 
 // transferFee is the share of an amount in basis points, rounded up, and at most the maximum.
-func transferFee(amount, maximum, points uint64) uint64 {
+func transferFee(amount, maximum, points uint64) (cost uint64, ok bool) {
 	high, low := bits.Mul64(amount, points)
 	low, carry := bits.Add64(low, maxBasisPoints-1, 0)
 	high += carry
 	if high >= maxBasisPoints {
-		return maximum // more than 64 bits, which only hostile data asks for
+		return 0, false
 	}
 	share, _ := bits.Div64(high, low, maxBasisPoints)
-	return min(share, maximum)
+	return min(share, maximum), true
 }
 
 func writeFee(b []byte, epoch, maximum uint64, points uint16) {
@@ -191,13 +200,13 @@ func writeFee(b []byte, epoch, maximum uint64, points uint16) {
 
 // transferFee runs the instructions of the transfer fee extension.
 func (in *invocation) transferFee(d []byte) *InstructionError {
-	if err := in.spend(unitsOf2022Fee); err != nil {
-		return err
-	}
 	if len(d) == 0 {
 		return custom(tokenInvalidInstruction)
 	}
 	kind, d := d[0], d[1:]
+	if err := in.spend(unitsOfFeeInstruction(kind, len(in.accounts))); err != nil {
+		return err
+	}
 	switch {
 	case kind == 0:
 		return in.initTransferFee(d)
@@ -218,6 +227,18 @@ func (in *invocation) transferFee(d []byte) *InstructionError {
 		return in.setTransferFee(binary.LittleEndian.Uint16(d), binary.LittleEndian.Uint64(d[2:]))
 	}
 	return custom(tokenInvalidInstruction)
+}
+
+func unitsOfFeeInstruction(kind byte, accounts int) uint64 {
+	switch kind {
+	case 1:
+		return 2050
+	case 3:
+		return 1200 + 250*uint64(accounts)
+	case 4:
+		return 600 + 450*uint64(accounts)
+	}
+	return 1400
 }
 
 func (in *invocation) initTransferFee(d []byte) *InstructionError {
@@ -356,7 +377,9 @@ func (in *invocation) withdrawFromAccounts(n int) *InstructionError {
 			if in.same(i, 1) {
 				return fault
 			}
-			in.sayUnharvested(i, fault)
+			if err := in.sayUnharvested(i, fault); err != nil {
+				return err
+			}
 			continue
 		}
 		if h.amount() > math.MaxUint64-amount {
@@ -378,7 +401,9 @@ func (in *invocation) harvest() *InstructionError {
 	for i := 1; i < len(in.accounts); i++ {
 		amount, fault := in.withheld(i, false)
 		if fault != nil {
-			in.sayUnharvested(i, fault)
+			if err := in.sayUnharvested(i, fault); err != nil {
+				return err
+			}
 			continue
 		}
 		if u64At(value, feeWithheldAt) > math.MaxUint64-amount {
@@ -413,10 +438,11 @@ func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
 	return amount, nil
 }
 
-func (in *invocation) sayUnharvested(i int, fault *InstructionError) {
+func (in *invocation) sayUnharvested(i int, fault *InstructionError) *InstructionError {
 	why := "State is invalid for requested operation"
 	if fault.Code == tokenMintMismatch {
 		why = "Account not associated with this Mint"
 	}
 	in.say("Error harvesting from %s: %s", in.key(i), why)
+	return in.spend(unitsOfBase58)
 }

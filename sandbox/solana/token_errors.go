@@ -96,18 +96,15 @@ var tokenTexts = map[uint32]string{
 	tokenPaused:             "Transferring, minting, and burning is paused on this mint",
 }
 
-// complain logs an error as both programs do before they hand it back.
-func (in *invocation) complain(err *InstructionError) *InstructionError {
+// complain logs an error as the programs do before they hand it back; texts are those of their own
+// codes.
+func (in *invocation) complain(err *InstructionError, texts map[uint32]string) *InstructionError {
 	switch {
-	case err == nil || err.logged != "": // the runtime ended the program
+	case err == nil || err.fatal:
 	case err.Name != "Custom":
 		in.say("Error: %s", err.Name)
 	default:
-		text, ok := tokenTexts[err.Code]
-		if !ok {
-			text = "Error: Unknown"
-		}
-		in.say("%s", text)
+		in.say("%s", texts[err.Code])
 	}
 	return err
 }
