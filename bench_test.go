@@ -37,7 +37,9 @@ func BenchmarkStart(b *testing.B) {
 		bounds = append(bounds, time.Since(began))
 
 		began = time.Now()
-		p.Launch()
+		if err := p.Launch(); err != nil {
+			b.Fatal(err)
+		}
 		for !healthy(p.URL) {
 			if time.Since(began) > rig.Wait {
 				b.Fatal("purser does not serve")

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"purser/api"
-	"purser/chain"
 	"purser/config"
 	"purser/handlers"
 	"purser/wallet"
@@ -52,8 +54,8 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	flags := create.Flags()
 	flags.StringVar(&kind, "kind", string(wallet.APIKey), "api or bot")
 	flags.StringVar(&tier, "tier", string(wallet.FreeTier), "free or pro")
-	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all): "+scopeNames())
-	flags.Int64Var(&req.OwnerTelegramID, "owner", 0, "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
+	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all): "+scopeNames(wallet.Scopes()))
+	flags.Var((*telegramID)(&req.OwnerTelegramID), "owner", "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
 	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
 	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
 
@@ -64,13 +66,18 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 				return plain(err)
 			}
 			for _, key := range all {
-				fmt.Fprintf(out, "%s  %s  %s  …%s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint,
-					key.CreatedAt.Format(time.DateOnly), ended(key))
+				fmt.Fprintf(out, "%s  %s  %s  …%s  %s  may %s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint, whose(key),
+					scopeNames(key.Scopes), key.CreatedAt.Format(time.DateOnly), ended(key))
 			}
 			return nil
 		})}
 
-	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: cobra.ExactArgs(1)}
+	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return errors.New("name one key by its id: purser key list shows them")
+		}
+		return nil
+	}}
 	revoke.RunE = func(cmd *cobra.Command, args []string) error {
 		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
 			key, err := keys.Revoke(ctx, args[0])
@@ -85,12 +92,43 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	return parent
 }
 
-func scopeNames() string {
+// telegramID is a person's numeric id as a flag.
+type telegramID int64
+
+// Set implements pflag.Value.
+func (id *telegramID) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return errors.New("a person is named by their numeric Telegram id, for example 1001")
+	}
+	*id = telegramID(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (id *telegramID) String() string {
+	if *id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*id), 10)
+}
+
+// Type implements pflag.Value: what help calls the value.
+func (*telegramID) Type() string { return "id" }
+
+func scopeNames(scopes []wallet.Scope) string {
 	var names []string
-	for _, s := range wallet.Scopes() {
+	for _, s := range scopes {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, ", ")
+}
+
+func whose(key wallet.Key) string {
+	if key.Owner == "" {
+		return "the operator's"
+	}
+	return string(key.Owner) + "'s"
 }
 
 func ended(key wallet.Key) string {
@@ -137,10 +175,13 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	if !errors.Is(err, api.ErrNoServer) {
 		return err
 	}
+	if _, err := os.Stat(c.Store.Path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store at %s yet: start purser once, and let the key's owner send /start", c.Store.Path)
+	}
 	s, _, err := openStore(c)
 	if err != nil {
 		return err
 	}
-	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 	return errors.Join(do(ctx, keys), s.Close())
 }

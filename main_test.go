@@ -147,13 +147,9 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 			t.Errorf("the greeting does not tell %q:\n%s", want, i.printed())
 		}
 	}
-	chat := func(path, body string) string {
+	post := func(url, body string) string {
 		t.Helper()
-		req, err := http.NewRequest(http.MethodPost, "http://"+args[3]+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := http.Post(url, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,13 +160,28 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 		}
 		return string(raw)
 	}
-	chat("/bot"+telegram.DefaultToken+"/setMyName", `name=kept`)
+	bot, node := "http://"+args[3]+"/bot"+telegram.DefaultToken, "http://"+args[5]
+	const somebody = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
+	balance := func() string {
+		return post(node, `{"jsonrpc":"2.0","id":1,"method":"getBalance","params":["`+somebody+`",{"commitment":"processed"}]}`)
+	}
+	post(bot+"/setMyName", `{"name":"kept"}`)
+	post(node, `{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["`+somebody+`",1234567890]}`)
+	for deadline := time.Now().Add(rig.Wait); !strings.Contains(balance(), "1234567890"); {
+		if time.Now().After(deadline) {
+			t.Fatal("the airdrop does not arrive")
+		}
+		<-time.After(20 * time.Millisecond) // blocks come by the clock
+	}
 	i.fails(args, "another purser", args[1])
 	i.end()
 
 	i.start(args...)
-	if kept := chat("/bot"+telegram.DefaultToken+"/getMyName", ""); !strings.Contains(kept, "purser") && !strings.Contains(kept, "kept") {
-		t.Errorf("after a restart: %s", kept)
+	if name := post(bot+"/getMyName", `{}`); !strings.Contains(name, "kept") {
+		t.Errorf("after a restart Telegram says %s", name)
+	}
+	if held := balance(); !strings.Contains(held, "1234567890") {
+		t.Errorf("after a restart Solana says %s", held)
 	}
 	i.end()
 	precious := filepath.Join(args[1], "notes.txt")
@@ -259,6 +270,9 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	}
 	i.fails([]string{"key", "create", "--owner", "77"}, "Telegram id")
 	i.fails([]string{"key", "create", "--kind", "root"}, "kind")
+	i.fails([]string{"key", "revoke"}, "key list")
+	newInstance(t, "PURSER_TELEGRAM_TOKEN="+telegram.DefaultToken, "PURSER_CHAIN_CLUSTER=devnet",
+		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "none.db")).fails([]string{"key", "list"}, "no store", "start purser")
 	i.end()
 	if list := i.says("key", "list"); !strings.Contains(list, made.ID) {
 		t.Fatalf("without a server the list reads:\n%s", list)

@@ -26,7 +26,7 @@ func rooms() map[string][]string {
 		"api":              {"handlers", "chat", "signer", "wallet", "store"},
 		"signer":           {},
 		"notify":           {"store", "chat", "wallet"},
-		"config":           {},
+		"config":           {"wallet"},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/crash":        {},

@@ -15,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"purser/api"
 	"purser/config"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
+	"purser/wallet"
 )
 
 // worldOptions are the flags of the sandbox.
@@ -42,18 +44,18 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	return o
 }
 
-// sandboxStore is where the product keeps its database in the sandbox's folder.
-func (o worldOptions) sandboxStore() string { return filepath.Join(o.dir, "purser.db") }
+// storeName is the product's database in the sandbox's folder.
+const storeName = "purser.db"
 
-// sandboxSettings point the unchanged product at the sandbox, whatever else is set for Telegram,
+// settings point the unchanged product at the sandbox, whatever else is set for Telegram,
 // chain and store: nothing real may be touched from here.
 func (o worldOptions) settings(from config.Options) config.Options {
 	from.Fixed = map[string]string{
 		"telegram.token": telegram.DefaultToken, "telegram.api_url": "http://" + o.telegram,
 		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
-		"chain.cluster": config.Localnet, "chain.explorer_url": "",
-		"store.url": "bolt:" + o.sandboxStore(), "store.master_key": "", "store.master_key_file": "",
+		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
+		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
 	return from
 }
@@ -82,7 +84,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err != nil {
 		return errors.Join(err, world.Close())
 	}
-	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL))
+	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL, calledAs(os.Executable())))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
@@ -99,15 +101,23 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	return errors.Join(group.Wait(), world.Close())
 }
 
-func greeting(o worldOptions, public *url.URL) string {
+// calledAs is how the operator runs this program: `go run .` leaves no purser to be called later.
+func calledAs(executable string, err error) string {
+	if err == nil && strings.Contains(executable, string(filepath.Separator)+"go-build") {
+		return "go run ."
+	}
+	return "purser"
+}
+
+func greeting(o worldOptions, public *url.URL, purser string) string {
 	var b strings.Builder
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
-	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: purser key create --owner 1001)\n", public)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", public, purser)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
 	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")
-	b.WriteString("  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> purser serve\n\n")
+	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> %s serve\n\n", purser)
 	return b.String()
 }
 
@@ -129,8 +139,10 @@ func takeFolder(dir string, fresh bool) (unlock func(), err error) {
 		return unlock, nil
 	}
 	// Only what purser makes there: the folder may be shared with something precious by mistake.
-	for _, made := range []string{"purser.db", "purser.key", "purser.db.sock", "telegram", "solana"} {
-		if err := os.RemoveAll(filepath.Join(dir, made)); err != nil {
+	db := filepath.Join(dir, storeName)
+	for _, made := range []string{db, api.SocketPath(db), filepath.Join(dir, config.KeyFile),
+		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir)} {
+		if err := os.RemoveAll(made); err != nil {
 			unlock()
 			return nil, fmt.Errorf("begin anew: %w", err)
 		}

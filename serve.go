@@ -30,9 +30,6 @@ import (
 	"purser/wallet"
 )
 
-// signatureFee is what a transaction with one signature and no priority fee costs, in lamports.
-const signatureFee = 5000
-
 // product is purser itself, built and not yet running. Nothing in it knows whether it talks to the
 // sandbox or to the world.
 type product struct {
@@ -137,7 +134,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
 		return p, "", err
 	}
-	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log})
+	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log, Now: time.Now})
 	if err != nil {
 		return p, "", err
 	}
@@ -145,15 +142,15 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader}
-	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: signatureFee,
+	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Build: buildTransfer, Fee: wallet.SignatureFee,
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
-	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == chain.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		PublicURL: c.HTTP.PublicURL, ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
-		BotName: func() string { return p.bot.Me() }, Now: time.Now})
+		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
 	}
@@ -167,7 +164,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 
 	var hook *api.Webhook
 	if c.Telegram.Mode == config.Webhook {
-		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate}
+		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
 		Keys: keys, Wallets: wallets, Transfers: transfers, Signing: signing, Webhook: hook, Now: time.Now, NewID: newID, Log: log})
@@ -176,7 +173,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 
 func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger) (*bot.Bot, error) {
 	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
-		WebhookURL: c.HTTP.PublicURL.JoinPath("telegram", "webhook").String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
+		WebhookURL: c.HTTP.PublicURL.JoinPath(api.WebhookPath).String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
 		Store: s, Chat: talker, Now: time.Now, Log: log})
 }
 

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"mime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -82,6 +84,16 @@ func shown(name string) string {
 		return "a field"
 	}
 	return name
+}
+
+// only refuses fields that are not among the known ones; the first in order of name is told.
+func (o object) only(known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if !slices.Contains(known, name) {
+			return wallet.Refuse(wallet.InvalidRequest, "%s: this field is not known here", shown(name))
+		}
+	}
+	return nil
 }
 
 // text is a field that must be there and be a string.

@@ -25,7 +25,6 @@ import (
 // Limits of the listener (DESIGN §6).
 const (
 	maxBody   = 64 << 10
-	maxUpdate = 512 << 10 // of a Telegram update, whose size is not ours to choose
 	maxHeader = 8 << 10
 
 	readTimeout  = 10 * time.Second // of one request, headers and body
@@ -111,8 +110,8 @@ func New(o Options) (*Server, error) {
 	s.http.Handler = s.knownMethods(routed)
 	s.http.CloseOnShutdown = true
 	s.http.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-		if string(h.RequestURI()) == webhookPath {
-			return fasthttp.RequestConfig{MaxRequestBodySize: maxUpdate}
+		if s.Webhook != nil && string(h.RequestURI()) == WebhookPath {
+			return fasthttp.RequestConfig{MaxRequestBodySize: s.Webhook.MaxBody}
 		}
 		return fasthttp.RequestConfig{}
 	}
@@ -137,7 +136,7 @@ func (s *Server) routes() {
 	s.post("/w/tx/reject", s.fromPage(s.signReject))
 
 	if s.Webhook != nil {
-		s.post(webhookPath, s.telegram)
+		s.post(WebhookPath, s.telegram)
 	}
 }
 

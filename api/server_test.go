@@ -346,7 +346,7 @@ func TestTelegramsWebhook(t *testing.T) {
 	if a := r.do("POST", "/telegram/webhook", strings.Repeat(" ", 3*maxBody)); a.status != 200 {
 		t.Errorf("a long update: %d %s", a.status, a.body)
 	}
-	r.want(r.do("POST", "/telegram/webhook", strings.Repeat(" ", maxUpdate+1)), 413, wallet.PayloadTooLarge, "")
+	r.want(r.do("POST", "/telegram/webhook", strings.Repeat(" ", (1<<20)+1)), 413, wallet.PayloadTooLarge, "")
 }
 
 func TestWithoutAWebhookThereIsNoSuchRoute(t *testing.T) {
@@ -355,7 +355,7 @@ func TestWithoutAWebhookThereIsNoSuchRoute(t *testing.T) {
 	s, err := New(o)
 	check(t, err)
 	for _, route := range s.app.GetRoutes(true) {
-		if route.Path == webhookPath {
+		if route.Path == WebhookPath {
 			t.Error("it is there")
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// webhookPath is where Telegram delivers updates in webhook mode.
-const webhookPath = "/telegram/webhook"
+// WebhookPath is where Telegram delivers updates in webhook mode.
+const WebhookPath = "/telegram/webhook"
 
 // Webhook is how the bot takes an update that Telegram delivers. Accept returns after the update is
 // durable: until then Telegram keeps it and delivers it again.
@@ -20,6 +20,7 @@ type Webhook struct {
 	// Forbidden and BadUpdate are what Accept returns for a wrong secret and for a body that is no
 	// update; any other error means that the update was not kept.
 	Forbidden, BadUpdate error
+	MaxBody              int // bytes of an update; its size is not ours to choose
 }
 
 // telegram is POST /telegram/webhook: 200 once kept, 401 for a wrong secret, 400 for no update, 503

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"strings"
 	"time"
 
@@ -111,8 +110,12 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// sendRequest reads the four fields of a send; others are ignored.
+// sendRequest reads the four fields of a send. Another one is refused: whoever sends a memo and
+// hears nothing of it may lose the payment.
 func sendRequest(fields object) (handlers.SendRequest, error) {
+	if err := fields.only("from", "to", "amount", "token"); err != nil {
+		return handlers.SendRequest{}, err
+	}
 	from, err := fields.address("from")
 	if err != nil {
 		return handlers.SendRequest{}, err
@@ -197,27 +200,9 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if !saneID(string(id)) {
 		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
 	}
-	t, err := s.readTransaction(c, key, id)
+	t, err := s.Transfers.Read(c.UserContext(), caller(key), id)
 	if err != nil {
 		return err
 	}
 	return s.succeed(c, fiber.StatusOK, "Transaction read.", recordOf(t))
-}
-
-// readTransaction is the deed for an owner's key; an operator's own has no owner whose transactions
-// these could be, and sees them all.
-func (s *Server) readTransaction(c *fiber.Ctx, key wallet.Key, id wallet.TransactionID) (wallet.Transaction, error) {
-	if key.Owner != "" {
-		return s.Transfers.Of(c.UserContext(), caller(key), id)
-	}
-	var t wallet.Transaction
-	err := s.Store.View(c.UserContext(), func(tx store.Tx) error {
-		var err error
-		t, err = tx.Transaction(id)
-		return err
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return t, &wallet.Error{Code: wallet.TransactionNotFound, Detail: "no transaction has this id", Err: err}
-	}
-	return t, err
 }

@@ -173,7 +173,7 @@ func hostileBodies(r *rig) []struct {
 		{"deep objects", strings.Repeat(`{"a":`, 10000), 400, wallet.InvalidRequest, "one JSON object"},
 		{"single quotes", `{'from':1}`, 400, wallet.InvalidRequest, "one JSON object"},
 		{"empty object", `{}`, 400, wallet.InvalidRequest, "from: this field is missing"},
-		{"names in capitals", `{"FROM":"x"}`, 400, wallet.InvalidRequest, "from: this field is missing"},
+		{"names in capitals", `{"FROM":"x"}`, 400, wallet.InvalidRequest, "FROM: this field is not known"},
 		{"field twice", `{"from":"a","from":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"field twice by escape", `{"from":"a","fr\u006fm":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"strange field twice", `{"<b>":1,"<b>":2}`, 400, wallet.InvalidRequest, "a field: given twice"},
@@ -258,11 +258,12 @@ func TestAmountsAreExact(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsAreIgnored(t *testing.T) {
+func TestUnknownFieldsAreRefused(t *testing.T) {
 	r := newRig(t)
 	body := `{"memo":{"x":[1,2]},` + r.sendBody()[1:]
-	if a := r.send(r.alice.secret, body); a.status != 202 {
-		t.Errorf("%d %s", a.status, a.body)
+	r.want(r.send(r.alice.secret, body), 400, wallet.InvalidRequest, "memo: this field is not known")
+	if n := r.transactions(); n != 0 {
+		t.Errorf("%d transactions were made", n)
 	}
 }
 

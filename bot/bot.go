@@ -54,6 +54,9 @@ type Talker interface {
 	Handle(ctx context.Context, in chat.Input) (chat.Turn, error)
 	// Commands are what the menu shows and what the router knows by name.
 	Commands() []chat.Command
+	// About is what Telegram shows before the first word (at most 512 characters) and on the bot's
+	// profile (at most 120).
+	About() (description, short string)
 	// Apology is what a person is told when handling what they did failed for good.
 	Apology(in chat.Input) []chat.Reply
 }

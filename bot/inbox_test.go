@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,11 @@ func TestAPersonIsAnsweredAndTheRowsAreGone(t *testing.T) {
 	if len(menu) != 2 || menu[0] != (telegram.Command{Command: "start", Description: "Begin"}) {
 		t.Errorf("the menu is %v", menu)
 	}
+	w.eventually("the profile tells what the bot is for", func() bool {
+		return slices.ContainsFunc(w.telegram.Calls(), func(c telegram.Call) bool {
+			return c.Method == "setMyDescription" && c.Params["description"] == "An echo." && c.Status == 200
+		})
+	})
 	stop()
 	in := w.talker.inputs()[0]
 	if !in.Private || in.From.TelegramID != telegram.Alice || in.From.Username != "alice" || in.At.IsZero() || in.MessageID == 0 {

@@ -14,8 +14,8 @@ import (
 const (
 	// maxWaiting bounds the updates that wait in memory. Beyond it Telegram keeps them for us.
 	maxWaiting = 10_000
-	// maxUpdate bounds a webhook body in bytes; real updates are some kilobytes.
-	maxUpdate = 1 << 20
+	// MaxUpdate bounds a webhook body in bytes; real updates are some kilobytes.
+	MaxUpdate = 1 << 20
 )
 
 // intake is the door that every update comes through: one commit at a time, which takes all that
@@ -45,7 +45,7 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	if subtle.ConstantTimeCompare(ours[:], theirs[:]) != 1 || b.opt.Mode != Webhook {
 		return ErrForbidden
 	}
-	if len(body) > maxUpdate {
+	if len(body) > MaxUpdate {
 		return ErrBadUpdate
 	}
 	u, err := parseUpdate(body)

@@ -34,7 +34,8 @@ func (b *Bot) introduce(ctx context.Context) error {
 	return nil
 }
 
-// showMenu tells Telegram the commands. Nothing waits for it: they work without it.
+// showMenu tells Telegram the commands, and what the bot is for. Nothing waits for it: everything
+// works without it.
 func (b *Bot) showMenu(ctx context.Context) {
 	type line struct {
 		Command     string `json:"command"`
@@ -44,9 +45,18 @@ func (b *Bot) showMenu(ctx context.Context) {
 	for _, c := range b.opt.Chat.Commands() {
 		menu = append(menu, line{c.Name, c.Description})
 	}
-	err := b.insist(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
-	if err != nil && ctx.Err() == nil {
-		b.log.Warn("Telegram did not take the command menu; the commands work all the same", "error", err)
+	description, short := b.opt.Chat.About()
+	for _, told := range []struct {
+		method string
+		params map[string]any
+	}{
+		{"setMyCommands", map[string]any{"commands": menu}},
+		{"setMyDescription", map[string]any{"description": description}},
+		{"setMyShortDescription", map[string]any{"short_description": short}},
+	} {
+		if err := b.insist(ctx, told.method, told.params, nil); err != nil && ctx.Err() == nil {
+			b.log.Warn("Telegram did not take what its app shows of the bot; everything works all the same", "method", told.method, "error", err)
+		}
 	}
 }
 

@@ -193,7 +193,7 @@ func TestWebhookModeServesWithTheRightSecretOnly(t *testing.T) {
 		"an array":        {"a-secret_1", []byte(`[]`), ErrBadUpdate},
 		"empty":           {"a-secret_1", nil, ErrBadUpdate},
 		"negative":        {"a-secret_1", []byte(`{"update_id":-4}`), ErrBadUpdate},
-		"oversized":       {"a-secret_1", append(message(1, telegram.Alice, "x"), make([]byte, maxUpdate)...), ErrBadUpdate},
+		"oversized":       {"a-secret_1", append(message(1, telegram.Alice, "x"), make([]byte, MaxUpdate)...), ErrBadUpdate},
 		"another kind":    {"a-secret_1", []byte(`{"update_id":4,"poll":{"id":"1"}}`), nil},
 		"from the future": {"a-secret_1", []byte(`{"update_id":4,"message":{"chat":"new"}}`), nil},
 	} {

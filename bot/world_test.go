@@ -321,6 +321,8 @@ func echo(in chat.Input) []store.Reply {
 	return []store.Reply{row(in.Chat, 0, says("you said: "+string(said[:min(len(said), 200)])))}
 }
 
+func (k *talker) About() (description, short string) { return "An echo.", "Echo" }
+
 func (k *talker) Commands() []chat.Command {
 	return []chat.Command{{Name: "start", Description: "Begin"}, {Name: "send", Description: "Send SOL"}}
 }

@@ -28,7 +28,7 @@ type Options struct {
 	Timeout time.Duration
 	// Log hears of the WebSocket's outages; nil for silence.
 	Log *slog.Logger
-	// Now is the clock; nil means time.Now.
+	// Now is the clock.
 	Now func() time.Time
 	// Dial opens connections; nil means the net package.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -51,22 +51,22 @@ const defaultTimeout = 10 * time.Second
 // New makes a Client; it connects to nothing yet. Errors name the setting that is wrong and never
 // repeat a URL.
 func New(o Options) (*Client, error) {
+	if o.Now == nil {
+		return nil, errors.New("chain: Now is needed")
+	}
 	if len(o.RPCURLs) == 0 {
 		return nil, errors.New("chain.rpc_url: at least one address is needed")
 	}
 	switch o.Cluster {
-	case "", Mainnet, Devnet, Testnet, Localnet:
+	case "", wallet.Mainnet, wallet.Devnet, wallet.Testnet, wallet.Localnet:
 	default:
-		return nil, fmt.Errorf("chain.cluster: must be %s, %s, %s or %s", Mainnet, Devnet, Testnet, Localnet)
+		return nil, fmt.Errorf("chain.cluster: must be %s, %s, %s or %s", wallet.Mainnet, wallet.Devnet, wallet.Testnet, wallet.Localnet)
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext

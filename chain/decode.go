@@ -40,9 +40,6 @@ func (e *NotAllowed) Error() string { return "transaction not allowed (" + e.Cod
 
 func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: detail} }
 
-// SignatureFee is what the network charges for each signature, in lamports.
-const SignatureFee = 5_000
-
 const (
 	memoLimit          = 512       // bytes
 	unitLimit          = 1_400_000 // compute units of one transaction
@@ -223,7 +220,7 @@ func (t *tally) totals() (uint64, error) {
 	case t.transfers == 0:
 		return 0, refuse(NoAction, "it transfers nothing")
 	case t.price == nil:
-		return SignatureFee, nil
+		return wallet.SignatureFee, nil
 	case t.limit == nil:
 		return 0, refuse(Budget, "a price for compute units, but no limit to them")
 	}
@@ -238,5 +235,5 @@ func (t *tally) totals() (uint64, error) {
 	if priority > priorityFeeCeiling {
 		return 0, refuse(Budget, "its priority fee is too high")
 	}
-	return SignatureFee + priority, nil
+	return wallet.SignatureFee + priority, nil
 }

@@ -238,7 +238,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		agree(t, raw, d)
-		if d.FeePayer != signer || d.Fee < SignatureFee || d.Fee > SignatureFee+priorityFeeCeiling {
+		if d.FeePayer != signer || d.Fee < wallet.SignatureFee || d.Fee > wallet.SignatureFee+priorityFeeCeiling {
 			t.Fatalf("accepted %+v for %s", d, signer)
 		}
 		var want [32]byte
@@ -320,7 +320,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fee, err := Fee(raw); err != nil || fee != SignatureFee+2 { // 1.4 lamports, rounded up
+	if fee, err := Fee(raw); err != nil || fee != wallet.SignatureFee+2 { // 1.4 lamports, rounded up
 		t.Errorf("fee: got %d, %v", fee, err)
 	}
 }

@@ -41,7 +41,7 @@ func scripted(t *testing.T, say func(method string) string) *Client {
 
 func clientOf(t *testing.T, url string) *Client {
 	t.Helper()
-	c, err := New(Options{RPCURLs: []string{url + secretPath}, Cluster: Localnet, Timeout: 5 * time.Second})
+	c, err := New(Options{RPCURLs: []string{url + secretPath}, Cluster: wallet.Localnet, Timeout: 5 * time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,6 +217,7 @@ func TestSettingsAreCheckedWithoutRepeatingThem(t *testing.T) {
 		"wrong ws":      {RPCURLs: []string{good}, WSURL: good},
 		"wrong cluster": {RPCURLs: []string{good}, Cluster: "mainnet-beta"},
 	} {
+		o.Now = time.Now
 		c, err := New(o)
 		if err == nil || c != nil {
 			t.Errorf("%s: accepted", name)
@@ -224,7 +225,7 @@ func TestSettingsAreCheckedWithoutRepeatingThem(t *testing.T) {
 		}
 		keepsSecret(t, err)
 	}
-	if _, err := New(Options{RPCURLs: []string{good}, WSURL: "wss://rpc.example", Cluster: Mainnet}); err != nil {
+	if _, err := New(Options{RPCURLs: []string{good}, WSURL: "wss://rpc.example", Cluster: wallet.Mainnet, Now: time.Now}); err != nil {
 		t.Error(err)
 	}
 }

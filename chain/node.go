@@ -149,7 +149,7 @@ func (n *node) trouble(method string, err error) error {
 func unreachable(err error) error {
 	return &wallet.Error{
 		Code:   wallet.NetworkError,
-		Detail: "the Solana network does not answer right now: try again in a minute",
+		Detail: "Solana does not answer: try again in a minute",
 		Err:    err,
 	}
 }

@@ -12,14 +12,6 @@ import (
 	"purser/wallet"
 )
 
-// Clusters, as chain.cluster names them.
-const (
-	Mainnet  = "mainnet"
-	Devnet   = "devnet"
-	Testnet  = "testnet"
-	Localnet = "localnet"
-)
-
 // answerAt is a result with the slot at which the node read it. An answer without slot or value is
 // refused: a missing value must not look like an account that holds nothing.
 type answerAt[T any] struct {
@@ -77,21 +69,6 @@ func readAccount() settings {
 		"encoding":   "base64",
 		"dataSlice":  map[string]int{"offset": 0, "length": 0},
 	}
-}
-
-// Account reads what is at an address at commitment confirmed (getAccountInfo). An address that
-// holds nothing is no error.
-func (c *Client) Account(ctx context.Context, a wallet.Address) (wallet.Account, error) {
-	const method = "getAccountInfo"
-	answer, err := call[answerAt[*accountInfo]](ctx, c.primary(), method, a.String(), readAccount())
-	if err != nil {
-		return wallet.Account{}, err
-	}
-	account, ok := answer.value.account(answer.slot)
-	if !ok {
-		return wallet.Account{}, c.primary().trouble(method, errGarbage)
-	}
-	return account, nil
 }
 
 // maxAccountsAsked is the limit of getMultipleAccounts.
@@ -237,11 +214,11 @@ func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 	}
 	switch first {
 	case "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d":
-		return Mainnet, nil
+		return wallet.Mainnet, nil
 	case "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG":
-		return Devnet, nil
+		return wallet.Devnet, nil
 	case "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY":
-		return Testnet, nil
+		return wallet.Testnet, nil
 	}
-	return Localnet, nil
+	return wallet.Localnet, nil
 }

@@ -15,17 +15,20 @@ func TestAccounts(t *testing.T) {
 	w := newWorld(t)
 	alice := testKey(1).address()
 	w.fund(alice, 3_000_000_000)
-	got, err := w.Account(t.Context(), alice)
-	want := wallet.Account{Exists: true, Lamports: 3_000_000_000, Owner: wallet.SystemProgram, Slot: got.Slot}
-	if err != nil || got != want || got.Slot == 0 {
-		t.Errorf("got %+v, %v", got, err)
+	got, err := w.Accounts(t.Context(), []wallet.Address{alice, testKey(9).address(), memoProgram})
+	if err != nil || len(got) != 3 {
+		t.Fatalf("got %+v, %v", got, err)
 	}
-	if got, err := w.Account(t.Context(), testKey(9).address()); err != nil || got.Exists || got.Lamports != 0 || got.Slot == 0 {
-		t.Errorf("an address that holds nothing: %+v, %v", got, err)
+	slot := got[0].Slot
+	want := wallet.Account{Exists: true, Lamports: 3_000_000_000, Owner: wallet.SystemProgram, Slot: slot}
+	if got[0] != want || slot == 0 {
+		t.Errorf("got %+v", got[0])
 	}
-	program, err := w.Account(t.Context(), memoProgram)
-	if err != nil || !program.Exists || !program.Executable {
-		t.Errorf("a program: %+v, %v", program, err)
+	if nothing := got[1]; nothing != (wallet.Account{Slot: slot}) {
+		t.Errorf("an address that holds nothing: %+v", nothing)
+	}
+	if program := got[2]; !program.Exists || !program.Executable || program.Slot != slot {
+		t.Errorf("a program: %+v", program)
 	}
 	if got, err := w.Accounts(t.Context(), nil); got != nil || err != nil {
 		t.Errorf("none: %v, %v", got, err)
@@ -74,13 +77,13 @@ func TestBlockhashSaysHowLongItLives(t *testing.T) {
 
 func TestClusterIsKnownByItsGenesis(t *testing.T) {
 	w := newWorld(t)
-	if got, err := w.GenesisCluster(t.Context()); err != nil || got != Localnet {
+	if got, err := w.GenesisCluster(t.Context()); err != nil || got != wallet.Localnet {
 		t.Errorf("the sandbox: %q, %v", got, err)
 	}
 	for hash, want := range map[string]string{
-		"5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d": Mainnet,
-		"EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG": Devnet,
-		"4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY": Testnet,
+		"5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d": wallet.Mainnet,
+		"EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG": wallet.Devnet,
+		"4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY": wallet.Testnet,
 	} {
 		c := scripted(t, func(string) string { return result(`"` + hash + `"`) })
 		if got, err := c.GenesisCluster(t.Context()); err != nil || got != want {

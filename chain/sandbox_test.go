@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/sandbox/solana"
 	"purser/wallet"
@@ -27,7 +28,8 @@ func newWorld(t *testing.T, change ...func(*Options)) world {
 	o := Options{
 		RPCURLs: []string{url + secretPath},
 		WSURL:   "ws" + strings.TrimPrefix(url, "http") + secretPath,
-		Cluster: Localnet,
+		Cluster: wallet.Localnet,
+		Now:     time.Now,
 	}
 	for _, f := range change {
 		f(&o)

@@ -38,7 +38,6 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 	byReference := s.sought
 	byReference.Signature = wallet.Signature{}
 	for name, call := range map[string]func() error{
-		"Account":              func() error { _, err := c.Account(ctx, s.sought.From); return err },
 		"Accounts":             func() error { _, err := c.Accounts(ctx, []wallet.Address{s.sought.From}); return err },
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
 		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },

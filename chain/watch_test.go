@@ -96,7 +96,7 @@ func TestHintsSurviveALostConnection(t *testing.T) {
 			}
 		}
 	}))
-	c, err := New(Options{RPCURLs: []string{url}, WSURL: "ws" + strings.TrimPrefix(url, "http")})
+	c, err := New(Options{RPCURLs: []string{url}, WSURL: "ws" + strings.TrimPrefix(url, "http"), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestGarbageEndsTheConnectionOnly(t *testing.T) {
 			t.Errorf("%.20q did not end the connection", bodies[n])
 		}
 	}))
-	c, err := New(Options{RPCURLs: []string{url}, WSURL: "ws" + strings.TrimPrefix(url, "http")})
+	c, err := New(Options{RPCURLs: []string{url}, WSURL: "ws" + strings.TrimPrefix(url, "http"), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

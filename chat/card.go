@@ -3,6 +3,7 @@ package chat
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -141,12 +142,20 @@ func cardText(t wallet.Transaction) string {
 // facts are what every text about a transaction may use.
 func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	v := vars{
-		"Amount": code(t.Money().String()), "Token": t.Token.Symbol,
+		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": t.Token.Symbol,
 		"To": code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(wallet.Lamports(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
-		"Signature": html(""), "Why": html(""),
+		"Signature": html(""), "Why": html(""), "KeyHint": html(""),
 		"Again": code(fmt.Sprintf("/send %s %s %s", t.Money(), t.Token.Symbol, t.To)),
+	}
+	if t.KeyID != "" {
+		switch key, err := s.tx.Key(t.KeyID); {
+		case err == nil:
+			v["KeyHint"] = html(escape(key.Hint))
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
 	}
 	if !t.Signature.IsZero() {
 		v["Signature"] = code(t.Signature.String())
@@ -222,7 +231,7 @@ func (s *scene) explorer(t wallet.Transaction) ([][]Button, error) {
 
 // explorerLink puts a signature into the explorer's address (see Options.ExplorerURL).
 func (c *Chat) explorerLink(signature wallet.Signature) string {
-	cluster := map[string]string{"mainnet": "mainnet-beta", "localnet": "custom"}[c.Cluster]
+	cluster := map[string]string{wallet.Mainnet: "mainnet-beta", wallet.Localnet: "custom"}[c.Cluster]
 	if cluster == "" {
 		cluster = c.Cluster
 	}

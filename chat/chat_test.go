@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.must(err)
 	r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, proposal) })
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send <code>2</code> SOL?") || !strings.Contains(said, "An app asked for this") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app with your key asked for this") {
 		t.Errorf("asked:\n%s", said)
 	}
 	r.taps("alice", "Confirm", "alice")
@@ -249,8 +250,18 @@ func TestMenuListsTheTable(t *testing.T) {
 			t.Errorf("/%s is described as %q", c.Name, c.Description)
 		}
 	}
-	if want := []string{"start", "wallet", "send", "cancel", "help", "privacy"}; !slices.Equal(names, want) {
+	if want := []string{"start", "wallet", "send", "cancel", "help", "privacy", "delete_me"}; !slices.Equal(names, want) {
 		t.Errorf("the menu lists %v", names)
+	}
+}
+
+// TestProfileFitsTelegram holds the texts to setMyDescription's and setMyShortDescription's limits.
+func TestProfileFitsTelegram(t *testing.T) {
+	description, short := newRig(t).chat.About()
+	for text, limit := range map[string]int{description: 512, short: 120} {
+		if n := len([]rune(text)); n == 0 || n > limit || strings.ContainsAny(text, "<>&") {
+			t.Errorf("%d characters, at most %d fit: %q", n, limit, text)
+		}
 	}
 }
 
@@ -266,13 +277,13 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	defer cancel()
 	worker, err := chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
-		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r,
+		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
 		After: func(time.Duration) <-chan time.Time { cancel(); return nil }, // one look is enough
 	})
 	r.must(err)
 	r.must(worker.Run(ctx))
 	r.settle()
-	if len(r.seen) != 1 || !strings.Contains(r.seen[0], "Five minutes") {
+	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "Five minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
 		t.Errorf("said %q", r.seen)
 	}
 	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	stdhtml "html"
 	"slices"
 	"strings"
 
@@ -34,6 +35,7 @@ func commands() []command {
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
 		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
 		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
+		{name: "delete_me", menu: "menu.delete_me", usage: "usage.delete_me", looks: true, run: (*Chat).deleteMe},
 	}
 }
 
@@ -56,6 +58,19 @@ func (c *Chat) Commands() []Command {
 		out = append(out, Command{Name: row.name, Description: plain(text)})
 	}
 	return out
+}
+
+// About is what Telegram shows of the bot before the first word, and on its profile.
+func (c *Chat) About() (description, short string) {
+	var texts [2]string
+	for i, key := range []string{"about.long", "about.short"} {
+		text, err := c.words.text(key, nil)
+		if err != nil { // a test keeps the catalogue whole
+			continue
+		}
+		texts[i] = stdhtml.UnescapeString(string(text))
+	}
+	return texts[0], texts[1]
 }
 
 // names lists every command's name.
@@ -109,15 +124,21 @@ func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
 // sayPrivateOnly shows the way from a group to the private chat.
 func (s *scene) sayPrivateOnly() error {
-	var rows [][]Button
-	if me := s.BotName(); me != "" {
-		label, err := s.words.text("button.private_chat", nil)
-		if err != nil {
-			return err
-		}
-		rows = [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}
+	rows, err := s.privateChat()
+	if err != nil {
+		return err
 	}
 	return s.say("talk.private_only", nil, rows...)
+}
+
+// privateChat is a button that leads to the private chat; none while the bot's name is unknown.
+func (s *scene) privateChat() ([][]Button, error) {
+	me := s.BotName()
+	if me == "" {
+		return nil, nil
+	}
+	label, err := s.words.text("button.private_chat", nil)
+	return [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}, err
 }
 
 // list is the command table as text.
@@ -141,16 +162,26 @@ func (c *Chat) start(context.Context, heard) (act, error) {
 			return err
 		}
 		var rows [][]Button
-		if s.heard.Private && s.user.DefaultWallet.IsZero() {
-			if rows, err = s.menu("button.create_wallet", "/wallet new"); err != nil {
-				return err
-			}
+		tail := html("")
+		switch { // in a group, nobody's wallet is anybody's business
+		case s.heard.Private && s.user.DefaultWallet.IsZero():
+			rows, err = s.menu("button.create_wallet", "/wallet new")
+		case s.heard.Private:
+			tail = code("…" + s.user.DefaultWallet.Tail())
+			rows, err = s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
+		default:
+			rows, err = s.privateChat()
+		}
+		if err != nil {
+			return err
 		}
 		name := cut(echo(s.heard.From.FirstName), 32)
 		if name == "" {
 			name = "there"
 		}
-		return s.say("start.welcome", vars{"Name": name, "Commands": list}, rows...)
+		return s.say("start.welcome", vars{
+			"Name": name, "Commands": list, "Private": s.heard.Private, "Tail": tail, "Network": s.network(),
+		}, rows...)
 	}, nil
 }
 
@@ -164,21 +195,53 @@ func (c *Chat) cancel(context.Context, heard) (act, error) {
 	}, nil
 }
 
-// cancelNothing answers /cancel when nothing is being asked: they may mean their last transfer.
+// cancelNothing answers /cancel when nothing is being asked here: they may mean transfers that wait
+// for them all the same, or their last one.
 func (s *scene) cancelNothing() error {
 	last, err := s.tx.TransactionsOf(s.user.ID, "", 1)
 	if err != nil {
 		return err
 	}
-	if len(last) == 1 {
-		switch last[0].Status {
-		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
-			return s.say("cancel.use_reject", nil)
-		case wallet.Signed, wallet.Pending:
-			return s.say("cancel.on_its_way", nil)
-		}
+	own, apps, err := s.waiting()
+	if err != nil {
+		return err
+	}
+	all := own + apps
+	switch {
+	case all > 0 && own == 0:
+		return s.say("cancel.apps_waiting", vars{"One": all == 1, "Count": all})
+	case all > 0:
+		return s.say("cancel.waiting", vars{"One": all == 1, "Count": all})
+	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
+		return s.say("cancel.on_its_way", nil)
 	}
 	return s.say("cancel.nothing", nil)
+}
+
+// waiting counts the person's transfers that wait for their Confirm or signature: those that they
+// began, and those that an app asked for.
+func (s *scene) waiting() (own, apps int, err error) {
+	wallets, err := s.tx.WalletsOf(s.user.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, w := range wallets {
+		open, err := s.tx.UnsettledFrom(w.Address)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, t := range open {
+			unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
+			switch {
+			case !unsigned || !s.now.Before(t.Deadline):
+			case t.KeyID != "":
+				apps++
+			default:
+				own++
+			}
+		}
+	}
+	return own, apps, nil
 }
 
 // help answers /help and its topics.
@@ -335,15 +398,34 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
+		balance, err := s.menu("button.balance", "/wallet balance")
+		if err != nil {
+			return err
+		}
 		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture,
-			Buttons: [][]Button{{{Text: plain(label), Copy: w.Address.String()}}}}, "")
+			Buttons: append([][]Button{{{Text: plain(label), Copy: w.Address.String()}}}, balance...)}, "")
 	}, nil
 }
 
 // network names a network whose money is worth nothing; "" for the real one.
 func (c *Chat) network() string {
-	if c.Cluster == "mainnet" {
+	if c.Cluster == wallet.Mainnet {
 		return ""
 	}
 	return c.Cluster
+}
+
+// deleteMe asks once more before everything about the person is forgotten.
+func (c *Chat) deleteMe(context.Context, heard) (act, error) {
+	return func(s *scene) error {
+		label, err := s.words.text("button.erase", nil)
+		if err != nil {
+			return err
+		}
+		yes, err := s.button(label, "erase", "", s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		return s.say("erase.ask", nil, []Button{yes})
+	}, nil
 }

@@ -92,26 +92,73 @@ type parts struct {
 const shortestAddress = 32
 
 // readParts understands "[amount] [token] [address]", any of them missing. What it does not
-// understand is INVALID_REQUEST.
+// understand is INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf),
+// the other parts come along.
 func readParts(args []string) (parts, error) {
 	var p parts
+	strange := func(word string) (parts, error) {
+		return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
+	}
+	odd := "" // stands where an address could be
 	for _, word := range args {
 		switch {
 		case strings.EqualFold(word, "to") && p.To == "":
-		case len(word) >= shortestAddress && !figures(word):
+		case addressLike(word):
 			if p.To != "" {
-				return parts{}, wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one")
+				return parts{Amount: p.Amount, Token: p.Token}, wallet.About(wallet.FieldTo,
+					wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one"))
 			}
 			p.To = word
 		case p.Amount == "" && p.Token == "" && amountLike(word):
 			p.Amount, p.Token = cutSymbol(word)
-		case p.Token == "" && letters(word) && len(word) <= 10:
+		case p.Token == "" && symbolLike(word):
 			p.Token = word
+		case p.Amount != "" && figures(word):
+			return parts{Token: p.Token, To: p.To}, wallet.About(wallet.FieldAmount,
+				wallet.Refuse(wallet.InvalidRequest, "there are two amounts in that: name one"))
+		case p.Amount != "" && odd == "":
+			odd = word
 		default:
-			return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
+			return strange(word)
 		}
 	}
+	switch {
+	case odd != "" && p.To != "":
+		return strange(odd)
+	case odd != "":
+		p.To = odd // judged as an address, it is told what is wrong
+	}
 	return p, nil
+}
+
+// addressLike tells what is meant as an address, well written or not, so that the answer can say
+// what is wrong with it.
+func addressLike(word string) bool {
+	if len(word) >= shortestAddress && (!figures(word) || word == wallet.SystemProgram.String()) {
+		return true
+	}
+	return strings.HasPrefix(word, "@") || hexLike(word) || domainLike(word)
+}
+
+func hexLike(word string) bool {
+	return len(word) > 2 && strings.EqualFold(word[:2], "0x")
+}
+
+func domainLike(word string) bool {
+	return len(word) > 4 && strings.EqualFold(word[len(word)-4:], ".sol")
+}
+
+// checkAddress says more plainly than the deed what people write in the place of an address.
+func checkAddress(text string) error {
+	switch {
+	case strings.HasPrefix(text, "@"):
+		return wallet.Refuse(wallet.InvalidRequest, "I can send to Solana addresses only, not to @names")
+	case domainLike(text):
+		return wallet.Refuse(wallet.InvalidRequest, "I can send to Solana addresses only, not to .sol names")
+	case hexLike(text):
+		return wallet.Refuse(wallet.InvalidRequest, "that is no Solana address: what begins with 0x belongs to another network")
+	}
+	return nil
 }
 
 // amountLike tells what is meant as an amount, well written or not, so that the answer can say
@@ -140,13 +187,14 @@ func figures(word string) bool {
 	return true
 }
 
-func letters(word string) bool {
+// symbolLike tells what may be a token's symbol: up to ten letters and digits, one letter at least.
+func symbolLike(word string) bool {
 	for _, r := range word {
 		if !unicode.IsLetter(r) && (r < '0' || r > '9') {
 			return false
 		}
 	}
-	return true
+	return len(word) <= 10 && !figures(word)
 }
 
 // checkAmount reads an amount as wallet.ParseAmount does, and says more plainly what people from
@@ -154,6 +202,9 @@ func letters(word string) bool {
 func checkAmount(text string, token wallet.Token) error {
 	if strings.EqualFold(text, "max") {
 		return nil
+	}
+	if scientific(text) {
+		return wallet.Refuse(wallet.InvalidRequest, "write it without an exponent, for example 0.001")
 	}
 	for _, r := range text {
 		switch {
@@ -167,6 +218,11 @@ func checkAmount(text string, token wallet.Token) error {
 	}
 	_, err := wallet.ParseAmount(text, token.Decimals)
 	return err
+}
+
+// scientific tells how programs and calculators write small and large numbers: 1e-3, 1E5.
+func scientific(text string) bool {
+	return strings.ContainsAny(text, "0123456789") && strings.ContainsAny(text, "eE") && strings.Trim(text, "0123456789.+-−eE") == ""
 }
 
 // near finds the known words that somebody may have meant: at most two slips away, closest first.

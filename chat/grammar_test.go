@@ -51,15 +51,32 @@ func TestPartsOfATransfer(t *testing.T) {
 		"-1":                    {Amount: "-1"},
 		"١٥":                    {Amount: "١٥"},
 		"1,5 SOL":               {Amount: "1,5", Token: "SOL"},
+		"1 SOL @bob":            {Amount: "1", Token: "SOL", To: "@bob"},
+		"0x71C7656EC7 2":        {Amount: "2", To: "0x71C7656EC7"},
+		"1 bob.sol":             {Amount: "1", To: "bob.sol"},
+		"1 SOL <b>":             {Amount: "1", Token: "SOL", To: "<b>"},
+		strings.Repeat("1", 32): {To: strings.Repeat("1", 32)},
 		strings.Repeat("9", 40): {Amount: strings.Repeat("9", 40)},
 	} {
 		if got, err := readParts(read("/send " + text).args); err != nil || got != want {
 			t.Errorf("%q was read as %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"1 SOL x y", "1 2 3", to + " " + to, "1 <b>", "some thing else"} {
-		if got, err := readParts(read("/send " + text).args); wallet.CodeOf(err) != wallet.InvalidRequest {
-			t.Errorf("%q was read as %+v, %v", text, got, err)
+	for text, want := range map[string]struct {
+		parts
+		about wallet.Field
+	}{
+		"1 SOL x-y z-a":          {},
+		"1 x-y " + to:            {},
+		"some thing else":        {},
+		"1 2 3":                  {about: wallet.FieldAmount},
+		"1 SOL 2 " + to:          {parts{Token: "SOL"}, wallet.FieldAmount},
+		"2 SOL " + to + " " + to: {parts{Amount: "2", Token: "SOL"}, wallet.FieldTo},
+		to + " @bob":             {about: wallet.FieldTo},
+	} {
+		got, err := readParts(read("/send " + text).args)
+		if wallet.CodeOf(err) != wallet.InvalidRequest || got != want.parts || wallet.FieldOf(err) != want.about {
+			t.Errorf("%q was read as %+v, %v (about %q)", text, got, err, wallet.FieldOf(err))
 		}
 	}
 }

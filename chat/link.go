@@ -16,7 +16,7 @@ func (s *scene) sendLink() error {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case old.OpenAt(s.now), old.Status == wallet.BindProven && s.now.Before(old.ExpiresAt):
+	case old.OpenAt(s.now), old.ChoosableAt(s.now):
 		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 		return err
 	}
 	bind, err := tx.BindOf(user)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (bind.Status != wallet.BindProven || !s.now.Before(bind.ExpiresAt)) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !bind.ChoosableAt(s.now) {
 		return nil // answered, replaced or over meanwhile
 	}
 	if err != nil {
@@ -118,10 +118,12 @@ func (s *scene) choose(choice wallet.Address) error {
 		return err
 	}
 	bound, err := s.Wallets.Choose(s.tx, s.user.ID, s.heard.button.Subject, choice)
-	if labelled(err) {
+	switch {
+	case wallet.CodeOf(err) == wallet.NotFound:
+		return s.linkIsOver()
+	case labelled(err):
 		return s.refused(err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if err := s.use(); err != nil {
@@ -136,7 +138,11 @@ func (s *scene) choose(choice wallet.Address) error {
 		if err := s.toast("toast.not_connected", nil); err != nil {
 			return err
 		}
-		return s.show(questionCard(bind), "link.mismatch", nil)
+		rows, err := s.menu("button.new_link", "/wallet new")
+		if err != nil {
+			return err
+		}
+		return s.show(questionCard(bind), "link.mismatch", nil, rows...)
 	}
 	user, err := s.tx.User(s.user.ID)
 	if err != nil {
@@ -155,6 +161,18 @@ func (s *scene) choose(choice wallet.Address) error {
 	}, rows...)
 }
 
+// linkIsOver answers whoever chooses at a question whose time is over.
+func (s *scene) linkIsOver() error {
+	if err := s.toast("toast.link_over", nil); err != nil {
+		return err
+	}
+	rows, err := s.menu("button.new_link", "/wallet new")
+	if err != nil {
+		return err
+	}
+	return s.say("link.over", nil, rows...)
+}
+
 // closeLink is /cancel while a link is open or its question waits.
 func (s *scene) closeLink() error {
 	if err := s.endLink("link.closed"); err != nil {
@@ -164,10 +182,16 @@ func (s *scene) closeLink() error {
 }
 
 // linkRanOut is said when nobody used the link, or answered the question, in time.
-func (s *scene) linkRanOut() error { return s.endLink("link.ran_out") }
+func (s *scene) linkRanOut() error {
+	rows, err := s.menu("button.new_link", "/wallet new")
+	if err != nil {
+		return err
+	}
+	return s.endLink("link.ran_out", rows...)
+}
 
 // endLink ends the attempt that this conversation is about, and says so where it was waiting.
-func (s *scene) endLink(key string) error {
+func (s *scene) endLink(key string, rows ...[]Button) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != s.topic.Bind {
 		return nil
@@ -178,5 +202,5 @@ func (s *scene) endLink(key string) error {
 	if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
 		return err
 	}
-	return s.show(cardOf(bind), key, nil)
+	return s.show(cardOf(bind), key, nil, rows...)
 }

@@ -130,7 +130,7 @@ func newRig(t testing.TB) *rig {
 	r.chat, err = chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
 		PublicURL: public, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: "localnet",
-		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r,
+		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
 	})
 	r.must(err)
 	return r
@@ -396,7 +396,7 @@ func (r *rig) network(who string, by wallet.Happening) {
 		if t, err = store.Step(tx, t, change); err != nil {
 			return err
 		}
-		if by != wallet.Landed {
+		if by != wallet.Finalized {
 			return nil
 		}
 		to, err := tx.Wallet(t.To)

@@ -89,7 +89,14 @@ func refusals() map[wallet.Code]string {
 // refusal is what is said of a labelled error: a short headline, and the reason as a sentence.
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
-	return headline, html(escape(sentence(wallet.DetailOf(err)))), sayErr
+	reason = html(escape(sentence(wallet.DetailOf(err))))
+	switch wallet.CodeOf(err) {
+	case wallet.TokenNotFound, wallet.NetworkError: // the reason says it all
+		if reason != "" {
+			return reason, "", sayErr
+		}
+	}
+	return headline, reason, sayErr
 }
 
 // labelled tells whether an error is an answer (a refusal with a code) and not a breakdown.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	stdhtml "html"
-	"io"
 	"time"
 
 	"purser/handlers"
@@ -111,6 +110,7 @@ func (s *scene) walk(flow string, by Trigger) error {
 		return fmt.Errorf("conversation %s has no step from %q by %q", flow, s.state(), by)
 	}
 	s.moved = true
+	was := s.topic
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if step.Do != nil {
 		if err := step.Do(s); err != nil {
@@ -120,7 +120,7 @@ func (s *scene) walk(flow string, by Trigger) error {
 	if step.To == idle {
 		s.conv.State, s.topic = "", topic{}
 	}
-	return nil
+	return s.closeQuestion(was)
 }
 
 // leave ends the conversation that something new interrupts.
@@ -192,29 +192,32 @@ func (s *scene) refused(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
 		return err
 	}
-	if wallet.CodeOf(err) == wallet.WalletNotFound && s.user.DefaultWallet.IsZero() {
+	switch code := wallet.CodeOf(err); {
+	case code == wallet.WalletNotFound && s.user.DefaultWallet.IsZero():
 		rows, err := s.menu("button.create_wallet", "/wallet new")
 		if err != nil {
 			return err
 		}
 		return s.say("wallet.none", nil, rows...)
+	case code == wallet.InsufficientFunds: // there is where more can be sent to
+		rows, err := s.menu("button.address", "/wallet address")
+		if err != nil {
+			return err
+		}
+		return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 	}
 	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
 }
 
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.
-func (s *scene) nonce() (string, error) {
-	var raw [16]byte
-	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
-		return "", fmt.Errorf("draw a nonce: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
-}
+func (s *scene) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
+
+const nonceBytes = 16
 
 // nonceLike tells whether callback data could be a nonce of ours; anything may come there.
 func nonceLike(data string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(data)
-	return err == nil && len(raw) == 16
+	return err == nil && len(raw) == nonceBytes
 }
 
 // button makes a button that means action, for this person in this chat, until a time.

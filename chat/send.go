@@ -21,7 +21,7 @@ type weighed struct {
 // send answers /send, with any of its parts missing.
 func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 	p, err := readParts(h.line.args)
-	if err != nil {
+	if err != nil && wallet.FieldOf(err) == "" {
 		return func(s *scene) error {
 			if err := s.refused(err); err != nil {
 				return err
@@ -33,40 +33,28 @@ func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 			return s.say("help.usage", vars{"Usage": usage})
 		}, nil
 	}
-	return c.transfer(ctx, h, idle, p)
+	return c.transfer(ctx, h, idle, p, err)
 }
 
 // hearAmount takes the answer to "how much".
 func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, error) {
 	got, err := readParts(args)
-	if err != nil || got.Amount == "" && got.To == "" {
-		return c.askAgain(ctx, h, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max"))
+	if wallet.FieldOf(err) == "" && (err != nil || got.Amount == "" && got.To == "") {
+		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
 	}
-	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got))
+	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got), err)
 }
 
 // hearAddress takes the answer to "to whom".
 func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, error) {
 	got, err := readParts(args)
-	if err != nil || got.To == "" {
-		got = parts{To: strings.Join(args, " ")} // judged as an address, it is told what is wrong
+	if wallet.FieldOf(err) == "" && (err != nil || got.To == "") {
+		got, err = parts{To: strings.Join(args, " ")}, nil // judged as an address, it is told what is wrong
 		if got.To == "" {
-			return c.askAgain(ctx, h, wallet.Refuse(wallet.InvalidRequest, "send the address as text"))
+			err = wallet.Refuse(wallet.InvalidRequest, "send the address as text")
 		}
 	}
-	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got))
-}
-
-// askAgain repeats the present question with what was wrong about the answer.
-func (c *Chat) askAgain(ctx context.Context, h heard, refusal error) (act, error) {
-	w, err := c.weigh(ctx, h, h.at(sendFlow), h.topic.parts)
-	if err != nil {
-		return nil, err
-	}
-	if w.refusal == nil {
-		w.refusal = refusal
-	}
-	return w.act, nil
+	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got), err)
 }
 
 // with puts newer words in the place of older ones.
@@ -84,13 +72,28 @@ func (p parts) with(newer parts) parts {
 }
 
 // transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
-// idle for none.
-func (c *Chat) transfer(ctx context.Context, h heard, at State, p parts) (act, error) {
+// idle for none. unread is what the words were refused for, if they were: the part that it is about
+// is asked for, whatever was said of it before.
+func (c *Chat) transfer(ctx context.Context, h heard, at State, p parts, unread error) (act, error) {
+	p.drop(wallet.FieldOf(unread))
 	w, err := c.weigh(ctx, h, at, p)
 	if err != nil {
 		return nil, err
 	}
+	if w.refusal == nil {
+		w.refusal = unread
+	}
 	return w.act, nil
+}
+
+// drop forgets one part.
+func (p *parts) drop(field wallet.Field) {
+	switch field {
+	case wallet.FieldAmount:
+		p.Amount = ""
+	case wallet.FieldTo:
+		p.To = ""
+	}
 }
 
 // act walks the conversation by what was found.
@@ -120,7 +123,11 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	}
 	w := weighed{parts: p}
 	if p.To != "" {
-		if _, err := c.Transfers.Destination(p.To, from.Address); err != nil {
+		err := checkAddress(p.To)
+		if err == nil {
+			_, err = c.Transfers.Destination(p.To, from.Address)
+		}
+		if err != nil {
 			w.refusal, w.parts.To = err, ""
 		}
 	}
@@ -144,28 +151,30 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 			return refused(err)
 		}
 	}
-	if w.parts.Amount != "" {
-		w.trigger = addressMissing
-		return w, nil
+	w.trigger = addressMissing
+	if w.parts.Amount == "" {
+		w.trigger = amountMissing
 	}
-	w.trigger = amountMissing
-	w.amounts, err = c.choices(ctx, from.Address)
-	if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
-		return refused(err)
+	if w.trigger == amountMissing || at == idle { // who has nothing to send is told before being asked
+		w.amounts, err = c.choices(ctx, from.Address)
+		if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
+			return refused(err)
+		}
 	}
 	return w, nil // a network that does not answer only leaves the question without proposals
 }
 
-// asksOn tells whether a refused transfer is worth another question: a smaller amount when funds
-// are short, the same once more when the network does not answer in the midst of a conversation.
+// asksOn tells whether a refused transfer is worth another question: for the part that the refusal
+// is about, or the same once more when the network does not answer in the midst of a conversation.
 func (w *weighed) asksOn(at State, err error) bool {
-	switch code := wallet.CodeOf(err); {
-	case code == wallet.InsufficientFunds:
-		w.parts.Amount = ""
-	case code == wallet.NetworkError && at == asksAmount:
-		w.parts.Amount = ""
-	case code == wallet.NetworkError && at == asksAddress:
-		w.parts.To = ""
+	silent := wallet.CodeOf(err) == wallet.NetworkError
+	switch field := wallet.FieldOf(err); {
+	case field != "":
+		w.parts.drop(field)
+	case silent && at == asksAmount:
+		w.parts.drop(wallet.FieldAmount)
+	case silent && at == asksAddress:
+		w.parts.drop(wallet.FieldTo)
 	default:
 		return false
 	}
@@ -181,9 +190,7 @@ func (c *Chat) choices(ctx context.Context, from wallet.Address) ([]string, erro
 	}
 	free := balance.Lamports - balance.Reserved
 	if free <= c.Transfers.Fee {
-		return nil, wallet.Refuse(wallet.InsufficientFunds,
-			"your wallet holds %s SOL free to send, and the network fee is %s SOL. /wallet address shows where to send SOL to",
-			wallet.Lamports(free), wallet.Lamports(c.Transfers.Fee))
+		return nil, handlers.NothingToSend(free, c.Transfers.Fee)
 	}
 	const oneSOL = 1_000_000_000
 	var round []string
@@ -237,7 +244,8 @@ func (s *scene) askAddress() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	return s.ask("send.ask_address", vars{"Amount": code(s.topic.Amount), "Known": len(known) > 0}, rows)
+	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0}
+	return s.ask("send.ask_address", v, rows)
 }
 
 // recipients are up to three addresses that this person's own transfers have reached, newest
@@ -268,6 +276,11 @@ func (s *scene) newQuestion() error {
 // ask puts a question, with what was wrong about the last answer before it, and a way out below.
 func (s *scene) ask(key string, v vars, rows [][]Button) error {
 	v["Reason"] = html("")
+	asked, err := s.words.text(key, v)
+	if err != nil {
+		return err
+	}
+	s.topic.Asked = asked
 	if s.weighed.refusal != nil {
 		headline, reason, err := s.words.refusal(s.weighed.refusal)
 		if err != nil {
@@ -285,7 +298,15 @@ func (s *scene) ask(key string, v vars, rows [][]Button) error {
 	if err != nil {
 		return err
 	}
-	return s.say(key, v, append(rows, []Button{stop})...)
+	return s.show(s.topic.Ask, key, v, append(rows, []Button{stop})...)
+}
+
+// closeQuestion takes the buttons from a question that waits no more: they would only say so.
+func (s *scene) closeQuestion(was topic) error {
+	if was.Ask == "" || was.Asked == "" || was.Ask == s.topic.Ask {
+		return nil
+	}
+	return s.reply(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
 }
 
 // showReview stores the proposal and shows its card.

@@ -16,11 +16,15 @@ const (
 	silenceBatch = 100
 )
 
-// Run ends silent conversations until ctx does. Its error is one after which nothing is certain.
+// Run ends silent conversations until ctx does. Its error is store.ErrUnknownOutcome; any other
+// trouble is logged and met again at the next look.
 func (c *Chat) Run(ctx context.Context) error {
 	for {
-		if err := c.Silent(ctx); err != nil && ctx.Err() == nil {
+		switch err := c.Silent(ctx); {
+		case errors.Is(err, store.ErrUnknownOutcome):
 			return fmt.Errorf("end silent conversations: %w", err)
+		case err != nil && ctx.Err() == nil:
+			c.Log.Error("a silent conversation could not be ended", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -42,13 +46,14 @@ func (c *Chat) Silent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed error // gathered: one broken conversation keeps no other waiting
 	for _, conv := range over {
 		err := c.Store.Update(ctx, func(tx store.Tx) error { return c.endSilent(tx, conv) })
-		if err != nil && !errors.Is(err, store.ErrConflict) { // they have just written: no silence
-			return err
+		if !errors.Is(err, store.ErrConflict) { // a conflict: they have just written, so no silence
+			failed = errors.Join(failed, err)
 		}
 	}
-	return nil
+	return failed
 }
 
 func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {

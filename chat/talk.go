@@ -2,11 +2,11 @@ package chat
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -32,7 +32,8 @@ type Options struct {
 	BotName     func() string // the bot's username without @; "" while unknown
 	Now         func() time.Time
 	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
-	Random      io.Reader                            // nil: crypto/rand
+	Random      io.Reader
+	Log         *slog.Logger
 }
 
 // Chat answers what people say and tap. It holds no state of its own: what it must remember is in
@@ -47,8 +48,9 @@ type Chat struct {
 
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
-	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil || o.Now == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL and Now are needed")
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil ||
+		o.Now == nil || o.Random == nil || o.Log == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -60,9 +62,6 @@ func New(o Options) (*Chat, error) {
 	}
 	if o.After == nil {
 		o.After = time.After
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
 	}
 	words, err := newCatalogue()
 	if err != nil {
@@ -96,7 +95,8 @@ func (h heard) at(flow string) State {
 // topic is what a conversation is about: its Data.
 type topic struct {
 	parts
-	Ask         string               `json:"ask,omitempty"` // groups the buttons of the last question
+	Ask         string               `json:"ask,omitempty"`   // the last question: its card, and its buttons' subject
+	Asked       html                 `json:"asked,omitempty"` // its text
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
 	Bind        string               `json:"bind,omitempty"` // nonce of the link
 }
@@ -211,7 +211,7 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	}
 	if len(h.line.args) == 1 {
 		if _, err := wallet.ParseAddress(h.line.args[0]); err == nil {
-			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}))
+			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
 		}
 	}
 	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {

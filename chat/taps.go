@@ -23,6 +23,7 @@ func taps() map[string]tap {
 		"choose":  (*Chat).tapChoose,
 		"none":    (*Chat).tapNone,
 		"run":     (*Chat).tapRun,
+		"erase":   (*Chat).tapErase,
 	}
 }
 
@@ -177,4 +178,20 @@ func (c *Chat) tapNone(context.Context, heard, string) (act, error) {
 func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
 	h.line = read(text)
 	return c.command(ctx, h)
+}
+
+// tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.
+func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
+	return func(s *scene) error {
+		if err := s.Users.Erase(s.tx, s.user.ID); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		s.moved = false // the conversation went with the rest
+		if err := s.toast("toast.erased", nil); err != nil {
+			return err
+		}
+		return s.say("erase.done", nil)
+	}, nil
 }

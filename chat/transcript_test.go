@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	"purser/chat"
+	"purser/handlers"
 	"purser/sandbox/solana"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -79,6 +82,7 @@ func difference(want, got string) string {
 //	alice forwards: TEXT, alice edits: TEXT
 //	alice sends a picture, alice shares a contact
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
+//	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
 //	fund alice 2
 //	alice's page proves alice, alice's page signs, alice's page rejects
@@ -93,6 +97,8 @@ func (r *rig) happen(line string) {
 	switch {
 	case words[0] == "rich":
 		r.rich(words[1], r.lamports(words[2]))
+	case words[0] == "app":
+		r.proposes(words[2], words[3], r.addresses(words[4]))
 	case words[0] == "fund":
 		r.fund(words[1], r.lamports(words[2]))
 	case words[0] == "clock":
@@ -165,6 +171,25 @@ func (r *rig) page(who string, what []string) {
 	default:
 		r.t.Fatalf("a page does not %q", what)
 	}
+}
+
+// proposes plays a program with a key of somebody's, as the API carries it.
+func (r *rig) proposes(who, amount, to string) {
+	r.t.Helper()
+	owner := r.userOf(who)
+	proposal, err := r.transfers.Prepare(r.t.Context(), handlers.Caller{User: owner, Key: "key_" + who},
+		handlers.SendRequest{To: to, Amount: amount, Token: "SOL"})
+	r.must(err)
+	r.update(func(tx store.Tx) error {
+		if _, err := tx.Key("key_" + who); errors.Is(err, store.ErrNotFound) {
+			key := wallet.Key{ID: "key_" + who, Kind: wallet.APIKey, Tier: wallet.FreeTier, Owner: owner, Hint: "9jlx"}
+			if err := tx.CreateKey(key, "secret of "+who); err != nil {
+				return err
+			}
+		}
+		return r.transfers.CommitAndAsk(tx, proposal)
+	})
+	r.settle()
 }
 
 func (r *rig) lamports(text string) uint64 {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"purser/wallet"
 )
 
 const boltScheme = "bolt:"
@@ -111,7 +113,7 @@ func (ch *checker) chain() Chain {
 	}
 	switch {
 	case c.Cluster != "":
-		ch.oneOf("chain.cluster", Mainnet, Devnet, Localnet)
+		ch.oneOf("chain.cluster", wallet.Mainnet, wallet.Devnet, wallet.Localnet)
 		if len(c.RPCURLs) == 0 && ch.values["chain.rpc_url"] == "" {
 			c.RPCURLs = publicRPC(c.Cluster)
 		}
@@ -127,9 +129,9 @@ func (ch *checker) chain() Chain {
 // operator must name one.
 func publicRPC(cluster string) []Secret {
 	switch cluster {
-	case Devnet:
+	case wallet.Devnet:
 		return []Secret{"https://api.devnet.solana.com"}
-	case Localnet:
+	case wallet.Localnet:
 		return []Secret{"http://127.0.0.1:8899"}
 	}
 	return nil
@@ -143,11 +145,11 @@ func guessCluster(rpc Secret) string {
 	case err != nil:
 		return ""
 	case loopback(u.Hostname()):
-		return Localnet
+		return wallet.Localnet
 	case strings.Contains(u.Hostname(), "devnet"):
-		return Devnet
+		return wallet.Devnet
 	case strings.Contains(u.Hostname(), "mainnet"):
-		return Mainnet
+		return wallet.Mainnet
 	}
 	return ""
 }
@@ -259,7 +261,7 @@ func (c Config) CheckServe() error {
 		ch.wrong("telegram.token", "is not set: make a bot with @BotFather and copy its token")
 	}
 	if len(c.Chain.RPCURLs) == 0 {
-		if c.Chain.Cluster == Mainnet {
+		if c.Chain.Cluster == wallet.Mainnet {
 			ch.wrong("chain.rpc_url", "is not set: mainnet needs an RPC provider of your own")
 		} else {
 			ch.wrong("chain.rpc_url", "is not set: name a Solana RPC, or set chain.cluster to devnet")

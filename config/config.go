@@ -38,16 +38,9 @@ const (
 type Chain struct {
 	RPCURLs     []Secret // the first is asked, a second confirms; they often hold an API key
 	WSURL       Secret   // "": no hints, polling alone
-	Cluster     string   // Mainnet, Devnet or Localnet
+	Cluster     string   // wallet.Mainnet, wallet.Devnet or wallet.Localnet
 	ExplorerURL string   // "": no links
 }
-
-// The clusters of chain.cluster.
-const (
-	Mainnet  = "mainnet"
-	Devnet   = "devnet"
-	Localnet = "localnet"
-)
 
 // Store is the database and its master key.
 type Store struct {

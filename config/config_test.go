@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"purser/wallet"
 )
 
 const (
@@ -74,7 +76,7 @@ func TestFixedWinsOverFlagsOverTheEnvironmentOverTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.HTTP.Listen != "127.0.0.1:4" || c.Log.Level != slog.LevelError || c.Log.Format != "json" ||
-		c.Chain.Cluster != Devnet || c.Store.Path != "sandbox.db" {
+		c.Chain.Cluster != wallet.Devnet || c.Store.Path != "sandbox.db" {
 		t.Errorf("layers are mixed up:\n%s", c)
 	}
 	if len(c.Chain.RPCs()) != 1 || c.Chain.RPCs()[0] != "https://api.devnet.solana.com" {
@@ -270,9 +272,9 @@ func TestPublicURLIsTheOriginThatBrowsersSend(t *testing.T) {
 
 func TestClusterIsReadOffAKnownRPC(t *testing.T) {
 	for rpc, want := range map[string]string{
-		"http://127.0.0.1:8899":                Localnet,
-		"https://api.devnet.solana.com":        Devnet,
-		"https://mainnet.rpc.example.org/?k=v": Mainnet,
+		"http://127.0.0.1:8899":                wallet.Localnet,
+		"https://api.devnet.solana.com":        wallet.Devnet,
+		"https://mainnet.rpc.example.org/?k=v": wallet.Mainnet,
 	} {
 		c, err := load(t, "chain: {rpc_url: '"+rpc+"'}")
 		if err != nil || c.Chain.Cluster != want {

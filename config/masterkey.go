@@ -74,7 +74,7 @@ func readKey(path string) ([]byte, error) {
 
 // decodeKey reads 32 bytes of base64. Its error never repeats the text.
 func decodeKey(text string) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != masterKeyLen {
 		return nil, fmt.Errorf("must be %d bytes in base64, as from: openssl rand -base64 %d", masterKeyLen, masterKeyLen)
 	}

@@ -58,25 +58,32 @@ func Reserved(tx store.Tx, from wallet.Address, slot uint64) (uint64, error) {
 func (f facts) acceptable() error {
 	switch {
 	case f.to.Executable:
-		return wallet.Refuse(wallet.InvalidRequest, "that address is a program, not a wallet: money sent there is lost")
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+			"that address is a program, not a wallet: money sent there is lost"))
 	case f.to.Exists && f.to.Owner != wallet.SystemProgram:
-		return wallet.Refuse(wallet.InvalidRequest, "that address belongs to a program (a token account or a mint, for example), not to a person. Ask for the owner's wallet address")
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+			"that address belongs to a program (a token account or a mint, for example), not to a person. Ask for the owner's wallet address"))
 	case f.from.Exists && f.from.Owner != wallet.SystemProgram:
 		return wallet.Refuse(wallet.PolicyViolation, "the sending address belongs to a program, so it cannot send SOL by itself")
 	}
 	return nil
 }
 
-// affordable judges an amount: covered with its fee, and neither side left under the rent minimum,
-// which the network would refuse (Agave: InsufficientFundsForRent).
+// affordable judges an amount; what it refuses is the amount's fault.
 func (f facts) affordable(lamports, fee uint64) error {
+	return wallet.About(wallet.FieldAmount, f.judge(lamports, fee))
+}
+
+// judge finds an amount good that is covered with its fee, and neither side left under the rent minimum,
+// which the network would refuse (Agave: InsufficientFundsForRent).
+func (f facts) judge(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
 		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send; %s SOL and the network fee of %s SOL are needed",
 			wallet.Lamports(f.free), wallet.Lamports(lamports), wallet.Lamports(fee))
 	}
 	if f.to.Lamports < f.floor && lamports < f.floor-f.to.Lamports {
-		return wallet.Refuse(wallet.InvalidRequest, "Solana keeps no account under %s SOL, and this one holds %s: send at least %s SOL",
-			wallet.Lamports(f.floor), wallet.Lamports(f.to.Lamports), wallet.Lamports(f.floor-f.to.Lamports))
+		return wallet.Refuse(wallet.InvalidRequest, "the receiving account holds %s SOL, and Solana keeps none under %s SOL: send at least %s SOL",
+			wallet.Lamports(f.to.Lamports), wallet.Lamports(f.floor), wallet.Lamports(f.floor-f.to.Lamports))
 	}
 	if left := f.free - lamports - fee; left != 0 && left < f.floor {
 		if f.free >= f.floor+fee && f.free-f.floor-fee > 0 {

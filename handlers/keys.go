@@ -73,7 +73,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 // Check finds the key behind a secret. Everything that does not open the wanted kind of endpoint
 // (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
-	refused := wallet.Refuse(wallet.InvalidAPIKey, "send a valid key as: Authorization: Bearer <key>")
+	refused := wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY")
 	if kind, ok := wallet.IsKeySecret(secret); !ok || kind != want {
 		return wallet.Key{}, refused
 	}

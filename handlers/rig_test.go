@@ -56,7 +56,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { r.cluster.Close() })
 	node := httptest.NewServer(r.cluster.Handler())
 	t.Cleanup(node.Close)
-	client, err := chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: chain.Localnet, Now: now})
+	client, err := chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: wallet.Localnet, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

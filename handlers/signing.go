@@ -65,22 +65,12 @@ func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {
 
 func (s *Signing) view(t wallet.Transaction, message []byte) SignView {
 	v := SignView{Status: t.Status, Address: t.From, Chain: s.Cluster, Transaction: t}
-	if s.awaited(t) == nil {
+	if t.SignableAt(s.Now()) == nil {
 		v.Message = message
 	} else if t.Status == wallet.AwaitingSignature {
 		v.Status = wallet.Expired // its time is over; the clockwork will say so in a moment
 	}
 	return v
-}
-
-func (s *Signing) awaited(t wallet.Transaction) error {
-	if t.Status != wallet.AwaitingSignature {
-		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
-	}
-	if !s.Now().Before(t.Deadline) {
-		return wallet.Refuse(wallet.Conflict, "%s", wallet.Expired.Sentence())
-	}
-	return nil
 }
 
 // Refresh issues a fresh blockhash, and remembers it: whatever is signed with it may land until its
@@ -91,7 +81,7 @@ func (s *Signing) Refresh(ctx context.Context, signID string) (SignView, error) 
 		if err != nil {
 			return t, err
 		}
-		if err := s.awaited(t); err != nil {
+		if err := t.SignableAt(s.Now()); err != nil {
 			return t, err
 		}
 		if len(t.Issues) >= wallet.MaxRefreshes {
@@ -137,7 +127,7 @@ func (s *Signing) Submit(ctx context.Context, signID, messageSHA256 string, sig 
 			status = t.Status
 			return nil
 		}
-		if err := s.awaited(t); err != nil {
+		if err := t.SignableAt(s.Now()); err != nil {
 			return err
 		}
 		message, err := s.issued(t, messageSHA256)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"purser/store"
 	"purser/wallet"
@@ -51,12 +52,26 @@ func (s *Transfers) Token(symbol string) (wallet.Token, error) {
 	if strings.EqualFold(symbol, wallet.SOL.Symbol) {
 		return wallet.SOL, nil
 	}
-	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "purser can send SOL; it does not know this token yet")
+	return wallet.Token{}, wallet.Refuse(wallet.TokenNotFound, "only SOL can be sent so far; %s is not known here yet", tokenName(symbol))
+}
+
+// tokenName is a symbol fit for repeating to whoever wrote it.
+func tokenName(symbol string) string {
+	const longest = 16 // no token worth naming is longer
+	if symbol == "" || len(symbol) > longest || strings.ContainsFunc(symbol, unicode.IsControl) || !utf8.ValidString(symbol) {
+		return "this token"
+	}
+	return strings.ToUpper(symbol)
 }
 
 // Destination reads an address that money may be sent to from a wallet. It judges the text alone;
-// Prepare also looks at what the chain holds there.
+// Prepare also looks at what the chain holds there. What it refuses is wallet.FieldTo.
 func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Address, error) {
+	to, err := destination(text, from)
+	return to, wallet.About(wallet.FieldTo, err)
+}
+
+func destination(text string, from wallet.Address) (wallet.Address, error) {
 	to, err := wallet.ParseAddress(text)
 	switch {
 	case err != nil:
@@ -109,7 +124,8 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 }
 
 // Prepare finds out whether a transfer is possible and what it would cost; nothing is stored.
-// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, NETWORK_ERROR.
+// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, NETWORK_ERROR;
+// with wallet.FieldAmount or wallet.FieldTo where one of these is to blame.
 func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (Proposal, error) {
 	token, err := s.Token(req.Token)
 	if err != nil {
@@ -118,7 +134,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	var amount wallet.Amount
 	if !strings.EqualFold(req.Amount, Max) {
 		if amount, err = wallet.ParseAmount(req.Amount, token.Decimals); err != nil {
-			return Proposal{}, err
+			return Proposal{}, wallet.About(wallet.FieldAmount, err)
 		}
 	}
 	from, user, err := s.Sender(ctx, who, req.From)
@@ -138,8 +154,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	}
 	if strings.EqualFold(req.Amount, Max) {
 		if facts.free <= s.Fee {
-			return Proposal{}, wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send, which does not cover the network fee of %s SOL",
-				wallet.Lamports(facts.free), wallet.Lamports(s.Fee))
+			return Proposal{}, wallet.About(wallet.FieldAmount, NothingToSend(facts.free, s.Fee))
 		}
 		amount = wallet.Lamports(facts.free - s.Fee)
 	}
@@ -161,6 +176,13 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, fmt.Errorf("build the transfer: %w", err)
 	}
 	return Proposal{Transaction: t}, nil
+}
+
+// NothingToSend is the refusal of every amount: what is free does not even cover the fee, both in
+// lamports.
+func NothingToSend(free, fee uint64) error {
+	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
+		wallet.Lamports(free), wallet.Lamports(fee))
 }
 
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
@@ -211,14 +233,14 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err != nil {
 		return Confirmation{}, err
 	}
-	if err := confirmable(t, s.Now()); err != nil {
+	if err := t.ConfirmableAt(s.Now()); err != nil {
 		return Confirmation{}, err
 	}
 	f, err := s.look(ctx, t.From, t.To)
 	if err != nil {
 		return Confirmation{}, err
 	}
-	signID, err := secretText(s.Random, 16)
+	signID, err := wallet.RandomToken(s.Random, 16)
 	if err != nil {
 		return Confirmation{}, err
 	}
@@ -233,7 +255,7 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	now := s.Now().UTC()
-	if err := confirmable(t, now); err != nil {
+	if err := t.ConfirmableAt(now); err != nil {
 		return t, err
 	}
 	f := c.facts
@@ -247,17 +269,8 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	t.SignID = c.signID
+	t.BalanceLeft = f.free - t.Amount - t.Fee // as of now, not of the proposal
 	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
-}
-
-func confirmable(t wallet.Transaction, now time.Time) error {
-	if t.Status != wallet.AwaitingConfirmation {
-		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
-	}
-	if !now.Before(t.Deadline) {
-		return wallet.Refuse(wallet.Conflict, "%s", wallet.Expired.Sentence())
-	}
-	return nil
 }
 
 // Reject ends a transaction that is not signed yet, by its owner's word.
@@ -273,6 +286,17 @@ func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wa
 // Of is a caller's own transaction.
 func (s *Transfers) Of(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who.User, id) })
+}
+
+// Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction.
+func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+	if who.User != "" || who.Key == "" {
+		return s.Of(ctx, who, id)
+	}
+	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
+		t, err := tx.Transaction(id)
+		return t, found(err, wallet.TransactionNotFound, "no transaction has this id")
+	})
 }
 
 // owned hides other people's transactions as if they did not exist.

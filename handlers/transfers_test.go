@@ -39,27 +39,31 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 		amount string
 		token  string
 		code   wallet.Code
+		about  wallet.Field
 	}{
-		"more than held":           {alice.caller(), bob.address().String(), "3", "SOL", wallet.InsufficientFunds},
-		"all but no fee":           {alice.caller(), bob.address().String(), "2", "SOL", wallet.InsufficientFunds},
-		"dust left behind":         {alice.caller(), bob.address().String(), "1.9999", "SOL", wallet.InsufficientFunds},
-		"too little for a new one": {alice.caller(), stranger(t).String(), "0.0001", "SOL", wallet.InvalidRequest},
-		"nothing":                  {alice.caller(), bob.address().String(), "0", "SOL", wallet.InvalidRequest},
-		"an exponent":              {alice.caller(), bob.address().String(), "1e0", "SOL", wallet.InvalidRequest},
-		"to oneself":               {alice.caller(), alice.address().String(), "1", "SOL", wallet.InvalidRequest},
-		"off the curve":            {alice.caller(), offCurve.String(), "1", "SOL", wallet.InvalidRequest},
-		"the System program":       {alice.caller(), strings.Repeat("1", 32), "1", "SOL", wallet.InvalidRequest},
-		"a program":                {alice.caller(), "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "1", "SOL", wallet.InvalidRequest},
-		"no address":               {alice.caller(), "bob", "1", "SOL", wallet.InvalidRequest},
-		"unknown token":            {alice.caller(), bob.address().String(), "1", "DOGE", wallet.TokenNotFound},
-		"max of nothing":           {broke.caller(), bob.address().String(), "max", "SOL", wallet.InsufficientFunds},
-		"no wallet":                {handlers.Caller{User: r.meet(1009).ID}, bob.address().String(), "1", "SOL", wallet.WalletNotFound},
-		"nobody":                   {handlers.Caller{}, bob.address().String(), "1", "SOL", wallet.WalletNotFound},
+		"more than held":           {alice.caller(), bob.address().String(), "3", "SOL", wallet.InsufficientFunds, wallet.FieldAmount},
+		"all but no fee":           {alice.caller(), bob.address().String(), "2", "SOL", wallet.InsufficientFunds, wallet.FieldAmount},
+		"dust left behind":         {alice.caller(), bob.address().String(), "1.9999", "SOL", wallet.InsufficientFunds, wallet.FieldAmount},
+		"too little for a new one": {alice.caller(), stranger(t).String(), "0.0001", "SOL", wallet.InvalidRequest, wallet.FieldAmount},
+		"nothing":                  {alice.caller(), bob.address().String(), "0", "SOL", wallet.InvalidRequest, wallet.FieldAmount},
+		"an exponent":              {alice.caller(), bob.address().String(), "1e0", "SOL", wallet.InvalidRequest, wallet.FieldAmount},
+		"to oneself":               {alice.caller(), alice.address().String(), "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
+		"off the curve":            {alice.caller(), offCurve.String(), "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
+		"the System program":       {alice.caller(), strings.Repeat("1", 32), "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
+		"a program":                {alice.caller(), "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
+		"no address":               {alice.caller(), "bob", "1", "SOL", wallet.InvalidRequest, wallet.FieldTo},
+		"unknown token":            {alice.caller(), bob.address().String(), "1", "DOGE", wallet.TokenNotFound, ""},
+		"max of nothing":           {broke.caller(), bob.address().String(), "max", "SOL", wallet.InsufficientFunds, wallet.FieldAmount},
+		"no wallet":                {handlers.Caller{User: r.meet(1009).ID}, bob.address().String(), "1", "SOL", wallet.WalletNotFound, ""},
+		"nobody":                   {handlers.Caller{}, bob.address().String(), "1", "SOL", wallet.WalletNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := r.transfers.Prepare(context.Background(), c.who, handlers.SendRequest{To: c.to, Amount: c.amount, Token: c.token})
 			if wallet.CodeOf(err) != c.code || wallet.DetailOf(err) == "" {
 				t.Fatalf("got %v, want a reasoned %s", err, c.code)
+			}
+			if wallet.FieldOf(err) != c.about {
+				t.Errorf("%v is about %q, want %q", err, wallet.FieldOf(err), c.about)
 			}
 		})
 	}
@@ -259,8 +263,11 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 	}
 	for name, check := range map[string]func() error{
 		"the wrong kind": func() error { _, err := r.keys.Check(ctx, secret, wallet.BotKey); return err },
-		"another secret": func() error { _, err := r.keys.Check(ctx, secret[:len(secret)-1]+"x", wallet.APIKey); return err },
-		"no secret":      func() error { _, err := r.keys.Check(ctx, "", wallet.APIKey); return err },
+		"another secret": func() error {
+			_, err := r.keys.Check(ctx, strings.Repeat("x", 6)+secret[6:], wallet.APIKey)
+			return err
+		},
+		"no secret": func() error { _, err := r.keys.Check(ctx, "", wallet.APIKey); return err },
 	} {
 		if err := check(); wallet.CodeOf(err) != wallet.InvalidAPIKey {
 			t.Errorf("%s: %v", name, err)

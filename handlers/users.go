@@ -60,3 +60,25 @@ func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 	}
 	return user, tx.Emit(event)
 }
+
+// Erase forgets a person at their own word: their data key is destroyed, and with it all that was
+// sealed by it. What stays are public facts of the chain. While a payment of theirs is on its way it
+// is CONFLICT: nobody would be left to be told how it ended.
+func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
+	wallets, err := tx.WalletsOf(id)
+	if err != nil {
+		return err
+	}
+	for _, w := range wallets {
+		open, err := tx.UnsettledFrom(w.Address)
+		if err != nil {
+			return err
+		}
+		for _, t := range open {
+			if t.Status != wallet.AwaitingConfirmation && len(t.Issues) > 0 {
+				return wallet.Refuse(wallet.Conflict, "a payment of yours may still be on its way: try again when it has ended")
+			}
+		}
+	}
+	return tx.EraseUser(id)
+}

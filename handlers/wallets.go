@@ -14,9 +14,6 @@ import (
 	"purser/wallet"
 )
 
-// BindWindow is how long a link to connect a wallet lives (DESIGN §4).
-const BindWindow = 10 * time.Minute
-
 // BalanceChain is what a balance needs of the chain.
 type BalanceChain interface {
 	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
@@ -41,33 +38,19 @@ type Link struct {
 
 // PrepareLink draws a link for a user. The only thing kept of the token is its SHA-256.
 func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
-	token, err := secretText(w.Random, 32)
+	token, err := wallet.RandomToken(w.Random, 32)
 	if err != nil {
 		return Link{}, err
 	}
-	nonce, err := w.nonce()
+	nonce, err := wallet.RandomText(w.Random, 22) // SIWS wants at least 8 letters or digits
 	if err != nil {
 		return Link{}, err
 	}
 	now := w.Now().UTC().Truncate(time.Second) // the signed text has whole seconds
 	return Link{Token: token, bind: wallet.Bind{
 		TokenHash: sha256.Sum256([]byte(token)), User: user.ID, Chat: user.TelegramID, Nonce: nonce,
-		IssuedAt: now, ExpiresAt: now.Add(BindWindow), Status: wallet.BindOpen, Type: wallet.PageWallet,
+		IssuedAt: now, ExpiresAt: now.Add(wallet.BindWindow), Status: wallet.BindOpen, Type: wallet.PageWallet,
 	}}, nil
-}
-
-// nonce draws 22 base62 digits: SIWS wants at least 8 letters or digits.
-func (w *Wallets) nonce() (string, error) {
-	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	out := make([]byte, 22)
-	for i := range out {
-		n, err := below(w.Random, len(alphabet))
-		if err != nil {
-			return "", err
-		}
-		out[i] = alphabet[n]
-	}
-	return string(out), nil
 }
 
 // CommitLink makes the link the user's only open one.
@@ -76,7 +59,7 @@ func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case old.Status == wallet.BindOpen || old.Status == wallet.BindProven:
+	case !old.Ended():
 		old.Status = wallet.BindReplaced
 		if err := tx.PutBind(old); err != nil {
 			return err
@@ -138,7 +121,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, address wallet.Addres
 			return err
 		}
 		// The page sends the same proof again when it did not hear the answer to the first.
-		again := bind.Status == wallet.BindProven && bind.Address == address && w.Now().Before(bind.ExpiresAt)
+		again := bind.ChoosableAt(w.Now()) && bind.Address == address
 		if !again && !bind.OpenAt(w.Now()) {
 			return wallet.Refuse(wallet.NotFound, deadLink)
 		}
@@ -190,7 +173,7 @@ func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
 			}
 		}
 	}
-	at, err := below(w.Random, len(all))
+	at, err := wallet.RandomBelow(w.Random, len(all))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +190,7 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 		return wallet.Wallet{}, found(err, wallet.NotFound, deadLink)
 	}
 	now := w.Now().UTC()
-	if bind.Nonce != nonce || bind.Status != wallet.BindProven || !now.Before(bind.ExpiresAt) {
+	if bind.Nonce != nonce || !bind.ChoosableAt(now) {
 		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, deadLink)
 	}
 	if choice != bind.Address {
@@ -247,7 +230,7 @@ func (w *Wallets) CancelLink(tx store.Tx, user wallet.UserID) error {
 		return nil
 	case err != nil:
 		return err
-	case bind.Status != wallet.BindOpen && bind.Status != wallet.BindProven:
+	case bind.Ended():
 		return nil
 	}
 	bind.Status = wallet.BindRefused

@@ -129,7 +129,7 @@ func TestLinksWorkOnceInTimeAndAreReplaced(t *testing.T) {
 	replaced := r.link(alice)
 	newest := r.link(alice)
 	r.refused(wallet.NotFound, r.prove(replaced, newKey(t)))
-	r.now = r.now.Add(handlers.BindWindow - time.Second)
+	r.now = r.now.Add(wallet.BindWindow - time.Second)
 	_, err := r.wallets.Challenge(context.Background(), newest)
 	r.must(err)
 	r.now = r.now.Add(time.Second)

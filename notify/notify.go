@@ -1,5 +1,5 @@
 // Package notify knows which event becomes which chat message. It refuses to know how a message is
-// worded (see chat), how it is sent (see bot), and who else hears of an event (see webhooks).
+// worded (see chat), how it is sent (see bot), and who else hears of an event.
 package notify
 
 import (

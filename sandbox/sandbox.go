@@ -27,6 +27,12 @@ type Options struct {
 	Now            func() time.Time
 }
 
+// What a world keeps in Options.Dir.
+const (
+	TelegramDir = "telegram"
+	SolanaDir   = "solana"
+)
+
 // World is a Telegram with its chat page, and a Solana cluster, both listening.
 type World struct {
 	Telegram *telegram.Server
@@ -70,7 +76,7 @@ func Open(o Options) (*World, error) {
 	}
 	var solanaDir, telegramDir string
 	if o.Dir != "" {
-		solanaDir, telegramDir = filepath.Join(o.Dir, "solana"), filepath.Join(o.Dir, "telegram")
+		solanaDir, telegramDir = filepath.Join(o.Dir, SolanaDir), filepath.Join(o.Dir, TelegramDir)
 	}
 	var err error
 	if w.Solana, err = solana.Open(solana.Options{Now: o.Now, SlotTime: o.SlotTime, Dir: solanaDir, Seed: "purser"}); err != nil {

@@ -39,9 +39,9 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 
 // remember keeps why a node would not take a transaction: if it never lands, that is the reason.
 func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused *wallet.NotAccepted) error {
-	same := seen.ErrorCode == refused.Failure && seen.ErrorText == refused.Reason
+	same := seen.Refusal == refused.Failure && seen.RefusalText == refused.Reason
 	// Sooner or later every blockhash is unknown: that explains nothing that was refused before.
-	if same || seen.ErrorCode != "" && refused.Failure == wallet.BlockhashExpired {
+	if same || seen.Refusal != "" && refused.Failure == wallet.BlockhashExpired {
 		return nil
 	}
 	return s.Store.Update(ctx, func(tx store.Tx) error {
@@ -49,7 +49,7 @@ func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused
 		if err != nil || t.Status != wallet.Signed && t.Status != wallet.Pending {
 			return err
 		}
-		t.ErrorCode, t.ErrorText = refused.Failure, refused.Reason
+		t.Refusal, t.RefusalText = refused.Failure, refused.Reason
 		return tx.PutTransaction(t)
 	})
 }

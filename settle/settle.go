@@ -134,22 +134,18 @@ func (s *Settler) round(ctx context.Context) (bool, error) {
 	}
 	s.forget(open)
 	var moving []wallet.Transaction
-	busy := false
+	var failed error // gathered: one row's trouble must not hold up the others
 	for _, t := range open {
 		switch t.Status {
 		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
-			busy = true // its deadline needs a look
-			if !s.Now().Before(t.Deadline) {
-				if err := s.timeOut(ctx, t.ID); err != nil {
-					return true, err
-				}
+			if t.TimedOutAt(s.Now()) {
+				failed = errors.Join(failed, s.timeOut(ctx, t.ID))
 			}
 		default:
-			busy = true
 			moving = append(moving, t)
 		}
 	}
-	return busy, s.carry(ctx, moving)
+	return len(open) > 0, errors.Join(failed, s.carry(ctx, moving))
 }
 
 func (s *Settler) forget(open []wallet.Transaction) {
@@ -169,7 +165,7 @@ func (s *Settler) forget(open []wallet.Transaction) {
 func (s *Settler) timeOut(ctx context.Context, id wallet.TransactionID) error {
 	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
 		now := s.Now().UTC()
-		if now.Before(t.Deadline) || t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
+		if !t.TimedOutAt(now) {
 			return nil
 		}
 		reason := "Nobody confirmed it in time."

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +57,10 @@ func TestRecipientOfOursIsToldOnce(t *testing.T) {
 	r.rounds(1)
 	r.blocks(3)
 	r.rounds(1)
+	r.is(tx.ID, wallet.Confirmed)
+	if told := r.events(wallet.ReceivedID(r.read(tx.ID).Signature, r.bob.addr, wallet.SOL.Mint)); len(told) > 0 {
+		t.Fatalf("Bob is told %v while the payment can still be rolled back", told)
+	}
 	r.restart()
 	r.blocks(40)
 	r.rounds(3)
@@ -267,7 +272,9 @@ func TestRefusalOfANodeIsNoVerdictButNamesTheReasonInTheEnd(t *testing.T) {
 	r.drain(5 * sol)
 	r.blocks(3)
 	r.rounds(1)
-	r.is(tx.ID, wallet.Signed) // refused: yet money could come back before its blocks are over
+	if now := r.is(tx.ID, wallet.Signed); now.ErrorCode != "" { // money could come back before its blocks are over
+		t.Fatalf("a refusal is shown as the end: %s", now.ErrorCode)
+	}
 	r.blocks(250)
 	r.pass(wallet.NeverLandsAfter)
 	r.rounds(1)
@@ -336,6 +343,46 @@ func TestRolledBackTransactionIsPendingAgainAndLandsOnce(t *testing.T) {
 	r.rounds(1)
 	r.is(tx.ID, wallet.Failed)
 	r.paid(0)
+	if told := r.events(wallet.ReceivedID(tx.Signature, r.bob.addr, wallet.SOL.Mint)); len(told) > 0 {
+		t.Fatalf("Bob was told %v of what never was", told)
+	}
+}
+
+// One row that cannot be written must not hold up the payments of all others.
+func TestOneFailingRowHoldsUpNoOther(t *testing.T) {
+	r := newRig(t)
+	late := r.confirmed("1")
+	r.pass(wallet.SignWindow - time.Minute)
+	tx := r.signed("2")
+	r.pass(time.Minute)
+	r.settler.Store = refusing{Store: r.store, id: late.ID}
+	if _, err := r.settler.round(context.Background()); err == nil {
+		t.Fatal("the failure is not told")
+	}
+	r.is(tx.ID, wallet.Pending)
+	r.is(late.ID, wallet.AwaitingSignature)
+}
+
+// refusing is a store in which one transaction cannot be written.
+type refusing struct {
+	store.Store
+	id wallet.TransactionID
+}
+
+func (s refusing) Update(ctx context.Context, change func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return change(refusingTx{tx, s.id}) })
+}
+
+type refusingTx struct {
+	store.Tx
+	id wallet.TransactionID
+}
+
+func (tx refusingTx) PutTransaction(t wallet.Transaction) error {
+	if t.ID == tx.id {
+		return errors.New("this row is broken")
+	}
+	return tx.Tx.PutTransaction(t)
 }
 
 func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {

@@ -29,13 +29,14 @@ func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func
 	return nil
 }
 
-// apply writes one step and its announcements, and the recipient's receipt when value arrived.
+// apply writes one step and its announcements, and the recipient's receipt when nothing can take the
+// payment back any more: a receipt is never withdrawn.
 func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Change) (wallet.Transaction, error) {
 	next, err := store.Step(tx, t, change)
 	if err != nil {
 		return t, err
 	}
-	if change.By == wallet.Landed || change.By == wallet.FoundOnChain {
+	if change.By == wallet.Finalized {
 		return next, s.receipt(tx, next)
 	}
 	return next, nil

@@ -86,7 +86,7 @@ func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
 		}
 		change := wallet.Change{By: wallet.CanNeverLand, At: now}
 		if t.Status == wallet.Signed || t.Status == wallet.Pending {
-			change.Failure, change.Reason = t.ErrorCode, t.ErrorText
+			change.Failure, change.Reason = t.Refusal, t.RefusalText
 			if change.Failure == "" {
 				change.Failure, change.Reason = wallet.BlockhashExpired, "The network did not take it in time. It can never land now."
 			}

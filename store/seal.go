@@ -2,12 +2,10 @@ package store
 
 import (
 	"crypto/cipher"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -22,28 +20,6 @@ var ErrMasterKey = errors.New("the master key does not fit this store: give the 
 // ErrUnsealed says that a ciphertext is not what was sealed in this place: it was damaged, moved
 // from another row or field, or sealed under another key.
 var ErrUnsealed = errors.New("store: a sealed field cannot be opened")
-
-// NewMasterKey draws a master key.
-func NewMasterKey(random io.Reader) ([]byte, error) {
-	key := make([]byte, MasterKeySize)
-	if _, err := io.ReadFull(random, key); err != nil {
-		return nil, fmt.Errorf("draw a master key: %w", err)
-	}
-	return key, nil
-}
-
-// ParseMasterKey reads the base64 of 32 bytes (DESIGN §10, store.master_key), with or without
-// white space around it. The error never repeats the text.
-func ParseMasterKey(text string) ([]byte, error) {
-	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) != MasterKeySize {
-		return nil, errors.New("a master key is the base64 of 32 bytes (44 characters)")
-	}
-	return key, nil
-}
-
-// FormatMasterKey writes what ParseMasterKey reads.
-func FormatMasterKey(key []byte) string { return base64.StdEncoding.EncodeToString(key) }
 
 // Place is where a ciphertext belongs. It is authenticated with it, so that a ciphertext that is
 // moved to another row, field or format does not open.

@@ -33,8 +33,19 @@ type Bind struct {
 	Choices   []Address  `json:"choices"` // what the chat offers: the proven one among two others
 }
 
+// BindWindow is how long a link to connect a wallet lives (DESIGN §4).
+const BindWindow = 10 * time.Minute
+
 // OpenAt tells whether the link can still be used at now.
 func (b Bind) OpenAt(now time.Time) bool { return b.Status == BindOpen && now.Before(b.ExpiresAt) }
+
+// ChoosableAt tells whether the owner may answer at now which address was proven.
+func (b Bind) ChoosableAt(now time.Time) bool {
+	return b.Status == BindProven && now.Before(b.ExpiresAt)
+}
+
+// Ended tells that the link and its question count no more, whatever the clock says.
+func (b Bind) Ended() bool { return b.Status != BindOpen && b.Status != BindProven }
 
 // SignInText is the text that a wallet signs to prove that it belongs to a Telegram account: the
 // layout of EIP-4361 as Sign-In With Solana uses it (DESIGN §4). Page and server each compose it

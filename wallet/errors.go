@@ -47,11 +47,22 @@ func Codes() []Code {
 	}
 }
 
+// Field names the part of a request that a refusal is about, as the API spells it.
+type Field string
+
+// The parts that a person can be asked for again.
+const (
+	FieldAmount Field = "amount"
+	FieldTo     Field = "to"
+)
+
 // Error is a failure that may be told: Code for programs, Detail for the person (a full short
-// sentence or empty, never a secret, never foreign text unescaped by the front), Err for our log.
+// sentence or empty, never a secret, never foreign text unescaped by the front), Field for a front
+// that asks for that part again ("" when no single part is to blame), Err for our log.
 type Error struct {
 	Code   Code
 	Detail string
+	Field  Field
 	Err    error
 }
 
@@ -71,6 +82,30 @@ func (e *Error) Unwrap() error { return e.Err }
 // Refuse makes an Error with a code and a sentence for the person.
 func Refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// About marks the part of the request that a refusal is about. What is no refusal, or is marked
+// already, stays as it is.
+func About(field Field, err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Field != "" {
+		return err
+	}
+	marked := *e
+	marked.Field = field
+	if err != error(e) {
+		marked.Err = err // what was wrapped around it is for our log
+	}
+	return &marked
+}
+
+// FieldOf tells the part of the request that err is about, or "".
+func FieldOf(err error) Field {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Field
+	}
+	return ""
 }
 
 // CodeOf tells the code of err: Internal for an error that nobody labelled, "" for nil.

@@ -67,7 +67,6 @@ func (k Key) May(scope Scope) bool {
 }
 
 const (
-	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	secretLen   = 30
 	checksumLen = 6
 )
@@ -83,17 +82,11 @@ func NewKeySecret(random io.Reader, kind KeyKind, mainnet bool) (string, error) 
 	case mainnet:
 		prefix = "pur_live_"
 	}
-	body := make([]byte, 0, secretLen)
-	var b [1]byte
-	for len(body) < secretLen {
-		if _, err := io.ReadFull(random, b[:]); err != nil {
-			return "", err
-		}
-		if b[0] < 62*4 { // rejection keeps every digit equally likely
-			body = append(body, base62[b[0]%62])
-		}
+	body, err := RandomText(random, secretLen)
+	if err != nil {
+		return "", err
 	}
-	return prefix + string(body) + checksum(prefix+string(body)), nil
+	return prefix + body + checksum(prefix+body), nil
 }
 
 // IsKeySecret tells whether text has the form of a key with a right checksum, and its kind.

@@ -16,6 +16,9 @@ const (
 	Receive Kind = "receive"
 )
 
+// SignatureFee is what the network charges for each signature, in lamports.
+const SignatureFee = 5_000
+
 // Windows of the lifecycle (DESIGN §3).
 const (
 	ConfirmWindow = 5 * time.Minute  // from the proposal to the owner's Confirm
@@ -82,6 +85,10 @@ type Transaction struct {
 	SignedAt    time.Time `json:"signed_at"`
 	SubmittedAt time.Time `json:"submitted_at"`
 
+	// Refusal is why a node would not take it so far: no verdict, but the reason if it never lands.
+	Refusal     Failure `json:"refusal,omitempty"`
+	RefusalText string  `json:"refusal_text,omitempty"`
+
 	Landing     *Landing  `json:"landing,omitempty"`
 	ConfirmedAt time.Time `json:"confirmed_at"`
 	EndedAt     time.Time `json:"ended_at"`
@@ -115,6 +122,29 @@ func (t Transaction) Reserves(slot uint64) bool {
 		return !t.Final && t.Landing != nil && slot < t.Landing.Slot
 	}
 	return false
+}
+
+// ConfirmableAt tells, by nil, that t waits for its owner's Confirm and its time is not over; else
+// why not (Conflict).
+func (t Transaction) ConfirmableAt(now time.Time) error { return t.waitsAt(AwaitingConfirmation, now) }
+
+// SignableAt is ConfirmableAt for the signature.
+func (t Transaction) SignableAt(now time.Time) error { return t.waitsAt(AwaitingSignature, now) }
+
+func (t Transaction) waitsAt(status Status, now time.Time) error {
+	if t.Status != status {
+		return Refuse(Conflict, "%s", t.Status.Sentence())
+	}
+	if t.TimedOutAt(now) {
+		return Refuse(Conflict, "%s", Expired.Sentence())
+	}
+	return nil
+}
+
+// TimedOutAt tells that t waited for its owner in vain: its deadline has come.
+func (t Transaction) TimedOutAt(now time.Time) bool {
+	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature
+	return waits && !now.Before(t.Deadline)
 }
 
 // LastIssue is the newest blockhash handed out, by our clock; false when none was.

@@ -4,6 +4,7 @@ package crash
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -17,6 +18,10 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if err := manyAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	path, remove, err := rig.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -26,6 +31,17 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	remove()
 	os.Exit(code)
+}
+
+// manyAtOnce lets more tests run at once than there are CPUs, unless -parallel says how many: they
+// wait for blocks and for Telegram's pace far more than they compute.
+func manyAtOnce() error {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() != parallel.DefValue {
+		return nil
+	}
+	return parallel.Value.Set("4")
 }
 
 func TestMoneyPathOverTheRealBinary(t *testing.T) {

@@ -149,3 +149,6 @@ func (s *Signing) Send(ctx context.Context) (status string, err error) {
 	err = s.device.Call(ctx, s.origin, "/w/tx/signature", map[string]string{"id": s.id, "message_sha256": s.sum, "signature": s.sig}, &answer)
 	return answer.Status, err
 }
+
+// Signature is the signature in base58, by which its transaction is known on the chain.
+func (s *Signing) Signature() string { return s.sig }

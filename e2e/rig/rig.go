@@ -93,7 +93,9 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 		"PURSER_STORE_URL=bolt:" + filepath.Join(p.Dir, "purser.db"),
 	}, extra...)
 	t.Cleanup(func() {
-		p.Kill()
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
 		if t.Failed() {
 			t.Logf("the log of purser:\n%s", p.Log())
 		}
@@ -134,16 +136,15 @@ func (p *Product) command(args ...string) *exec.Cmd {
 }
 
 // Launch starts the process and does not wait for it to serve.
-func (p *Product) Launch() {
-	p.t.Helper()
-	p.cmd = p.command("serve")
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
+func (p *Product) Launch() error {
+	cmd, end := p.command("serve"), make(chan error, 1)
+	cmd.Stdout, cmd.Stderr = p, p
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	cmd, end := p.cmd, make(chan error, 1)
-	p.end = end
+	p.cmd, p.end = cmd, end
 	go func() { end <- cmd.Wait() }()
+	return nil
 }
 
 // PID is the running process.
@@ -152,44 +153,54 @@ func (p *Product) PID() int { return p.cmd.Process.Pid }
 // Start launches the process and waits until it serves.
 func (p *Product) Start() {
 	p.t.Helper()
-	p.Launch()
-	p.Ready()
+	if err := p.Serve(); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
-// Ready waits until the process serves.
-func (p *Product) Ready() {
-	p.t.Helper()
+// Serve is Start for goroutines other than the test's.
+func (p *Product) Serve() error {
+	if err := p.Launch(); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(Wait)
 	for time.Now().Before(deadline) {
 		select {
 		case err := <-p.end:
 			p.end <- err
-			p.t.Fatalf("purser ended at its start: %v\n%s", err, p.Log())
+			return fmt.Errorf("purser ended at its start: %w\n%s", err, p.Log())
 		default:
 		}
 		if resp, err := http.Get(p.URL + "/healthz"); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body) // only the status counts
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
-				return
+				return nil
 			}
 		}
 		<-time.After(5 * time.Millisecond) // there is no signal for a port that opens
 	}
-	p.t.Fatalf("purser does not serve\n%s", p.Log())
+	return fmt.Errorf("purser does not serve\n%s", p.Log())
 }
 
 // Kill ends the process as a power cut would, if it runs.
-func (p *Product) Kill() {
-	p.t.Helper()
+func (p *Product) Kill() error {
 	if p.cmd == nil {
-		return
+		return nil
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.t.Fatal(err)
+		return err
 	}
 	<-p.end
 	p.cmd = nil
+	return nil
+}
+
+// Ended waits until the process has ended by itself, and tells how.
+func (p *Product) Ended() error {
+	err := <-p.end
+	p.cmd = nil
+	return err
 }
 
 // Stop ends the process politely: it must drain within 10 seconds and end without an error.

@@ -16,24 +16,33 @@ import * as vault from './vault.js';
 export async function bindFlow(ui, token, place) {
   ui.wait('Reading the link');
   const challenge = checkChallenge(await server.bindChallenge(token));
-  let wallet = null;
-  while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list()))();
-
-  const { address, key } = wallet;
-  ui.wait('Proving that the wallet is yours');
-  const text = signInText(place, address, challenge);
-  const signature = encode(await sign(key, address, utf8(text)));
-  await prove(ui, token, address, signature);
+  let address = null;
+  for (let refusal = ''; address === null;) {
+    let wallet = null;
+    while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list(), refusal))();
+    ui.wait('Proving that the wallet is yours');
+    const text = signInText(place, wallet.address, challenge);
+    const signature = encode(await sign(wallet.key, wallet.address, utf8(text)));
+    try {
+      await prove(ui, token, wallet.address, signature);
+      address = wallet.address;
+    } catch (err) {
+      // 409: this wallet is somebody's already. The link is as good as before, for another wallet.
+      if (!(err instanceof server.Refused) || err.status !== 409) throw err;
+      refusal = err.message;
+    }
+  }
   await ui.end('Now go back to the chat',
     h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),
     h('p', { class: 'six', translate: 'no' }, lastSix(address)),
-    rows(['Your address', shown(address)], ['Telegram account', challenge.telegram_id]),
-    notice('note', 'The wallet is connected once you tap it. If none of the buttons shows these characters, tap “None of these”.'));
+    rows(['Your address', shown(address)], ['Telegram account', foreign(challenge.telegram_name, 64), ` (id ${challenge.telegram_id})`]),
+    notice('note', 'The wallet is connected once you tap it; you can close this page then. If none of the buttons shows these characters, tap “None of these”.'));
 }
 
 /** Resolves to a deed that resolves to {address, key}, or to null to choose again. */
-function choose(ui, c, wallets) {
+function choose(ui, c, wallets, refusal) {
   return ui.ask('Connect a wallet to Telegram', (done) => [
+    refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, 'Create another wallet for this account, or choose another one. The link still works.')),
     h('div', { class: 'card who' },
       h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
       h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),

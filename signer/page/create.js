@@ -44,13 +44,16 @@ function quiz(ui, indexes) {
   return ui.ask('Check your paper', (done) => {
     const asked = pick(indexes.length, QUESTIONS).map((at) => ({ at, ...field(`word-${at + 1}`, `Word ${at + 1}`) }));
     return [
-      h('p', null, 'Type these words from your paper. The wallet counts once they are right.'),
+      h('p', null, 'Type these words from your paper. Your wallet is created once they match.'),
       form(asked.map((a) => a.node), 'Continue', () => {
         const right = toWords(indexes);
-        for (const { at, input } of asked) {
-          if (input.value.trim().toLowerCase() !== right[at]) {
-            throw new Problem(`Word ${at + 1} is not what was shown. Look at your paper.`, input);
-          }
+        const typed = (a) => a.input.value.trim().toLowerCase();
+        const missing = asked.find((a) => typed(a) === '');
+        if (missing) throw new Problem(`Type word ${missing.at + 1}.`, missing.input);
+        const wrong = asked.filter((a) => typed(a) !== right[a.at]);
+        if (wrong.length === 1) throw new Problem(`Word ${wrong[0].at + 1} is not what was shown. Look at your paper.`, wrong[0].input);
+        if (wrong.length > 1) {
+          throw new Problem(`Words ${wrong.map((a) => a.at + 1).join(', ')} are not what was shown. Look at your paper.`, wrong[0].input);
         }
         done(true);
       }, button('Show the words again', 'secondary', () => done(false))),

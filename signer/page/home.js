@@ -76,7 +76,7 @@ function forget(ui, wallet) {
         await vault.forget(wallet.address);
         done();
       }, button('Keep it', 'secondary', () => done())),
-      h('p', { class: 'hint' }, 'Its connection to your Telegram account is not ended by this; do that in the chat.'),
+      h('p', { class: 'hint' }, 'The chat goes on showing this address; without its key nothing can be sent from it.'),
     ];
   });
 }

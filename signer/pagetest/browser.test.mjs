@@ -69,6 +69,29 @@ const stored = (tab) => tab.evaluate(async () => {
   return JSON.stringify(all, (_, v) => (v instanceof Uint8Array ? String.fromCharCode(...v) : v));
 });
 
+it('a wallet that is somebody else\'s is refused, and the same link goes on with another', () => on(BIND, async (tab) => {
+  server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
+  const make = async (open) => {
+    await press(tab, open);
+    await press(tab, 'Show my 12 words');
+    const words = await readWords(tab);
+    await press(tab, 'I wrote them down');
+    await answerQuiz(tab, words);
+    await press(tab, 'Continue');
+    await choosePassphrase(tab);
+    await press(tab, 'Continue');
+  };
+  await make('Create a wallet');
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await text(tab), /connected to another Telegram account[^]*The link still works/);
+  delete server.world.fail['/w/bind'];
+  await make('Create another');
+  await title(tab, 'Now go back to the chat');
+  const [taken, mine] = server.said('/w/bind');
+  assert.notEqual(mine.address, taken.address);
+  assert.equal(mine.token, taken.token);
+}));
+
 it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
   await title(tab, 'Connect a wallet to Telegram');
   assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
@@ -80,7 +103,7 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
 
   await answerQuiz(tab, words.map(() => 'zoo'));
   await press(tab, 'Continue');
-  await tab.getByRole('alert').filter({ hasText: 'is not what was shown' }).waitFor();
+  await tab.getByRole('alert').filter({ hasText: 'not what was shown' }).waitFor();
   await press(tab, 'Show the words again');
   assert.deepEqual(await readWords(tab), words, 'other words the second time');
   await press(tab, 'I wrote them down');

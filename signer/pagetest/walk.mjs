@@ -22,7 +22,7 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'I wrote them down');
   await title(tab, 'Check your paper');
   await press(tab, 'Continue');
-  await tab.getByRole('alert').filter({ hasText: 'is not what was shown' }).waitFor();
+  await tab.getByRole('alert').filter({ hasText: 'Type word' }).waitFor();
   await seen('quiz', tab);
   await answerQuiz(tab, words);
   await press(tab, 'Continue');

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -130,7 +131,7 @@ func TestOldFilesOpen(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			base := strings.TrimSuffix(file, ".db")
-			key, err := store.ParseMasterKey(string(fileBytes(t, base+".key")))
+			key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(fileBytes(t, base+".key"))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +195,7 @@ func generate(t *testing.T, base string) {
 	}
 	if err := errors.Join(bbolt.Compact(to, from, 0), from.Close(), to.Close(),
 		os.WriteFile(base+".json", append(raw, '\n'), 0o644),
-		os.WriteFile(base+".key", []byte(store.FormatMasterKey(masterKey())+"\n"), 0o644)); err != nil {
+		os.WriteFile(base+".key", []byte(base64.StdEncoding.EncodeToString(masterKey())+"\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }

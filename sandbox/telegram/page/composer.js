@@ -23,8 +23,13 @@ export class Composer {
     });
     this.text.addEventListener("input", () => this.typed());
     this.text.addEventListener("keydown", (event) => this.key(event));
-    this.text.addEventListener("blur", () => setTimeout(() => !this.list.contains(document.activeElement) && this.hideCommands(), 150));
-    this.menu.addEventListener("click", () => (this.list.hidden ? this.showCommands("") : this.hideCommands()));
+    this.text.addEventListener("blur", () => this.hideCommands());
+    this.menu.addEventListener("pointerdown", (event) => event.preventDefault()); // keep the focus in the text field
+    this.menu.addEventListener("click", () => {
+      if (!this.list.hidden) return this.hideCommands();
+      this.showCommands("");
+      this.text.focus();
+    });
     this.toggle.addEventListener("click", () => {
       const id = this.person.user.id;
       if (!this.folded.delete(id)) this.folded.add(id);
@@ -112,7 +117,6 @@ export class Composer {
     this.list.hidden = false;
     this.menu.setAttribute("aria-expanded", "true");
     this.choose(-1);
-    if (document.activeElement === this.menu) this.text.focus();
   }
 
   hideCommands() {

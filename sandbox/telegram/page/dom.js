@@ -44,7 +44,7 @@ export const byId = (id) => document.getElementById(id);
 
 /** "14:05" of a unix time in seconds. */
 export function clock(seconds) {
-  return new Date(seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return new Date(seconds * 1000).toLocaleTimeString([], { timeStyle: "short" });
 }
 
 /** "Today", "Yesterday" or "14 March" of a unix time in seconds. */

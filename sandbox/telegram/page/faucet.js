@@ -2,7 +2,7 @@
 
 import { byId, icon } from "./dom.js";
 import { post } from "./api.js";
-import { lastAddress } from "./text.js";
+import { ownAddress } from "./text.js";
 
 export class Faucet {
   constructor() {
@@ -24,7 +24,7 @@ export class Faucet {
   show(exists, person) {
     this.panel.hidden = !exists;
     this.open.hidden = !exists;
-    const address = lastAddress(person.messages.values());
+    const address = ownAddress(person.messages.values());
     if (address && (this.address.value === "" || this.address.value === this.proposed)) {
       this.address.value = address;
       this.proposed = address;

@@ -98,14 +98,20 @@ function spoiler(children) {
   return node;
 }
 
-/** The last thing in code style in these messages that looks like an address, or "". */
-export function lastAddress(messages) {
+/**
+ * The address that a bot has last shown as the person's own, or "": alone in its line, in a message about
+ * their wallet or under a line that says whose it is. A guess for convenience: the field can be edited.
+ */
+export function ownAddress(messages) {
   for (const m of [...messages].reverse()) {
+    if (!m.from?.is_bot) continue;
     const text = m.text ?? m.caption ?? "";
-    for (const e of [...(m.entities ?? m.caption_entities ?? [])].reverse()) {
-      const raw = text.slice(e.offset, e.offset + e.length);
-      if (e.type === "code" && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(raw)) return raw;
-    }
+    const lines = text.split("\n");
+    const theirs = /wallet connected|your address|your wallet/i.test(lines[0]);
+    const at = lines.findIndex((line, i) => isAddress(line) && (theirs || /^(from|to your wallet)$/i.test(lines[i - 1] ?? "")));
+    if (at >= 0) return lines[at];
   }
   return "";
 }
+
+const isAddress = (line) => /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(line);

@@ -1,0 +1,150 @@
+package crash
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"purser/sandbox/telegram"
+	"purser/store"
+	"purser/wallet"
+)
+
+// slack is how close to a kill a message may reach Telegram without purser having noted that.
+const slack = time.Second
+
+// audit compares, when all is quiet, what the persons were told with what purser remembers and with
+// what the chain holds.
+func (c *crowd) audit() {
+	c.Helper()
+	if n := c.world.Telegram.Pending(); n != 0 {
+		c.Errorf("%d updates wait at Telegram", n)
+	}
+	landed := map[string]bool{}
+	for _, l := range c.world.Solana.Landed() {
+		switch {
+		case c.before[l.Signature]:
+		case landed[l.Signature]:
+			c.Errorf("%s landed twice", l.Signature)
+		case l.Err != nil:
+			c.Errorf("%s failed on the chain: %v", l.Signature, l.Err)
+		default:
+			landed[l.Signature] = true
+		}
+	}
+	balances := map[*payer]uint64{}
+	for _, p := range c.people {
+		balances[p] += funds
+	}
+	paid, answered, called := 0, 0, 0
+	c.look(func(tx store.Tx) {
+		for _, p := range c.people {
+			proposed := c.proposedBy(tx, p.ID)
+			sent, got := c.confirmedOf(tx, p.ID), c.confirmedOf(tx, p.to.ID)
+			for _, o := range p.orders {
+				m, s := o.card()
+				if n := proposed[o.lamports]; n != 1 {
+					c.Errorf("%s SOL was asked for once and proposed %d times", o.amount(), n)
+				}
+				if o.heard != "" {
+					answered++
+				}
+				if o.rejected {
+					called++
+					if s != rejected || len(sent[o.lamports])+len(got[o.lamports]) != 0 {
+						c.Errorf("%s SOL was rejected and is %s", o.amount(), s)
+					}
+					continue
+				}
+				if s != sentState || len(sent[o.lamports]) != 1 || len(got[o.lamports]) != 1 {
+					c.Errorf("%s SOL: the card says %s; sent %d times, received %d times", o.amount(), s, len(sent[o.lamports]), len(got[o.lamports]))
+					continue
+				}
+				paid++
+				o.proved(c, m, landed, sent[o.lamports][0], got[o.lamports][0])
+				balances[p] -= o.lamports + sent[o.lamports][0].Fee
+				balances[p.to] += o.lamports
+			}
+		}
+	})
+	if len(landed) != paid {
+		c.Errorf("%d payments are on the chain, %d in the chats", len(landed), paid)
+	}
+	for p, want := range balances {
+		if got := c.world.Solana.Balance(p.Device.Address()); got != want {
+			c.Errorf("%d holds %d lamports, want %d", p.ID, got, want)
+		}
+	}
+	c.toldOnce()
+	c.Logf("%d payments (%d acknowledged to their device, %d rejected) over %d lives", paid, answered, called, len(c.kills)+1)
+}
+
+// proposedBy counts what a person asked for, by amount.
+func (c *crowd) proposedBy(tx store.Tx, telegramID int64) map[uint64]int {
+	c.Helper()
+	user, err := tx.UserByTelegram(telegramID)
+	c.must(err)
+	all, err := tx.TransactionsOf(user.ID, "", math.MaxInt32)
+	c.must(err)
+	count := map[uint64]int{}
+	for _, t := range all {
+		if t.Kind == wallet.Send {
+			count[t.Amount]++
+		}
+	}
+	return count
+}
+
+// proved checks that chat, store, device and chain mean the same signature.
+func (o *order) proved(c *crowd, card telegram.Message, landed map[string]bool, sent, got wallet.Transaction) {
+	c.Helper()
+	signature := sent.Signature.String()
+	switch {
+	case !landed[signature]:
+		c.Errorf("%s SOL is called sent, and is not on the chain", o.amount())
+	case !o.made[signature]:
+		c.Errorf("%s SOL: the device never made the signature that landed", o.amount())
+	case o.heard != "" && o.heard != signature:
+		c.Errorf("%s SOL: another signature landed than the one that was acknowledged", o.amount())
+	case got.Signature != sent.Signature || signatureShape.FindString(card.Text) != signature:
+		c.Errorf("%s SOL: card, record and receipt name different signatures", o.amount())
+	}
+}
+
+// toldOnce checks that what is sent as a message of its own (a question, news of a payment) was
+// sent once. A second time is excused only by a kill while the first was on its way: Telegram had
+// it, and purser died before it could note that (bot.deliver).
+func (c *crowd) toldOnce() {
+	c.Helper()
+	type telling struct{ chat, text string }
+	last := map[telling]time.Time{}
+	excused := 0
+	for _, call := range c.world.Telegram.Calls() {
+		text := tags.ReplaceAllString(call.Params["text"], "")
+		s, amount := readCard(text)
+		if call.Method != "sendMessage" || call.Status != 200 || s != received && s != review {
+			continue
+		}
+		what := telling{call.Params["chat_id"], string(s) + amount}
+		before, again := last[what]
+		last[what] = call.At
+		if !again {
+			continue
+		}
+		if !slices.ContainsFunc(c.kills, func(k time.Time) bool {
+			return k.Sub(before).Abs() < slack && k.Before(call.At)
+		}) {
+			c.Errorf("chat %s was told twice that %s SOL is %s, for no reason", what.chat, amount, s)
+		}
+		excused++
+	}
+	for _, p := range c.people {
+		for _, o := range p.orders {
+			if _, told := last[telling{fmt.Sprint(o.to.ID), string(received) + o.amount()}]; told == o.rejected {
+				c.Errorf("%s SOL (rejected: %v): its recipient was told: %v", o.amount(), o.rejected, told)
+			}
+		}
+	}
+	c.Logf("%d messages were sent twice, each with a kill between", excused)
+}

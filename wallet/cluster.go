@@ -1,0 +1,9 @@
+package wallet
+
+// Clusters of Solana, as chain.cluster names them and sign-in texts say them (DESIGN §4, §10).
+const (
+	Mainnet  = "mainnet"
+	Devnet   = "devnet"
+	Testnet  = "testnet" // known, so that a node of it is told apart; purser does not serve it
+	Localnet = "localnet"
+)
