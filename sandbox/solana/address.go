@@ -20,6 +20,15 @@ type signature [64]byte
 // hash is a SHA-256: a blockhash or a message hash.
 type hash [32]byte
 
+// MarshalText and UnmarshalText write addresses in base58, as in the journal.
+func (a address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+func (a *address) UnmarshalText(text []byte) error {
+	key, err := parseAddress(string(text))
+	*a = key
+	return err
+}
+
 func (a address) String() string   { return base58.Encode(a[:]) }
 func (s signature) String() string { return base58.Encode(s[:]) }
 func (h hash) String() string      { return base58.Encode(h[:]) }
@@ -74,6 +83,7 @@ var (
 	budgetProgram = known("ComputeBudget111111111111111111111111111111")
 	memoV1        = known("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 	memoV3        = known("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	lookupProgram = known("AddressLookupTab1e1111111111111111111111111")
 	nativeLoader  = known("NativeLoader1111111111111111111111111111111")
 	loaderV1      = known("BPFLoader1111111111111111111111111111111111")
 	loaderV2      = known("BPFLoader2111111111111111111111111111111111")
@@ -82,6 +92,12 @@ var (
 	rentSysvar    = known("SysvarRent111111111111111111111111111111111")
 	sysvarOwner   = known("Sysvar1111111111111111111111111111111111111")
 	incinerator   = known("1nc1nerator11111111111111111111111111111111")
+
+	tokenProgram      = known("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+	token2022Program  = known("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+	associatedProgram = known("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+	nativeMint        = known("So11111111111111111111111111111111111111112")
+	nativeMint2022    = known("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP")
 )
 
 // reserved are the builtins and sysvars; a message's wish to write them is ignored

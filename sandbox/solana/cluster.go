@@ -33,7 +33,9 @@ type Cluster struct {
 	confirmedLag, finalizedLag uint64
 
 	mu      sync.Mutex
+	seed    string
 	world   hash // what sets this cluster apart: seed and time of birth
+	version int  // which accounts its genesis, or an opening since, put in place
 	paces   []pace
 	forks   []fork
 	tip     uint64 // height of the newest block
@@ -108,8 +110,10 @@ func lag(given, preset int) uint64 {
 
 // begin makes a new cluster and writes its first record.
 func (c *Cluster) begin(o Options) error {
-	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}}
-	c.genesis(g)
+	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, Version: tokensVersion}
+	if err := c.genesis(g); err != nil {
+		return err
+	}
 	return c.write(record{Genesis: &g})
 }
 
@@ -121,6 +125,14 @@ func (c *Cluster) resume(o Options, records []record) error {
 	for i, r := range records {
 		if err := c.replay(r); err != nil {
 			return fmt.Errorf("solana sandbox: journal line %d: %w", i+1, err)
+		}
+	}
+	if c.version < tokensVersion {
+		if err := c.addTokens(); err != nil {
+			return err
+		}
+		if err := c.write(record{Version: tokensVersion}); err != nil {
+			return err
 		}
 	}
 	last := c.paces[len(c.paces)-1]
@@ -135,8 +147,9 @@ func (c *Cluster) resume(o Options, records []record) error {
 }
 
 // genesis puts the first accounts in place. All lamports that will ever be are made here.
-func (c *Cluster) genesis(g genesisRecord) {
+func (c *Cluster) genesis(g genesisRecord) error {
 	c.paces = []pace{g.Pace}
+	c.seed = g.Seed
 	c.world = sha256.Sum256(fmt.Appendf(nil, "genesis %q %d", g.Seed, g.Pace.At.UnixNano()))
 	put := func(key address, a account) { c.state.set(key, 0, a, 0) }
 	put(systemProgram, account{1, nativeLoader, []byte("solana_system_program"), true})
@@ -147,13 +160,17 @@ func (c *Cluster) genesis(g genesisRecord) {
 	put(rentSysvar, account{1, sysvarOwner, rentData(), false})
 	put(c.collector(), account{Lamports: lamportsPerSOL})
 	put(keyOf(c.faucet()), account{Lamports: supply - c.state.total(0)})
+	if g.Version >= tokensVersion {
+		return c.addTokens()
+	}
+	return nil
 }
 
 const (
 	lamportsPerSOL = 1_000_000_000
 	supply         = 500_000_000 * lamportsPerSOL
 
-	// programStub stands where the Memo programs' machine code is; nothing here runs it.
+	// programStub stands where programs' machine code is; nothing here runs it.
 	programStub = "built into the sandbox"
 )
 
@@ -300,7 +317,7 @@ func (c *Cluster) makeBlock() {
 			}
 			continue
 		}
-		l := c.settle(q.tx, height, out)
+		l := c.settle(out.loaded, height, out)
 		made = append(made, l)
 	}
 	c.queue = kept
@@ -335,6 +352,14 @@ func (c *Cluster) bank(height uint64) bank {
 		done: func(tx *transaction) bool {
 			l := c.history.byMessage[tx.Hash()]
 			return l != nil && l.Height <= height
+		},
+		slot: slotOf(height),
+		recentSlot: func(slot uint64) (int, bool) {
+			at := heightAt(slot)
+			if slotOf(at) != slot || at >= height || height-at > tableHistory {
+				return 0, false
+			}
+			return int(height - at - 1), true
 		},
 	}
 }

@@ -18,6 +18,7 @@ type InstructionError struct {
 	Name   string `json:"name"`
 	Code   uint32 `json:"code,omitempty"`
 	logged string // what the program's log says instead of Error
+	fatal  bool   // the runtime ended the program, which could say nothing more
 }
 
 // Error is the text that clients see after "Transaction simulation failed: ".
@@ -76,9 +77,12 @@ func custom(code uint32) *InstructionError { return &InstructionError{Name: "Cus
 func refused(name string) *InstructionError { return &InstructionError{Name: name} }
 
 var transactionTexts = map[string]string{
+	"AddressLookupTableNotFound":         "Transaction loads an address table account that doesn't exist",
+	"InvalidAddressLookupTableData":      "Transaction loads an address table account with invalid data",
+	"InvalidAddressLookupTableIndex":     "Transaction address table lookup uses an invalid index",
+	"InvalidAddressLookupTableOwner":     "Transaction loads an address table account with an invalid owner",
 	"AccountLoadedTwice":                 "Account loaded twice",
 	"AccountNotFound":                    "Attempt to debit an account but found no record of a prior credit.",
-	"AddressLookupTableNotFound":         "Transaction loads an address table account that doesn't exist",
 	"AlreadyProcessed":                   "This transaction has already been processed",
 	"BlockhashNotFound":                  "Blockhash not found",
 	"InsufficientFundsForFee":            "Insufficient funds for fee",
@@ -97,6 +101,18 @@ var instructionTexts = map[string]string{
 	"ComputationalBudgetExceeded":        "Computational budget exceeded",
 	"ExternalAccountDataModified":        "instruction modified data of an account it does not own",
 	"ExternalAccountLamportSpend":        "instruction spent from the balance of an account it does not own",
+	"AccountDataTooSmall":                "account data too small for instruction",
+	"IllegalOwner":                       "Provided owner is not allowed",
+	"Immutable":                          "Account is immutable",
+	"IncorrectAuthority":                 "Incorrect authority provided",
+	"IncorrectProgramId":                 "incorrect program id for instruction",
+	"InvalidAccountData":                 "invalid account data for instruction",
+	"InvalidAccountOwner":                "Invalid account owner",
+	"InvalidRealloc":                     "Failed to reallocate account data",
+	"InvalidSeeds":                       "Provided seeds do not result in a valid address",
+	"NotEnoughAccountKeys":               "insufficient account keys for instruction",
+	"PrivilegeEscalation":                "Cross-program invocation with unauthorized signer or writable account",
+	"UninitializedAccount":               "instruction requires an initialized account",
 	"InvalidArgument":                    "invalid program argument",
 	"InvalidInstructionData":             "invalid instruction data",
 	"MaxAccountsDataAllocationsExceeded": "Accounts data allocations exceeded the maximum allowed per transaction",

@@ -1,17 +1,15 @@
 package solana
 
-import (
-	"fmt"
-)
-
 // bank is what a transaction is judged against: the accounts after one block, and what that block
 // knows of blockhashes and of transactions already done.
 type bank struct {
 	read       func(address) account
 	recent     func(hash) bool // the blockhash is at most 150 blocks old
 	done       func(*transaction) bool
-	anyHash    bool // simulations may replace the blockhash
-	unverified bool // simulations may leave the signatures unchecked
+	slot       uint64                            // of the block under way
+	recentSlot func(uint64) (place int, ok bool) // SlotHashes: a slot's place among the last 512 before it, newest first
+	anyHash    bool                              // simulations may replace the blockhash
+	unverified bool                              // simulations may leave the signatures unchecked
 }
 
 // outcome is what executing a transaction came to.
@@ -24,13 +22,24 @@ type outcome struct {
 	Logs   []string
 	Pre    []uint64 // balances of the message's accounts before, in lamports
 	Post   []uint64
+	Inner  []innerInstruction
+	Return *returnData
+	Tokens tokenBalances
 	Writes map[address]account
+
+	loaded *transaction // with the keys that its lookup tables gave
 }
 
 // execute judges a sanitized transaction in the order that Agave does: what it may not even be
 // charged for first, then the fee, then its instructions, then the rent of all it touched.
 func (b bank) execute(tx *transaction) outcome {
-	out := outcome{Logs: []string{}}
+	out := outcome{Logs: []string{}, loaded: tx}
+	tx, err := b.lookUp(tx)
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	out.loaded = tx
 	limits, err := b.admit(tx)
 	if err != nil {
 		out.Err = err
@@ -51,7 +60,7 @@ func (b bank) execute(tx *transaction) outcome {
 	out.Landed = true
 	paid := accounts[0]
 
-	run := &run{tx: tx, accounts: accounts, units: limits.Units}
+	run := &run{bank: b, tx: tx, accounts: accounts, units: limits.Units}
 	if out.Loaded, out.Err = load(tx, accounts, limits); out.Err == nil {
 		out.Err = run.instructions()
 	}
@@ -60,12 +69,14 @@ func (b bank) execute(tx *transaction) outcome {
 	}
 	out.Logs = append(out.Logs, run.logs...)
 	out.Units = limits.Units - run.units
+	out.Inner, out.Return = run.inner, run.returned
 	if out.Err != nil {
 		copy(accounts, before)
 		accounts[0] = paid
 	}
 
 	out.Writes = map[address]account{}
+	out.Tokens = balancesOf(tx, b, before, accounts)
 	for i, key := range tx.Keys {
 		out.Post = append(out.Post, accounts[i].Lamports)
 		if tx.writable(i) && (i == 0 || out.Err == nil) {
@@ -147,155 +158,5 @@ func checkRent(tx *transaction, before, after []account) *TransactionError {
 			return &TransactionError{Name: "InsufficientFundsForRent", Index: i}
 		}
 	}
-	return nil
-}
-
-// run is a transaction under way: its accounts as they stand, its meter, its log.
-type run struct {
-	tx       *transaction
-	accounts []account
-	units    uint64 // left
-	growth   int    // bytes of data allocated so far
-	logs     []string
-
-	logged    int // bytes in logs
-	truncated bool
-}
-
-// instructions runs all of them; the first error ends the transaction.
-func (r *run) instructions() *TransactionError {
-	for i, ix := range r.tx.Instructions {
-		program := r.tx.Keys[ix.Program]
-		r.log("Program %s invoke [1]", program)
-		if err := r.invoke(program, ix); err != nil {
-			text := err.logged
-			if text == "" {
-				text = err.Error()
-			}
-			r.log("Program %s failed: %s", program, text)
-			return &TransactionError{Name: "InstructionError", Index: i, Instruction: err}
-		}
-		r.log("Program %s success", program)
-	}
-	return nil
-}
-
-const unitsOfNative = 150 // what System and Compute Budget instructions use, each
-
-func (r *run) invoke(program address, ix instruction) *InstructionError {
-	in := &invocation{run: r, program: program, accounts: ix.Accounts, data: ix.Data}
-	switch program {
-	case systemProgram:
-		if err := r.consume(unitsOfNative); err != nil {
-			return err
-		}
-		return in.system()
-	case budgetProgram:
-		return r.consume(unitsOfNative) // its instructions took effect before the first ran
-	case memoV1, memoV3:
-		return in.memo()
-	}
-	return refused("UnsupportedProgramId")
-}
-
-func (r *run) consume(units uint64) *InstructionError {
-	if units > r.units {
-		r.units = 0
-		return refused("ComputationalBudgetExceeded")
-	}
-	r.units -= units
-	return nil
-}
-
-// maxLog is how many bytes of log a transaction keeps; lines that do not fit are left out.
-const maxLog = 10_000
-
-func (r *run) log(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	switch {
-	case r.logged+len(line) < maxLog:
-		r.logged += len(line)
-		r.logs = append(r.logs, line)
-	case !r.truncated:
-		r.truncated = true
-		r.logs = append(r.logs, "Log truncated")
-	}
-}
-
-// invocation is one instruction running. Accounts are named by their place in the instruction;
-// what a program may do to them is checked where it happens, with the errors of Agave's
-// BorrowedAccount.
-type invocation struct {
-	*run
-	program  address
-	accounts []byte
-	data     []byte
-}
-
-// need refuses an instruction with fewer accounts than it takes.
-func (in *invocation) need(n int) *InstructionError {
-	if len(in.accounts) < n {
-		return refused("MissingAccount")
-	}
-	return nil
-}
-
-func (in *invocation) key(i int) address      { return in.tx.Keys[in.accounts[i]] }
-func (in *invocation) signs(i int) bool       { return in.tx.signer(int(in.accounts[i])) }
-func (in *invocation) writable(i int) bool    { return in.tx.writable(int(in.accounts[i])) }
-func (in *invocation) account(i int) *account { return &in.run.accounts[in.accounts[i]] }
-
-// signed says whether the key is one of this instruction's signers.
-func (in *invocation) signed(key address) bool {
-	for i := range in.accounts {
-		if in.signs(i) && in.key(i) == key {
-			return true
-		}
-	}
-	return false
-}
-
-func (in *invocation) setLamports(i int, lamports uint64) *InstructionError {
-	a := in.account(i)
-	if lamports < a.Lamports && a.Owner != in.program {
-		return refused("ExternalAccountLamportSpend")
-	}
-	if !in.writable(i) {
-		return refused("ReadonlyLamportChange")
-	}
-	a.Lamports = lamports
-	return nil
-}
-
-func (in *invocation) setOwner(i int, owner address) *InstructionError {
-	a := in.account(i)
-	if a.Owner != in.program || !in.writable(i) {
-		return refused("ModifiedProgramId")
-	}
-	for _, b := range a.Data {
-		if b != 0 {
-			return refused("ModifiedProgramId")
-		}
-	}
-	a.Owner = owner
-	return nil
-}
-
-func (in *invocation) setSize(i int, size int) *InstructionError {
-	a := in.account(i)
-	if size != len(a.Data) && a.Owner != in.program {
-		return refused("AccountDataSizeChanged")
-	}
-	if in.growth+size-len(a.Data) > maxGrowth {
-		return refused("MaxAccountsDataAllocationsExceeded")
-	}
-	if !in.writable(i) {
-		return refused("ReadonlyDataModified")
-	}
-	if a.Owner != in.program {
-		return refused("ExternalAccountDataModified")
-	}
-	in.growth += size - len(a.Data)
-	a.Data = append(make([]byte, 0, size), a.Data[:min(size, len(a.Data))]...)[:size]
 	return nil
 }

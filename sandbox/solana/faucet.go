@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // faucet is the key that holds everything nobody has asked for yet.
@@ -37,11 +38,25 @@ func (c *Cluster) Airdrop(ctx context.Context, to string, lamports uint64) (stri
 }
 
 func (c *Cluster) drop(to address, lamports uint64) (string, error) {
+	if to == keyOf(c.faucet()) {
+		return "", errors.New("solana sandbox: the faucet needs no airdrop")
+	}
+	return c.give(func(faucet address) draftTransaction {
+		data := binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, lamports)
+		return draftTransaction{{systemProgram, []callMeta{{faucet, true, true}, {to, false, true}}, data}}
+	})
+}
+
+// give lets the faucet sign and send what made builds for it, with a memo that keeps equal ones
+// apart.
+func (c *Cluster) give(made func(faucet address) draftTransaction) (string, error) {
 	if c.closed {
 		return "", errClosed
 	}
 	c.airdrop++
-	tx, err := c.airdropTransaction(to, lamports, fmt.Sprintf("airdrop %d", c.airdrop))
+	key := c.faucet()
+	memo := draftInstruction{memoV3, nil, fmt.Appendf(nil, "airdrop %d", c.airdrop)}
+	tx, err := append(made(keyOf(key)), memo).sign(key, c.blockhash(c.tip))
 	if err != nil {
 		return "", err
 	}
@@ -54,25 +69,49 @@ func (c *Cluster) drop(to address, lamports uint64) (string, error) {
 	return tx.Signature().String(), nil
 }
 
-// airdropTransaction signs a transfer with a memo, which keeps equal airdrops apart.
-func (c *Cluster) airdropTransaction(to address, lamports uint64, memo string) (*transaction, error) {
-	key := c.faucet()
-	from, blockhash := keyOf(key), c.blockhash(c.tip)
-	if to == from {
-		return nil, errors.New("solana sandbox: the faucet needs no airdrop")
+// draftTransaction is the instructions of a transaction that one key pays for and signs.
+type draftTransaction []draftInstruction
+
+type draftInstruction struct {
+	program address
+	metas   []callMeta
+	data    []byte
+}
+
+// sign makes a legacy transaction: the payer, what is written, then the rest.
+func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*transaction, error) {
+	written := []address{keyOf(payer)}
+	var read []address
+	for _, ix := range d {
+		for _, m := range ix.metas {
+			if m.writable && !contains(written, m.key) {
+				written = append(written, m.key)
+			}
+		}
 	}
-	msg := []byte{1, 0, 2, 4}
-	for _, k := range []address{from, to, systemProgram, memoV3} {
+	for _, ix := range d {
+		for _, m := range append(ix.metas, callMeta{key: ix.program}) {
+			if !contains(written, m.key) && !contains(read, m.key) {
+				read = append(read, m.key)
+			}
+		}
+	}
+	keys := append(written, read...)
+	msg := []byte{1, 0, byte(len(read)), byte(len(keys))}
+	for _, k := range keys {
 		msg = append(msg, k[:]...)
 	}
 	msg = append(msg, blockhash[:]...)
-	msg = append(msg, 2)
-	msg = append(msg, 2, 2, 0, 1, 12, 2, 0, 0, 0) // System Transfer from account 0 to account 1
-	msg = binary.LittleEndian.AppendUint64(msg, lamports)
-	msg = append(msg, 3, 0, byte(len(memo)))
-	msg = append(msg, memo...)
-
-	wire := append([]byte{1}, ed25519.Sign(key, msg)...)
+	msg = append(msg, byte(len(d)))
+	place := func(k address) byte { return byte(slices.Index(keys, k)) }
+	for _, ix := range d {
+		msg = append(msg, place(ix.program), byte(len(ix.metas)))
+		for _, m := range ix.metas {
+			msg = append(msg, place(m.key))
+		}
+		msg = append(append(msg, byte(len(ix.data))), ix.data...)
+	}
+	wire := append([]byte{1}, ed25519.Sign(payer, msg)...)
 	return parseTransaction(append(wire, msg...))
 }
 

@@ -18,11 +18,14 @@ type record struct {
 	Height  uint64         `json:"height,omitempty"`
 	Fork    *fork          `json:"fork,omitempty"`
 	Landed  *landedRecord  `json:"landed,omitempty"`
+	Version int            `json:"version,omitempty"` // the cluster grew from here on (tokensVersion)
 }
 
 type genesisRecord struct {
 	Seed string `json:"seed"`
 	Pace pace   `json:"pace"`
+
+	Version int `json:"version,omitempty"` // what the first accounts are; absent in the oldest journals
 }
 
 type landedRecord struct {
@@ -36,6 +39,11 @@ type landedRecord struct {
 	Pre      []uint64          `json:"pre"`
 	Post     []uint64          `json:"post"`
 	Accounts []accountRecord   `json:"accounts"`
+
+	Inner    []innerInstruction `json:"inner,omitempty"`
+	Tokens   *tokenBalances     `json:"tokens,omitempty"`
+	Writable []address          `json:"writable,omitempty"` // what lookup tables gave
+	Readonly []address          `json:"readonly,omitempty"`
 }
 
 type accountRecord struct {
@@ -49,7 +57,13 @@ type accountRecord struct {
 func (l *landed) record() *landedRecord {
 	r := &landedRecord{
 		Height: l.Height, Wire: l.tx.Wire, Err: l.Err, Fee: l.Fee, Units: l.Units,
-		Loaded: l.Loaded, Logs: l.Logs, Pre: l.Pre, Post: l.Post,
+		Loaded: l.Loaded, Logs: l.Logs, Pre: l.Pre, Post: l.Post, Inner: l.Inner,
+	}
+	if l.Tokens.Pre != nil || l.Tokens.Post != nil {
+		r.Tokens = &l.Tokens
+	}
+	if own := l.tx.own(); own < len(l.tx.Keys) {
+		r.Writable, r.Readonly = l.tx.Keys[own:own+l.tx.loaded], l.tx.Keys[own+l.tx.loaded:]
 	}
 	for key, a := range l.Writes {
 		r.Accounts = append(r.Accounts, accountRecord{key[:], a.Lamports, a.Owner[:], a.Data, a.Executable})
@@ -67,7 +81,7 @@ func (c *Cluster) replay(r record) error {
 		if c.paces != nil {
 			return errors.New("a second genesis record")
 		}
-		c.genesis(*r.Genesis)
+		return c.genesis(*r.Genesis)
 	case r.Pace != nil:
 		c.paces = append(c.paces, *r.Pace)
 		c.tip = max(c.tip, heightAt(r.Pace.Slot))
@@ -75,6 +89,8 @@ func (c *Cluster) replay(r record) error {
 		c.abandon(*r.Fork)
 	case r.Landed != nil:
 		return c.relive(r.Landed)
+	case r.Version == tokensVersion && c.version < tokensVersion:
+		return c.addTokens()
 	default:
 		c.tip = max(c.tip, r.Height)
 	}
@@ -90,12 +106,18 @@ func (c *Cluster) relive(r *landedRecord) error {
 	if fault := tx.sanitize(); fault != nil {
 		return fault
 	}
+	if len(tx.Lookups) > 0 {
+		tx = tx.with(r.Writable, r.Readonly)
+	}
 	if len(r.Pre) != len(tx.Keys) || len(r.Post) != len(tx.Keys) {
 		return errors.New("balances do not match the accounts")
 	}
 	out := outcome{
 		Landed: true, Err: r.Err, Fee: r.Fee, Units: r.Units, Loaded: r.Loaded,
-		Logs: r.Logs, Pre: r.Pre, Post: r.Post, Writes: map[address]account{},
+		Logs: r.Logs, Pre: r.Pre, Post: r.Post, Inner: r.Inner, Writes: map[address]account{},
+	}
+	if r.Tokens != nil {
+		out.Tokens = *r.Tokens
 	}
 	for _, a := range r.Accounts {
 		if len(a.Address) != 32 || len(a.Owner) != 32 {

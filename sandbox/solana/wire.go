@@ -27,6 +27,9 @@ type message struct {
 	Blockhash    hash
 	Instructions []instruction
 	Lookups      []lookup
+
+	static int // how many of Keys stand in the message; 0: all, as long as no table was looked up
+	loaded int // how many of the Keys that tables gave are writable; they come first
 }
 
 type instruction struct {
@@ -54,17 +57,38 @@ func (m *message) signer(i int) bool { return i < m.Required }
 // calls as programs are read-only whatever the header says (unless the upgradeable loader
 // stands among the keys, as in an upgrade).
 func (m *message) writable(i int) bool {
-	if i < m.Required {
+	switch own := m.own(); {
+	case i < m.Required:
 		if i >= m.Required-m.ReadSigned {
 			return false
 		}
-	} else if i >= len(m.Keys)-m.ReadUnsigned {
+	case i < own:
+		if i >= own-m.ReadUnsigned {
+			return false
+		}
+	case i >= own+m.loaded:
 		return false
 	}
 	if reserved[m.Keys[i]] {
 		return false
 	}
 	return !m.calls(i) || m.has(loaderV3)
+}
+
+// own is how many keys stand in the message itself.
+func (m *message) own() int {
+	if m.static > 0 {
+		return m.static
+	}
+	return len(m.Keys)
+}
+
+// with returns the transaction with the keys that its lookup tables gave.
+func (t *transaction) with(writable, readonly []address) *transaction {
+	full := *t
+	full.static, full.loaded = len(t.Keys), len(writable)
+	full.Keys = append(append(append([]address(nil), t.Keys...), writable...), readonly...)
+	return &full
 }
 
 func (m *message) calls(i int) bool {
@@ -165,10 +189,6 @@ const maxInstructions = 64
 func (t *transaction) sanitize() *TransactionError {
 	if len(t.Signatures) != t.Required || !t.message.sound() {
 		return &TransactionError{Name: "SanitizeFailure"}
-	}
-	if len(t.Lookups) > 0 {
-		// There is no lookup table program here, so no table exists.
-		return &TransactionError{Name: "AddressLookupTableNotFound"}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Runs transactions through LiteSVM. One JSON object a line comes in, one goes out:
-//   first out: {"blockhash": base58}, the hash that the transactions have to name
+//   first out: {"blockhash": base58, "slot"}, the hash that the transactions have to name and the slot of all of them
 //   in:  {"accounts": [{"address", "lamports", "owner", "data", "executable"}],
 //         "transactions": [base64], "expire": bool, "watch": [address]}
 //   out: {"results": [{"err", "units", "logs"}], "accounts": [{"lamports", "owner", "data", "executable"} | null]}
@@ -7,7 +7,7 @@
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 
-const { Account, LiteSvm } = createRequire(import.meta.url)('litesvm-linux-x64-gnu');
+const { Account, Clock, LiteSvm } = createRequire(import.meta.url)('litesvm-linux-x64-gnu');
 
 const unhex = (text) => Uint8Array.from(Buffer.from(text, 'hex'));
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
@@ -69,13 +69,25 @@ function shown(err) {
   return text;
 }
 
+const fresh = new LiteSvm();
+
 function failure(result) {
   const m = /^FailedTransactionMetadata\(FailedTransactionMetadata \{ err: (.*?), meta: TransactionMetadata \{/s.exec(String(result));
   return m ? shown(m[1]) : String(result);
 }
 
+// The chain stands in epoch 2, and remembers the 512 slots before.
+const slot = 2n * 432_000n + 600n;
+const slotHashes = Array.from({ length: 512 }, (_, i) => {
+  const [entry] = fresh.getSlotHashes();
+  entry.slot = slot - 1n - BigInt(i);
+  return entry;
+});
+
 function run(request) {
   const svm = new LiteSvm();
+  svm.setClock(new Clock(slot, 0n, slot / 432_000n, slot / 432_000n + 1n, 1_700_000_000n));
+  svm.setSlotHashes(slotHashes);
   for (const a of request.accounts) {
     svm.setAccount(unhex(a.address), new Account(BigInt(a.lamports), unhex(a.data), unhex(a.owner), a.executable, 18446744073709551615n));
   }
@@ -95,7 +107,7 @@ function run(request) {
   return { results, accounts };
 }
 
-console.log(JSON.stringify({ blockhash: new LiteSvm().latestBlockhash() }));
+console.log(JSON.stringify({ blockhash: fresh.latestBlockhash(), slot: Number(slot) }));
 for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify(run(JSON.parse(line))));
 }

@@ -1,0 +1,160 @@
+package solana
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// The symbols of the test tokens that every cluster has. Both have 6 decimals, and the faucet may
+// mint and freeze them. FEE belongs to Token-2022: 1 percent of each transfer, at most 5 FEE, stay
+// withheld in the receiving account.
+const (
+	USDC = "USDC"
+	FEE  = "FEE"
+)
+
+const (
+	testDecimals  = 6
+	testFeePoints = 100
+	testFeeMost   = 5_000_000
+)
+
+// MintAddress is where clusters of that seed have the mint of a symbol, USDC or FEE.
+func MintAddress(seed, symbol string) string { return mintKey(seed, symbol).String() }
+
+// mintKey derives a mint from the seed alone, so that it is the same in every cluster of that seed.
+func mintKey(seed, symbol string) address {
+	sum := sha256.Sum256(fmt.Appendf(nil, "mint %q %s", seed, symbol))
+	return keyOf(ed25519.NewKeyFromSeed(sum[:]))
+}
+
+// tokensVersion is the genesis that brought token programs, test mints and lookup tables. A
+// journal of before goes on with them from the moment that it is opened.
+const tokensVersion = 1
+
+// mint finds a mint by symbol or address.
+func (c *Cluster) mint(name string) (key address, ok bool) {
+	for _, symbol := range []string{USDC, FEE} {
+		if name == symbol {
+			return mintKey(c.seed, symbol), true
+		}
+	}
+	key, err := parseAddress(name)
+	return key, err == nil
+}
+
+// Mint is the address of one of the test tokens; "" for other symbols.
+func (c *Cluster) Mint(symbol string) string {
+	if symbol != USDC && symbol != FEE {
+		return ""
+	}
+	return MintAddress(c.seed, symbol)
+}
+
+// addTokens gives the cluster its token programs and test mints, as if they had been there from the
+// beginning: the faucet had that much less all along, so that no fork can take them back.
+func (c *Cluster) addTokens() error {
+	faucet := keyOf(c.faucet())
+	stub := account{rentMinimum(len(programStub)), loaderV2, []byte(programStub), true}
+	wrapped := mintData(nil, 9)
+	added := map[address]account{
+		tokenProgram:          stub,
+		token2022Program:      stub,
+		associatedProgram:     stub,
+		lookupProgram:         stub,
+		nativeMint:            {rentMinimum(len(wrapped)), tokenProgram, wrapped, false},
+		nativeMint2022:        {rentMinimum(len(wrapped)), token2022Program, wrapped, false},
+		mintKey(c.seed, USDC): testMint(tokenProgram, mintData(&faucet, testDecimals)),
+		mintKey(c.seed, FEE):  testMint(token2022Program, feeMintData(faucet)),
+	}
+	var cost uint64
+	for _, a := range added {
+		cost += a.Lamports
+	}
+	for _, v := range c.state[faucet] {
+		if v.Lamports < cost {
+			return errors.New("solana sandbox: the faucet is too empty to found the token programs")
+		}
+	}
+	for i := range c.state[faucet] {
+		c.state[faucet][i].Lamports -= cost
+	}
+	for key, a := range added {
+		versions := c.state[key]
+		if len(versions) == 0 {
+			c.state[key] = []version{{0, a}}
+		}
+		for i := range versions { // somebody had sent lamports there
+			a.Lamports += versions[i].Lamports
+			versions[i].account = a
+		}
+	}
+	c.version = tokensVersion
+	return nil
+}
+
+func testMint(program address, data []byte) account {
+	return account{rentMinimum(len(data)), program, data, false}
+}
+
+// mintData is an initialized mint without supply.
+func mintData(authority *address, decimals byte) []byte {
+	m := issue(make([]byte, mintSize))
+	if authority != nil {
+		m.minter().set(*authority)
+		m.freezer().set(*authority)
+	}
+	m[44], m[45] = decimals, 1
+	return m
+}
+
+// feeMintData is one of Token-2022 with a transfer fee.
+func feeMintData(authority address) []byte {
+	data := make([]byte, extensionsAt+4+108)
+	copy(data, mintData(&authority, testDecimals))
+	data[kindAt] = kindMint
+	binary.LittleEndian.PutUint16(data[extensionsAt:], extTransferFeeConfig)
+	binary.LittleEndian.PutUint16(data[extensionsAt+2:], 108)
+	value := data[extensionsAt+4:]
+	putKey(value, 0, authority)
+	putKey(value, 32, authority)
+	writeFee(value[feeOlderAt:], 0, testFeeMost, testFeePoints)
+	writeFee(value[feeNewerAt:], 0, testFeeMost, testFeePoints)
+	return data
+}
+
+// AirdropToken mints base units of a test token, named by USDC, FEE or its mint's address, to the
+// owner's associated account, which the faucet makes and pays for where it is missing. It returns
+// the signature at once; the transaction lands with the next block. Errors: no address, a mint
+// that the faucet may not mint, a transaction that the cluster refuses.
+func (c *Cluster) AirdropToken(ctx context.Context, owner, token string, units uint64) (string, error) {
+	to, err := parseAddress(owner)
+	if err != nil {
+		return "", fmt.Errorf("solana sandbox: %q is no address", owner)
+	}
+	mint, ok := c.mint(token)
+	if !ok {
+		return "", fmt.Errorf("solana sandbox: %q is neither a test token nor a mint", token)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.catchUp()
+	a := c.state.at(mint, c.tip)
+	if _, ok := mintIn(a); !ok {
+		return "", fmt.Errorf("solana sandbox: %s is no mint", token)
+	}
+	return c.give(func(faucet address) draftTransaction {
+		associated, _ := associatedAddress(to, a.Owner, mint)
+		create := draftInstruction{associatedProgram, []callMeta{{faucet, true, true}, {associated, false, true},
+			{key: to}, {key: mint}, {key: systemProgram}, {key: a.Owner}}, []byte{1}}
+		amount := binary.LittleEndian.AppendUint64([]byte{7}, units)
+		return draftTransaction{create, draftInstruction{a.Owner, []callMeta{{mint, false, true}, {associated, false, true}, {faucet, true, true}}, amount}}
+	})
+}

@@ -1,0 +1,54 @@
+package solana
+
+import (
+	"crypto/sha256"
+
+	"filippo.io/edwards25519"
+)
+
+// maxSeeds is how many seeds a program-derived address may have, its bump among them.
+const maxSeeds = 16
+
+// onCurve says whether some private key may belong to the address.
+func onCurve(key address) bool {
+	_, err := new(edwards25519.Point).SetBytes(key[:])
+	return err == nil
+}
+
+// derive makes a program's own address from seeds, the last of which is the bump. ok is false
+// where a private key could exist for the result, or a seed is too long.
+func derive(program address, seeds ...[]byte) (key address, ok bool) {
+	if len(seeds) > maxSeeds {
+		return key, false
+	}
+	sum := sha256.New()
+	for _, s := range seeds {
+		if len(s) > maxSeedLength {
+			return key, false
+		}
+		sum.Write(s)
+	}
+	sum.Write(program[:])
+	sum.Write([]byte(derivedMarker))
+	key = address(sum.Sum(nil))
+	return key, !onCurve(key)
+}
+
+// findDerived looks for the highest bump that makes an address; tries is how many it took, and 0
+// where none does.
+func findDerived(program address, seeds ...[]byte) (key address, bump byte, tries int) {
+	all := append(append([][]byte(nil), seeds...), nil)
+	for b := 255; b >= 0; b-- {
+		all[len(seeds)] = []byte{byte(b)}
+		if key, ok := derive(program, all...); ok {
+			return key, byte(b), 256 - b
+		}
+	}
+	return address{}, 0, 0
+}
+
+// associatedAddress is where a wallet keeps its tokens of a mint by default.
+func associatedAddress(wallet, tokens, mint address) (key address, tries int) {
+	key, _, tries = findDerived(associatedProgram, wallet[:], tokens[:], mint[:])
+	return key, tries
+}

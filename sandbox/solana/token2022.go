@@ -1,0 +1,760 @@
+package solana
+
+import (
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+)
+
+// instruction2022 is one instruction of Token-2022: what the program logs for it, the bytes that
+// it takes after its type (exact, or at least with loose), and the units that one uses here.
+type instruction2022 struct {
+	name  string
+	size  int
+	loose bool
+	units uint64
+	run   func(*invocation, []byte) *InstructionError
+}
+
+// instructionOf2022 finds a base instruction by its first byte. Extensions with instructions of
+// their own are in extensionOf2022.
+func instructionOf2022(kind byte) (do instruction2022, ok bool) {
+	switch kind {
+	case 0:
+		return instruction2022{"InitializeMint", 34, true, 1400, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, true) }}, true
+	case 1:
+		return instruction2022{"InitializeAccount", 0, true, 1895, func(in *invocation, _ []byte) *InstructionError { return in.initAccount(nil, true) }}, true
+	case 3:
+		return instruction2022{"Transfer", 8, false, 1456, func(in *invocation, d []byte) *InstructionError { return in.transfer2022(d, 0) }}, true
+	case 4:
+		return instruction2022{"Approve", 8, false, 1100, func(in *invocation, d []byte) *InstructionError { return in.approve(d, false) }}, true
+	case 5:
+		return instruction2022{"Revoke", 0, true, 1000, func(in *invocation, _ []byte) *InstructionError { return in.revoke() }}, true
+	case 6:
+		return instruction2022{"SetAuthority", 2, true, 1200, func(in *invocation, d []byte) *InstructionError { return in.setAuthority(d) }}, true
+	case 7:
+		return instruction2022{"MintTo", 8, false, 1500, func(in *invocation, d []byte) *InstructionError { return in.mintTo(d, false) }}, true
+	case 8:
+		return instruction2022{"Burn", 8, false, 1500, func(in *invocation, d []byte) *InstructionError { return in.burn(d, false) }}, true
+	case 9:
+		return instruction2022{"CloseAccount", 0, true, 1500, func(in *invocation, _ []byte) *InstructionError { return in.closeAccount() }}, true
+	case 10:
+		return instruction2022{"FreezeAccount", 0, true, 1300, func(in *invocation, _ []byte) *InstructionError { return in.freeze(true) }}, true
+	case 11:
+		return instruction2022{"ThawAccount", 0, true, 1300, func(in *invocation, _ []byte) *InstructionError { return in.freeze(false) }}, true
+	case 12:
+		return instruction2022{"TransferChecked", 9, false, 1900, func(in *invocation, d []byte) *InstructionError { return in.transfer2022(d, 1) }}, true
+	case 13:
+		return instruction2022{"ApproveChecked", 9, false, 1400, func(in *invocation, d []byte) *InstructionError { return in.approve(d, true) }}, true
+	case 14:
+		return instruction2022{"MintToChecked", 9, false, 1500, func(in *invocation, d []byte) *InstructionError { return in.mintTo(d, true) }}, true
+	case 15:
+		return instruction2022{"BurnChecked", 9, false, 1500, func(in *invocation, d []byte) *InstructionError { return in.burn(d, true) }}, true
+	case 16:
+		return instruction2022{"InitializeAccount2", 32, false, 1687, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, true) }}, true
+	case 17:
+		return instruction2022{"SyncNative", 0, true, 994, func(in *invocation, _ []byte) *InstructionError { return in.syncNative() }}, true
+	case 18:
+		return instruction2022{"InitializeAccount3", 32, false, 1567, func(in *invocation, d []byte) *InstructionError { return in.initAccount(d, false) }}, true
+	case 20:
+		return instruction2022{"InitializeMint2", 34, true, 1273, func(in *invocation, d []byte) *InstructionError { return in.initMint(d, false) }}, true
+	case 21:
+		return instruction2022{"GetAccountDataSize", 0, true, 820, func(in *invocation, d []byte) *InstructionError { return in.dataSize(d) }}, true
+	case 22:
+		return instruction2022{"InitializeImmutableOwner", 0, true, 1100, func(in *invocation, _ []byte) *InstructionError { return in.initImmutableOwner() }}, true
+	case 23:
+		return instruction2022{"AmountToUiAmount", 8, false, 1300, func(in *invocation, d []byte) *InstructionError { return in.toText(d) }}, true
+	case 24:
+		return instruction2022{"UiAmountToAmount", 0, true, 1350, func(in *invocation, d []byte) *InstructionError { return in.fromText(d) }}, true
+	case 25:
+		return instruction2022{"InitializeMintCloseAuthority", 1, true, 1200, func(in *invocation, d []byte) *InstructionError { return in.initMintCloser(d) }}, true
+	case 29:
+		return instruction2022{"Reallocate", 0, true, 2100, func(in *invocation, d []byte) *InstructionError { return in.reallocate(d) }}, true
+	case 32:
+		return instruction2022{"InitializeNonTransferableMint", 0, true, 1100, func(in *invocation, _ []byte) *InstructionError {
+			_, err := in.newMintExtension(extNonTransferable)
+			return err
+		}}, true
+	case 35:
+		return instruction2022{"InitializePermanentDelegate", 32, false, 1200, func(in *invocation, d []byte) *InstructionError { return in.initPermanentDelegate(d) }}, true
+	}
+	return do, false
+}
+
+// extensionOf2022 finds what reads the rest of the data itself, and logs its own names.
+func extensionOf2022(kind byte) func(*invocation, []byte) *InstructionError {
+	switch kind {
+	case 26:
+		return (*invocation).transferFee
+	case 28:
+		return (*invocation).defaultState
+	case 30:
+		return func(in *invocation, d []byte) *InstructionError {
+			return in.toggle(d, extMemoTransfer, "RequiredMemoTransfersInstruction")
+		}
+	case 34:
+		return func(in *invocation, d []byte) *InstructionError {
+			return in.toggle(d, extCPIGuard, "CpiGuardInstruction")
+		}
+	case 36:
+		return (*invocation).transferHook
+	case 39:
+		return (*invocation).metadataPointer
+	}
+	return nil
+}
+
+// token2022 runs one instruction of the Token-2022 program. What it lacks is listed in
+// docs/sandbox-differences.md; those instructions end as unknown ones do.
+func (in *invocation) token2022() *InstructionError {
+	return in.complain(in.dispatch2022(), tokenTexts)
+}
+
+func (in *invocation) dispatch2022() *InstructionError {
+	if len(in.data) == 0 {
+		return custom(tokenInvalidInstruction)
+	}
+	d := in.data[1:]
+	if run := extensionOf2022(in.data[0]); run != nil {
+		return run(in, d)
+	}
+	do, ok := instructionOf2022(in.data[0])
+	if !ok {
+		return custom(tokenInvalidInstruction)
+	}
+	if err := in.spend(do.units); err != nil {
+		return err
+	}
+	in.say("Instruction: %s", do.name)
+	if len(d) < do.size || !do.loose && len(d) != do.size {
+		return refused("InvalidInstructionData")
+	}
+	return do.run(in, d)
+}
+
+// readOption reads the optional address that ends an instruction.
+func readOption(d []byte) (k address, given bool, err *InstructionError) {
+	switch {
+	case len(d) > 0 && d[0] == 0:
+		return k, false, nil
+	case len(d) >= 33 && d[0] == 1:
+		return keyAt(d, 1), true, nil
+	}
+	return k, false, refused("InvalidInstructionData")
+}
+
+// unpacked reads account i of this program as a mint or an account with its extensions.
+func (in *invocation) unpacked(i int, kind byte) ([]byte, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
+	data := in.account(i).Data
+	return data, unpack(data, kind, false)
+}
+
+// blank reads account i as one that is to become a mint or an account.
+func (in *invocation) blank(i int, kind byte) ([]byte, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
+	data := in.account(i).Data
+	return data, unpack(data, kind, true)
+}
+
+func (in *invocation) heldBy(i int) (holding, *InstructionError) {
+	data, err := in.unpacked(i, kindAccount)
+	return data, err
+}
+
+func (in *invocation) issuedBy(i int) (issue, *InstructionError) {
+	data, err := in.unpacked(i, kindMint)
+	return data, err
+}
+
+func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
+	freezer, canFreeze, err := readOption(d[33:])
+	if err != nil {
+		return err
+	}
+	if err := in.atLeast(1); err != nil {
+		return err
+	}
+	if withRent {
+		if err := in.atLeast(2); err != nil {
+			return err
+		}
+		if err := in.rentAccount(1); err != nil {
+			return err
+		}
+	}
+	if !in.exempt(0) {
+		return custom(tokenNotRentExempt)
+	}
+	data, err := in.blank(0, kindMint)
+	if err != nil {
+		return err
+	}
+	m := issue(data)
+	list := m.extensions()
+	types, _, err := list.types()
+	if err != nil {
+		return err
+	}
+	size, err := sizeWith(mintSize, types)
+	if err != nil {
+		return err
+	}
+	if size != len(data) {
+		return refused("InvalidAccountData")
+	}
+	if state, ok := list.find(extDefaultState); ok {
+		if state[0] > stateFrozen {
+			return refused("InvalidAccountData")
+		}
+		if state[0] == stateFrozen && !canFreeze {
+			return custom(tokenCannotFreeze)
+		}
+	}
+	m.minter().set(keyAt(d, 1))
+	m[44], m[45] = d[0], 1
+	m.freezer().clear()
+	if canFreeze {
+		m.freezer().set(freezer)
+	}
+	return markKind(data, kindMint)
+}
+
+// markKind writes what an account with extensions is.
+func markKind(data []byte, kind byte) *InstructionError {
+	if len(data) <= kindAt {
+		return nil
+	}
+	first, err := extensionsOf(data).first()
+	if err != nil {
+		return err
+	}
+	if of, _ := kindOf(first); first != 0 && of.of != kind {
+		return custom(tokenBaseMismatch)
+	}
+	data[kindAt] = kind
+	return nil
+}
+
+func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
+	n := 3
+	if d != nil {
+		n = 2
+	}
+	if err := in.atLeast(n); err != nil {
+		return err
+	}
+	if withRent {
+		if err := in.atLeast(n + 1); err != nil {
+			return err
+		}
+		if err := in.rentAccount(n); err != nil {
+			return err
+		}
+	}
+	data, err := in.blank(0, kindAccount)
+	if err != nil {
+		return err
+	}
+	if !in.exempt(0) {
+		return custom(tokenNotRentExempt)
+	}
+	if err := in.owned(1); err != nil {
+		return err
+	}
+	m, err := in.issuedBy(1)
+	if err != nil {
+		return custom(tokenInvalidMint)
+	}
+	if _, ok := m.permanentDelegate(); ok {
+		in.say("Warning: Mint has a permanent delegate, so tokens in this account may be seized at any time")
+	}
+	required, err := in.requiredBy(1, m)
+	if err != nil {
+		return err
+	}
+	size, err := sizeWith(accountSize, required)
+	if err != nil {
+		return err
+	}
+	if size > len(data) {
+		return refused("InvalidAccountData")
+	}
+	h := holding(data)
+	for _, extension := range required {
+		if _, err := h.extensions().add(extension); err != nil {
+			return err
+		}
+	}
+	state := byte(stateReady)
+	if preset, ok := m.extensions().find(extDefaultState); ok {
+		if state = preset[0]; state > stateFrozen {
+			return refused("InvalidAccountData")
+		}
+	}
+	putKey(h, 0, in.key(1))
+	if d != nil {
+		putKey(h, 32, keyAt(d, 0))
+	} else {
+		putKey(h, 32, in.key(2))
+	}
+	h.closer().clear()
+	h.delegate().clear()
+	h.setDelegated(0)
+	h[108] = state
+	h.native().clear()
+	h.setAmount(0)
+	if in.key(1) == nativeMint2022 {
+		reserve := rentMinimum(len(data))
+		h.native().setU64(reserve)
+		h.setAmount(in.account(0).Lamports - reserve)
+	}
+	return markKind(data, kindAccount)
+}
+
+// requiredBy lists the extensions that accounts of the mint at place i must have.
+func (in *invocation) requiredBy(i int, m issue) ([]uint16, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
+	types, _, err := m.extensions().types()
+	return needed(types), err
+}
+
+// permanentDelegate may move and burn every holder's tokens.
+func (m issue) permanentDelegate() (address, bool) {
+	if value, ok := m.extensions().find(extPermanentDelegate); ok {
+		return optionalKey(value)
+	}
+	return address{}, false
+}
+
+func (m issue) paused() bool {
+	value, ok := m.extensions().find(extPausable)
+	return ok && value[32] != 0
+}
+
+// guarded says whether the account's CPI guard stands in the way here.
+func (in *invocation) guarded(h holding) bool {
+	return in.depth > 1 && h.guard()
+}
+
+func (h holding) guard() bool {
+	value, ok := h.extensions().find(extCPIGuard)
+	return ok && value[0] != 0
+}
+
+func (h holding) has(extension uint16) bool {
+	_, ok := h.extensions().find(extension)
+	return ok
+}
+
+// decimalsMatch requires account i to be the given mint, with these decimals.
+func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, *InstructionError) {
+	if in.key(i) != mint {
+		return nil, custom(tokenMintMismatch)
+	}
+	m, err := in.issuedBy(i)
+	if err != nil {
+		return nil, err
+	}
+	if m.decimals() != decimals {
+		return nil, custom(tokenDecimals)
+	}
+	return m, nil
+}
+
+func (in *invocation) approve(d []byte, checked bool) *InstructionError {
+	amount, decimals, _ := amounts(d, checked)
+	mint, delegate, authority := withMint(checked)
+	if err := in.atLeast(authority + 1); err != nil {
+		return err
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	if h.frozen() {
+		return custom(tokenFrozen)
+	}
+	if checked {
+		if _, err := in.decimalsMatch(mint, h.mint(), decimals); err != nil {
+			return err
+		}
+	}
+	if err := in.authorized(authority, h.owner()); err != nil {
+		return err
+	}
+	if in.guarded(h) {
+		return custom(tokenGuardApprove)
+	}
+	h.delegate().set(in.key(delegate))
+	h.setDelegated(amount)
+	return nil
+}
+
+func (in *invocation) revoke() *InstructionError {
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	if h.frozen() {
+		return custom(tokenFrozen)
+	}
+	by := h.owner()
+	if h.delegate().is(in.key(1)) {
+		by = in.key(1)
+	}
+	if err := in.authorized(1, by); err != nil {
+		return err
+	}
+	h.delegate().clear()
+	h.setDelegated(0)
+	return nil
+}
+
+func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
+	amount, decimals, _ := amounts(d, checked)
+	if err := in.atLeast(3); err != nil {
+		return err
+	}
+	h, err := in.heldBy(1)
+	if err != nil {
+		return err
+	}
+	switch {
+	case h.frozen():
+		return custom(tokenFrozen)
+	case h.native().some():
+		return custom(tokenNativeUnsupported)
+	case h.mint() != in.key(0):
+		return custom(tokenMintMismatch)
+	}
+	m, err := in.issuedBy(0)
+	if err != nil {
+		return err
+	}
+	_, nonTransferable := m.extensions().find(extNonTransferable)
+	_, confidential := m.extensions().find(extConfidentialMintBurn)
+	switch {
+	case nonTransferable && !(h.has(extImmutableOwner) && h.has(extNonTransferableOwned)):
+		return custom(tokenNeedsImmutable)
+	case m.paused():
+		return custom(tokenPaused)
+	case confidential:
+		return custom(tokenNoMintBurn)
+	case checked && m.decimals() != decimals:
+		return custom(tokenDecimals)
+	case !m.minter().some():
+		return custom(tokenFixedSupply)
+	}
+	if err := in.authorized(2, m.minter().key()); err != nil {
+		return err
+	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
+	if h.amount() > math.MaxUint64-amount || m.supply() > math.MaxUint64-amount {
+		return custom(tokenOverflow)
+	}
+	h.setAmount(h.amount() + amount)
+	m.setSupply(m.supply() + amount)
+	return nil
+}
+
+func (in *invocation) burn(d []byte, checked bool) *InstructionError {
+	amount, decimals, _ := amounts(d, checked)
+	if err := in.atLeast(3); err != nil {
+		return err
+	}
+	m, err := in.issuedBy(1)
+	if err != nil {
+		return err
+	}
+	if value, ok := m.extensions().find(extPermissionedBurn); ok {
+		if _, set := optionalKey(value); set {
+			return custom(tokenInvalidInstruction)
+		}
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	switch {
+	case h.frozen():
+		return custom(tokenFrozen)
+	case h.native().some():
+		return custom(tokenNativeUnsupported)
+	case h.amount() < amount:
+		return custom(tokenShort)
+	case h.mint() != in.key(1):
+		return custom(tokenMintMismatch)
+	case checked && m.decimals() != decimals:
+		return custom(tokenDecimals)
+	case m.paused():
+		return custom(tokenPaused)
+	case in.key(2) == h.owner() && in.guarded(h):
+		return custom(tokenGuardBurn)
+	}
+	if !unowned(h.owner()) {
+		if err := in.spender(h, m, 2, amount, true); err != nil {
+			return err
+		}
+	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
+	if m.supply() < amount {
+		return custom(tokenOverflow)
+	}
+	h.setAmount(h.amount() - amount)
+	m.setSupply(m.supply() - amount)
+	return nil
+}
+
+// spender requires account i to be the permanent delegate, the delegate (whose allowance is used
+// up if spend is set) or the owner. m may be nil.
+func (in *invocation) spender(h holding, m issue, i int, amount uint64, spend bool) *InstructionError {
+	if m != nil {
+		if permanent, ok := m.permanentDelegate(); ok && in.key(i) == permanent {
+			return in.authorized(i, permanent)
+		}
+	}
+	if !h.delegate().is(in.key(i)) {
+		return in.authorized(i, h.owner())
+	}
+	if err := in.authorized(i, in.key(i)); err != nil {
+		return err
+	}
+	if h.delegated() < amount {
+		return custom(tokenShort)
+	}
+	if spend {
+		h.setDelegated(h.delegated() - amount)
+		if h.delegated() == 0 {
+			h.delegate().clear()
+		}
+	}
+	return nil
+}
+
+func (in *invocation) closeAccount() *InstructionError {
+	if err := in.atLeast(3); err != nil {
+		return err
+	}
+	if in.same(0, 1) {
+		return refused("InvalidAccountData")
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
+	if h, err := in.heldBy(0); err == nil {
+		if err := in.closable(h); err != nil {
+			return err
+		}
+	} else if m, err := in.issuedBy(0); err == nil {
+		value, err := m.extensions().must(extMintCloseAuthority)
+		if err != nil {
+			return err
+		}
+		closer, ok := optionalKey(value)
+		if !ok {
+			return custom(tokenAuthorityType)
+		}
+		if err := in.authorized(2, closer); err != nil {
+			return err
+		}
+		if m.supply() != 0 {
+			return custom(tokenMintHasSupply)
+		}
+	} else {
+		return refused("UninitializedAccount")
+	}
+	return in.remove(0, 1)
+}
+
+func (in *invocation) closable(h holding) *InstructionError {
+	if !h.native().some() && h.amount() != 0 {
+		return custom(tokenHasBalance)
+	}
+	if unowned(h.owner()) {
+		if in.key(1) != incinerator {
+			return refused("InvalidAccountData")
+		}
+	} else {
+		if in.guarded(h) && in.key(1) != h.owner() {
+			return custom(tokenGuardClose)
+		}
+		by := h.owner()
+		if !h.closer().none() {
+			by = h.closer().key()
+		}
+		if err := in.authorized(2, by); err != nil {
+			return err
+		}
+	}
+	if value, ok := h.extensions().find(extTransferFeeAmount); ok && u64At(value, 0) != 0 {
+		return custom(tokenWithheldFees)
+	}
+	return nil
+}
+
+func (in *invocation) freeze(freeze bool) *InstructionError {
+	if err := in.atLeast(3); err != nil {
+		return err
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	switch {
+	case h.frozen() == freeze:
+		return custom(tokenInvalidState)
+	case h.native().some():
+		return custom(tokenNativeUnsupported)
+	case h.mint() != in.key(1):
+		return custom(tokenMintMismatch)
+	}
+	m, err := in.issuedBy(1)
+	if err != nil {
+		return err
+	}
+	if !m.freezer().some() {
+		return custom(tokenCannotFreeze)
+	}
+	if err := in.authorized(2, m.freezer().key()); err != nil {
+		return err
+	}
+	h[108] = stateReady
+	if freeze {
+		h[108] = stateFrozen
+	}
+	return nil
+}
+
+func (in *invocation) syncNative() *InstructionError {
+	if err := in.atLeast(1); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
+	if len(in.accounts) > 1 {
+		if err := in.rentAccount(1); err != nil {
+			return err
+		}
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	if !h.native().some() {
+		return custom(tokenNotNative)
+	}
+	reserve, lamports := rentMinimum(len(h)), in.account(0).Lamports
+	if lamports < reserve {
+		return custom(tokenOverflow)
+	}
+	h.native().setU64(reserve)
+	h.setAmount(lamports - reserve)
+	return nil
+}
+
+// readTypes reads the list of extension types that ends an instruction.
+func readTypes(d []byte) ([]uint16, *InstructionError) {
+	var types []uint16
+	for ; len(d) > 0; d = d[2:] {
+		if len(d) < 2 {
+			return nil, refused("InvalidAccountData")
+		}
+		extension := binary.LittleEndian.Uint16(d)
+		if _, ok := kindOf(extension); !ok {
+			return nil, refused("InvalidAccountData")
+		}
+		types = append(types, extension)
+	}
+	return types, nil
+}
+
+func ofAccounts(types []uint16) bool {
+	for _, extension := range types {
+		if kind, _ := kindOf(extension); kind.of != kindAccount {
+			return false
+		}
+	}
+	return true
+}
+
+func (in *invocation) dataSize(d []byte) *InstructionError {
+	types, err := readTypes(d)
+	if err != nil {
+		return err
+	}
+	if !ofAccounts(types) {
+		return custom(tokenTypeMismatch)
+	}
+	m, err := in.ownMint()
+	if err != nil {
+		return err
+	}
+	required, err := in.requiredBy(0, m)
+	if err != nil {
+		return err
+	}
+	size, err := sizeWith(accountSize, append(required, types...))
+	if err != nil {
+		return err
+	}
+	in.give(binary.LittleEndian.AppendUint64(nil, uint64(size)))
+	if len(m) > mintSize {
+		return in.spend(unitsOfExtensions + 150*uint64(len(types)))
+	}
+	return in.spend(150 * uint64(len(types)))
+}
+
+func (in *invocation) toText(d []byte) *InstructionError {
+	m, err := in.ownMint()
+	if err != nil {
+		return err
+	}
+	in.give([]byte(decimal(binary.LittleEndian.Uint64(d), m.decimals())))
+	return nil
+}
+
+func (in *invocation) fromText(d []byte) *InstructionError {
+	if !utf8.Valid(d) {
+		return custom(tokenInvalidInstruction)
+	}
+	m, err := in.ownMint()
+	if err != nil {
+		return err
+	}
+	amount, ok := units(string(d), m.decimals())
+	if !ok {
+		return refused("InvalidArgument")
+	}
+	in.give(binary.LittleEndian.AppendUint64(nil, amount))
+	return nil
+}
+
+// ownMint requires account 0 to be a mint of this program.
+func (in *invocation) ownMint() (issue, *InstructionError) {
+	if err := in.atLeast(1); err != nil {
+		return nil, err
+	}
+	if err := in.owned(0); err != nil {
+		return nil, err
+	}
+	m, err := in.issuedBy(0)
+	if err != nil {
+		return nil, custom(tokenInvalidMint)
+	}
+	return m, nil
+}

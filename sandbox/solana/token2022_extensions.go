@@ -1,0 +1,388 @@
+package solana
+
+// newMintExtension adds an extension to account 0, a mint that is not initialized yet.
+func (in *invocation) newMintExtension(extension uint16) ([]byte, *InstructionError) {
+	if err := in.atLeast(1); err != nil {
+		return nil, err
+	}
+	data, err := in.blank(0, kindMint)
+	if err != nil {
+		return nil, err
+	}
+	return extensionsOf(data).add(extension)
+}
+
+func (in *invocation) initImmutableOwner() *InstructionError {
+	if err := in.atLeast(1); err != nil {
+		return err
+	}
+	data, err := in.blank(0, kindAccount)
+	if err != nil {
+		return err
+	}
+	_, err = extensionsOf(data).add(extImmutableOwner)
+	return err
+}
+
+func (in *invocation) initMintCloser(d []byte) *InstructionError {
+	closer, given, err := readOption(d)
+	if err != nil {
+		return err
+	}
+	value, err := in.newMintExtension(extMintCloseAuthority)
+	if err != nil {
+		return err
+	}
+	return writeOptional(value, closer, given)
+}
+
+// writeOptional writes an address that may be missing; zeros stand for that, so that a given
+// address of zeros is refused.
+func writeOptional(value []byte, k address, given bool) *InstructionError {
+	if given && k == (address{}) {
+		return refused("InvalidArgument")
+	}
+	putKey(value, 0, k)
+	return nil
+}
+
+func (in *invocation) initPermanentDelegate(d []byte) *InstructionError {
+	value, err := in.newMintExtension(extPermanentDelegate)
+	if err != nil {
+		return err
+	}
+	return writeOptional(value, keyAt(d, 0), true)
+}
+
+// authorityTypes are the authorities of a mint that live in extensions, and where in them.
+var authorityTypes = map[byte]struct {
+	extension uint16
+	at        int
+}{
+	4: {extTransferFeeConfig, 0}, 5: {extTransferFeeConfig, 32}, 6: {extMintCloseAuthority, 0}, 7: {extInterest, 0},
+	8: {extPermanentDelegate, 0}, 9: {extConfidentialMint, 0}, 10: {extTransferHook, 0}, 11: {extConfidentialFee, 0},
+	12: {extMetadataPointer, 0}, 13: {extGroupPointer, 0}, 14: {extMemberPointer, 0}, 15: {extScaledAmount, 0},
+	16: {extPausable, 0}, 17: {extPermissionedBurn, 0},
+}
+
+const lastAuthorityType = 17
+
+func (in *invocation) setAuthority(d []byte) *InstructionError {
+	next, given, err := readOption(d[1:])
+	if err != nil {
+		return err
+	}
+	if d[0] > lastAuthorityType {
+		return custom(tokenInvalidInstruction)
+	}
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
+	if h, err := in.heldBy(0); err == nil {
+		return in.setHolder(h, d[0], next, given)
+	}
+	m, err := in.issuedBy(0)
+	if err != nil {
+		return refused("InvalidAccountData")
+	}
+	if d[0] <= 1 {
+		o, missing := m.minter(), uint32(tokenFixedSupply)
+		if d[0] == 1 {
+			o, missing = m.freezer(), tokenCannotFreeze
+		}
+		if !o.some() {
+			return custom(missing)
+		}
+		if err := in.authorized(1, o.key()); err != nil {
+			return err
+		}
+		o.write(next, given)
+		return nil
+	}
+	place, ok := authorityTypes[d[0]]
+	if !ok {
+		return custom(tokenAuthorityType)
+	}
+	value, err := m.extensions().must(place.extension)
+	if err != nil {
+		return err
+	}
+	authority, ok := optionalKey(value[place.at:])
+	if !ok {
+		return custom(tokenAuthorityType)
+	}
+	if err := in.authorized(1, authority); err != nil {
+		return err
+	}
+	return writeOptional(value[place.at:], next, given)
+}
+
+// write sets an option, or clears it when nothing is given.
+func (o option) write(k address, given bool) {
+	o.clear()
+	if given {
+		o.set(k)
+	}
+}
+
+func (in *invocation) setHolder(h holding, kind byte, next address, given bool) *InstructionError {
+	if h.frozen() {
+		return custom(tokenFrozen)
+	}
+	switch kind {
+	case 2:
+		if err := in.authorized(1, h.owner()); err != nil {
+			return err
+		}
+		switch {
+		case h.has(extImmutableOwner):
+			return custom(tokenImmutableOwner)
+		case in.guarded(h):
+			return custom(tokenGuardAuthority)
+		case h.guard():
+			return custom(tokenGuardOwner)
+		case !given:
+			return custom(tokenInvalidInstruction)
+		}
+		putKey(h, 32, next)
+		h.delegate().clear()
+		h.setDelegated(0)
+		if h.native().some() {
+			h.closer().clear()
+		}
+	case 3:
+		by := h.owner()
+		if !h.closer().none() {
+			by = h.closer().key()
+		}
+		if err := in.authorized(1, by); err != nil {
+			return err
+		}
+		if given && in.guarded(h) {
+			return custom(tokenGuardAuthority)
+		}
+		h.closer().write(next, given)
+	default:
+		return custom(tokenAuthorityType)
+	}
+	return nil
+}
+
+// reallocate makes room for extensions in an account; account 1 pays for their rent.
+func (in *invocation) reallocate(d []byte) *InstructionError {
+	types, err := readTypes(d)
+	if err != nil {
+		return err
+	}
+	if err := in.atLeast(4); err != nil {
+		return err
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	if err := in.authorized(3, h.owner()); err != nil {
+		return err
+	}
+	present, _, err := h.extensions().types()
+	if err != nil {
+		return err
+	}
+	if !ofAccounts(types) {
+		return custom(tokenInvalidState)
+	}
+	size, err := sizeWith(accountSize, append(present, types...))
+	if err != nil {
+		return err
+	}
+	a := in.account(0)
+	if len(a.Data) >= size {
+		return nil
+	}
+	native, reserve := uint64(0), rentMinimum(size)
+	if h.native().some() {
+		native = h.amount()
+	}
+	in.say("account needs resize, +%d bytes", size-len(a.Data))
+	a.Data = resized(a.Data, size)
+	if err := in.spend(unitsOfResize); err != nil {
+		return err
+	}
+	if a.Lamports < native {
+		return custom(tokenOverflow)
+	}
+	if spare := a.Lamports - native; spare < reserve {
+		if err := in.callTransfer(in.key(1), in.key(0), reserve-spare); err != nil {
+			return err
+		}
+	}
+	h = holding(in.account(0).Data)
+	if h[kindAt] == kindNone {
+		h[kindAt] = kindAccount
+	}
+	if h.native().some() {
+		h.native().setU64(reserve)
+	}
+	return nil
+}
+
+// defaultState runs the instructions that set the state of a mint's new accounts.
+func (in *invocation) defaultState(d []byte) *InstructionError {
+	if err := in.spend(unitsOf2022Extension); err != nil {
+		return err
+	}
+	if len(d) != 2 || d[0] > 1 || d[1] > stateFrozen {
+		return custom(tokenInvalidInstruction)
+	}
+	state := d[1]
+	if d[0] == 0 {
+		in.say("DefaultAccountStateInstruction::Initialize")
+	} else {
+		in.say("DefaultAccountStateInstruction::Update")
+	}
+	if state == stateNone {
+		return custom(tokenInvalidState)
+	}
+	if err := in.atLeast(int(d[0]) + 1); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
+	if d[0] == 0 {
+		value, err := in.newMintExtension(extDefaultState)
+		if err != nil {
+			return err
+		}
+		value[0] = state
+		return nil
+	}
+	m, err := in.issuedBy(0)
+	if err != nil {
+		return err
+	}
+	if !m.freezer().some() {
+		return custom(tokenNoAuthority)
+	}
+	if err := in.authorized(1, m.freezer().key()); err != nil {
+		return err
+	}
+	value, err := m.extensions().must(extDefaultState)
+	if err != nil {
+		return err
+	}
+	value[0] = state
+	return nil
+}
+
+// toggle switches an account's required memos or its CPI guard on (0) or off (1).
+func (in *invocation) toggle(d []byte, extension uint16, name string) *InstructionError {
+	if err := in.spend(unitsOf2022Extension); err != nil {
+		return err
+	}
+	if len(d) == 0 || d[0] > 1 {
+		return custom(tokenInvalidInstruction)
+	}
+	in.say("%s::%s", name, [2]string{"Enable", "Disable"}[d[0]])
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	h, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	if err := in.authorized(1, h.owner()); err != nil {
+		return err
+	}
+	if extension == extCPIGuard && in.depth > 1 {
+		return custom(tokenGuardLocked)
+	}
+	value, ok := h.extensions().find(extension)
+	if !ok {
+		if value, err = h.extensions().add(extension); err != nil {
+			return err
+		}
+	}
+	value[0] = 1 - d[0]
+	return nil
+}
+
+// pointer runs Initialize (0: authority and target) or Update (1: target) of an extension that
+// holds an authority and an address.
+func (in *invocation) pointer(d []byte, extension uint16, name, missing string, allowed func(address) *InstructionError) *InstructionError {
+	if err := in.spend(unitsOf2022Extension); err != nil {
+		return err
+	}
+	if len(d) == 0 || d[0] > 1 {
+		return custom(tokenInvalidInstruction)
+	}
+	update := d[0] == 1
+	in.say("%s::%s", name, [2]string{"Initialize", "Update"}[d[0]])
+	if d = d[1:]; !update && len(d) != 64 || update && len(d) != 32 {
+		return refused("InvalidInstructionData")
+	}
+	if !update {
+		if err := in.atLeast(1); err != nil {
+			return err
+		}
+		if err := in.owned(0); err != nil {
+			return err
+		}
+		value, err := in.newMintExtension(extension)
+		if err != nil {
+			return err
+		}
+		target, given := optionalKey(d[32:])
+		if _, set := optionalKey(d); !given && !set {
+			in.say("%s", missing)
+			return custom(tokenInvalidInstruction)
+		}
+		copy(value, d)
+		return allowed(target)
+	}
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
+	value, err := in.mintExtension(0, extension)
+	if err != nil {
+		return err
+	}
+	if err := in.authorizedBy(1, value); err != nil {
+		return err
+	}
+	copy(value[32:], d)
+	return allowed(keyAt(d, 0))
+}
+
+func (in *invocation) metadataPointer(d []byte) *InstructionError {
+	return in.pointer(d, extMetadataPointer, "MetadataPointerInstruction",
+		"The metadata pointer extension requires at least an authority or an address for initialization, neither was provided",
+		func(address) *InstructionError { return nil })
+}
+
+func (in *invocation) transferHook(d []byte) *InstructionError {
+	return in.pointer(d, extTransferHook, "TransferHookInstruction",
+		"The transfer hook extension requires at least an authority or a program id for initialization, neither was provided",
+		func(target address) *InstructionError {
+			if target == in.program {
+				return refused("IncorrectProgramId")
+			}
+			return nil
+		})
+}
+
+// What the instructions of extensions use, about; and what having extensions adds to others.
+const (
+	unitsOf2022Extension = 1300
+	unitsOfExtensions    = 450
+	unitsOfFee           = 1000
+	unitsOfResize        = 600
+	unitsOfMemoCheck     = 600
+	unitsOfBase58        = 1900 // writing an address into the log
+)

@@ -1,0 +1,448 @@
+package solana
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// transfer2022 moves tokens. form is 0 for Transfer, 1 for TransferChecked, which names the mint,
+// and 2 for TransferCheckedWithFee, which names the expected fee as well.
+func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
+	amount, decimals, _ := amounts(d, form > 0)
+	mint, to, authority := withMint(form > 0)
+	if err := in.atLeast(authority + 1); err != nil {
+		return err
+	}
+	source, err := in.heldBy(0)
+	if err != nil {
+		return err
+	}
+	switch {
+	case source.frozen():
+		return custom(tokenFrozen)
+	case source.amount() < amount:
+		return custom(tokenShort)
+	case source.has(extNonTransferableOwned):
+		return custom(tokenNonTransferable)
+	}
+	var m issue
+	var fee uint64
+	if form > 0 {
+		if m, err = in.decimalsMatch(mint, source.mint(), decimals); err != nil {
+			return err
+		}
+		if config, ok := m.extensions().find(extTransferFeeConfig); ok {
+			if err := in.spend(unitsOfFee); err != nil {
+				return err
+			}
+			if fee, ok = epochFee(config, in.slot/slotsPerEpoch, amount); !ok {
+				return custom(tokenOverflow)
+			}
+		}
+		if m.paused() {
+			return custom(tokenPaused)
+		}
+	} else if source.has(extTransferHookAccount) || source.has(extTransferFeeAmount) || source.has(extPausableAccount) {
+		return custom(tokenMintRequired)
+	}
+	if form == 2 && fee != binary.LittleEndian.Uint64(d[9:]) {
+		in.say("Calculated fee {calculated_fee}, received {fee}")
+		return custom(tokenFeeMismatch)
+	}
+	if in.key(authority) == source.owner() && in.guarded(source) {
+		return custom(tokenGuardTransfer)
+	}
+	same := in.same(0, to)
+	if err := in.spender(source, m, authority, amount, !same); err != nil {
+		return err
+	}
+	if err := in.owned(0, to); err != nil {
+		return err
+	}
+	if same {
+		return in.memoWanted(source)
+	}
+	target, err := in.heldBy(to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case target.frozen():
+		return custom(tokenFrozen)
+	case source.mint() != target.mint():
+		return custom(tokenMintMismatch)
+	}
+	if err := in.memoWanted(target); err != nil {
+		return err
+	}
+	if err := credit(source, target, amount, fee); err != nil {
+		return err
+	}
+	if source.native().some() {
+		if err := in.carry(0, to, amount); err != nil {
+			return err
+		}
+	}
+	return in.hook(m, source, target, mint, to, authority, amount)
+}
+
+// credit moves the amount; the fee stays withheld in the receiving account.
+func credit(source, target holding, amount, fee uint64) *InstructionError {
+	if fee > amount || target.amount() > math.MaxUint64-(amount-fee) {
+		return custom(tokenOverflow)
+	}
+	source.setAmount(source.amount() - amount)
+	target.setAmount(target.amount() + amount - fee)
+	if fee == 0 {
+		return nil
+	}
+	held, ok := target.extensions().find(extTransferFeeAmount)
+	if !ok {
+		return custom(tokenInvalidState)
+	}
+	if u64At(held, 0) > math.MaxUint64-fee {
+		return custom(tokenOverflow)
+	}
+	putU64(held, 0, u64At(held, 0)+fee)
+	return nil
+}
+
+// memoWanted checks for a memo right before a transfer to an account that asks for one.
+func (in *invocation) memoWanted(target holding) *InstructionError {
+	if value, ok := target.extensions().find(extMemoTransfer); !ok || value[0] == 0 {
+		return nil
+	}
+	if err := in.spend(unitsOfMemoCheck); err != nil {
+		return err
+	}
+	if program, ok := in.previous(); ok && (program == memoV1 || program == memoV3) {
+		return nil
+	}
+	return custom(tokenNoMemo)
+}
+
+// hookExecute begins the instruction that a mint's transfer hook is called with.
+var hookExecute = []byte{105, 37, 101, 197, 75, 251, 102, 26}
+
+// hook calls the mint's transfer hook, if it has one. No such program can run here: the call ends
+// as it does on a cluster where the transaction does not bring the program along.
+func (in *invocation) hook(m issue, source, target holding, mint, to, authority int, amount uint64) *InstructionError {
+	if m == nil {
+		return nil
+	}
+	value, ok := m.extensions().find(extTransferHook)
+	if !ok {
+		return nil
+	}
+	program, ok := optionalKey(value[32:])
+	if !ok {
+		return nil
+	}
+	for _, h := range []holding{source, target} {
+		flag, err := h.extensions().must(extTransferHookAccount)
+		if err != nil {
+			return err
+		}
+		flag[0] = 1
+	}
+	data := binary.LittleEndian.AppendUint64(hookExecute[:len(hookExecute):len(hookExecute)], amount)
+	if err := in.call(program, data, nil,
+		callMeta{key: in.key(0)}, callMeta{key: in.key(mint)}, callMeta{key: in.key(to)}, callMeta{key: in.key(authority)}); err != nil {
+		return err
+	}
+	for _, i := range []int{0, to} {
+		if flag, ok := holding(in.account(i).Data).extensions().find(extTransferHookAccount); ok {
+			flag[0] = 0
+		}
+	}
+	return nil
+}
+
+// The layout of a transfer fee config: who may change it, who may withdraw, what the mint itself
+// withholds, and the older and newer fee, each an epoch, a maximum and basis points.
+const (
+	feeWithheldAt = 64
+	feeOlderAt    = 72
+	feeNewerAt    = 90
+	feeSize       = 18
+
+	maxBasisPoints = 10_000
+)
+
+// epochFee is what a transfer of the amount costs in that epoch. ok is false where that is more
+// than 64 bits hold, which only hostile data asks for.
+func epochFee(config []byte, epoch, amount uint64) (cost uint64, ok bool) {
+	fee := config[feeOlderAt : feeOlderAt+feeSize]
+	if epoch >= u64At(config, feeNewerAt) {
+		fee = config[feeNewerAt : feeNewerAt+feeSize]
+	}
+	return transferFee(amount, u64At(fee, 8), uint64(binary.LittleEndian.Uint16(fee[16:])))
+}
+
+// transferFee is the share of an amount in basis points, rounded up, and at most the maximum.
+func transferFee(amount, maximum, points uint64) (cost uint64, ok bool) {
+	high, low := bits.Mul64(amount, points)
+	low, carry := bits.Add64(low, maxBasisPoints-1, 0)
+	high += carry
+	if high >= maxBasisPoints {
+		return 0, false
+	}
+	share, _ := bits.Div64(high, low, maxBasisPoints)
+	return min(share, maximum), true
+}
+
+func writeFee(b []byte, epoch, maximum uint64, points uint16) {
+	putU64(b, 0, epoch)
+	putU64(b, 8, maximum)
+	binary.LittleEndian.PutUint16(b[16:], points)
+}
+
+// transferFee runs the instructions of the transfer fee extension.
+func (in *invocation) transferFee(d []byte) *InstructionError {
+	if len(d) == 0 {
+		return custom(tokenInvalidInstruction)
+	}
+	kind, d := d[0], d[1:]
+	if err := in.spend(unitsOfFeeInstruction(kind, len(in.accounts))); err != nil {
+		return err
+	}
+	switch {
+	case kind == 0:
+		return in.initTransferFee(d)
+	case kind == 1 && len(d) >= 17:
+		in.say("TransferFeeInstruction: TransferCheckedWithFee")
+		return in.transfer2022(d, 2)
+	case kind == 2:
+		in.say("TransferFeeInstruction: WithdrawWithheldTokensFromMint")
+		return in.withdrawFromMint()
+	case kind == 3 && len(d) >= 1:
+		in.say("TransferFeeInstruction: WithdrawWithheldTokensFromAccounts")
+		return in.withdrawFromAccounts(int(d[0]))
+	case kind == 4:
+		in.say("TransferFeeInstruction: HarvestWithheldTokensToMint")
+		return in.harvest()
+	case kind == 5 && len(d) >= 10:
+		in.say("TransferFeeInstruction: SetTransferFee")
+		return in.setTransferFee(binary.LittleEndian.Uint16(d), binary.LittleEndian.Uint64(d[2:]))
+	}
+	return custom(tokenInvalidInstruction)
+}
+
+func unitsOfFeeInstruction(kind byte, accounts int) uint64 {
+	switch kind {
+	case 1:
+		return 2050
+	case 3:
+		return 1200 + 250*uint64(accounts)
+	case 4:
+		return 600 + 450*uint64(accounts)
+	}
+	return 1400
+}
+
+func (in *invocation) initTransferFee(d []byte) *InstructionError {
+	var authorities [2]address
+	for i := range authorities {
+		switch {
+		case len(d) >= 1 && d[0] == 0:
+			d = d[1:]
+		case len(d) >= 33 && d[0] == 1:
+			authorities[i] = keyAt(d, 1)
+			if authorities[i] == (address{}) {
+				return refused("InvalidArgument")
+			}
+			d = d[33:]
+		default:
+			return custom(tokenInvalidInstruction)
+		}
+	}
+	if len(d) < 10 {
+		return custom(tokenInvalidInstruction)
+	}
+	value, err := in.newMintExtension(extTransferFeeConfig)
+	if err != nil {
+		return err
+	}
+	putKey(value, 0, authorities[0])
+	putKey(value, 32, authorities[1])
+	points, maximum := binary.LittleEndian.Uint16(d), binary.LittleEndian.Uint64(d[2:])
+	if points > maxBasisPoints {
+		return custom(tokenFeeTooHigh)
+	}
+	writeFee(value[feeOlderAt:], in.slot/slotsPerEpoch, maximum, points)
+	writeFee(value[feeNewerAt:], in.slot/slotsPerEpoch, maximum, points)
+	return nil
+}
+
+func (in *invocation) setTransferFee(points uint16, maximum uint64) *InstructionError {
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	value, err := in.mintExtension(0, extTransferFeeConfig)
+	if err != nil {
+		return err
+	}
+	if err := in.authorizedBy(1, value); err != nil {
+		return err
+	}
+	if points > maxBasisPoints {
+		return custom(tokenFeeTooHigh)
+	}
+	epoch := in.slot / slotsPerEpoch
+	if u64At(value, feeNewerAt) <= epoch {
+		copy(value[feeOlderAt:feeOlderAt+feeSize], value[feeNewerAt:feeNewerAt+feeSize])
+	}
+	writeFee(value[feeNewerAt:], epoch+2, maximum, points)
+	return nil
+}
+
+// mintExtension reads an extension of the mint at place i.
+func (in *invocation) mintExtension(i int, extension uint16) ([]byte, *InstructionError) {
+	m, err := in.issuedBy(i)
+	if err != nil {
+		return nil, err
+	}
+	return m.extensions().must(extension)
+}
+
+// authorizedBy requires account i to be the authority at the front of an extension.
+func (in *invocation) authorizedBy(i int, value []byte) *InstructionError {
+	authority, ok := optionalKey(value)
+	if !ok {
+		return custom(tokenNoAuthority)
+	}
+	return in.authorized(i, authority)
+}
+
+// feeReceiver reads where withheld fees shall go: account 1, of the mint at place 0.
+func (in *invocation) feeReceiver() (holding, *InstructionError) {
+	h, err := in.heldBy(1)
+	if err != nil {
+		return nil, err
+	}
+	if h.mint() != in.key(0) {
+		return nil, custom(tokenMintMismatch)
+	}
+	if h.frozen() {
+		return nil, custom(tokenFrozen)
+	}
+	return h, nil
+}
+
+func (in *invocation) withdrawFromMint() *InstructionError {
+	value, err := in.withdrawing()
+	if err != nil {
+		return err
+	}
+	h, err := in.feeReceiver()
+	if err != nil {
+		return err
+	}
+	withheld := u64At(value, feeWithheldAt)
+	if h.amount() > math.MaxUint64-withheld {
+		return custom(tokenOverflow)
+	}
+	putU64(value, feeWithheldAt, 0)
+	h.setAmount(h.amount() + withheld)
+	return nil
+}
+
+// withdrawing checks that account 2 may withdraw the withheld fees of the mint at place 0.
+func (in *invocation) withdrawing() ([]byte, *InstructionError) {
+	if err := in.atLeast(3); err != nil {
+		return nil, err
+	}
+	if err := in.owned(0); err != nil {
+		return nil, err
+	}
+	value, err := in.mintExtension(0, extTransferFeeConfig)
+	if err != nil {
+		return nil, err
+	}
+	return value, in.authorizedBy(2, value[32:])
+}
+
+func (in *invocation) withdrawFromAccounts(n int) *InstructionError {
+	if _, err := in.withdrawing(); err != nil {
+		return err
+	}
+	h, err := in.feeReceiver()
+	if err != nil {
+		return err
+	}
+	for i := max(3, len(in.accounts)-n); i < len(in.accounts); i++ {
+		amount, fault := in.withheld(i, in.same(i, 1))
+		if fault != nil {
+			if in.same(i, 1) {
+				return fault
+			}
+			if err := in.sayUnharvested(i, fault); err != nil {
+				return err
+			}
+			continue
+		}
+		if h.amount() > math.MaxUint64-amount {
+			return custom(tokenOverflow)
+		}
+		h.setAmount(h.amount() + amount)
+	}
+	return nil
+}
+
+func (in *invocation) harvest() *InstructionError {
+	if err := in.atLeast(1); err != nil {
+		return err
+	}
+	value, err := in.mintExtension(0, extTransferFeeConfig)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(in.accounts); i++ {
+		amount, fault := in.withheld(i, false)
+		if fault != nil {
+			if err := in.sayUnharvested(i, fault); err != nil {
+				return err
+			}
+			continue
+		}
+		if u64At(value, feeWithheldAt) > math.MaxUint64-amount {
+			return custom(tokenOverflow)
+		}
+		putU64(value, feeWithheldAt, u64At(value, feeWithheldAt)+amount)
+	}
+	return nil
+}
+
+// withheld takes the fees out of the account at place i, which must be of the mint at place 0
+// unless that is known.
+func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
+	h, err := in.heldBy(i)
+	if err != nil {
+		return 0, custom(tokenInvalidState)
+	}
+	if !known {
+		if h.mint() != in.key(0) {
+			return 0, custom(tokenMintMismatch)
+		}
+		if in.account(i).Owner != in.program {
+			return 0, custom(tokenInvalidState)
+		}
+	}
+	value, ok := h.extensions().find(extTransferFeeAmount)
+	if !ok {
+		return 0, custom(tokenInvalidState)
+	}
+	amount := u64At(value, 0)
+	putU64(value, 0, 0)
+	return amount, nil
+}
+
+func (in *invocation) sayUnharvested(i int, fault *InstructionError) *InstructionError {
+	why := "State is invalid for requested operation"
+	if fault.Code == tokenMintMismatch {
+		why = "Account not associated with this Mint"
+	}
+	in.say("Error harvesting from %s: %s", in.key(i), why)
+	return in.spend(unitsOfBase58)
+}

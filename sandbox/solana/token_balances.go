@@ -1,0 +1,57 @@
+package solana
+
+// tokenBalances are what the token accounts of a transaction held before and after it.
+type tokenBalances struct {
+	Pre  []tokenBalance `json:"pre,omitempty"`
+	Post []tokenBalance `json:"post,omitempty"`
+}
+
+type tokenBalance struct {
+	Index    int     `json:"index"` // place among the transaction's accounts
+	Mint     address `json:"mint"`
+	Owner    address `json:"owner"`
+	Program  address `json:"program"`
+	Amount   uint64  `json:"amount"`
+	Decimals byte    `json:"decimals"`
+}
+
+// balancesOf reads them as validators do: only where the transaction names a token program.
+func balancesOf(tx *transaction, b bank, before, after []account) tokenBalances {
+	if !tx.has(tokenProgram) && !tx.has(token2022Program) {
+		return tokenBalances{}
+	}
+	return tokenBalances{heldIn(tx, b, before), heldIn(tx, b, after)}
+}
+
+func heldIn(tx *transaction, b bank, accounts []account) []tokenBalance {
+	var list []tokenBalance
+	for i, a := range accounts {
+		h, ok := holdingIn(a)
+		if !ok || tx.calls(i) {
+			continue
+		}
+		mint := b.read(h.mint())
+		for j, k := range tx.Keys {
+			if k == h.mint() {
+				mint = accounts[j]
+			}
+		}
+		decimals, ok := decimalsOf(h.mint(), mint)
+		if ok {
+			list = append(list, tokenBalance{i, h.mint(), h.owner(), a.Owner, h.amount(), decimals})
+		}
+	}
+	return list
+}
+
+// decimalsOf reads a mint's decimals; wrapped SOL has 9 whatever its account says.
+func decimalsOf(key address, mint account) (byte, bool) {
+	if isNative(key) {
+		return 9, true
+	}
+	m, ok := mintIn(mint)
+	if !ok {
+		return 0, false
+	}
+	return m.decimals(), true
+}
