@@ -116,7 +116,7 @@ func extend(m *wallet.Mint, kind uint16, value []byte) (held uint64, ok bool) {
 		}
 		m.Paused = value[32] != 0
 		return 4, true
-	case 3, 4, 18, 19, 20, 21, 22, 23, 24: // close authority, confidential transfers, metadata, groups
+	case 3, 4, 18, 19, 20, 21, 22, 23, 24, 28: // close authority, confidential transfers, metadata, groups, burning
 	case 16: // ConfidentialTransferFeeConfig; accounts hold ConfidentialTransferFeeAmount
 		return 4 + 64, true
 	default:

@@ -26,6 +26,7 @@ const sol = 1_000_000_000
 type rig struct {
 	*testing.T
 	cluster   *solana.Cluster
+	chain     *chain.Client
 	store     *bolt.Store
 	users     *handlers.Users
 	wallets   *handlers.Wallets
@@ -51,7 +52,7 @@ func newRig(t *testing.T) *rig {
 	now := func() time.Time { return r.now }
 	newID := func(prefix string) string { r.ids++; return fmt.Sprintf("%s_%04d", prefix, r.ids) }
 	var err error
-	if r.cluster, err = solana.Open(solana.Options{Now: now, Seed: t.Name()}); err != nil {
+	if r.cluster, err = solana.Open(solana.Options{Now: now, Seed: "purser"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.cluster.Close() })
@@ -62,6 +63,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
+	r.chain = client
 	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)

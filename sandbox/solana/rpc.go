@@ -94,7 +94,9 @@ var methods = map[string]method{
 	"getSignatureStatuses":              getSignatureStatuses,
 	"getSignaturesForAddress":           getSignaturesForAddress,
 	"getSlot":                           getSlot,
+	"getTokenAccountBalance":            getTokenAccountBalance,
 	"getTokenAccountsByOwner":           getTokenAccountsByOwner,
+	"getTokenSupply":                    getTokenSupply,
 	"getTransaction":                    getTransaction,
 	"getTransactionCount":               getTransactionCount,
 	"getVersion": func(*Cluster, params) (any, *rpcError) {

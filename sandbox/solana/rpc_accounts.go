@@ -35,7 +35,7 @@ func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	shown, bad := showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice)
+	shown, bad := c.show(c.state.at(key, height), cfg, height)
 	return withContext(height, shown), bad
 }
 
@@ -67,7 +67,7 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 		if bad != nil {
 			return nil, bad
 		}
-		if list[i], bad = showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice); bad != nil {
+		if list[i], bad = c.show(c.state.at(key, height), cfg, height); bad != nil {
 			return nil, bad
 		}
 	}
@@ -77,8 +77,8 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 // maxBase58Data is the most data that Agave still writes in base58, in bytes.
 const maxBase58Data = 128
 
-// showAccount is an account as JSON-RPC shows it; null when there is none. jsonParsed falls back
-// to base64, as for every program whose data has no parser.
+// showAccount is an account as JSON-RPC shows it; null when there is none. jsonParsed falls back to
+// base64 here: show knows more.
 func showAccount(a account, encoding string, slice *dataSlice) (any, *rpcError) {
 	if !a.exists() {
 		return nil, nil
@@ -115,41 +115,6 @@ func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError)
 		"rentEpoch":  uint64(math.MaxUint64),
 		"space":      len(a.Data),
 	}, nil
-}
-
-// getTokenAccountsByOwner is truthfully empty: no token program runs here yet.
-func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
-	if _, bad := p.address(0); bad != nil {
-		return nil, bad
-	}
-	var filter struct {
-		Mint    string `json:"mint"`
-		Program string `json:"programId"`
-	}
-	if bad := p.read(1, &filter); bad != nil {
-		return nil, bad
-	}
-	height, bad := c.heightFor(p, 2)
-	if bad != nil {
-		return nil, bad
-	}
-	if filter.Mint == "" && filter.Program == "" {
-		return nil, invalidParams("Invalid params: expected `mint` or `programId`")
-	}
-	if filter.Mint != "" {
-		mint, bad := readAddress(filter.Mint)
-		if bad != nil {
-			return nil, bad
-		}
-		if !c.state.at(mint, height).exists() {
-			return nil, invalidParams("Invalid param: could not find mint")
-		}
-		return nil, invalidParams("Invalid param: not a Token mint")
-	}
-	if _, bad := readAddress(filter.Program); bad != nil {
-		return nil, bad
-	}
-	return withContext(height, []any{}), nil
 }
 
 func requestAirdrop(c *Cluster, p params) (any, *rpcError) {

@@ -53,7 +53,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 		f.set[path] = v.Int()
 	case reflect.Uint8:
 		v.SetUint(uint64(f.next() & 0x7f))
-	case reflect.Uint64:
+	case reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(f.next()))
 	case reflect.Array:
 		for i := range v.Len() {
