@@ -112,6 +112,14 @@ func (o object) text(name string) (string, error) {
 	return *value, nil
 }
 
+// optional is text for a field that may be left out.
+func (o object) optional(name, fallback string) (string, error) {
+	if _, ok := o[name]; !ok {
+		return fallback, nil
+	}
+	return o.text(name)
+}
+
 // decimal is a field that holds a number, bare or as a string: the exact text of it.
 func (o object) decimal(name string) (string, error) {
 	raw, ok := o[name]

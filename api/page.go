@@ -93,7 +93,14 @@ func (s *Server) bind(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Wallets.Prove(c.UserContext(), token, address, signature); err != nil {
+	kind, err := fields.optional("wallet_type", string(wallet.PageWallet))
+	if err != nil {
+		return err
+	}
+	if t := wallet.WalletType(kind); t != wallet.PageWallet && t != wallet.ExternalWallet {
+		return wallet.Refuse(wallet.InvalidRequest, "wallet_type: must be page or external")
+	}
+	if err := s.Wallets.Prove(c.UserContext(), token, wallet.WalletType(kind), address, signature); err != nil {
 		return err
 	}
 	return bare(c, bindAnswer{address, wallet.BindProven})
@@ -107,10 +114,14 @@ type signAnswer struct {
 	Chain     string         `json:"chain"`
 	Message   *string        `json:"message"`
 	ExpiresAt string         `json:"expires_at"`
+	// Recipient is whom the transaction is meant for: the page shows it only where the bytes prove it.
+	Recipient  wallet.Address    `json:"recipient"`
+	WalletType wallet.WalletType `json:"wallet_type"` // what signs: this page, or an external wallet
 }
 
 func answerOf(v handlers.SignView) signAnswer {
-	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(v.Transaction.Deadline)}
+	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(v.Transaction.Deadline),
+		Recipient: v.Transaction.To, WalletType: v.Transaction.Signer}
 	if v.Message != nil {
 		message := base64.StdEncoding.EncodeToString(v.Message)
 		a.Message = &message
@@ -152,15 +163,16 @@ func (s *Server) signSubmit(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	sum, err := fields.text("message_sha256")
+	given, err := fields.signed()
 	if err != nil {
 		return err
 	}
-	signature, err := fields.signature("signature")
-	if err != nil {
-		return err
+	if given.Signed == nil {
+		if given.Over, err = fields.text("message_sha256"); err != nil {
+			return err
+		}
 	}
-	status, err := s.Signing.Submit(c.UserContext(), id, sum, signature)
+	status, err := s.Signing.Submit(c.UserContext(), id, given)
 	if err != nil {
 		return err
 	}
@@ -177,6 +189,26 @@ func (s *Server) signReject(c *fiber.Ctx, fields object) error {
 		return err
 	}
 	return bare(c, statusAnswer{status})
+}
+
+// signed is what a device hands in: `signature`, or `signed_transaction` in base64.
+func (o object) signed() (handlers.Signature, error) {
+	if _, whole := o["signed_transaction"]; !whole {
+		signature, err := o.signature("signature")
+		return handlers.Signature{Signature: signature}, err
+	}
+	if _, both := o["signature"]; both {
+		return handlers.Signature{}, wallet.Refuse(wallet.InvalidRequest, "send signature or signed_transaction, not both")
+	}
+	text, err := o.text("signed_transaction")
+	if err != nil {
+		return handlers.Signature{}, err
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return handlers.Signature{}, wallet.Refuse(wallet.InvalidRequest, "signed_transaction: must be a transaction in base64")
+	}
+	return handlers.Signature{Signed: raw}, nil
 }
 
 // signature is a field that holds a signature in base58.

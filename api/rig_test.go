@@ -133,7 +133,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.server, err = New(Options{
 		PublicURL: public, Store: r.store, Keys: r.keys, Wallets: r.wallets, Transfers: r.transfers,
 		Signing: &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: r.Now,
-			Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}},
+			Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}},
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
 		Now: r.Now, NewID: r.newID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),

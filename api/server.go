@@ -124,6 +124,11 @@ func (s *Server) routes() {
 	s.get("/v1/wallet/balance", s.key(wallet.WalletRead, s.balance))
 	s.post("/v1/wallet/send", s.key(wallet.WalletSend, s.send))
 	s.get("/v1/wallet/transactions/:id", s.key(wallet.WalletRead, s.transaction))
+	s.post("/v1/wallet/transactions/:id/refresh", s.key(wallet.WalletSend, s.refresh))
+	s.post("/v1/wallet/transactions/:id/signature", s.key(wallet.WalletSend, s.signature))
+	s.post("/v1/wallet/transactions/:id/reject", s.key(wallet.WalletSend, s.reject))
+	s.post("/v1/wallet/connect/challenge", s.key(wallet.WalletSend, s.connectChallenge))
+	s.post("/v1/wallet/connect", s.key(wallet.WalletSend, s.connect))
 
 	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
 	s.get("/w/", s.asset)

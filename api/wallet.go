@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/base64"
 	"strings"
 	"time"
 
@@ -70,8 +71,32 @@ func oneQuery(c *fiber.Ctx, name string) (string, error) {
 	return string(values[0]), nil
 }
 
-// sendData is `data` of POST /v1/wallet/send: what waits for its owner's Confirm. There is nothing
-// to sign before it, so unsigned_transaction is null.
+// sent is the answer to a send: who must do what next.
+func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
+	data := sendData{TransactionID: t.ID, Status: t.Status, ExpiresAt: wallet.Timestamp(t.Deadline)}
+	if t.Status != wallet.AwaitingSignature {
+		return s.envelope("The owner is asked in chat to confirm.", data)
+	}
+	view, err := s.Signing.View(t)
+	if err != nil {
+		return nil, err
+	}
+	data.UnsignedTransaction = unsigned(view)
+	return s.envelope("Sign it and hand in the signature.", data)
+}
+
+// unsigned is a transaction without its signature, in base64; nil when none is awaited.
+func unsigned(v handlers.SignView) *string {
+	if v.Message == nil {
+		return nil
+	}
+	// One signature slot, empty (Solana's wire format): what libraries take as an unsigned transaction.
+	text := base64.StdEncoding.EncodeToString(append(append([]byte{1}, make([]byte, 64)...), v.Message...))
+	return &text
+}
+
+// sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until
+// the owner's Confirm: there is nothing to sign before it.
 type sendData struct {
 	TransactionID       wallet.TransactionID `json:"transaction_id"`
 	Status              wallet.Status        `json:"status"`
@@ -95,23 +120,13 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-		t := p.Transaction
-		body, err := s.envelope("The owner is asked in chat to confirm.", sendData{
-			TransactionID: t.ID, Status: t.Status, ExpiresAt: wallet.Timestamp(t.Deadline),
-		})
-		if err != nil {
-			return err
-		}
-		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-			if err := s.Transfers.CommitAndAsk(tx, p); err != nil {
-				return err
+		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+			t, err := s.Transfers.CommitByProgram(tx, p)
+			if err != nil {
+				return nil, err
 			}
-			return remember(tx, fiber.StatusAccepted, body)
+			return s.sent(t)
 		})
-		if err != nil {
-			return err
-		}
-		return sendJSON(c, fiber.StatusAccepted, body)
 	})
 }
 

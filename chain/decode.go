@@ -313,6 +313,11 @@ func (t *tally) totals() (uint64, error) {
 	if err := t.pair(); err != nil {
 		return 0, err
 	}
+	return t.fee()
+}
+
+// fee is what the budget makes a transaction of one signature cost, in lamports.
+func (t *tally) fee() (uint64, error) {
 	switch {
 	case t.price == nil:
 		return wallet.SignatureFee, nil

@@ -125,6 +125,8 @@ func cardText(t wallet.Transaction) string {
 		return "card.held"
 	case t.Status == wallet.Expired && t.SignID == "":
 		return "card.not_confirmed"
+	case t.Status == wallet.AwaitingSignature && t.Signer == wallet.DeveloperWallet:
+		return "card.sign_program"
 	}
 	return map[wallet.Status]string{
 		wallet.AwaitingConfirmation: "card.review",
@@ -253,6 +255,9 @@ func (s *scene) signButtons(t wallet.Transaction) ([][]Button, error) {
 		return nil, err
 	}
 	no, err := s.cardButton(t, "button.reject", "reject")
+	if t.Signer == wallet.DeveloperWallet { // no page holds its key
+		return [][]Button{{no}}, err
+	}
 	return [][]Button{{{Text: plain(label), URL: s.page("s", t.SignID)}}, {no}}, err
 }
 

@@ -97,7 +97,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	proposal, err := r.transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), Key: "key_1"},
 		handlers.SendRequest{To: r.people["bob"].address().String(), Amount: "2", Token: "SOL"})
 	r.must(err)
-	r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, proposal) })
+	r.update(func(tx store.Tx) error { _, err := r.transfers.CommitByProgram(tx, proposal); return err })
 	r.settle()
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app with your key asked for this") {
 		t.Errorf("asked:\n%s", said)

@@ -124,7 +124,7 @@ func newRig(t testing.TB) *rig {
 	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: r.Now, Random: r}
 	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: r, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: r.Now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	r.chat, err = chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
 		PublicURL: public, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: "localnet",
@@ -329,8 +329,8 @@ func (r *rig) proves(who string, key ed25519.PrivateKey) {
 	c, err := r.wallets.Challenge(ctx, token)
 	r.must(err)
 	address := wallet.Address(key.Public().(ed25519.PublicKey))
-	text := wallet.SignInText("wallet.example", "https://wallet.example", address, c.TelegramID, c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt)
-	r.must(r.wallets.Prove(ctx, token, address, wallet.Signature(ed25519.Sign(key, []byte(text)))))
+	text := wallet.SignInText("wallet.example", "https://wallet.example", address, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt)
+	r.must(r.wallets.Prove(ctx, token, wallet.PageWallet, address, wallet.Signature(ed25519.Sign(key, []byte(text)))))
 	r.settle()
 }
 
@@ -342,7 +342,7 @@ func (r *rig) signs(who string) {
 	view, err := r.signing.Refresh(context.Background(), id)
 	r.must(err)
 	sum := sha256.Sum256(view.Message)
-	_, err = r.signing.Submit(context.Background(), id, hex.EncodeToString(sum[:]), wallet.Signature(ed25519.Sign(p.key, view.Message)))
+	_, err = r.signing.Submit(context.Background(), id, handlers.Signature{Over: hex.EncodeToString(sum[:]), Signature: wallet.Signature(ed25519.Sign(p.key, view.Message))})
 	r.must(err)
 	r.settle()
 }

@@ -187,7 +187,8 @@ func (r *rig) proposes(who, amount, to string) {
 				return err
 			}
 		}
-		return r.transfers.CommitAndAsk(tx, proposal)
+		_, err := r.transfers.CommitByProgram(tx, proposal)
+		return err
 	})
 	r.settle()
 }

@@ -19,6 +19,15 @@ type Caller struct {
 	Key  string        // id of the key; "" in chat
 }
 
+// owns tells whether a wallet is the caller's: a person's own, or, for an operator's key that belongs
+// to nobody, one that the key itself connected.
+func (c Caller) owns(w wallet.Wallet) bool {
+	if c.User == "" {
+		return c.Key != "" && w.Owner == "" && w.KeyID == c.Key
+	}
+	return w.Owner == c.User
+}
+
 // found turns the store's ErrNotFound into the code that the fronts know.
 func found(err error, code wallet.Code, detail string) error {
 	if errors.Is(err, store.ErrNotFound) {

@@ -74,7 +74,7 @@ func newRig(t *testing.T) *rig {
 	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: now, Random: rand.Reader}
 	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: now, NewID: newID, Random: rand.Reader, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	r.keys = &handlers.Keys{Store: r.store, Now: now, NewID: newID, Random: rand.Reader}
 	return r
 }

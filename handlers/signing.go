@@ -21,6 +21,8 @@ type Messages struct {
 	WithBlockhash func(message []byte, hash [32]byte) ([]byte, error)
 	Verify        func(message []byte, signer wallet.Address, sig wallet.Signature) bool
 	Assemble      func(message []byte, sig wallet.Signature) ([]byte, error)
+	// CheckSigned judges a whole transaction that a wallet handed back, and returns its signature.
+	CheckSigned func(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
 }
 
 // Signing is the device's side of a transaction: whoever holds the secret sign id of a link may
@@ -73,11 +75,28 @@ func (s *Signing) view(t wallet.Transaction, message []byte) SignView {
 	return v
 }
 
+// View shows a transaction with the newest blockhash that was issued for it.
+func (s *Signing) View(t wallet.Transaction) (SignView, error) {
+	last, ok := t.LastIssue()
+	if !ok {
+		return s.view(t, t.Message), nil
+	}
+	message, err := s.Messages.WithBlockhash(t.Message, last.Blockhash.Hash)
+	if err != nil {
+		return SignView{}, fmt.Errorf("put the blockhash in: %w", err)
+	}
+	return s.view(t, message), nil
+}
+
 // Refresh issues a fresh blockhash, and remembers it: whatever is signed with it may land until its
 // end. At most MaxRefreshes for one transaction, then RATE_LIMIT_EXCEEDED.
 func (s *Signing) Refresh(ctx context.Context, signID string) (SignView, error) {
+	return s.refresh(ctx, func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
+}
+
+func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Transaction, error)) (SignView, error) {
 	may := func(tx store.Tx) (wallet.Transaction, error) {
-		t, err := bySignID(tx, signID)
+		t, err := which(tx)
 		if err != nil {
 			return t, err
 		}
@@ -113,34 +132,55 @@ func (s *Signing) Refresh(ctx context.Context, signID string) (SignView, error) 
 	return view, err
 }
 
-// Submit takes the signature over one of the messages that were issued, named by the lowercase hex
-// SHA-256 of its bytes. The first valid one is the only one that the transaction will ever have;
-// the same again is answered with the present status. Signed bytes are durable when it returns.
-func (s *Signing) Submit(ctx context.Context, signID, messageSHA256 string, sig wallet.Signature) (wallet.Status, error) {
+// Signature is what a device hands in: a signature over one of the messages that were issued, named
+// by the lowercase hex SHA-256 of its bytes ("" for the newest); or a whole transaction, from a
+// wallet that may have added to it.
+type Signature struct {
+	Over      string
+	Signature wallet.Signature
+	Signed    []byte // wire bytes; nil without
+}
+
+// RefreshOwn is Refresh for the program of a transaction's owner, by its id.
+func (s *Signing) RefreshOwn(ctx context.Context, who Caller, id wallet.TransactionID) (SignView, error) {
+	return s.refresh(ctx, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
+}
+
+// SubmitOwn is Submit for the program of a transaction's owner, by its id.
+func (s *Signing) SubmitOwn(ctx context.Context, who Caller, id wallet.TransactionID, given Signature) (wallet.Status, error) {
+	return s.submit(ctx, given, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
+}
+
+// RejectOwn is the no of the program of a transaction's owner, before or after the owner's Confirm.
+func (s *Signing) RejectOwn(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Status, error) {
+	return s.reject(ctx, "A program of the owner rejected the transaction.",
+		func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
+}
+
+// Submit takes what a device signed. The first valid one is the only one that the transaction will
+// ever have; the same again is answered with the present status. Signed bytes are durable when it
+// returns.
+func (s *Signing) Submit(ctx context.Context, signID string, given Signature) (wallet.Status, error) {
+	return s.submit(ctx, given, func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
+}
+
+func (s *Signing) submit(ctx context.Context, given Signature, which func(store.Tx) (wallet.Transaction, error)) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		t, err := bySignID(tx, signID)
+		t, err := which(tx)
 		if err != nil {
 			return err
 		}
-		if t.Signature == sig && len(t.Signed) > 0 { // the answer to the first try was lost
+		if t.Handed(given.Signature, given.Signed) { // the answer to the first try was lost
 			status = t.Status
 			return nil
 		}
 		if err := t.SignableAt(s.Now()); err != nil {
 			return err
 		}
-		message, err := s.issued(t, messageSHA256)
-		if err != nil {
+		if t.Signed, t.Signature, err = s.accept(t, given); err != nil {
 			return err
 		}
-		if !s.Messages.Verify(message, t.From, sig) {
-			return wallet.Refuse(wallet.InvalidSignature, "the signature is not one by this wallet over this transaction")
-		}
-		if t.Signed, err = s.Messages.Assemble(message, sig); err != nil {
-			return fmt.Errorf("assemble the signed transaction: %w", err)
-		}
-		t.Signature = sig
 		t, err = store.Step(tx, t, wallet.Change{By: wallet.DeviceSigned, At: s.Now().UTC()})
 		status = t.Status
 		return err
@@ -148,8 +188,39 @@ func (s *Signing) Submit(ctx context.Context, signID, messageSHA256 string, sig 
 	return status, err
 }
 
+// accept judges what was signed, and returns the bytes that go over the wire with their signature.
+func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.Signature, error) {
+	if given.Signed != nil {
+		last, ok := t.LastIssue()
+		if !ok {
+			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "what was signed is not what was asked to be signed")
+		}
+		signature, err := s.Messages.CheckSigned(t.Message, last.Blockhash.Hash, t.From, given.Signed)
+		if err != nil {
+			return nil, wallet.Signature{}, &wallet.Error{Code: wallet.InvalidSignature,
+				Detail: "the wallet signed something else than it was asked to: nothing was sent", Err: err}
+		}
+		return given.Signed, signature, nil
+	}
+	message, err := s.issued(t, given.Over)
+	if err != nil {
+		return nil, wallet.Signature{}, err
+	}
+	if !s.Messages.Verify(message, t.From, given.Signature) {
+		return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "the signature is not one by this wallet over this transaction")
+	}
+	signed, err := s.Messages.Assemble(message, given.Signature)
+	if err != nil {
+		return nil, wallet.Signature{}, fmt.Errorf("assemble the signed transaction: %w", err)
+	}
+	return signed, given.Signature, nil
+}
+
 // issued finds the message that the device says it signed among those that were handed out.
 func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, error) {
+	if last, ok := t.LastIssue(); ok && messageSHA256 == "" {
+		return s.Messages.WithBlockhash(t.Message, last.Blockhash.Hash)
+	}
 	for _, issue := range t.Issues {
 		message, err := s.Messages.WithBlockhash(t.Message, issue.Blockhash.Hash)
 		if err != nil {
@@ -165,9 +236,14 @@ func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, er
 
 // Reject is the owner's no, on the device.
 func (s *Signing) Reject(ctx context.Context, signID string) (wallet.Status, error) {
+	return s.reject(ctx, "The owner rejected the transaction on the device.",
+		func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
+}
+
+func (s *Signing) reject(ctx context.Context, reason string, which func(store.Tx) (wallet.Transaction, error)) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		t, err := bySignID(tx, signID)
+		t, err := which(tx)
 		if err != nil {
 			return err
 		}
@@ -176,7 +252,7 @@ func (s *Signing) Reject(ctx context.Context, signID string) (wallet.Status, err
 			return nil
 		}
 		t, err = store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
-			Failure: wallet.UserRejected, Reason: "The owner rejected the transaction on the device."})
+			Failure: wallet.UserRejected, Reason: reason})
 		status = t.Status
 		return err
 	})

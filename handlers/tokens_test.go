@@ -61,7 +61,7 @@ func (r *rig) send(p person, to wallet.Address, amount, token string) wallet.Tra
 	view, err := r.signing.Refresh(ctx, confirmed.SignID)
 	r.must(err)
 	sum := sha256.Sum256(view.Message)
-	_, err = r.signing.Submit(ctx, confirmed.SignID, hex.EncodeToString(sum[:]), wallet.Signature(ed25519.Sign(p.key, view.Message)))
+	_, err = r.signing.Submit(ctx, confirmed.SignID, handlers.Signature{Over: hex.EncodeToString(sum[:]), Signature: wallet.Signature(ed25519.Sign(p.key, view.Message))})
 	r.must(err)
 	var signed wallet.Transaction
 	r.must(r.store.View(ctx, func(tx store.Tx) error {

@@ -27,6 +27,8 @@ type TransferChain interface {
 	TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error)
 	// UnitPrice is what others paid lately for writing the same accounts, in micro-lamports a unit.
 	UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error)
+	// Blockhash is the newest one.
+	Blockhash(ctx context.Context) (wallet.Blockhash, error)
 	// Simulate tells how many compute units a message takes; *wallet.NotAccepted when it would fail.
 	Simulate(ctx context.Context, message []byte) (uint64, error)
 }
@@ -64,6 +66,14 @@ type SendRequest struct {
 // Proposal is a transfer that was found possible, ready to be committed.
 type Proposal struct {
 	Transaction wallet.Transaction
+	facts       facts
+	approved    *approval // of a wallet whose program signs: its signature is the confirmation
+}
+
+// approval is what a transaction needs that waits for its signature at once.
+type approval struct {
+	signID    string
+	blockhash wallet.Blockhash
 }
 
 // Token finds what a symbol or a mint means. Only listed symbols count; a mint that is on no list
@@ -148,12 +158,12 @@ func (s *Transfers) Sender(ctx context.Context, who Caller, from wallet.Address)
 
 func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	none := wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you")
-	if who.User == "" {
-		return wallet.Wallet{}, wallet.User{}, none
-	}
-	user, err := tx.User(who.User)
-	if err != nil {
-		return wallet.Wallet{}, wallet.User{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+	var user wallet.User
+	if who.User != "" {
+		var err error
+		if user, err = tx.User(who.User); err != nil {
+			return wallet.Wallet{}, wallet.User{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+		}
 	}
 	if from.IsZero() {
 		from = user.DefaultWallet
@@ -165,7 +175,7 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 	if err != nil {
 		return wallet.Wallet{}, user, found(err, wallet.WalletNotFound, none.Detail)
 	}
-	if w.Owner != who.User {
+	if !who.owns(w) {
 		return wallet.Wallet{}, user, none
 	}
 	return w, user, nil
@@ -210,7 +220,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Send, Status: wallet.AwaitingConfirmation,
-		Owner: user.ID, Chat: user.TelegramID, KeyID: who.Key,
+		Owner: user.ID, Chat: user.TelegramID, KeyID: who.Key, Signer: from.Type,
 		From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
 		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf,
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
@@ -227,7 +237,20 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if t, err = s.price(ctx, t, f, all); err != nil {
 		return Proposal{}, err
 	}
-	return Proposal{Transaction: t}, nil
+	p := Proposal{Transaction: t, facts: f}
+	if t.Signer == wallet.DeveloperWallet && who.Key != "" {
+		p.approved, err = s.approve(ctx)
+	}
+	return p, err
+}
+
+func (s *Transfers) approve(ctx context.Context) (*approval, error) {
+	hash, err := s.Chain.Blockhash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	signID, err := wallet.RandomToken(s.Random, 16)
+	return &approval{signID, hash}, err
 }
 
 // requiredMemo is what a recipient reads who takes a token only with a memo.
@@ -313,35 +336,53 @@ func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
 // wrong hands must not bury the chat in questions (DESIGN §6).
 const maxAsked = 5
 
-// CommitAndAsk stores a proposal that came by a program, and has its owner asked in chat.
-func (s *Transfers) CommitAndAsk(tx store.Tx, p Proposal) error {
-	open, err := tx.UnsettledFrom(p.Transaction.From)
+// CommitByProgram stores a proposal that came by a program: its owner is asked in chat, or, where a
+// program signs for the wallet, it waits for that signature at once, with its funds reserved.
+func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
+	t := p.Transaction
+	if err := s.roomFor(tx, t); err != nil {
+		return t, err
+	}
+	if err := s.Commit(tx, p); err != nil {
+		return t, err
+	}
+	if p.approved == nil {
+		event, err := t.Proposed()
+		if err != nil {
+			return t, err
+		}
+		return t, tx.Emit(event)
+	}
+	t, err := tx.Transaction(t.ID)
+	if err != nil {
+		return t, err
+	}
+	t.Issues = append(t.Issues, wallet.Issue{Blockhash: p.approved.blockhash, At: s.Now().UTC()})
+	return s.confirmed(tx, t, p.facts, p.approved.signID)
+}
+
+// roomFor refuses proposals of programs beyond maxAsked for one wallet.
+func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
+	open, err := tx.UnsettledFrom(t.From)
 	if err != nil {
 		return err
 	}
 	asked := 0
-	for _, t := range open {
-		if t.Status == wallet.AwaitingConfirmation && t.KeyID != "" {
+	for _, other := range open {
+		if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
 			asked++
 		}
 	}
 	if asked >= maxAsked {
 		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", asked)
 	}
-	if err := s.Commit(tx, p); err != nil {
-		return err
-	}
-	event, err := p.Transaction.Proposed()
-	if err != nil {
-		return err
-	}
-	return tx.Emit(event)
+	return nil
 }
 
 // Confirmation is what was found when the owner tapped Confirm.
 type Confirmation struct {
 	id     wallet.TransactionID
-	owner  wallet.UserID
+	who    Caller
 	facts  facts
 	signID string
 }
@@ -370,7 +411,7 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err != nil {
 		return Confirmation{}, err
 	}
-	return Confirmation{id: id, owner: who.User, facts: f, signID: signID}, nil
+	return Confirmation{id: id, who: who, facts: f, signID: signID}, nil
 }
 
 // stillFits tells whether what was proposed is what would happen now.
@@ -391,29 +432,33 @@ func (f facts) stillFits(t wallet.Transaction) error {
 // CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed
 // transaction has reserved; then the transaction waits for the device.
 func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
-	t, err := owned(tx, c.owner, c.id)
+	t, err := owned(tx, c.who, c.id)
 	if err != nil {
 		return t, err
 	}
-	now := s.Now().UTC()
-	if err := t.ConfirmableAt(now); err != nil {
+	if err := t.ConfirmableAt(s.Now()); err != nil {
 		return t, err
 	}
-	f, err := c.facts.less(tx)
+	return s.confirmed(tx, t, c.facts, c.signID)
+}
+
+// confirmed takes the step to awaiting the signature, with funds that nobody else has reserved.
+func (s *Transfers) confirmed(tx store.Tx, t wallet.Transaction, f facts, signID string) (wallet.Transaction, error) {
+	f, err := f.less(tx)
 	if err != nil {
 		return t, err
 	}
 	if err := f.stillFits(t); err != nil {
 		return t, err
 	}
-	t.SignID = c.signID
+	t.SignID = signID
 	t.BalanceLeft = f.left(t.Amount, t.Fee) // as of now, not of the proposal
-	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: now})
+	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // Reject ends a transaction that is not signed yet, by its owner's word.
 func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	t, err := owned(tx, who.User, id)
+	t, err := owned(tx, who, id)
 	if err != nil {
 		return t, err
 	}
@@ -423,7 +468,7 @@ func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wa
 
 // Of is a caller's own transaction.
 func (s *Transfers) Of(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who.User, id) })
+	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
 }
 
 // Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction.
@@ -438,13 +483,17 @@ func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionI
 }
 
 // owned hides other people's transactions as if they did not exist.
-func owned(tx store.Tx, owner wallet.UserID, id wallet.TransactionID) (wallet.Transaction, error) {
+func owned(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	const unknown = "no transaction of yours has this id"
 	t, err := tx.Transaction(id)
 	if err != nil {
 		return t, found(err, wallet.TransactionNotFound, unknown)
 	}
-	if owner == "" || t.Owner != owner {
+	ours := t.Owner == who.User
+	if who.User == "" { // an operator's key has what it began itself
+		ours = who.Key != "" && t.Owner == "" && t.KeyID == who.Key
+	}
+	if !ours {
 		return wallet.Transaction{}, wallet.Refuse(wallet.TransactionNotFound, unknown)
 	}
 	return t, nil

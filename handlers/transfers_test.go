@@ -167,17 +167,17 @@ func TestOneSignatureInItsLife(t *testing.T) {
 	second := again.Message
 	sign := func(message []byte) wallet.Signature { return wallet.Signature(ed25519.Sign(alice.key, message)) }
 
-	status, err := r.signing.Submit(ctx, tx.SignID, hashOf(second), sign(second))
+	status, err := r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(second), Signature: sign(second)})
 	if err != nil || status != wallet.Signed {
 		t.Fatalf("%s, %v", status, err)
 	}
 	// The answer was lost and the device sends the same again: it is told how things stand.
-	status, err = r.signing.Submit(ctx, tx.SignID, hashOf(second), sign(second))
+	status, err = r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(second), Signature: sign(second)})
 	if err != nil || status != wallet.Signed {
 		t.Fatalf("%s, %v", status, err)
 	}
 	// Another device signed the older message.
-	_, err = r.signing.Submit(ctx, tx.SignID, hashOf(first), sign(first))
+	_, err = r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(first), Signature: sign(first)})
 	r.refused(wallet.Conflict, err)
 	_, err = r.signing.Reject(ctx, tx.SignID)
 	r.refused(wallet.Conflict, err)
@@ -192,15 +192,15 @@ func TestForeignSignaturesAndMessagesAreRefused(t *testing.T) {
 	ctx := context.Background()
 	alice, tx, message := signable(r)
 	_, other, _ := ed25519.GenerateKey(rand.Reader)
-	_, err := r.signing.Submit(ctx, tx.SignID, hashOf(message), wallet.Signature(ed25519.Sign(other, message)))
+	_, err := r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(message), Signature: wallet.Signature(ed25519.Sign(other, message))})
 	r.refused(wallet.InvalidSignature, err)
 
 	swapped := append([]byte(nil), message...)
 	swapped[len(swapped)-1] ^= 1
-	_, err = r.signing.Submit(ctx, tx.SignID, hashOf(swapped), wallet.Signature(ed25519.Sign(alice.key, swapped)))
+	_, err = r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(swapped), Signature: wallet.Signature(ed25519.Sign(alice.key, swapped))})
 	r.refused(wallet.InvalidSignature, err)
 
-	_, err = r.signing.Submit(ctx, "AAAAAAAAAAAAAAAAAAAAAA", hashOf(message), wallet.Signature(ed25519.Sign(alice.key, message)))
+	_, err = r.signing.Submit(ctx, "AAAAAAAAAAAAAAAAAAAAAA", handlers.Signature{Over: hashOf(message), Signature: wallet.Signature(ed25519.Sign(alice.key, message))})
 	r.refused(wallet.NotFound, err)
 	_, err = r.signing.Get(ctx, "")
 	r.refused(wallet.NotFound, err)
@@ -235,7 +235,7 @@ func TestRejectedOnTheDeviceStaysRejected(t *testing.T) {
 			t.Fatalf("%s, %v", status, err)
 		}
 	}
-	_, err := r.signing.Submit(ctx, tx.SignID, hashOf(message), wallet.Signature(ed25519.Sign(alice.key, message)))
+	_, err := r.signing.Submit(ctx, tx.SignID, handlers.Signature{Over: hashOf(message), Signature: wallet.Signature(ed25519.Sign(alice.key, message))})
 	r.refused(wallet.Conflict, err)
 }
 
@@ -302,7 +302,7 @@ func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
 	ask := func() error {
 		p, err := r.transfers.Prepare(context.Background(), app, handlers.SendRequest{To: bob.address().String(), Amount: "0.1", Token: "SOL"})
 		r.must(err)
-		return r.update(func(tx store.Tx) error { return r.transfers.CommitAndAsk(tx, p) })
+		return r.update(func(tx store.Tx) error { _, err := r.transfers.CommitByProgram(tx, p); return err })
 	}
 	for range 5 {
 		r.must(ask())

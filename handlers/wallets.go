@@ -114,8 +114,9 @@ func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, e
 }
 
 // Prove takes the page's signature over the sign-in text, burns the link, and has the chat ask its
-// owner which address was proven: the page that was opened might not have been theirs.
-func (w *Wallets) Prove(ctx context.Context, token string, address wallet.Address, sig wallet.Signature) error {
+// owner which address was proven: the page that was opened might not have been theirs. kind says what
+// signs for the wallet from now on.
+func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletType, address wallet.Address, sig wallet.Signature) error {
 	choices, err := w.choices(address)
 	if err != nil {
 		return err
@@ -130,39 +131,56 @@ func (w *Wallets) Prove(ctx context.Context, token string, address wallet.Addres
 		if !again && !bind.OpenAt(w.Now()) {
 			return wallet.Refuse(wallet.NotFound, deadLink)
 		}
-		text := wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
-			user.TelegramID, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
-		if !address.OnCurve() || !ed25519.Verify(address[:], []byte(text), sig[:]) {
-			return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
+		if err := w.signedIn(bind, address, wallet.TelegramAccount(user.TelegramID), sig); err != nil {
+			return err
 		}
 		if again {
 			return nil
 		}
-		if err := bindable(tx, user.ID, address); err != nil {
-			return err
-		}
-		bind.Status, bind.Address, bind.Choices = wallet.BindProven, address, choices
-		// The question waits as long as the link would have lived.
-		if err := tx.PutBind(bind); err != nil {
-			return err
-		}
-		event, err := wallet.NewEvent(fmt.Sprintf("evt_bind_%x", bind.TokenHash[:16]), wallet.WalletProven,
-			w.Now().UTC(), user.ID, struct{}{})
-		if err != nil {
-			return err
-		}
-		return tx.Emit(event)
+		bind.Type = kind
+		return w.ask(tx, bind, address, choices)
 	})
 }
 
+// signedIn tells whether sig is address's over the sign-in text of an attempt.
+func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
+	if !address.OnCurve() || !ed25519.Verify(address[:], []byte(w.signInText(bind, address, account)), sig[:]) {
+		return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
+	}
+	return nil
+}
+
+func (w *Wallets) signInText(bind wallet.Bind, address wallet.Address, account string) string {
+	return wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
+		account, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
+}
+
+// ask keeps what was proven and has the chat ask which address it was. The question waits as long as
+// the link would have lived.
+func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, choices []wallet.Address) error {
+	if err := bindable(tx, Caller{User: bind.User, Key: bind.KeyID}, address); err != nil {
+		return err
+	}
+	bind.Status, bind.Address, bind.Choices = wallet.BindProven, address, choices
+	if err := tx.PutBind(bind); err != nil {
+		return err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_bind_%x", bind.TokenHash[:16]), wallet.WalletProven,
+		w.Now().UTC(), bind.User, struct{}{})
+	if err != nil {
+		return err
+	}
+	return tx.Emit(event)
+}
+
 // bindable refuses an address that is connected already.
-func bindable(tx store.Tx, user wallet.UserID, address wallet.Address) error {
+func bindable(tx store.Tx, who Caller, address wallet.Address) error {
 	switch w, err := tx.Wallet(address); {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
-	case w.Owner == user:
+	case who.owns(w):
 		return wallet.Refuse(wallet.Conflict, "this wallet is connected to you already")
 	}
 	return wallet.Refuse(wallet.Conflict, "this address is connected to another Telegram account")
@@ -194,31 +212,23 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 	if err != nil {
 		return wallet.Wallet{}, found(err, wallet.NotFound, deadLink)
 	}
-	now := w.Now().UTC()
-	if bind.Nonce != nonce || !bind.ChoosableAt(now) {
+	if bind.Nonce != nonce || !bind.ChoosableAt(w.Now()) {
 		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, deadLink)
 	}
 	if choice != bind.Address {
 		bind.Status = wallet.BindRefused
 		return wallet.Wallet{}, tx.PutBind(bind)
 	}
-	if err := bindable(tx, user, bind.Address); err != nil {
+	if err := w.bound(tx, bind); err != nil {
 		return wallet.Wallet{}, err
 	}
-	bound := wallet.Wallet{Address: bind.Address, Owner: user, Type: bind.Type, ConnectedAt: now}
-	bind.Status = wallet.BindDone
-	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(bound), w.firstIsDefault(tx, bound)); err != nil {
-		return wallet.Wallet{}, err
-	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%x", bind.TokenHash[:16]), wallet.WalletConnected, now, user,
-		wallet.WalletConnectedData{UserID: user, WalletAddress: bound.Address, WalletType: bound.Type, ConnectedAt: wallet.Timestamp(now)})
-	if err != nil {
-		return wallet.Wallet{}, err
-	}
-	return bound, tx.Emit(event)
+	return tx.Wallet(bind.Address)
 }
 
 func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
+	if bound.Owner == "" {
+		return nil
+	}
 	user, err := tx.User(bound.Owner)
 	if err != nil || !user.DefaultWallet.IsZero() {
 		return err

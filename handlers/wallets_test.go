@@ -30,8 +30,8 @@ func (r *rig) prove(token string, key ed25519.PrivateKey) error {
 		return err
 	}
 	address := wallet.Address(key.Public().(ed25519.PublicKey))
-	text := wallet.SignInText("wallet.example", "https://wallet.example", address, c.TelegramID, c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt)
-	return r.wallets.Prove(context.Background(), token, address, wallet.Signature(ed25519.Sign(key, []byte(text))))
+	text := wallet.SignInText("wallet.example", "https://wallet.example", address, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt)
+	return r.wallets.Prove(context.Background(), token, wallet.PageWallet, address, wallet.Signature(ed25519.Sign(key, []byte(text))))
 }
 
 func (r *rig) bindOf(user wallet.UserID) wallet.Bind {
@@ -146,22 +146,22 @@ func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
 	r.must(err)
 	address := wallet.Address(mine.Public().(ed25519.PublicKey))
 	text := func(host string, id int64) []byte {
-		return []byte(wallet.SignInText(host, "https://"+host, address, id, c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt))
+		return []byte(wallet.SignInText(host, "https://"+host, address, wallet.TelegramAccount(id), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt))
 	}
 	for name, sig := range map[string][]byte{
 		"another key":     ed25519.Sign(other, text("wallet.example", 1001)),
 		"another site":    ed25519.Sign(mine, text("evil.example", 1001)),
 		"another account": ed25519.Sign(mine, text("wallet.example", 1002)),
 	} {
-		if err := r.wallets.Prove(context.Background(), token, address, wallet.Signature(sig)); wallet.CodeOf(err) != wallet.InvalidSignature {
+		if err := r.wallets.Prove(context.Background(), token, wallet.PageWallet, address, wallet.Signature(sig)); wallet.CodeOf(err) != wallet.InvalidSignature {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	right := wallet.Signature(ed25519.Sign(mine, text("wallet.example", 1001)))
-	r.must(r.wallets.Prove(context.Background(), token, address, right))
-	r.must(r.wallets.Prove(context.Background(), token, address, right)) // the first answer was lost
+	r.must(r.wallets.Prove(context.Background(), token, wallet.PageWallet, address, right))
+	r.must(r.wallets.Prove(context.Background(), token, wallet.PageWallet, address, right)) // the first answer was lost
 	wrong := wallet.Signature(ed25519.Sign(other, text("wallet.example", 1001)))
-	r.refused(wallet.InvalidSignature, r.wallets.Prove(context.Background(), token, address, wrong))
+	r.refused(wallet.InvalidSignature, r.wallets.Prove(context.Background(), token, wallet.PageWallet, address, wrong))
 }
 
 func TestAddressBelongsToOnePerson(t *testing.T) {

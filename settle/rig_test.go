@@ -90,7 +90,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { r.store.Close() })
 	r.transfers = &handlers.Transfers{Store: r.store, Chain: r.client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: rand.Reader, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: r.client, Cluster: "localnet", Now: r.Now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble}}
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	r.restart()
 	r.alice, r.bob = r.person(1001, 10*sol), r.person(1002, 1*sol)
 	return r
@@ -187,7 +187,7 @@ func (r *rig) sign(t wallet.Transaction, message []byte) {
 	r.t.Helper()
 	sum := sha256.Sum256(message)
 	sig := wallet.Signature(ed25519.Sign(r.alice.key, message))
-	if _, err := r.signing.Submit(context.Background(), t.SignID, hex.EncodeToString(sum[:]), sig); err != nil {
+	if _, err := r.signing.Submit(context.Background(), t.SignID, handlers.Signature{Over: hex.EncodeToString(sum[:]), Signature: sig}); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -29,7 +29,8 @@ type Bind struct {
 	ExpiresAt time.Time  `json:"expires_at"`
 	Status    BindStatus `json:"status"`
 	Type      WalletType `json:"type"`
-	Address   Address    `json:"address"` // what was proven
+	Address   Address    `json:"address"` // what was proven; of a program's, what it asked to prove
+	KeyID     string     `json:"key_id"`  // of the program that asked; "" for a link
 	Choices   []Address  `json:"choices"` // what the chat offers: the proven one among two others
 }
 
@@ -47,15 +48,22 @@ func (b Bind) ChoosableAt(now time.Time) bool {
 // Ended tells that the link and its question count no more, whatever the clock says.
 func (b Bind) Ended() bool { return b.Status != BindOpen && b.Status != BindProven }
 
+// TelegramAccount names a Telegram account in a sign-in text.
+func TelegramAccount(id int64) string { return "Telegram account " + strconv.FormatInt(id, 10) }
+
+// KeyAccount names an API key that belongs to nobody in a sign-in text.
+func KeyAccount(id string) string { return "API key " + id }
+
 // SignInText is the text that a wallet signs to prove that it belongs to a Telegram account: the
 // layout of EIP-4361 as Sign-In With Solana uses it (DESIGN §4). Page and server each compose it
-// for themselves; times are RFC 3339 UTC in whole seconds.
-func SignInText(host, origin string, address Address, telegramID int64, chain, nonce string, issued, expires time.Time) string {
+// for themselves; times are RFC 3339 UTC in whole seconds. account is what the wallet is connected
+// to: see TelegramAccount and KeyAccount.
+func SignInText(host, origin string, address Address, account, chain, nonce string, issued, expires time.Time) string {
 	return strings.Join([]string{
 		host + " wants you to sign in with your Solana account:",
 		address.String(),
 		"",
-		"Connect this wallet to the Telegram account " + strconv.FormatInt(telegramID, 10) + ".",
+		"Connect this wallet to the " + account + ".",
 		"",
 		"URI: " + origin,
 		"Version: 1",

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 	"time"
@@ -84,6 +85,7 @@ type Transaction struct {
 	Owner       UserID        `json:"owner"`
 	Chat        int64         `json:"chat"` // where the owner is asked and told
 	KeyID       string        `json:"key_id,omitempty"`
+	Signer      WalletType    `json:"signer"` // what signs for From
 	From        Address       `json:"from"`
 	To          Address       `json:"to"`
 	Token       Token         `json:"token"`
@@ -206,6 +208,17 @@ func (t Transaction) Writes() []Address {
 	}
 	return []Address{t.From, AssociatedAccount(t.From, t.Token.Mint, t.Token.Program),
 		AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)}
+}
+
+// Handed tells whether a device has handed in just this before: a signature, or signed bytes.
+func (t Transaction) Handed(signature Signature, signed []byte) bool {
+	if len(t.Signed) == 0 {
+		return false
+	}
+	if signed != nil {
+		return bytes.Equal(t.Signed, signed)
+	}
+	return t.Signature == signature
 }
 
 // LastIssue is the newest blockhash handed out, by our clock; false when none was.

@@ -42,10 +42,11 @@ const (
 )
 
 // Wallet is an address that its owner has proven to hold the key of. An address belongs to one
-// Telegram user.
+// Telegram user, or to one API key that belongs to nobody (then Owner is "").
 type Wallet struct {
 	Address     Address    `json:"address"`
 	Owner       UserID     `json:"owner"`
 	Type        WalletType `json:"type"`
 	ConnectedAt time.Time  `json:"connected_at"`
+	KeyID       string     `json:"key_id"` // of a program: the key that connected it; its own when Owner is ""
 }

@@ -22,9 +22,9 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID",
-		"Wallet.Owner", "Wallet.Type",
-		"Bind.User", "Bind.Status", "Bind.Type",
-		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID",
+		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID",
+		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
 		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf",
 		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Refusal", "Transaction.RefusalText", "Transaction.Message", "Transaction.Signed",

@@ -37,8 +37,10 @@ func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 }
 
 func (t *tx) PutWallet(w wallet.Wallet) error {
-	if err := checkID(string(w.Owner)); err != nil {
-		return err
+	if w.Owner != "" { // else an operator key's own
+		if err := checkID(string(w.Owner)); err != nil {
+			return err
+		}
 	}
 	index := func(w wallet.Wallet) []byte {
 		return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
@@ -109,8 +111,10 @@ func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 }
 
 func (t *tx) PutBind(b wallet.Bind) error {
-	if err := checkID(string(b.User)); err != nil {
-		return err
+	if b.User != "" { // else an operator key's own
+		if err := checkID(string(b.User)); err != nil {
+			return err
+		}
 	}
 	key := b.TokenHash[:]
 	if err := t.removeBind(key); err != nil {

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Endpoints for programs that hold a wallet's key themselves (DESIGN §6, Wallet paths).
+
+// challengeData is `data` of POST /v1/wallet/connect/challenge: the text to sign, byte for byte.
+type challengeData struct {
+	Address   wallet.Address `json:"address"`
+	Message   string         `json:"message"`
+	ExpiresAt string         `json:"expires_at"`
+}
+
+// connectChallenge is POST /v1/wallet/connect/challenge {address}.
+func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	address, err := fields.address("address")
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), caller(key), address)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.Wallets.CommitInvitation(tx, invitation); err != nil {
+				return nil, err
+			}
+			return s.envelope("Sign the message and hand in the signature.",
+				challengeData{address, invitation.Message, invitation.ExpiresAt()})
+		})
+	})
+}
+
+// connectData is `data` of POST /v1/wallet/connect. proven: the owner is asked in chat; done: the
+// wallet is connected.
+type connectData struct {
+	Address wallet.Address    `json:"address"`
+	Status  wallet.BindStatus `json:"status"`
+}
+
+// connect is POST /v1/wallet/connect {address, signature}.
+func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	address, err := fields.address("address")
+	if err != nil {
+		return err
+	}
+	signature, err := fields.signature("signature")
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		status, err := s.Wallets.Connect(c.UserContext(), caller(key), address, signature)
+		if err != nil {
+			return err
+		}
+		code, message := fiber.StatusAccepted, "The owner is asked in chat which address it is."
+		if status == wallet.BindDone {
+			code, message = fiber.StatusOK, "The wallet is connected."
+		}
+		return s.answer(c, code, remember, func(store.Tx) ([]byte, error) {
+			return s.envelope(message, connectData{address, status})
+		})
+	})
+}
+
+// refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash.
+func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
+	return s.onTransaction(c, key, func(id wallet.TransactionID, _ object) (any, string, error) {
+		view, err := s.Signing.RefreshOwn(c.UserContext(), caller(key), id)
+		if err != nil {
+			return nil, "", err
+		}
+		return sendData{TransactionID: id, Status: view.Status, ExpiresAt: wallet.Timestamp(view.Transaction.Deadline),
+			UnsignedTransaction: unsigned(view)}, "Sign it and hand in the signature.", nil
+	})
+}
+
+// progressData is `data` of …/{id}/signature and …/{id}/reject.
+type progressData struct {
+	TransactionID wallet.TransactionID `json:"transaction_id"`
+	Status        wallet.Status        `json:"status"`
+}
+
+// signature is POST /v1/wallet/transactions/{id}/signature {signature | signed_transaction}: a
+// signature over the newest blockhash, or the whole transaction as a wallet handed it back.
+func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
+	return s.onTransaction(c, key, func(id wallet.TransactionID, fields object) (any, string, error) {
+		given, err := fields.signed()
+		if err != nil {
+			return nil, "", err
+		}
+		status, err := s.Signing.SubmitOwn(c.UserContext(), caller(key), id, given)
+		return progressData{id, status}, "The signature is kept; the transaction goes to the network.", err
+	})
+}
+
+// reject is POST /v1/wallet/transactions/{id}/reject.
+func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
+	return s.onTransaction(c, key, func(id wallet.TransactionID, _ object) (any, string, error) {
+		status, err := s.Signing.RejectOwn(c.UserContext(), caller(key), id)
+		return progressData{id, status}, "Rejected. Nothing was sent.", err
+	})
+}
+
+// onTransaction runs a POST about one transaction. Each of these deeds may be done again without
+// harm, so the idempotency record may follow the deed.
+func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, do func(wallet.TransactionID, object) (any, string, error)) error {
+	id := wallet.TransactionID(c.Params("id"))
+	if !saneID(string(id)) {
+		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
+	}
+	fields := object{}
+	if len(c.BodyRaw()) > 0 {
+		var err error
+		if fields, err = jsonBody(c); err != nil {
+			return err
+		}
+	}
+	return s.once(c, key, func(remember remember) error {
+		data, message, err := do(id, fields)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusOK, remember, func(store.Tx) ([]byte, error) { return s.envelope(message, data) })
+	})
+}
+
+// answer sends what make writes, and keeps it under the request's idempotency key in make's own
+// store transaction.
+func (s *Server) answer(c *fiber.Ctx, status int, remember remember, make func(store.Tx) ([]byte, error)) error {
+	var body []byte
+	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+		var err error
+		if body, err = make(tx); err != nil {
+			return err
+		}
+		return remember(tx, status, body)
+	})
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, status, body)
+}

@@ -1,0 +1,98 @@
+package chain
+
+import (
+	"bytes"
+	"slices"
+
+	"purser/wallet"
+)
+
+// Changed is the refusal of a transaction that a wallet altered more than it may.
+const Changed = "changed"
+
+// lighthouseProgram checks, in the transaction itself, that accounts are as a wallet showed them.
+var lighthouseProgram = mustAddress("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
+
+// Lighthouse's instructions by their first byte (LighthouseInstruction): from MemoryWrite and
+// MemoryClose, which keep state and cost rent, to assertions, which only make a transaction fail.
+const (
+	firstAssertion = 2
+	lastAssertion  = 17
+)
+
+// CheckSigned judges a transaction that a wallet of the owner's signed, and perhaps added to, before
+// it handed it back (DESIGN §4): by the owner alone, over blockhash, with every instruction of
+// message there, unchanged and in order; more may only be compute budget under the page's ceiling and
+// Lighthouse assertions. It returns the signature. Errors are *NotAllowed.
+func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire []byte) (wallet.Signature, error) {
+	asked, err := parse(message)
+	if err != nil {
+		return wallet.Signature{}, err
+	}
+	signatures, raw, _, err := disassemble(wire)
+	if err != nil {
+		return wallet.Signature{}, err
+	}
+	got, err := parse(raw)
+	if err != nil {
+		return wallet.Signature{}, err
+	}
+	switch {
+	case got.signers != 1 || got.keys[0] != signer || asked.keys[0] != signer:
+		return wallet.Signature{}, refuse(Signers, "this wallet is not its only signer")
+	case len(got.lookups) > 0:
+		return wallet.Signature{}, refuse(LookupTables, "it takes accounts from a lookup table")
+	case got.blockhash != blockhash:
+		return wallet.Signature{}, refuse(Changed, "it does not carry the newest blockhash that was handed out for it")
+	}
+	if err := got.keeps(asked); err != nil {
+		return wallet.Signature{}, err
+	}
+	if !VerifySignature(raw, signer, signatures[0]) {
+		return wallet.Signature{}, refuse(Signers, "its signature is not this wallet's")
+	}
+	return signatures[0], nil
+}
+
+// keeps holds the instructions of a signed message against those that were asked for.
+func (m *message) keeps(asked *message) error {
+	budget := tally{message: m}
+	var kept []instruction
+	for _, in := range m.instructions {
+		switch m.program(in) {
+		case computeBudgetProgram:
+			if err := budget.budget(in); err != nil {
+				return err
+			}
+		case lighthouseProgram:
+			if len(in.data) == 0 || in.data[0] < firstAssertion || in.data[0] > lastAssertion {
+				return refuse(Changed, "a Lighthouse instruction that is no assertion")
+			}
+		default:
+			kept = append(kept, in)
+		}
+	}
+	if _, err := budget.fee(); err != nil {
+		return err
+	}
+	want := slices.DeleteFunc(slices.Clone(asked.instructions), func(in instruction) bool {
+		return asked.program(in) == computeBudgetProgram
+	})
+	if !slices.EqualFunc(kept, want, func(a, b instruction) bool { return same(m, a, asked, b) }) {
+		return refuse(Changed, "its instructions are not those that were asked for")
+	}
+	return nil
+}
+
+// same tells whether two instructions of two messages call the same program with the same data and
+// the same accounts, each as writable as the other.
+func same(m *message, a instruction, n *message, b instruction) bool {
+	if m.program(a) != n.program(b) || !bytes.Equal(a.data, b.data) {
+		return false
+	}
+	return slices.EqualFunc(a.accounts, b.accounts, func(i, j byte) bool {
+		x, ok := m.key(i)
+		y, also := n.key(j)
+		return ok && also && x == y && m.writable(i) == n.writable(j)
+	})
+}

@@ -1,0 +1,120 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Invitation is the text that a program signs to connect a wallet whose key it holds.
+type Invitation struct {
+	Message string
+	bind    wallet.Bind
+}
+
+// ExpiresAt is until when the signature counts.
+func (i Invitation) ExpiresAt() string { return wallet.Timestamp(i.bind.ExpiresAt) }
+
+// invitationHash is under which a program's attempt is kept: a key has one open at a time, and no
+// link opens it.
+func invitationHash(key string) [32]byte { return sha256.Sum256([]byte("connect by key " + key)) }
+
+// PrepareInvitation draws the challenge for an address that a program wants to connect: to the
+// key's owner, or, for an operator's key that belongs to nobody, to the key itself.
+func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wallet.Address) (Invitation, error) {
+	if !address.OnCurve() {
+		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address")
+	}
+	account, user, err := w.account(ctx, who, address)
+	if err != nil {
+		return Invitation{}, err
+	}
+	link, err := w.PrepareLink(user)
+	if err != nil {
+		return Invitation{}, err
+	}
+	bind := link.bind
+	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.Key), who.Key, wallet.DeveloperWallet, address
+	return Invitation{Message: w.signInText(bind, address, account), bind: bind}, nil
+}
+
+// account is what a program's wallet is connected to.
+func (w *Wallets) account(ctx context.Context, who Caller, address wallet.Address) (string, wallet.User, error) {
+	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) {
+		if err := bindable(tx, who, address); err != nil {
+			return wallet.User{}, err
+		}
+		if who.User == "" {
+			return wallet.User{}, nil
+		}
+		user, err := tx.User(who.User)
+		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
+	})
+	if who.User == "" {
+		return wallet.KeyAccount(who.Key), user, err
+	}
+	return wallet.TelegramAccount(user.TelegramID), user, err
+}
+
+// CommitInvitation keeps the challenge. A person's open link is replaced by it, as by a newer link.
+func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
+	if i.bind.User == "" {
+		return tx.PutBind(i.bind)
+	}
+	return w.CommitLink(tx, Link{bind: i.bind})
+}
+
+// Connect takes the signature over the newest challenge for an address. A person's wallet ends in
+// their chat, like any bind (BindProven); an operator key's is connected at once (BindDone).
+func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Address, sig wallet.Signature) (wallet.BindStatus, error) {
+	account, _, err := w.account(ctx, who, address)
+	if err != nil {
+		return "", err
+	}
+	choices, err := w.choices(address)
+	if err != nil {
+		return "", err
+	}
+	status := wallet.BindProven
+	err = w.Store.Update(ctx, func(tx store.Tx) error {
+		bind, err := tx.Bind(invitationHash(who.Key))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err != nil || !bind.OpenAt(w.Now()) || bind.Address != address {
+			return wallet.Refuse(wallet.NotFound, "there is no open challenge for this address: ask for one first")
+		}
+		if err := w.signedIn(bind, address, account, sig); err != nil {
+			return err
+		}
+		if who.User != "" {
+			return w.ask(tx, bind, address, choices)
+		}
+		status = wallet.BindDone
+		return w.bound(tx, bind)
+	})
+	return status, err
+}
+
+// bound connects the wallet of an attempt that is proven and, where a person is asked, answered.
+func (w *Wallets) bound(tx store.Tx, bind wallet.Bind) error {
+	if err := bindable(tx, Caller{User: bind.User, Key: bind.KeyID}, bind.Address); err != nil {
+		return err
+	}
+	now := w.Now().UTC()
+	made := wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: now, KeyID: bind.KeyID}
+	bind.Status = wallet.BindDone
+	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
+		return err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%x_%d", bind.TokenHash[:16], now.UnixMilli()), wallet.WalletConnected, now, bind.User,
+		wallet.WalletConnectedData{UserID: bind.User, WalletAddress: made.Address, WalletType: made.Type, ConnectedAt: wallet.Timestamp(now)})
+	if err != nil {
+		return err
+	}
+	return tx.Emit(event)
+}
