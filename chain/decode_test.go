@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -144,7 +145,7 @@ func TestEveryRefusalHasAFixture(t *testing.T) {
 		seen[f.Refused] = true
 	}
 	for _, code := range []string{Malformed, TooLarge, Signers, LookupTables, UnknownProgram, UnknownInstruction,
-		NotTheOwner, ExtraAccounts, BadReference, Budget, BadMemo, NoAction, TooManyActions, SelfTransfer, ZeroAmount} {
+		NotTheOwner, ExtraAccounts, BadReference, Budget, BadMemo, NoAction, TooManyActions, SelfTransfer, ZeroAmount, WrongAccount} {
 		if !seen[code] {
 			t.Errorf("no fixture is refused as %s", code)
 		}
@@ -202,6 +203,7 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 		t.Fatal("fee payer, blockhash or signers differ")
 	}
 	var actions []wallet.Action
+	owners := map[wallet.Address]wallet.Address{} // of token accounts that the message creates
 	for _, in := range m.Instructions {
 		program, err := m.Program(in.ProgramIDIndex)
 		if err != nil {
@@ -229,13 +231,68 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			actions = append(actions, a)
 		case program == solana.MemoProgramID:
 			actions = append(actions, wallet.Action{Type: "memo", Text: string(in.Data)})
+		case program == solana.TokenProgramID || program == solana.Token2022ProgramID:
+			actions = append(actions, readTokenTransfer(t, program, accounts, in.Data))
+		case program == solana.SPLAssociatedTokenAccountProgramID:
+			a := readCreation(t, accounts, in.Data)
+			owners[a.Account] = a.To
+			actions = append(actions, a)
 		case program != solana.ComputeBudget:
 			t.Fatalf("accepted the program %s", program)
+		}
+	}
+	for i := range actions {
+		if actions[i].Type == wallet.ActionTokenTransfer {
+			actions[i].To = owners[actions[i].Account]
 		}
 	}
 	if !slices.Equal(actions, d.Actions) {
 		t.Fatalf("actions differ: %v, %v", actions, d.Actions)
 	}
+}
+
+// readTokenTransfer reads a TransferChecked with the library's own means.
+func readTokenTransfer(t *testing.T, program solana.PublicKey, accounts []*solana.AccountMeta, data []byte) wallet.Action {
+	t.Helper()
+	if len(data) != 10 || data[0] != 12 || len(accounts) < 4 || len(accounts) > 5 {
+		t.Fatalf("accepted the token instruction %x with %d accounts", data, len(accounts))
+	}
+	source := associatedBy(t, accounts[3].PublicKey, accounts[1].PublicKey, program)
+	if accounts[0].PublicKey != source || !accounts[0].IsWritable || !accounts[2].IsWritable || !accounts[3].IsSigner {
+		t.Fatal("accepted tokens that are not in the signer's own account")
+	}
+	a := wallet.Action{Type: wallet.ActionTokenTransfer, From: wallet.Address(accounts[3].PublicKey), Account: wallet.Address(accounts[2].PublicKey),
+		Mint: wallet.Address(accounts[1].PublicKey), Program: wallet.Address(program),
+		Units: binary.LittleEndian.Uint64(data[1:]), Decimals: data[9]}
+	if len(accounts) == 5 {
+		a.Reference = wallet.Address(accounts[4].PublicKey)
+		if accounts[4].IsSigner || accounts[4].IsWritable {
+			t.Fatal("a reference that signs or is written")
+		}
+	}
+	return a
+}
+
+// readCreation reads the making of an associated account.
+func readCreation(t *testing.T, accounts []*solana.AccountMeta, data []byte) wallet.Action {
+	t.Helper()
+	if len(data) > 1 || len(data) == 1 && data[0] > 1 || len(accounts) != 6 {
+		t.Fatalf("accepted the creation %x with %d accounts", data, len(accounts))
+	}
+	if associatedBy(t, accounts[2].PublicKey, accounts[3].PublicKey, accounts[5].PublicKey) != accounts[1].PublicKey || !accounts[0].IsSigner {
+		t.Fatal("accepted an account that is not its owner's")
+	}
+	return wallet.Action{Type: wallet.ActionCreateAccount, From: wallet.Address(accounts[0].PublicKey), To: wallet.Address(accounts[2].PublicKey),
+		Account: wallet.Address(accounts[1].PublicKey), Mint: wallet.Address(accounts[3].PublicKey), Program: wallet.Address(accounts[5].PublicKey)}
+}
+
+func associatedBy(t *testing.T, owner, mint, program solana.PublicKey) solana.PublicKey {
+	t.Helper()
+	a, _, err := solana.FindProgramAddress([][]byte{owner[:], program[:], mint[:]}, solana.SPLAssociatedTokenAccountProgramID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func FuzzDecode(f *testing.F) {

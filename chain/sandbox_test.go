@@ -340,7 +340,7 @@ func TestRefusedByPreflight(t *testing.T) {
 		"nothing left for the fee":      {w.sign(alice, wallet.Transaction{To: bob, Amount: 1_000_000_000}).wire, wallet.InsufficientBalance},
 		"sender left under the minimum": {w.sign(alice, wallet.Transaction{To: bob, Amount: 999_994_000}).wire, wallet.InsufficientBalance},
 		"an empty wallet":               {w.sign(poor, wallet.Transaction{To: bob, Amount: 5_000_000}).wire, wallet.InsufficientBalance},
-		"recipient under the minimum":   {w.sign(alice, wallet.Transaction{To: bob, Amount: 1}).wire, wallet.ChainError},
+		"recipient under the minimum":   {w.sign(alice, wallet.Transaction{To: bob, Amount: 1}).wire, wallet.SimulationFailed},
 		"a wrong signature":             {wrong.wire, wallet.ChainError},
 		"an unknown blockhash":          {unknown, wallet.BlockhashExpired},
 	} {

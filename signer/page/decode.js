@@ -1,6 +1,6 @@
 // What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
-// and v0 message formats, System transfer, Memo and Compute Budget; whatever it does not know it
-// refuses. It trusts nobody's description of the bytes, and touches neither network nor page.
+// and v0 message formats, System transfer, the token programs' checked transfer, associated token
+// accounts, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's description of the bytes, and touches neither network nor page.
 //
 // The server decodes the same bytes in Go (package chain); signer/testdata/transactions.json holds
 // both to the same answers. A message can be wrong in several ways at once, so the order of the
@@ -29,6 +29,22 @@
 //              e. account 1 is not writable: malformed
 //              f. more than 3 accounts, or account 2 is a signer or writable: reference
 //              g. 0 lamports: zero_amount
+//     Token,   a. no data, or a first byte other than 12 (TransferChecked): unknown_instruction
+//     Token-   b. data not exactly 10 bytes, or fewer than 4 accounts: malformed
+//     2022     c. account 3 is not the signer, or account 0 not the signer's associated account for
+//                 the mint, account 1, under this program: not_the_owner
+//              d. account 2 is account 0: self_transfer
+//              e. account 0 or 2 is not writable: malformed
+//              f. more than 5 accounts, or account 4 is a signer or writable: reference
+//              g. 0 units: zero_amount
+//     Associ-  a. data longer than 1 byte, or a byte above 1: unknown_instruction
+//     ated     b. not exactly 6 accounts: malformed
+//     Token    c. account 0, who pays, is not the signer: not_the_owner
+//     Account  d. account 4 is not the System program, or account 5 no token program: unknown_program
+//              e. account 2, the owner, is the System program, or account 1 is not the owner's
+//                 associated account for account 3 under account 5: wrong_account
+//              f. account 1 is not writable: malformed
+//              g. a second one: too_many_actions
 //     Memo     a. a second memo: memo
 //              b. any account: memo
 //              c. empty, longer than 512 bytes, not UTF-8, or holding a character of the list
@@ -39,14 +55,19 @@
 //              d. the same kind a second time: budget
 //              e. limit above 1,400,000: budget
 //     other    unknown_program (the old memo program too)
-//  6. Totals: more than one transfer: too_many_actions; none: no_action; a price without a limit,
-//     or a priority fee above 1,000,000 lamports: budget.
+//  6. Totals: more than one transfer, of either kind: too_many_actions; none: no_action; an account
+//     created that the transfer does not go to: wrong_account; a price without a limit, or a
+//     priority fee above 1,000,000 lamports: budget.
 
+import { associatedAccount } from './associated.js';
 import { encode } from './base58.js';
 import { sha256, toHex } from './bytes.js';
 
 const SYSTEM = '11111111111111111111111111111111';
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+const ASSOCIATED_TOKEN = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 
 /** A packet of 1232 bytes, less the count (1) and the one signature (64). */
@@ -81,8 +102,10 @@ const malformed = (detail) => new Refusal('malformed', detail);
  *
  * Resolves to {version: "legacy"|"v0", fee_payer, blockhash, intent, actions, compute_unit_limit,
  * compute_unit_price, fee}: intent is the hex sha256 of the message with a zeroed blockhash;
- * actions are {type: "transfer", from, to, lamports, reference} and {type: "memo", text} in the
- * order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * actions are {type: "transfer", from, to, lamports, reference}, {type: "token_transfer", from, to,
+ * account, mint, program, units, decimals, reference} (to is the owner of account, or "" where the
+ * bytes do not prove one), {type: "create_account", from, to, account, mint, program} and
+ * {type: "memo", text} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
  * string of micro-lamports, fee a decimal string of lamports (signature and priority).
  * Rejects with a Refusal.
  */
@@ -94,8 +117,8 @@ export async function decode(message, signer) {
   }
   if (parsed.lookups > 0) throw new Refusal('lookup_tables', 'it takes accounts from a lookup table');
 
-  const tally = { actions: [], transfers: 0, memos: 0, limit: null, price: null };
-  for (const instruction of parsed.instructions) read(parsed, instruction, tally);
+  const tally = { actions: [], transfers: 0, memos: 0, created: null, limit: null, price: null };
+  for (const instruction of parsed.instructions) await read(parsed, instruction, tally);
   const fee = totals(tally);
 
   const zeroed = Uint8Array.from(message);
@@ -171,12 +194,22 @@ function parse(message) {
 }
 
 /** Judges one instruction (step 5) and adds it to the tally. */
-function read(parsed, instruction, tally) {
+async function read(parsed, instruction, tally) {
   const program = parsed.keys[instruction.program];
   switch (program) {
     case SYSTEM:
       tally.transfers++;
       return tally.actions.push(transfer(parsed, instruction));
+    case TOKEN:
+    case TOKEN_2022:
+      tally.transfers++;
+      return tally.actions.push(await tokenTransfer(parsed, instruction, program));
+    case ASSOCIATED_TOKEN: {
+      const action = await creation(parsed, instruction);
+      if (tally.created) throw new Refusal('too_many_actions', 'it creates more than one token account');
+      tally.created = action;
+      return tally.actions.push(action);
+    }
     case MEMO:
       if (++tally.memos > 1) throw new Refusal('memo', 'it holds more than one memo');
       return tally.actions.push(memo(instruction));
@@ -210,6 +243,59 @@ function transfer({ keys, writable }, { accounts, data }) {
   };
 }
 
+async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
+  if (data[0] !== 12) {
+    throw new Refusal('unknown_instruction', 'a token instruction that is not a checked transfer');
+  }
+  if (data.length !== 10 || accounts.length < 4) throw malformed('not a whole token transfer');
+  const [source, mint, destination, authority, reference] = accounts;
+  if (authority !== 0 || keys[source] !== (await associatedAccount(keys[0], keys[mint], program))) {
+    throw new Refusal('not_the_owner', "it moves tokens that are not in this wallet's own account");
+  }
+  if (destination === source) throw new Refusal('self_transfer', 'it pays this wallet itself');
+  if (!writable(source) || !writable(destination)) throw malformed('a token account that cannot change');
+  if (accounts.length > 5 || (reference !== undefined && writable(reference))) {
+    throw new Refusal('reference', 'the transfer names accounts that it does not need');
+  }
+  const units = view(data).getBigUint64(1, true);
+  if (units === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
+  return {
+    type: 'token_transfer',
+    from: keys[0],
+    to: '',
+    account: keys[destination],
+    mint: keys[mint],
+    program,
+    units: units.toString(),
+    decimals: data[9],
+    reference: reference === undefined ? '' : keys[reference],
+  };
+}
+
+async function creation({ keys, writable }, { accounts, data }) {
+  if (data.length > 1 || data[0] > 1) {
+    throw new Refusal('unknown_instruction', 'an unknown Associated Token Account instruction');
+  }
+  if (accounts.length !== 6) throw malformed('not a whole creation of a token account');
+  const [payer, account, owner, mint, system, program] = accounts;
+  if (payer !== 0) throw new Refusal('not_the_owner', 'it makes another account pay');
+  if (keys[system] !== SYSTEM || ![TOKEN, TOKEN_2022].includes(keys[program])) {
+    throw new Refusal('unknown_program', 'a token account of an unknown program');
+  }
+  if (keys[owner] === SYSTEM || keys[account] !== (await associatedAccount(keys[owner], keys[mint], keys[program]))) {
+    throw new Refusal('wrong_account', 'the token account is not the one that belongs to its owner');
+  }
+  if (!writable(account)) throw malformed('a token account that cannot change');
+  return {
+    type: 'create_account',
+    from: keys[0],
+    to: keys[owner],
+    account: keys[account],
+    mint: keys[mint],
+    program: keys[program],
+  };
+}
+
 function memo({ accounts, data }) {
   const refuse = (detail) => new Refusal('memo', detail);
   if (accounts.length > 0) throw refuse('the memo names accounts');
@@ -240,9 +326,14 @@ function budget({ accounts, data }, tally) {
 }
 
 /** Step 6. Returns the network fee in lamports. */
-function totals({ transfers, limit, price }) {
+function totals({ actions, transfers, created, limit, price }) {
   if (transfers > 1) throw new Refusal('too_many_actions', 'it holds more than one transfer');
   if (transfers === 0) throw new Refusal('no_action', 'it transfers nothing');
+  if (created) {
+    const paid = actions.find((a) => a.type === 'token_transfer' && a.account === created.account);
+    if (!paid) throw new Refusal('wrong_account', 'it creates a token account that it does not pay');
+    paid.to = created.to; // the account follows from owner, mint and program: so all are alike
+  }
   if (price === null) return SIGNATURE_FEE;
   if (limit === null) throw new Refusal('budget', 'a price for compute units, but no limit to them');
   const priority = (BigInt(limit) * price + 999_999n) / 1_000_000n;

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { ComputeBudgetInstruction, PublicKey, SystemInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
 import { base58 } from '@scure/base';
 import { Refusal, decode } from '../page/decode.js';
-import { json, limit, memo, path, price, transfer } from './fixtures.mjs';
-import { BUDGET, MEMO, SYSTEM, TOKEN, addr } from './wire.mjs';
+import { associated, json, limit, memo, path, price, transfer } from './fixtures.mjs';
+import { ASSOCIATED, BUDGET, MEMO, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 const fixtures = JSON.parse(readFileSync(path, 'utf8'));
 const bytesOf = (f) => new Uint8Array(Buffer.from(f.message, 'base64'));
@@ -30,7 +30,7 @@ test('the fixtures cover every code', () => {
   const codes = new Set(fixtures.map((f) => f.refused ?? 'accepted'));
   assert.deepEqual([...codes].sort(), [
     'accepted', 'budget', 'extra_accounts', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
-    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'zero_amount',
+    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'wrong_account', 'zero_amount',
   ]);
 });
 
@@ -70,11 +70,30 @@ function oracle(bytes) {
       } else {
         out.compute_unit_price = `${ComputeBudgetInstruction.decodeSetComputeUnitPrice(i).microLamports}`;
       }
+    } else if ([TOKEN, TOKEN_2022].includes(program)) {
+      out.actions.push(tokenTransfer(i, program));
+    } else if (program === ASSOCIATED) {
+      const [from, account, to, mint, , of] = i.keys.map((k) => k.pubkey.toBase58());
+      assert.equal(account, associated(to, mint, of));
+      out.actions.push({ type: 'create_account', from, to, account, mint, program: of });
     } else {
       throw new Error(`unexpected program ${program}`);
     }
   }
+  for (const a of out.actions.filter((x) => x.type === 'token_transfer')) {
+    a.to = out.actions.find((c) => c.type === 'create_account' && c.account === a.account)?.to ?? '';
+  }
   return out;
+}
+
+function tokenTransfer({ keys, data }, program) {
+  const [source, mint, account, from, reference] = keys.map((k) => k.pubkey.toBase58());
+  assert.equal(data[0], 12);
+  assert.equal(source, associated(from, mint, program));
+  return {
+    type: 'token_transfer', from, to: '', account, mint, program, units: `${data.readBigUInt64LE(1)}`, decimals: data[9],
+    reference: reference ?? '',
+  };
 }
 
 function agree(said, bytes, name) {

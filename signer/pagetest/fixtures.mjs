@@ -10,7 +10,7 @@ import {
   ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage,
 } from '@solana/web3.js';
 import {
-  BUDGET, MEMO, OLD_MEMO, SYSTEM, TOKEN, ZERO_HASH, addr, assemble, le, limitData, priceData, short, text, transferData,
+  ASSOCIATED, BUDGET, MEMO, OLD_MEMO, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, le, limitData, priceData, short, text, transferData,
 } from './wire.mjs';
 
 // Real Ed25519 points where the network cares (payer, recipient), plain patterns elsewhere.
@@ -177,7 +177,6 @@ refuse('lookup_tables', 'a lookup table comes before an unknown program', assemb
 
 // --- unknown_program, unknown_instruction ---
 
-refuse('unknown_program', 'token program', build([transfer(5), other(TOKEN, [3, ...le(5, 8)], [{ pubkey: key(BOB), isSigner: false, isWritable: true }])]));
 refuse('unknown_program', 'the old memo program', build([transfer(5), other(OLD_MEMO, text('hello'))]));
 refuse('unknown_program', 'a program nobody knows, without data', build([other(EVE, []), transfer(5)]));
 refuse('unknown_program', 'an unknown program before an unknown instruction', build([other(EVE, [1]), other(SYSTEM, [])]));
@@ -246,6 +245,97 @@ refuse('too_many_actions', 'the same transfer twice', build([transfer(5, { refer
 refuse('too_many_actions', 'two transfers come before a price without limit', build([price(5), transfer(5), transfer(6)]));
 refuse('zero_amount', 'the first wrong instruction decides', build([transfer(0), transfer(5, { to: ME })]));
 refuse('memo', 'a wrong memo comes before a second transfer is counted', build([transfer(5), memo(''), transfer(6)]));
+
+// --- tokens: web3.js derives the accounts ---
+
+const USDC = 'CLpKfvqp1swFzmEVcet1uKo9qv9CggxRdfXfCKpp2Acj';
+const OTHER_MINT = addr(0x3e);
+
+export const associated = (owner, mint = USDC, program = TOKEN) =>
+  PublicKey.findProgramAddressSync([key(owner).toBytes(), key(program).toBytes(), key(mint).toBytes()], key(ASSOCIATED))[0].toBase58();
+
+const meta = (pubkey, flags = '') =>
+  ({ pubkey: key(pubkey), isSigner: flags.includes('s'), isWritable: flags.includes('w') });
+
+export function tokens(units, {
+  program = TOKEN, mint = USDC, source = associated(ME, mint, program), to = BOB,
+  account = associated(to, mint, program), decimals = 6, reference = '', authority = ME, data, extra = [],
+} = {}) {
+  const keys = [meta(source, 'w'), meta(mint), meta(account, 'w'), meta(authority, 's')];
+  if (reference) keys.push(meta(reference));
+  return other(program, data ?? [12, ...le(units, 8), decimals], [...keys, ...extra]);
+}
+
+export function create({
+  program = TOKEN, mint = USDC, owner = BOB, account = associated(owner, mint, program), payer = ME,
+  system = SYSTEM, data = [1], flags = 'w', extra = [],
+} = {}) {
+  return other(ASSOCIATED, data, [
+    meta(payer, 'sw'), meta(account, flags), meta(owner), meta(mint), meta(system), meta(program), ...extra,
+  ]);
+}
+
+const moved = (units, { program = TOKEN, mint = USDC, to = '', account = associated(BOB, mint, program), decimals = 6, reference = '' } = {}) =>
+  ({ type: 'token_transfer', from: ME, to, account, mint, program, units: `${units}`, decimals, reference });
+const made = ({ program = TOKEN, mint = USDC, owner = BOB } = {}) =>
+  ({ type: 'create_account', from: ME, to: owner, account: associated(owner, mint, program), mint, program });
+
+for (const [name, program] of [['Token', TOKEN], ['Token-2022', TOKEN_2022]]) {
+  for (const version of ['legacy', 'v0']) {
+    accept(`${name}: a transfer, ${version}`, build([tokens(25_000_000, { program })], { version }), { version, actions: [moved(25_000_000, { program })] });
+  }
+  accept(`${name}: with reference`, build([tokens(1, { program, reference: REF })]), { actions: [moved(1, { program, reference: REF })] });
+  accept(`${name}: with the recipient's account`, build([create({ program }), tokens(7, { program, reference: REF })]), {
+    actions: [made({ program }), moved(7, { program, reference: REF, to: BOB })],
+  });
+  accept(`${name}: with an account by plain Create`, build([create({ program, data: [] }), tokens(7, { program })]), {
+    actions: [made({ program }), moved(7, { program, to: BOB })],
+  });
+  accept(`${name}: with an account by Create, spelled out`, build([create({ program, data: [0] }), tokens(7, { program })]), {
+    actions: [made({ program }), moved(7, { program, to: BOB })],
+  });
+  accept(`${name}: everything at once`, build([limit(60_000), price(20_000), create({ program }), memo('rent'), tokens(18446744073709551615n, { program, reference: REF })], { blockhash: HASH }), {
+    blockhash: HASH, actions: [made({ program }), said('rent'), moved(18446744073709551615n, { program, reference: REF, to: BOB })],
+    unitLimit: 60_000, unitPrice: '20000', fee: '6200',
+  });
+  // Every instruction of the program but TransferChecked, with the accounts of a transfer.
+  for (let kind = 0; kind <= 45; kind++) {
+    if (kind === 12) continue;
+    refuse('unknown_instruction', `${name}: instruction ${kind}`, build([tokens(5, { program, data: [kind, ...le(5, 8), 6] })]));
+  }
+  refuse('unknown_instruction', `${name}: an instruction without data`, build([tokens(5, { program, data: [] })]));
+  refuse('unknown_instruction', `${name}: beside a transfer of SOL`, build([transfer(5), other(program, [3, ...le(5, 8)], [meta(BOB, 'w')])]));
+  refuse('malformed', `${name}: nine bytes`, build([tokens(5, { program, data: [12, ...le(5, 8)] })]));
+  refuse('malformed', `${name}: eleven bytes`, build([tokens(5, { program, data: [12, ...le(5, 8), 6, 0] })]));
+  refuse('malformed', `${name}: three accounts`, build([other(program, [12, ...le(5, 8), 6], [meta(associated(ME, USDC, program), 'w'), meta(USDC), meta(associated(BOB, USDC, program), 'w')])]));
+  refuse('not_the_owner', `${name}: out of somebody else's account`, build([tokens(5, { program, source: associated(EVE, USDC, program) })]));
+  refuse('not_the_owner', `${name}: out of an account of another mint`, build([tokens(5, { program, source: associated(ME, OTHER_MINT, program) })]));
+  refuse('not_the_owner', `${name}: out of an account that is not the associated one`, build([tokens(5, { program, source: addr(0x77) })]));
+  refuse('not_the_owner', `${name}: out of the other program's account`, build([tokens(5, { program, source: associated(ME, USDC, program === TOKEN ? TOKEN_2022 : TOKEN) })]));
+  refuse('signers', `${name}: by somebody else's authority`, build([tokens(5, { program, authority: EVE })]));
+  refuse('self_transfer', `${name}: to this wallet itself`, build([tokens(5, { program, to: ME })]));
+  refuse('zero_amount', `${name}: nothing`, build([tokens(0, { program })]));
+  refuse('reference', `${name}: two references`, build([tokens(5, { program, reference: REF, extra: [meta(addr(0x5f))] })]));
+  refuse('reference', `${name}: a writable reference`, build([tokens(5, { program, extra: [meta(REF, 'w')] })]));
+  refuse('reference', `${name}: this wallet as reference`, build([tokens(5, { program, extra: [meta(ME, 's')] })]));
+  refuse('too_many_actions', `${name}: two transfers`, build([tokens(5, { program }), tokens(5, { program, to: EVE })]));
+  refuse('too_many_actions', `${name}: and SOL`, build([tokens(5, { program }), transfer(5)]));
+  refuse('no_action', `${name}: only an account`, build([create({ program })]));
+  refuse('wrong_account', `${name}: an account for somebody else`, build([create({ program, owner: EVE }), tokens(5, { program })]));
+  refuse('wrong_account', `${name}: an account for another mint`, build([create({ program, mint: OTHER_MINT }), tokens(5, { program })]));
+  refuse('wrong_account', `${name}: an account of the other program`, build([create({ program: program === TOKEN ? TOKEN_2022 : TOKEN }), tokens(5, { program })]));
+  refuse('wrong_account', `${name}: an account beside a transfer of SOL`, build([create({ program }), transfer(5)]));
+  refuse('wrong_account', `${name}: an account that is not its owner's`, build([create({ program, account: associated(EVE, USDC, program) }), tokens(5, { program })]));
+  refuse('wrong_account', `${name}: an account of the System program`, build([create({ program, owner: SYSTEM }), tokens(5, { program, to: SYSTEM })]));
+  refuse('unknown_instruction', `${name}: recover a nested account`, build([create({ program, data: [2] }), tokens(5, { program })]));
+  refuse('unknown_instruction', `${name}: Create with two bytes`, build([create({ program, data: [1, 0] }), tokens(5, { program })]));
+  refuse('malformed', `${name}: Create with seven accounts`, build([create({ program, extra: [meta(REF)] }), tokens(5, { program })]));
+  refuse('too_many_actions', `${name}: two accounts`, build([create({ program }), create({ program, owner: EVE }), tokens(5, { program })]));
+  refuse('too_many_actions', `${name}: the same account twice`, build([create({ program }), create({ program }), tokens(5, { program })]));
+}
+refuse('unknown_program', 'an account of an unknown token program', build([create({ program: EVE }), tokens(5)]));
+refuse('unknown_program', 'an account by another System program', build([create({ system: EVE }), tokens(5)]));
+refuse('budget', 'a token transfer at a price without limit', build([price(5), tokens(5)]));
 
 export const json = `${JSON.stringify(fixtures, null, 1)}\n`;
 export const path = fileURLToPath(new URL('../testdata/transactions.json', import.meta.url));

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// program is a developer's program that holds a key of its own.
+type program struct {
+	*rig
+	secret string
+	key    ed25519.PrivateKey
+}
+
+func (r *rig) program(secret string) program {
+	r.t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	check(r.t, err)
+	return program{r, secret, key}
+}
+
+func (p program) address() wallet.Address { return wallet.Address(p.key.Public().(ed25519.PublicKey)) }
+
+func (p program) sign(message []byte) string {
+	return wallet.Signature(ed25519.Sign(p.key, message)).String()
+}
+
+func (p program) post(path, body string) answer {
+	p.t.Helper()
+	return p.do("POST", path, body, "Authorization", "Bearer "+p.secret, "Content-Type", "application/json")
+}
+
+// connects proves its address and returns the answer.
+func (p program) connects() answer {
+	p.t.Helper()
+	challenge := p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
+	p.want(challenge, 200, "", "")
+	return p.post("/v1/wallet/connect", fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(),
+		p.sign([]byte(challenge.text("data", "message")))))
+}
+
+func (p program) fund(lamports uint64) {
+	p.t.Helper()
+	_, err := p.cluster.Airdrop(context.Background(), p.address().String(), lamports)
+	check(p.t, err)
+	check(p.t, p.cluster.Advance(3))
+}
+
+// sends 1 SOL to Bob.
+func (p program) sends() answer {
+	p.t.Helper()
+	return p.post("/v1/wallet/send", p.sendBody("from", fmt.Sprintf("%q", p.address()), "amount", "1"))
+}
+
+// unsignedMessage is the message of an unsigned transaction: what follows its empty signature.
+func (p program) unsignedMessage(a answer) []byte {
+	p.t.Helper()
+	wire, err := base64.StdEncoding.DecodeString(a.text("data", "unsigned_transaction"))
+	check(p.t, err)
+	if len(wire) < 65 || wire[0] != 1 {
+		p.t.Fatalf("no unsigned transaction in %s", a.body)
+	}
+	return wire[65:]
+}
+
+func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
+	r := newRig(t)
+	p := r.program(r.alice.secret)
+	r.want(p.post("/v1/wallet/connect", fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(), p.sign([]byte("x")))), 404, wallet.NotFound, "challenge")
+	got := p.connects()
+	if r.want(got, 202, "", ""); got.text("data", "status") != "proven" {
+		t.Fatalf("got %s", got.body)
+	}
+	r.want(p.sends(), 404, wallet.WalletNotFound, "")
+	var nonce string
+	check(t, r.store.View(context.Background(), func(tx store.Tx) error {
+		bind, err := tx.BindOf(r.alice.user.ID)
+		nonce = bind.Nonce
+		return err
+	}))
+	check(t, r.store.Update(context.Background(), func(tx store.Tx) error {
+		w, err := r.wallets.Choose(tx, r.alice.user.ID, nonce, p.address())
+		if err == nil && (w.Type != wallet.DeveloperWallet || w.Owner != r.alice.user.ID) {
+			t.Errorf("bound as %+v", w)
+		}
+		return err
+	}))
+	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "already")
+	p.fund(3 * sol)
+	p.paysOnce()
+}
+
+func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {
+	r := newRig(t)
+	p := r.program(r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier}))
+	got := p.connects()
+	if r.want(got, 200, "", ""); got.text("data", "status") != "done" {
+		t.Fatalf("got %s", got.body)
+	}
+	p.fund(3 * sol)
+	p.paysOnce()
+	other := r.program(r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier}))
+	other.key = p.key
+	r.want(other.sends(), 404, wallet.WalletNotFound, "")
+	r.want(other.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "")
+}
+
+// paysOnce takes a send of the program's to its signature.
+func (p program) paysOnce() {
+	t := p.t
+	t.Helper()
+	sent := p.sends()
+	p.want(sent, 202, "", "")
+	if sent.text("data", "status") != "awaiting_signature" {
+		t.Fatalf("got %s", sent.body)
+	}
+	path := "/v1/wallet/transactions/" + sent.text("data", "transaction_id")
+	first := p.unsignedMessage(sent)
+	p.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("something else")))), 422, wallet.InvalidSignature, "")
+	check(t, p.cluster.Advance(2))
+	refreshed := p.post(path+"/refresh", "")
+	p.want(refreshed, 200, "", "")
+	if string(p.unsignedMessage(refreshed)) == string(first) {
+		t.Error("a refreshed transaction is the same")
+	}
+	p.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign(first))), 422, wallet.InvalidSignature, "") // not the newest
+	whole := append([]byte{1}, ed25519.Sign(p.key, p.unsignedMessage(refreshed))...)
+	whole = append(whole, p.unsignedMessage(refreshed)...)
+	signed := fmt.Sprintf(`{"signed_transaction":%q}`, base64.StdEncoding.EncodeToString(whole))
+	for range 2 { // the answer to the first may be lost
+		if got := p.post(path+"/signature", signed); got.status != 200 || got.text("data", "status") != "signed" {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+	}
+	p.want(p.post(path+"/reject", ""), 409, wallet.Conflict, "on its way")
+	if got := p.get(path, p.secret); got.text("data", "status") != "signed" || got.text("data", "signature") == "" {
+		t.Errorf("got %s", got.body)
+	}
+	rejected := p.sends()
+	p.want(rejected, 202, "", "")
+	path = "/v1/wallet/transactions/" + rejected.text("data", "transaction_id")
+	if got := p.post(path+"/reject", ""); got.status != 200 || got.text("data", "status") != "rejected" {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	p.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "")
+}
+
+func TestForAPersonsWalletNothingIsSignedBeforeTheirConfirm(t *testing.T) {
+	r := newRig(t)
+	sent := r.send(r.alice.secret, r.sendBody())
+	r.want(sent, 202, "", "")
+	p := program{r, r.alice.secret, r.alice.key}
+	path := "/v1/wallet/transactions/" + sent.text("data", "transaction_id")
+	r.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "Confirm")
+	r.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("x")))), 409, wallet.Conflict, "Confirm")
+	other := program{r, r.bob.secret, r.bob.key}
+	for _, deed := range []string{"/refresh", "/reject"} {
+		r.want(other.post(path+deed, ""), 404, wallet.TransactionNotFound, "")
+	}
+	r.want(other.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, other.sign([]byte("x")))), 404, wallet.TransactionNotFound, "")
+}
