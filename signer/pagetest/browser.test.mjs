@@ -467,6 +467,32 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
   assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
 
+it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
+  await tab.reload();
+  await title(tab, 'No wallet on this device yet');
+  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'This wallet is not on this device'], ['#s=short', 'This link is not whole']]) {
+    await follow(tab, server, hash);
+    await title(tab, heading);
+    const asked = server.heard.length;
+    for (let i = 0; i < 2; i++) {
+      await tab.reload();
+      await title(tab, 'The link is gone from this page');
+      assert.match(await text(tab), /Open it again from the chat/);
+    }
+    assert.equal(server.heard.length, asked, 'asked the server without a link');
+    assert.ok(!(await tab.evaluate(() => JSON.stringify(history.state))).includes(hash.slice(3)), 'the history keeps the link');
+  }
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  await tab.goto('about:blank');
+  await tab.goBack();
+  await title(tab, 'The link is gone from this page');
+  await press(tab, 'Show the wallets on this device');
+  await title(tab, 'No wallet on this device yet');
+  await tab.reload();
+  await title(tab, 'No wallet on this device yet');
+}));
+
 it('inside Telegram the real browser is urged first, with the whole link to copy', () => on(BIND, async (tab) => {
   await title(tab, 'Open this in your browser');
   assert.deepEqual(server.heard, [], 'the link was used before the choice');

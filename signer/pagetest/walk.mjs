@@ -133,6 +133,9 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Continue here anyway');
   await title(tab, 'Connect a wallet to Telegram');
   await seen('bind-first', tab);
+  await tab.reload();
+  await title(tab, 'The link is gone from this page');
+  await seen('link-gone', tab);
   await context.close();
   return visited;
 }
