@@ -204,6 +204,7 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
     await approve(tab, 'not this one, no');
     await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
+    assert.equal(await tab.getByLabel('Passphrase', { exact: true }).inputValue(), '', 'a wrong passphrase stays');
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed without the passphrase');
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Sign and send');
@@ -320,8 +321,62 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
   await approve(tab);
   await tab.getByRole('alert').filter({ hasText: 'did not answer' }).waitFor();
   server.world.fail = {};
+  const field = tab.getByLabel('Passphrase', { exact: true });
+  assert.equal(await field.inputValue(), '', 'the passphrase stays in its field');
+  await field.fill(PASSPHRASE);
   await press(tab, 'Sign and send');
   await title(tab, 'Approved');
+}));
+
+const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
+
+it('a refusal by a payment that has moved on ends with what became of it', () => onSign(async (tab) => {
+  for (const [path, status, heading] of [
+    ['/w/tx/refresh', 'rejected', 'Rejected'], ['/w/tx/refresh', 'expired', 'Expired'], ['/w/tx/refresh', 'signed', 'Already signed'],
+    ['/w/tx/signature', 'rejected', 'Rejected'], ['/w/tx/signature', 'confirmed', 'Confirmed'],
+  ]) {
+    server.reset();
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+    server.world.fail[path] = { ...CONFLICT, then: status };
+    await approve(tab);
+    await title(tab, heading);
+    assert.equal(await tab.getByRole('button').count(), 0, `${path}: something can still be pressed`);
+    assert.equal(await tab.locator('input').count(), 0, `${path}: the passphrase is still asked for`);
+    assert.equal(server.said('/w/tx/get').length, 2, path);
+  }
+  server.reset();
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  server.world.fail['/w/tx/reject'] = { ...CONFLICT, then: 'expired' };
+  await press(tab, 'Reject');
+  await title(tab, 'Expired');
+}));
+
+it('a refused blockhash of a payment that still waits: the whole way again, or a rejection', () => onSign(async (tab) => {
+  const busy = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too often: try again in a minute.' };
+  server.world.fail['/w/tx/refresh'] = busy;
+  await approve(tab);
+  await title(tab, 'The payment was not signed');
+  assert.match(await text(tab), /Too often: try again in a minute/);
+  server.world.fail = {};
+  await press(tab, 'Try again');
+  await title(tab, 'Approve this payment?');
+  server.world.fail['/w/tx/refresh'] = busy;
+  await approve(tab);
+  await title(tab, 'The payment was not signed');
+  await press(tab, 'Reject');
+  await title(tab, 'Rejected');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+}));
+
+it('a refusal with nothing more to learn stands for itself', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?');
+  Object.assign(server.world.fail, { '/w/tx/refresh': CONFLICT, '/w/tx/get': { status: 503, code: 'INTERNAL', message: 'x' } });
+  await approve(tab);
+  await title(tab, 'This link does not work any more');
+  assert.match(await text(tab), /waits for no signature any more/);
+  assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
 
 it('a refused signature says to look in the chat', () => onSign(async (tab) => {
@@ -329,6 +384,7 @@ it('a refused signature says to look in the chat', () => onSign(async (tab) => {
   await approve(tab);
   await title(tab, 'The server did not take the signature');
   assert.match(await text(tab), /time to sign is over[^]*Do not start it again/);
+  assert.equal(await tab.getByRole('button').count(), 0, 'a second signature could be given');
 }));
 
 it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) => {

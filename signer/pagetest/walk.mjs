@@ -105,6 +105,14 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Stop: the payment was changed');
   await seen('sign-changed', tab);
   server.reset();
+  server.world.fail['/w/tx/refresh'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'This transaction was opened for signing too often: reject it and start anew.' };
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'The payment was not signed');
+  await seen('sign-not-refreshed', tab);
+  server.reset();
   const broken = compile(payment(), ZERO_HASH);
   server.world.rawMessage = Buffer.from([...broken, 0]).toString('base64');
   await follow(tab, server, SIGN);
