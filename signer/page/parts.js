@@ -48,6 +48,7 @@ export function askNewPassphrase(ui, work) {
     const use = button('Use this one', 'secondary', () => {
       first.input.value = proposal.textContent;
       second.input.value = '';
+      first.input.dispatchEvent(new Event('input', { bubbles: true })); // as typing does: an old answer is moot
       second.input.focus();
       ui.say('The proposed passphrase was filled in. Type it again below.');
     });

@@ -489,9 +489,14 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   const proposal = await tab.locator('.proposal').textContent();
   await press(tab, 'Another');
   assert.notEqual(await tab.locator('.proposal').textContent(), proposal);
+  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
   await press(tab, 'Use this one');
+  assert.equal(await tab.locator('.error').textContent(), '', 'the old error stands');
   assert.equal(await again.inputValue(), '', 'the second field is for typing');
+  await press(tab, 'Encrypt and save');
+  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
   await again.fill(await tab.locator('.proposal').textContent());
+  assert.equal(await tab.locator('.error').textContent(), '', 'the error outlives what it was about');
   await press(tab, 'Encrypt and save');
   await title(tab, 'The wallet is ready');
 }));
