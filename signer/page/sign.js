@@ -47,6 +47,7 @@ export async function signFlow(ui, id) {
   if (wallet === null) {
     const restored = await restoreWallet(ui, {
       needed: offer.address, others: [{ label: 'Reject this payment', kind: 'danger', value: 'reject' }],
+      next: { step: 'One step left: approve the payment.', label: 'Show the payment' },
     });
     if (restored === 'reject') return reject(ui, id);
     wallet = await vault.find(offer.address);

@@ -79,7 +79,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
     await answerQuiz(tab, words);
     await press(tab, 'Continue');
     await choosePassphrase(tab);
-    await press(tab, 'Continue');
+    await press(tab, 'Connect to Telegram');
   };
   await make('Create a wallet');
   await title(tab, 'Connect a wallet to Telegram');
@@ -111,7 +111,9 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
   await press(tab, 'Continue');
   assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  assert.match(await text(tab), /^The wallet is ready\s+One step left: connect it to Telegram\./);
+  assert.deepEqual(server.said('/w/bind'), []);
+  await press(tab, 'Connect to Telegram');
   await title(tab, 'Now go back to the chat');
 
   const [{ token, address, signature }] = server.said('/w/bind');
@@ -433,7 +435,8 @@ it('a missing vault leads to Restore: other words are told apart, the right ones
   await words.fill(WORDS.toUpperCase().replaceAll(' ', '\n'));
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  assert.match(await text(tab), /One step left: approve the payment\./);
+  await press(tab, 'Show the payment');
   await approve(tab);
   await title(tab, 'Approved');
 }));
@@ -460,6 +463,70 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
   await press(tab, 'Hide the words');
   await title(tab, 'Wallets on this device');
   assert.ok(!(await tab.content()).includes('>art<'));
+}));
+
+it('restoring speaks plainly', () => on('', async (tab) => {
+  await press(tab, 'Restore from words');
+  await title(tab, 'Restore a wallet');
+  assert.match(await text(tab), /12 or 24 words, in order, with spaces between them[^]*check this site’s address/);
+  assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  assert.match(await text(tab), /^The wallet is ready\s+Not connected to Telegram yet\? Send \/wallet new/);
+}));
+
+/** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
+const offered = async (tab) => {
+  await title(tab, 'Connect a wallet to Telegram');
+  return tab.locator('.choice').evaluateAll((all) => all.map((c) =>
+    [c.querySelector('.last').textContent + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
+};
+
+it('of the wallets on a device, one is chosen beforehand only if it alone fits', () => on('', async (tab) => {
+  const as = (id) => { server.reset(); server.world.challenge = { telegram_id: id }; };
+  const connect = async () => {
+    await press(tab, 'Continue');
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Connect');
+  };
+  const first = ADDRESS.slice(-6);
+  await restore(tab);
+
+  await follow(tab, server, BIND); // nobody's yet, and the only one
+  assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
+  await connect();
+  await title(tab, 'Now go back to the chat');
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[`${first}+`, 'Used for this Telegram account before']]);
+
+  as('700200'); // somebody else at the same device
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)']]);
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
+  assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
+  await press(tab, 'Restore from words');
+  await tab.getByLabel('Recovery words').fill(OTHER_WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
+  await press(tab, 'Connect to Telegram');
+  await tab.getByText('The link still works').waitFor();
+  const both = await offered(tab);
+  const second = both[1][0];
+  assert.deepEqual(both, [[first, 'Used for another Telegram account (id 700100)'], [second, 'Connected already']]);
+
+  as('700100'); // two that fit
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for this Telegram account before'], [second, '']]);
+
+  as('700300'); // the only one that fits is not the first
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)'], [`${second}+`, '']]);
+  await connect();
+  await title(tab, 'Now go back to the chat');
+  assert.ok(server.said('/w/bind')[0].address.endsWith(second));
 }));
 
 it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
@@ -623,7 +690,7 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await type('again', PASSPHRASE);
   await tab.keyboard.press('Enter');
   await title(tab, 'The wallet is ready');
-  await enter('Continue');
+  await enter('Connect to Telegram');
   await title(tab, 'Now go back to the chat');
 
   const { address } = server.world.bound;

@@ -177,7 +177,7 @@ export async function restore(tab, words = WORDS) {
   await tab.getByLabel('Recovery words').fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  await press(tab, 'Done');
 }
 
 export async function approve(tab, passphrase = PASSPHRASE) {

@@ -34,7 +34,7 @@ export async function walk(browser, server, options, look) {
   await seen('passphrase-weak', tab);
   await choosePassphrase(tab);
   await seen('ready', tab);
-  await press(tab, 'Continue');
+  await press(tab, 'Done');
   await title(tab, 'Wallets on this device');
   await tab.getByText('How safe is this?').click();
   await seen('home', tab);
@@ -70,6 +70,15 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Connect');
   await title(tab, 'Now go back to the chat');
   await seen('bind-done', tab);
+
+  server.world.challenge = { telegram_id: '700200' };
+  await follow(tab, server, BIND);
+  await tab.getByText('Used for another').waitFor();
+  await seen('bind-choice', tab);
+  server.world.challenge = {};
+  await press(tab, 'Restore from words');
+  await title(tab, 'Restore a wallet');
+  await seen('restore', tab);
 
   server.world.payment = payment({ units: 450, micro: 20_000n });
   await follow(tab, server, SIGN);
