@@ -18,10 +18,10 @@ async function choosePassphrase(tab, passphrase, look) {
   await press(tab, 'Encrypt and save');
   await screen(tab, 'The wallet is ready');
   await look('the wallet is ready', tab);
-  await press(tab, 'Continue');
+  await press(tab, 'Connect to Telegram');
 }
 
-/** Creates a wallet, with a pencil in hand. Resolves to the 12 words. */
+/** Creates a wallet on a bind link, with a pencil in hand. Resolves to the 12 words. */
 export async function create(tab, passphrase, look = nothing) {
   await press(tab, 'Create a wallet');
   await look('create a wallet', tab);
@@ -41,7 +41,7 @@ export async function create(tab, passphrase, look = nothing) {
   return words;
 }
 
-/** Brings a wallet back from its words, typed by hand. */
+/** Brings a wallet back from its words on a bind link, typed by hand. */
 export async function restore(tab, words, passphrase) {
   await press(tab, 'Restore from words');
   await tab.getByLabel('Recovery words').pressSequentially(words.join(' '));

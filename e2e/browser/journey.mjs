@@ -47,7 +47,7 @@ await play(async (settings, ask) => {
     const [bobs58] = await newest(bob, 'Wallet connected').code();
 
     await pay(alice, bob, { amount: '1.5', from: address, to: bobs58, look });
-    await buttonsOnly(alice, bobs58);
+    await buttonsOnly(alice, bobs58, look);
     assert.equal(await alice.tab.getByLabel('To the address').inputValue(), address, 'the faucet proposes an address that is not hers');
     await questions(alice, look);
 
@@ -173,8 +173,8 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   await look('chat, sent', from.tab);
 }
 
-/** /send without a word typed: amount and recipient by buttons, and second thoughts. */
-async function buttonsOnly(alice, payee) {
+/** /send without a word typed: amount and recipient by buttons, and second thoughts with the page open. */
+async function buttonsOnly(alice, payee, look) {
   const tail = new RegExp(`${payee.slice(-6)}$`);
   let question = await alice.ask('/send', 'How much SOL');
   await question.tap('max');
@@ -190,9 +190,18 @@ async function buttonsOnly(alice, payee) {
   card = await alice.hear('Send 0.5 SOL?');
   await card.tap('Confirm');
   await card.becomes('Sign 0.5 SOL on your device');
+  const page = await card.follow('Sign on your device');
+  await screen(page, 'Approve this payment?');
+  await alice.tab.bringToFront();
   await alice.ask('/cancel', 'Cancelled. Nothing was sent.');
   await card.becomes('Rejected: 0.5 SOL');
   assert.equal(await card.node.getByRole('link').count(), 0, 'the link to sign is still there');
+  await page.bringToFront();
+  await approve(page, PASSPHRASES.alice);
+  await screen(page, 'Rejected');
+  assert.equal(await page.locator('main').getByRole('button').count(), 0, 'the page still offers to sign');
+  await look('rejected meanwhile', page);
+  await page.close();
   await alice.ask('/cancel', 'There is nothing to cancel.');
 
   assert.equal(await question.node.getByRole('button').count(), 0, 'an answered question keeps its buttons');

@@ -1,7 +1,7 @@
 // Connecting a wallet to a Telegram account: show whose account it is, choose or make a wallet,
 // prove the address with a signature, send the person back to the chat.
 
-import { button, foreign, form, h, notice } from './dom.js';
+import { Problem, button, foreign, form, h, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
 import { checkChallenge, signInText } from './challenge.js';
@@ -12,14 +12,17 @@ import * as server from './server.js';
 import { lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
 
+const NEXT = { step: 'One step left: connect it to Telegram.', label: 'Connect to Telegram' };
+
 /** The flow behind #b=<token>. `place` is {host, origin} of this page. */
 export async function bindFlow(ui, token, place) {
   ui.wait('Reading the link');
   const challenge = checkChallenge(await server.bindChallenge(token));
   let address = null;
+  const taken = new Set(); // addresses that the server refused: connected already, to whomever
   for (let refusal = ''; address === null;) {
     let wallet = null;
-    while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list(), refusal))();
+    while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list(), taken, refusal))();
     ui.wait('Proving that the wallet is yours');
     const text = signInText(place, wallet.address, challenge);
     const signature = encode(await sign(wallet.key, wallet.address, utf8(text)));
@@ -27,11 +30,13 @@ export async function bindFlow(ui, token, place) {
       await prove(ui, token, wallet.address, signature);
       address = wallet.address;
     } catch (err) {
-      // 409: this wallet is somebody's already. The link is as good as before, for another wallet.
+      // 409: this wallet is connected already. The link is as good as before, for another wallet.
       if (!(err instanceof server.Refused) || err.status !== 409) throw err;
       refusal = err.message;
+      taken.add(wallet.address);
     }
   }
+  await vault.usedFor(address, challenge.telegram_id).catch(() => {}); // a help for the next choice, no more
   await ui.end('Now go back to the chat',
     h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),
     h('p', { class: 'six', translate: 'no' }, lastSix(address)),
@@ -40,7 +45,7 @@ export async function bindFlow(ui, token, place) {
 }
 
 /** Resolves to a deed that resolves to {address, key}, or to null to choose again. */
-function choose(ui, c, wallets, refusal) {
+function choose(ui, c, wallets, taken, refusal) {
   return ui.ask('Connect a wallet to Telegram', (done) => [
     refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, 'Create another wallet for this account, or choose another one. The link still works.')),
     h('div', { class: 'card who' },
@@ -49,22 +54,37 @@ function choose(ui, c, wallets, refusal) {
     notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
     wallets.length === 0
       ? h('div', { class: 'actions' },
-        button('Create a wallet', 'primary', () => done(() => createWallet(ui))),
-        button('Restore from words', 'secondary', () => done(() => restoreWallet(ui))))
-      : withWallets(ui, wallets, c, done),
+        button('Create a wallet', 'primary', () => done(() => createWallet(ui, NEXT))),
+        button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))))
+      : withWallets(ui, wallets, c, taken, done),
     h('p', { class: 'hint' }, `This link works until ${clock(c.expires_at)}. The wallet signs one text that names this account; that moves no money.`),
   ]);
 }
 
-function withWallets(ui, wallets, c, done) {
-  const choices = wallets.map((w, i) => h('label', { class: 'choice' },
-    h('input', { type: 'radio', name: 'wallet', value: w.address, checked: i === 0 }), shown(w.address)));
-  const chosen = () => wallets[choices.findIndex((label) => label.querySelector('input').checked)];
+/** Whose wallet it is as far as this device knows: a sentence, or "", and whether it fits this account. */
+function whose(w, c, taken) {
+  if (taken.has(w.address)) return { fits: false, text: 'Connected already' };
+  if (w.account === c.telegram_id) return { fits: true, text: 'Used for this Telegram account before' };
+  if (w.account) return { fits: false, text: `Used for another Telegram account (id ${w.account})` };
+  return { fits: true, text: '' };
+}
+
+function withWallets(ui, wallets, c, taken, done) {
+  const known = wallets.map((w) => ({ ...w, ...whose(w, c, taken) }));
+  const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
+  const choices = known.map((w) => h('label', { class: 'choice' },
+    h('input', { type: 'radio', name: 'wallet', value: w.address, checked: sure && w.fits }),
+    h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
+  const inputs = choices.map((label) => label.querySelector('input'));
   return form(
     h('fieldset', null, h('legend', null, 'Which wallet?'), choices), 'Continue',
-    () => { const w = chosen(); done(() => unlock(ui, w, c)); },
-    button('Create another', 'secondary', () => done(() => createWallet(ui))),
-    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui))));
+    () => {
+      const at = inputs.findIndex((input) => input.checked);
+      if (at < 0) throw new Problem('Choose one of these wallets, or create another.', inputs[0]);
+      done(() => unlock(ui, wallets[at], c));
+    },
+    button('Create another', 'secondary', () => done(() => createWallet(ui, NEXT))),
+    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))));
 }
 
 async function unlock(ui, wallet, c) {

@@ -1,7 +1,7 @@
 // Making a wallet and bringing one back: words, quiz, passphrase, vault. Resolves to {address, key}:
 // the key just came out of the vault, which proves that it can be opened again.
 
-import { Problem, button, field, form, h, mark, notice } from './dom.js';
+import { Problem, button, field, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
 import { PhraseError, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toWords } from './mnemonic.js';
 import { address as shown, askNewPassphrase, rows, wordList } from './parts.js';
@@ -10,8 +10,11 @@ import * as vault from './vault.js';
 
 const QUESTIONS = 3;
 
-/** Creates a wallet. Resolves to {address, key}, or null when the person turns back. */
-export async function createWallet(ui) {
+/** What follows a ready wallet: a sentence, and the button that leads there. */
+const HOME = { step: 'Not connected to Telegram yet? Send /wallet new to the bot and open its link in this browser.', label: 'Done' };
+
+/** Creates a wallet; `next` as HOME. Resolves to {address, key}, or null when the person turns back. */
+export async function createWallet(ui, next = HOME) {
   const begin = await ui.ask('Create a wallet', (done) => [
     h('p', { class: 'lead' }, 'Your wallet is 12 words. Whoever has them has the money.'),
     h('ul', { class: 'plain' },
@@ -33,7 +36,7 @@ export async function createWallet(ui) {
         h('div', { class: 'actions' }, button('I wrote them down', 'primary', () => done())),
       ]);
     } while (!(await quiz(ui, indexes)));
-    return await keep(ui, indexes, entropy);
+    return await keep(ui, indexes, entropy, next);
   } finally {
     wipe(entropy, indexes);
   }
@@ -70,14 +73,14 @@ function pick(of, n) {
 
 /**
  * Restores a wallet from its words. With `needed` (an address) only that wallet will do; `others`
- * are further buttons as {label, kind, value}. Resolves to {address, key}, to null when the person
+ * are further buttons as {label, kind, value}; `next` as HOME. Resolves to {address, key}, to null when the person
  * turns back, or to the value of another button.
  */
-export async function restoreWallet(ui, { needed = null, others = [{ label: 'Back', kind: 'secondary', value: null }] } = {}) {
+export async function restoreWallet(ui, { needed = null, others = [{ label: 'Back', kind: 'secondary', value: null }], next = HOME } = {}) {
   const found = await askWords(ui, needed, others);
   if (!found?.indexes) return found;
   try {
-    return await keep(ui, found.indexes, found.entropy);
+    return await keep(ui, found.indexes, found.entropy, next);
   } finally {
     wipe(found.entropy, found.indexes);
   }
@@ -86,11 +89,11 @@ export async function restoreWallet(ui, { needed = null, others = [{ label: 'Bac
 function askWords(ui, needed, others) {
   return ui.ask(needed ? 'This wallet is not on this device' : 'Restore a wallet', (done) => {
     const typed = field('words', 'Recovery words', {
-      tag: 'textarea', rows: '4', hint: '12 or 24 words, with blanks between them. The address at m/44’/501’/0’/0’ is restored.',
+      tag: 'textarea', rows: '4', hint: '12 or 24 words, in order, with spaces between them.',
     });
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
-      needed && notice('warn', 'Browsers sometimes clear what they keep, and another browser has its own vault. Your words bring the wallet back:', shown(needed)),
+      needed && notice('warn', 'Browsers sometimes clear what they keep, and another browser has wallets of its own. Your words bring the wallet back:', shown(needed)),
       form([typed.node, wrong], 'Continue', async () => {
         wrong.replaceChildren();
         let indexes;
@@ -111,13 +114,14 @@ function askWords(ui, needed, others) {
           throw new Problem(err.message, typed.input);
         }
       }, ...others.map(({ label, kind, value }) => button(label, kind, () => done(value)))),
-      h('p', { class: 'hint' }, 'The words are read here and stay here. Be sure that this is the address you trust: look at the browser’s address bar.'),
+      h('p', { class: 'hint' }, 'They bring back the first account of other Solana wallets too (path m/44’/501’/0’/0’).'),
+      h('p', { class: 'hint' }, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
     ];
   });
 }
 
 /** Passphrase, sealing, storing, and opening once. */
-async function keep(ui, indexes, entropy) {
+async function keep(ui, indexes, entropy, next) {
   const { address, pkcs8 } = await toAccount(indexes);
   try {
     const made = await askNewPassphrase(ui, async (passphrase) => {
@@ -126,12 +130,12 @@ async function keep(ui, indexes, entropy) {
       return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
     });
     await ui.ask('The wallet is ready', (done) => [
-      mark('ok'),
+      h('p', { class: 'lead' }, next.step),
       rows(['Address', shown(address)]),
       made.lasting
         ? notice('note', 'It is encrypted and kept in this browser, on this device only.')
         : notice('warn', 'It is encrypted and kept in this browser, but this browser may clear it when space is short. Keep the words safe: they bring it back.'),
-      h('div', { class: 'actions' }, button('Continue', 'primary', () => done())),
+      h('div', { class: 'actions' }, button(next.label, 'primary', () => done())),
     ]);
     return { address, key: made.key };
   } finally {

@@ -89,7 +89,7 @@ export function button(label, kind, click) {
 
 /**
  * A form with one primary button. `work` may be async: until it ends the form takes no second press,
- * and what it throws is shown above the button.
+ * and what it throws is shown above the button until something else is entered.
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
@@ -118,7 +118,7 @@ export function form(content, label, work, ...others) {
       toggle(false);
     }
   };
-  return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run } }, content, error,
+  return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run, input: () => { error.textContent = ''; } } }, content, error,
     h('div', { class: 'actions' }, submit, others));
 }
 

@@ -9,11 +9,14 @@ import { Refused } from './server.js';
 import { signFlow } from './sign.js';
 import { plain } from './text.js';
 
-/** Reads and clears the fragment. Resolves nothing; returns {kind: home|bind|sign|broken, secret}. */
+/**
+ * Reads and clears the fragment; returns {kind: home|bind|sign|broken|gone, secret}. The secret is kept
+ * nowhere, so a reload has lost it: the history entry remembers only that there was one.
+ */
 function takeRequest() {
   const fragment = location.hash;
-  if (fragment) history.replaceState(null, '', location.pathname);
-  if (fragment === '' || fragment === '#') return { kind: 'home', secret: '' };
+  if (fragment === '' || fragment === '#') return { kind: history.state?.link ? 'gone' : 'home', secret: '' };
+  history.replaceState({ link: true }, '', location.pathname);
   const [, letter, secret] = /^#([bs])=([A-Za-z0-9_-]{16,128})$/.exec(fragment) ?? [];
   if (!letter) return { kind: 'broken', secret: '' };
   return { kind: letter === 'b' ? 'bind' : 'sign', secret };
@@ -28,7 +31,8 @@ async function run(ui, { kind, secret }) {
       h('p', null, 'It lacks Ed25519 in WebCrypto. Open the same link in a current Chrome or Edge (137 or newer), Firefox (130 or newer) or Safari (17 or newer).'),
       secret && copyButton('Copy link', link(kind, secret), 'primary'));
   }
-  if (insideTelegram()) await suggestBrowser(ui, kind, secret);
+  if (kind === 'gone') await linkGone(ui);
+  else if (insideTelegram()) await suggestBrowser(ui, kind, secret);
   switch (kind) {
     case 'bind': return bindFlow(ui, secret, { host: location.host, origin: location.origin });
     case 'sign': return signFlow(ui, secret);
@@ -38,6 +42,16 @@ async function run(ui, { kind, secret }) {
 }
 
 const link = (kind, secret) => `${location.origin}/w/${secret && `#${kind === 'bind' ? 'b' : 's'}=${secret}`}`;
+
+/** The page was reloaded, or its tab brought back. Resolves when the person goes on without the link. */
+async function linkGone(ui) {
+  await ui.ask('The link is gone from this page', (done) => [
+    h('p', { class: 'lead' }, 'Open it again from the chat.'),
+    h('p', null, 'Reloading loses it, because this page keeps no links. What you had finished stands; the chat shows it.'),
+    h('div', { class: 'actions' }, button('Show the wallets on this device', 'secondary', () => done())),
+  ]);
+  history.replaceState(null, '', location.pathname);
+}
 
 /** Telegram's in-app browser forgets; urge the real one. */
 function suggestBrowser(ui, kind, secret) {

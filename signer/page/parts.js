@@ -48,6 +48,7 @@ export function askNewPassphrase(ui, work) {
     const use = button('Use this one', 'secondary', () => {
       first.input.value = proposal.textContent;
       second.input.value = '';
+      first.input.dispatchEvent(new Event('input', { bubbles: true })); // as typing does: an old answer is moot
       second.input.focus();
       ui.say('The proposed passphrase was filled in. Type it again below.');
     });
@@ -63,7 +64,12 @@ export function askNewPassphrase(ui, work) {
           throw new Problem('The two differ. Type the same passphrase twice.', second.input);
         }
         ui.say('Encrypting the wallet.');
-        done(await work(passphrase));
+        try {
+          done(await work(passphrase));
+        } finally {
+          first.input.value = '';
+          second.input.value = '';
+        }
       }),
       notice('note', 'Nobody can reset it. If it is lost, the recovery words bring the wallet back.'),
     ];
@@ -83,12 +89,12 @@ export function askPassphrase(ui, { title, about, label, back = 'Back' }, work) 
         if (!it.input.value) throw new Problem('Enter the passphrase of this wallet.', it.input);
         ui.say('Unlocking the wallet.');
         try {
-          const result = await work(it.input.value);
-          it.input.value = '';
-          done(result);
+          done(await work(it.input.value));
         } catch (err) {
           if (err.name !== 'WrongPassphrase') throw err;
           throw new Problem(err.message, it.input);
+        } finally {
+          it.input.value = '';
         }
       }, button(back, 'secondary', () => done(null))),
     ];

@@ -47,6 +47,7 @@ export async function signFlow(ui, id) {
   if (wallet === null) {
     const restored = await restoreWallet(ui, {
       needed: offer.address, others: [{ label: 'Reject this payment', kind: 'danger', value: 'reject' }],
+      next: { step: 'One step left: approve the payment.', label: 'Show the payment' },
     });
     if (restored === 'reject') return reject(ui, id);
     wallet = await vault.find(offer.address);
@@ -58,6 +59,7 @@ export async function signFlow(ui, id) {
     approved = await approve(ui, id, offer, facts, wallet);
   }
   if (approved instanceof Changed) return warn(ui, approved);
+  if (approved instanceof server.Refused) return notRefreshed(ui, id, approved);
   if (approved.message === null) return showStatus(ui, approved.status);
   return handOver(ui, id, approved.sha256, approved.signature);
 }
@@ -108,7 +110,8 @@ function review(ui, offer, facts) {
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
- * when the transaction has moved on, to a Changed, or to null when the person goes back.
+ * when the transaction has moved on, to a Changed, to the server's Refused, or to null when the person
+ * goes back.
  */
 function approve(ui, id, offer, facts, wallet) {
   const pay = facts.actions.find((a) => a.type === 'transfer');
@@ -120,7 +123,13 @@ function approve(ui, id, offer, facts, wallet) {
     label: 'Sign and send',
   }, async (passphrase) => {
     const key = await unlockKey(passphrase, wallet);
-    const fresh = check(await server.refreshTransaction(id));
+    let fresh;
+    try {
+      fresh = check(await server.refreshTransaction(id));
+    } catch (err) {
+      if (err instanceof server.Refused) return err;
+      throw err;
+    }
     if (fresh.message === null) return fresh;
     try {
       await compare(offer, facts, fresh);
@@ -133,6 +142,30 @@ function approve(ui, id, offer, facts, wallet) {
       signature: encode(await sign(key, offer.address, fresh.message)),
     };
   });
+}
+
+/** After a refusal: ends with what became of the transaction, or resolves to whether it surely still waits. */
+async function stillWaits(ui, id) {
+  ui.wait('Asking what became of the payment');
+  let now;
+  try {
+    now = check(await server.getTransaction(id));
+  } catch {
+    return false; // the refusal stands for itself
+  }
+  return now.message !== null || showStatus(ui, now.status);
+}
+
+/** No blockhash, so nothing was signed: the whole flow may begin again. */
+async function notRefreshed(ui, id, refusal) {
+  if (!(await stillWaits(ui, id))) throw refusal;
+  const next = await ui.ask('The payment was not signed', (done) => [
+    notice('warn', plain(refusal.message, 300)),
+    h('p', null, 'It still waits for your answer.'),
+    h('div', { class: 'actions' },
+      button('Try again', 'primary', () => done(signFlow)), button('Reject', 'danger', () => done(reject))),
+  ]);
+  return next(ui, id);
 }
 
 /** Throws Changed unless the fresh message is the one that was shown, with a blockhash. */
@@ -166,6 +199,7 @@ async function handOver(ui, id, hash, signature) {
       return await showStatus(ui, status);
     } catch (err) {
       if (err instanceof server.Refused) {
+        await stillWaits(ui, id);
         return ui.end('The server did not take the signature', notice('warn', plain(err.message, 300)),
           h('p', null, 'The chat shows what became of the payment. Do not start it again before you have looked there.'));
       }
@@ -186,6 +220,7 @@ async function reject(ui, id) {
       const { status } = await server.rejectTransaction(id);
       return await showStatus(ui, status);
     } catch (err) {
+      if (err instanceof server.Refused) await stillWaits(ui, id);
       if (!(err instanceof server.NoAnswer)) throw err;
       await ui.ask('No answer from the server', (done) => [
         h('p', null, 'Nothing was signed, so nothing can be sent.'),

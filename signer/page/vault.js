@@ -2,7 +2,7 @@
 // nothing of keys; what is stored was sealed before (seal.js).
 
 const NAME = 'purser';
-const STORE = 'wallets'; // address -> {address, key, words, created_at}
+const STORE = 'wallets'; // address -> {address, key, words, created_at, account}; account: see usedFor
 
 /** Runs one transaction and resolves once it is durable. `work` returns a request or nothing. */
 async function run(mode, work) {
@@ -48,6 +48,12 @@ export async function save(wallet) {
   } catch {
     return false; // some browsers reject where others answer false
   }
+}
+
+/** Notes for which Telegram account (its id) a wallet was last proven. */
+export async function usedFor(address, account) {
+  const wallet = await find(address);
+  if (wallet) await run('readwrite', (store) => store.put({ ...wallet, account }));
 }
 
 /** Forgets a wallet. Its words are then the only way back. */

@@ -79,7 +79,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
     await answerQuiz(tab, words);
     await press(tab, 'Continue');
     await choosePassphrase(tab);
-    await press(tab, 'Continue');
+    await press(tab, 'Connect to Telegram');
   };
   await make('Create a wallet');
   await title(tab, 'Connect a wallet to Telegram');
@@ -111,7 +111,9 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
   await press(tab, 'Continue');
   assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  assert.match(await text(tab), /^The wallet is ready\s+One step left: connect it to Telegram\./);
+  assert.deepEqual(server.said('/w/bind'), []);
+  await press(tab, 'Connect to Telegram');
   await title(tab, 'Now go back to the chat');
 
   const [{ token, address, signature }] = server.said('/w/bind');
@@ -204,6 +206,7 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
     await approve(tab, 'not this one, no');
     await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
+    assert.equal(await tab.getByLabel('Passphrase', { exact: true }).inputValue(), '', 'a wrong passphrase stays');
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed without the passphrase');
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Sign and send');
@@ -320,8 +323,62 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
   await approve(tab);
   await tab.getByRole('alert').filter({ hasText: 'did not answer' }).waitFor();
   server.world.fail = {};
+  const field = tab.getByLabel('Passphrase', { exact: true });
+  assert.equal(await field.inputValue(), '', 'the passphrase stays in its field');
+  await field.fill(PASSPHRASE);
   await press(tab, 'Sign and send');
   await title(tab, 'Approved');
+}));
+
+const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
+
+it('a refusal by a payment that has moved on ends with what became of it', () => onSign(async (tab) => {
+  for (const [path, status, heading] of [
+    ['/w/tx/refresh', 'rejected', 'Rejected'], ['/w/tx/refresh', 'expired', 'Expired'], ['/w/tx/refresh', 'signed', 'Already signed'],
+    ['/w/tx/signature', 'rejected', 'Rejected'], ['/w/tx/signature', 'confirmed', 'Confirmed'],
+  ]) {
+    server.reset();
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+    server.world.fail[path] = { ...CONFLICT, then: status };
+    await approve(tab);
+    await title(tab, heading);
+    assert.equal(await tab.getByRole('button').count(), 0, `${path}: something can still be pressed`);
+    assert.equal(await tab.locator('input').count(), 0, `${path}: the passphrase is still asked for`);
+    assert.equal(server.said('/w/tx/get').length, 2, path);
+  }
+  server.reset();
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  server.world.fail['/w/tx/reject'] = { ...CONFLICT, then: 'expired' };
+  await press(tab, 'Reject');
+  await title(tab, 'Expired');
+}));
+
+it('a refused blockhash of a payment that still waits: the whole way again, or a rejection', () => onSign(async (tab) => {
+  const busy = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too often: try again in a minute.' };
+  server.world.fail['/w/tx/refresh'] = busy;
+  await approve(tab);
+  await title(tab, 'The payment was not signed');
+  assert.match(await text(tab), /Too often: try again in a minute/);
+  server.world.fail = {};
+  await press(tab, 'Try again');
+  await title(tab, 'Approve this payment?');
+  server.world.fail['/w/tx/refresh'] = busy;
+  await approve(tab);
+  await title(tab, 'The payment was not signed');
+  await press(tab, 'Reject');
+  await title(tab, 'Rejected');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+}));
+
+it('a refusal with nothing more to learn stands for itself', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?');
+  Object.assign(server.world.fail, { '/w/tx/refresh': CONFLICT, '/w/tx/get': { status: 503, code: 'INTERNAL', message: 'x' } });
+  await approve(tab);
+  await title(tab, 'This link does not work any more');
+  assert.match(await text(tab), /waits for no signature any more/);
+  assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
 
 it('a refused signature says to look in the chat', () => onSign(async (tab) => {
@@ -329,6 +386,7 @@ it('a refused signature says to look in the chat', () => onSign(async (tab) => {
   await approve(tab);
   await title(tab, 'The server did not take the signature');
   assert.match(await text(tab), /time to sign is over[^]*Do not start it again/);
+  assert.equal(await tab.getByRole('button').count(), 0, 'a second signature could be given');
 }));
 
 it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) => {
@@ -377,7 +435,8 @@ it('a missing vault leads to Restore: other words are told apart, the right ones
   await words.fill(WORDS.toUpperCase().replaceAll(' ', '\n'));
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  assert.match(await text(tab), /One step left: approve the payment\./);
+  await press(tab, 'Show the payment');
   await approve(tab);
   await title(tab, 'Approved');
 }));
@@ -404,6 +463,70 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
   await press(tab, 'Hide the words');
   await title(tab, 'Wallets on this device');
   assert.ok(!(await tab.content()).includes('>art<'));
+}));
+
+it('restoring speaks plainly', () => on('', async (tab) => {
+  await press(tab, 'Restore from words');
+  await title(tab, 'Restore a wallet');
+  assert.match(await text(tab), /12 or 24 words, in order, with spaces between them[^]*check this site’s address/);
+  assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  assert.match(await text(tab), /^The wallet is ready\s+Not connected to Telegram yet\? Send \/wallet new/);
+}));
+
+/** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
+const offered = async (tab) => {
+  await title(tab, 'Connect a wallet to Telegram');
+  return tab.locator('.choice').evaluateAll((all) => all.map((c) =>
+    [c.querySelector('.last').textContent + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
+};
+
+it('of the wallets on a device, one is chosen beforehand only if it alone fits', () => on('', async (tab) => {
+  const as = (id) => { server.reset(); server.world.challenge = { telegram_id: id }; };
+  const connect = async () => {
+    await press(tab, 'Continue');
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Connect');
+  };
+  const first = ADDRESS.slice(-6);
+  await restore(tab);
+
+  await follow(tab, server, BIND); // nobody's yet, and the only one
+  assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
+  await connect();
+  await title(tab, 'Now go back to the chat');
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[`${first}+`, 'Used for this Telegram account before']]);
+
+  as('700200'); // somebody else at the same device
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)']]);
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
+  assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
+  await press(tab, 'Restore from words');
+  await tab.getByLabel('Recovery words').fill(OTHER_WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
+  await press(tab, 'Connect to Telegram');
+  await tab.getByText('The link still works').waitFor();
+  const both = await offered(tab);
+  const second = both[1][0];
+  assert.deepEqual(both, [[first, 'Used for another Telegram account (id 700100)'], [second, 'Connected already']]);
+
+  as('700100'); // two that fit
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for this Telegram account before'], [second, '']]);
+
+  as('700300'); // the only one that fits is not the first
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)'], [`${second}+`, '']]);
+  await connect();
+  await title(tab, 'Now go back to the chat');
+  assert.ok(server.said('/w/bind')[0].address.endsWith(second));
 }));
 
 it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
@@ -433,9 +556,14 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   const proposal = await tab.locator('.proposal').textContent();
   await press(tab, 'Another');
   assert.notEqual(await tab.locator('.proposal').textContent(), proposal);
+  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
   await press(tab, 'Use this one');
+  assert.equal(await tab.locator('.error').textContent(), '', 'the old error stands');
   assert.equal(await again.inputValue(), '', 'the second field is for typing');
+  await press(tab, 'Encrypt and save');
+  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
   await again.fill(await tab.locator('.proposal').textContent());
+  assert.equal(await tab.locator('.error').textContent(), '', 'the error outlives what it was about');
   await press(tab, 'Encrypt and save');
   await title(tab, 'The wallet is ready');
 }));
@@ -465,6 +593,32 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
   for (let i = 0; i < 3; i++) await tab.evaluate(() => crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']).then(() => undefined));
   await title(tab, 'Connect a wallet to Telegram');
   assert.deepEqual(server.said('/w/tx/signature'), []);
+}));
+
+it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
+  await tab.reload();
+  await title(tab, 'No wallet on this device yet');
+  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'This wallet is not on this device'], ['#s=short', 'This link is not whole']]) {
+    await follow(tab, server, hash);
+    await title(tab, heading);
+    const asked = server.heard.length;
+    for (let i = 0; i < 2; i++) {
+      await tab.reload();
+      await title(tab, 'The link is gone from this page');
+      assert.match(await text(tab), /Open it again from the chat/);
+    }
+    assert.equal(server.heard.length, asked, 'asked the server without a link');
+    assert.ok(!(await tab.evaluate(() => JSON.stringify(history.state))).includes(hash.slice(3)), 'the history keeps the link');
+  }
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  await tab.goto('about:blank');
+  await tab.goBack();
+  await title(tab, 'The link is gone from this page');
+  await press(tab, 'Show the wallets on this device');
+  await title(tab, 'No wallet on this device yet');
+  await tab.reload();
+  await title(tab, 'No wallet on this device yet');
 }));
 
 it('inside Telegram the real browser is urged first, with the whole link to copy', () => on(BIND, async (tab) => {
@@ -536,7 +690,7 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await type('again', PASSPHRASE);
   await tab.keyboard.press('Enter');
   await title(tab, 'The wallet is ready');
-  await enter('Continue');
+  await enter('Connect to Telegram');
   await title(tab, 'Now go back to the chat');
 
   const { address } = server.world.bound;

@@ -47,7 +47,7 @@ export async function serve() {
     Object.assign(world, {
       chain: 'mainnet', status: 'awaiting_signature', address: ADDRESS, payment: payment(), refreshed: {}, blockhash: null,
       challenge: {}, drop: {}, // drop: path -> how many answers get lost after the deed was done
-      fail: {}, // path -> {status, code, message}
+      fail: {}, // path -> {status, code, message, then}; then: the transaction's status from that moment on
       hold: {}, // path -> a promise that its answer waits for
     });
   };
@@ -95,7 +95,10 @@ export async function serve() {
     let text = '';
     for await (const chunk of req) text += chunk;
     heard.push({ path, text, body: JSON.parse(text), headers: req.headers });
-    if (world.fail[path]) return json(world.fail[path].status, { error: world.fail[path] });
+    if (world.fail[path]) {
+      world.status = world.fail[path].then ?? world.status;
+      return json(world.fail[path].status, { error: world.fail[path] });
+    }
     if (!deeds[path]) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
     const answer = deeds[path](JSON.parse(text));
     await world.hold[path];
@@ -174,7 +177,7 @@ export async function restore(tab, words = WORDS) {
   await tab.getByLabel('Recovery words').fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  await press(tab, 'Continue');
+  await press(tab, 'Done');
 }
 
 export async function approve(tab, passphrase = PASSPHRASE) {

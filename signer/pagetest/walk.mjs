@@ -34,7 +34,7 @@ export async function walk(browser, server, options, look) {
   await seen('passphrase-weak', tab);
   await choosePassphrase(tab);
   await seen('ready', tab);
-  await press(tab, 'Continue');
+  await press(tab, 'Done');
   await title(tab, 'Wallets on this device');
   await tab.getByText('How safe is this?').click();
   await seen('home', tab);
@@ -71,6 +71,15 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Now go back to the chat');
   await seen('bind-done', tab);
 
+  server.world.challenge = { telegram_id: '700200' };
+  await follow(tab, server, BIND);
+  await tab.getByText('Used for another').waitFor();
+  await seen('bind-choice', tab);
+  server.world.challenge = {};
+  await press(tab, 'Restore from words');
+  await title(tab, 'Restore a wallet');
+  await seen('restore', tab);
+
   server.world.payment = payment({ units: 450, micro: 20_000n });
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
@@ -105,6 +114,14 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Stop: the payment was changed');
   await seen('sign-changed', tab);
   server.reset();
+  server.world.fail['/w/tx/refresh'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'This transaction was opened for signing too often: reject it and start anew.' };
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'The payment was not signed');
+  await seen('sign-not-refreshed', tab);
+  server.reset();
   const broken = compile(payment(), ZERO_HASH);
   server.world.rawMessage = Buffer.from([...broken, 0]).toString('base64');
   await follow(tab, server, SIGN);
@@ -133,6 +150,9 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Continue here anyway');
   await title(tab, 'Connect a wallet to Telegram');
   await seen('bind-first', tab);
+  await tab.reload();
+  await title(tab, 'The link is gone from this page');
+  await seen('link-gone', tab);
   await context.close();
   return visited;
 }

@@ -15,6 +15,7 @@ let hasFaucet = false;
 const people = new Map(); // id -> person, messages as a Map by id in order
 let shown = null; // the person whose phone this is
 let connected = false;
+let epoch = null; // which process of the sandbox told what is shown
 let opened = false; // this tab has picked its person
 const typing = new Map(); // person id -> timer
 const waiting = new Map(); // query id -> {message, row, col}
@@ -281,6 +282,8 @@ async function reload() {
   loading = false;
   bot = { ...state.bot, description: state.description };
   hasFaucet = state.faucet;
+  if (epoch !== state.epoch) faucet.forget(); // it may have begun anew
+  epoch = state.epoch;
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });

@@ -21,20 +21,21 @@ export class Faucet {
     });
   }
 
+  /** The field follows the person's own address, until they type another one. */
   show(exists, person) {
     this.panel.hidden = !exists;
     this.open.hidden = !exists;
-    const address = ownAddress(person.messages.values());
-    if (address && (this.address.value === "" || this.address.value === this.proposed)) {
-      this.address.value = address;
-      this.proposed = address;
-    }
+    const left = this.address.value === "" && document.activeElement !== this.address;
+    if (this.address.value !== this.proposed && !left) return;
+    this.proposed = ownAddress(person.messages.values());
+    this.address.value = this.proposed;
   }
 
-  /** Another person's addresses are proposed from now on. */
+  /** Another person, or another world: what was typed by hand was not meant for them. */
   forget() {
-    if (this.address.value === this.proposed) this.address.value = "";
-    this.status.textContent = "";
+    this.address.value = "";
+    this.proposed = "";
+    this.say("");
   }
 
   setOpen(open) { // on phones, where the panel is a sheet
