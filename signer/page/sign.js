@@ -9,7 +9,9 @@ import { Refusal, decode } from './decode.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
-import { lastSix, plain, sol, utcTime } from './text.js';
+import { associatedAccount } from './associated.js';
+import { amount, lastSix, plain, sol, utcTime } from './text.js';
+import { listed } from './tokens.js';
 import * as vault from './vault.js';
 
 const ZERO_HASH = '1'.repeat(32);
@@ -36,8 +38,10 @@ export async function signFlow(ui, id) {
   const offer = check(await server.getTransaction(id));
   if (offer.message === null) return showStatus(ui, offer.status);
   let facts;
+  let pay;
   try {
     facts = await decode(offer.message, offer.address);
+    pay = await payment(facts, offer);
   } catch (err) {
     if (!(err instanceof Refusal)) throw err;
     return refuse(ui, id, err);
@@ -55,8 +59,8 @@ export async function signFlow(ui, id) {
 
   let approved = null;
   while (approved === null) {
-    if ((await review(ui, offer, facts)) === 'reject') return reject(ui, id);
-    approved = await approve(ui, id, offer, facts, wallet);
+    if ((await review(ui, offer, facts, pay)) === 'reject') return reject(ui, id);
+    approved = await approve(ui, id, offer, facts, pay, wallet);
   }
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved);
@@ -66,7 +70,7 @@ export async function signFlow(ui, id) {
 
 /** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
 function check(answer) {
-  const { status, address, chain, message, expires_at: expires } = answer ?? {};
+  const { status, address, chain, message, expires_at: expires, recipient } = answer ?? {};
   const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
   if (typeof status !== 'string') throw odd('status');
   if (message === null || message === undefined) return { status, message: null };
@@ -74,34 +78,63 @@ function check(answer) {
   if (addressBytes(address) === null) throw odd('address');
   if (!Object.hasOwn(CHAINS, chain)) throw odd('chain');
   if (utcTime(expires) === null) throw odd('expires_at');
+  if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   try {
-    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires) };
+    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient };
   } catch {
     throw odd('message');
   }
 }
 
-function review(ui, offer, facts) {
-  const pay = facts.actions.find((a) => a.type === 'transfer');
+/**
+ * What a decoded transaction pays, as it is shown: {amount, symbol ("" for a token that is not known
+ * here), mint, to (the owner, or ""), account, creates, lamports (that leave at most, the fee apart),
+ * reference}. The recipient of tokens is shown where the bytes, or the account's own derivation from
+ * what the server claims, prove it. Throws a Refusal.
+ */
+async function payment(facts, { chain, recipient }) {
+  const sent = facts.actions.find((a) => a.type === 'transfer');
+  if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference };
+  const { units, decimals, mint, program, account, reference, to } = facts.actions.find((a) => a.type === 'token_transfer');
+  const token = listed(chain, mint);
+  if (token && token.decimals !== decimals) {
+    throw new Refusal('wrong_decimals', `it counts ${token.symbol} with ${decimals} decimals, and there are ${token.decimals}`);
+  }
+  const proven = to || (recipient && (await associatedAccount(recipient, mint, program)) === account ? recipient : '');
+  return {
+    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, lamports: 0n,
+    creates: facts.actions.some((a) => a.type === 'create_account'),
+  };
+}
+
+const sum = (pay) => h('p', { class: 'amount' }, pay.amount, h('span', { class: 'unit' }, pay.symbol ? ` ${pay.symbol}` : ' of an unknown token'));
+
+const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
+
+function review(ui, offer, facts, pay) {
   const note = facts.actions.find((a) => a.type === 'memo');
-  const most = BigInt(pay.lamports) + BigInt(facts.fee);
+  const most = pay.lamports + BigInt(facts.fee);
   const until = offer.expires.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
   return ui.ask('Approve this payment?', (done) => [
     h('div', { class: 'card pay' },
       h('p', { class: 'label' }, 'You send'),
-      h('p', { class: 'amount' }, sol(pay.lamports), h('span', { class: 'unit' }, ' SOL')),
-      h('p', { class: 'label' }, 'To'),
-      h('p', { class: 'to' }, shown(pay.to)),
+      sum(pay),
+      h('p', { class: 'label' }, pay.to ? 'To' : 'To the token account'),
+      target(pay),
       rows(
+        pay.mint && ['Token (mint)', h('small', null, shown(pay.mint))],
         note && ['Note', foreign(note.text, 512)],
         ['Network fee', `${sol(facts.fee)} SOL`],
-        ['You pay at most', `${sol(most)} SOL`],
+        pay.creates && ['New token account', 'its deposit, about 0.002 SOL, once'],
+        pay.lamports > 0n && ['You pay at most', `${sol(most)} SOL`],
         ['Network', CHAINS[offer.chain]],
         ['Sign before', until],
-        ['From', shown(pay.from)],
+        ['From', shown(offer.address)],
         pay.reference && ['Payment reference', h('small', null, shown(pay.reference))])),
     h('p', { class: 'hint' }, 'This was read from the transaction itself, on this device; only network and time are the server’s word.'),
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for. Approve only what you would approve with real money.'),
+    pay.mint && !pay.symbol && notice('warn', 'This page does not know the token. Anybody can make a token and call it anything: make sure that the mint is the right one.'),
+    !pay.to && notice('warn', 'The transaction does not tell whose token account this is. Approve only if you know it.'),
     notice('note', 'Compare the whole recipient address with the one you were given. A payment cannot be taken back.'),
     h('div', { class: 'actions' },
       button('Approve', 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
@@ -113,13 +146,12 @@ function review(ui, offer, facts) {
  * when the transaction has moved on, to a Changed, to the server's Refused, or to null when the person
  * goes back.
  */
-function approve(ui, id, offer, facts, wallet) {
-  const pay = facts.actions.find((a) => a.type === 'transfer');
+function approve(ui, id, offer, facts, pay, wallet) {
   return askPassphrase(ui, {
     title: 'Sign with your passphrase',
     about: h('div', { class: 'card pay small' },
-      h('p', { class: 'amount' }, sol(pay.lamports), h('span', { class: 'unit' }, ' SOL')),
-      h('p', { class: 'to' }, shown(pay.to))),
+      sum(pay),
+      target(pay)),
     label: 'Sign and send',
   }, async (passphrase) => {
     const key = await unlockKey(passphrase, wallet);

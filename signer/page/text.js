@@ -1,8 +1,6 @@
 // Foreign text made safe to show, and amounts and addresses written for people. Pure; the page's
 // elements are made elsewhere, always as text and never as markup.
 
-const LAMPORTS = 1_000_000_000n;
-
 /**
  * Text from outside with every character that could hide or reorder its surroundings replaced by
  * U+FFFD: controls, bidi marks, invisible characters. At most `longest` characters; "" for what is
@@ -18,12 +16,16 @@ export function plain(text, longest = 200) {
   return characters.length > longest ? `${characters.slice(0, longest).join('')}…` : safe;
 }
 
-/** Exact SOL of lamports (BigInt or decimal string): "1.5", "0.000005", "18446744073.709551615". */
-export function sol(lamports) {
-  const n = BigInt(lamports);
-  const fraction = (n % LAMPORTS).toString().padStart(9, '0').replace(/0+$/, '');
-  return `${n / LAMPORTS}${fraction && `.${fraction}`}`;
+/** An exact decimal of base units (BigInt or decimal string): 1500000 with 6 decimals is "1.5". */
+export function amount(units, decimals) {
+  const digits = BigInt(units).toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return `${whole}${fraction && `.${fraction}`}`;
 }
+
+/** Exact SOL of lamports: "1.5", "0.000005", "18446744073.709551615". */
+export const sol = (lamports) => amount(lamports, 9);
 
 /** The last six characters of an address: what people compare. */
 export const lastSix = (address) => address.slice(-6);
