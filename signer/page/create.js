@@ -94,6 +94,7 @@ function askWords(ui, needed, others) {
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
       needed && notice('warn', 'Browsers sometimes clear what they keep, and another browser has wallets of its own. Your words bring the wallet back:', shown(needed)),
+      h('p', null, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
       form([typed.node, wrong], 'Continue', async () => {
         wrong.replaceChildren();
         let indexes;
@@ -114,8 +115,7 @@ function askWords(ui, needed, others) {
           throw new Problem(err.message, typed.input);
         }
       }, ...others.map(({ label, kind, value }) => button(label, kind, () => done(value)))),
-      h('p', { class: 'hint' }, 'They bring back the first account of other Solana wallets too (path m/44’/501’/0’/0’).'),
-      h('p', { class: 'hint' }, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
+      !needed && h('p', { class: 'hint' }, 'The words of another Solana wallet bring back its first account (path m/44’/501’/0’/0’).'),
     ];
   });
 }

@@ -468,7 +468,7 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
 it('restoring speaks plainly', () => on('', async (tab) => {
   await press(tab, 'Restore from words');
   await title(tab, 'Restore a wallet');
-  assert.match(await text(tab), /12 or 24 words, in order, with spaces between them[^]*check this site’s address/);
+  assert.match(await text(tab), /check this site’s address[^]*12 or 24 words, in order, with spaces between them/);
   assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
   await tab.getByLabel('Recovery words').fill(WORDS);
   await press(tab, 'Continue');
