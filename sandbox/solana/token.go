@@ -360,11 +360,14 @@ func (in *invocation) tokenApprove(d []byte, checked bool) *InstructionError {
 }
 
 func (in *invocation) tokenRevoke() *InstructionError {
-	if err := in.atLeast(2); err != nil {
+	if err := in.atLeast(1); err != nil {
 		return err
 	}
 	source, err := in.tokenHolding(0)
 	if err != nil {
+		return err
+	}
+	if err := in.atLeast(2); err != nil {
 		return err
 	}
 	if source.frozen() {

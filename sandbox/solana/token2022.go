@@ -179,6 +179,9 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
 	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
 	if withRent {
 		if err := in.atLeast(2); err != nil {
 			return err
@@ -245,6 +248,12 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	if d != nil {
 		n = 2
 	}
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
 	if err := in.atLeast(n); err != nil {
 		return err
 	}
@@ -262,9 +271,6 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	}
 	if !in.exempt(0) {
 		return custom(tokenNotRentExempt)
-	}
-	if err := in.owned(1); err != nil {
-		return err
 	}
 	m, err := in.issuedBy(1)
 	if err != nil {
@@ -355,6 +361,9 @@ func (h holding) has(extension uint16) bool {
 
 // decimalsMatch requires account i to be the given mint, with these decimals.
 func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
 	if in.key(i) != mint {
 		return nil, custom(tokenMintMismatch)
 	}
@@ -371,6 +380,12 @@ func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, 
 func (in *invocation) approve(d []byte, checked bool) *InstructionError {
 	amount, decimals, _ := amounts(d, checked)
 	mint, delegate, authority := withMint(checked)
+	if err := in.atLeast(1); err != nil {
+		return err
+	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
 	if err := in.atLeast(authority + 1); err != nil {
 		return err
 	}
@@ -425,6 +440,9 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
 	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
 	h, err := in.heldBy(1)
 	if err != nil {
 		return err
@@ -458,9 +476,6 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	if err := in.authorized(2, m.minter().key()); err != nil {
 		return err
 	}
-	if err := in.owned(0, 1); err != nil {
-		return err
-	}
 	if h.amount() > math.MaxUint64-amount || m.supply() > math.MaxUint64-amount {
 		return custom(tokenOverflow)
 	}
@@ -471,6 +486,12 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 
 func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 	amount, decimals, _ := amounts(d, checked)
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
 	if err := in.atLeast(3); err != nil {
 		return err
 	}
@@ -507,9 +528,6 @@ func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 		if err := in.spender(h, m, 2, amount, true); err != nil {
 			return err
 		}
-	}
-	if err := in.owned(0, 1); err != nil {
-		return err
 	}
 	if m.supply() < amount {
 		return custom(tokenOverflow)
@@ -608,6 +626,9 @@ func (in *invocation) closable(h holding) *InstructionError {
 
 func (in *invocation) freeze(freeze bool) *InstructionError {
 	if err := in.atLeast(3); err != nil {
+		return err
+	}
+	if err := in.owned(0, 1); err != nil {
 		return err
 	}
 	h, err := in.heldBy(0)
