@@ -281,6 +281,7 @@ async function reload() {
   loading = false;
   bot = { ...state.bot, description: state.description };
   hasFaucet = state.faucet;
+  faucet.offerToken(state.faucet_token);
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });
