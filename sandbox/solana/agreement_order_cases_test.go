@@ -38,6 +38,13 @@ func orderCases(b *caseBook) {
 	b.add("memos required by an unknown number", customError(0, 12), nil, tokenCall(p, []byte{30, 2}, w(from), s(alice)))
 	b.add("room made in a read-only account", instr(0, "PrivilegeEscalation"), nil,
 		tokenCall(p, []byte{29, extMemoTransfer, 0}, r(from), meta{alice, "sw"}, r(systemProgram), s(alice)))
+	private := func(allowed byte) accounts {
+		value := make([]byte, 295)
+		value[262] = allowed
+		return accounts{to: aHolding(p, theMint, bob, 50, extension{extConfidentialAccount, value})}
+	}
+	b.add("to an account that takes confidential transfers only", customError(0, 49), private(0), checked(1))
+	b.add("to an account that takes confidential transfers too", "null", private(1), checked(1))
 	hooked := accounts{
 		theMint: aMint(p, mallory, 1050, keyExtension(extTransferHook, mallory, alice)),
 		from:    aHolding(p, theMint, alice, 50, extension{extTransferHookAccount, []byte{0}}),

@@ -76,6 +76,9 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	if err := in.memoWanted(target); err != nil {
 		return err
 	}
+	if private, ok := target.extensions().find(extConfidentialAccount); ok && private[openCreditsAt] == 0 {
+		return custom(tokenPrivateOnly)
+	}
 	if err := credit(source, target, amount, fee); err != nil {
 		return err
 	}
@@ -86,6 +89,9 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	}
 	return in.hook(m, source, target, mint, to, authority, amount)
 }
+
+// openCreditsAt is where a confidential account says whether it takes transfers that are not.
+const openCreditsAt = 262
 
 // credit moves the amount; the fee stays withheld in the receiving account.
 func credit(source, target holding, amount, fee uint64) *InstructionError {
