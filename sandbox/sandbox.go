@@ -86,6 +86,10 @@ func Open(o Options) (*World, error) {
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
 			_, err := w.Solana.Airdrop(ctx, address, lamports)
 			return err
+		},
+		FaucetToken: func(ctx context.Context, owner, symbol string, units uint64) error {
+			_, err := w.Solana.AirdropToken(ctx, owner, symbol, units)
+			return err
 		}})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())

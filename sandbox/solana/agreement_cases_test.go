@@ -14,6 +14,7 @@ type agreementCase struct {
 	wires    [][]byte
 	expired  bool
 	lite     string // LiteSVM's error where it differs on purpose (docs/sandbox-differences.md)
+	anyUnits bool   // compute units are not compared
 	free     bool   // LiteSVM takes no fee where Agave takes one
 	want     string // the error as JSON-RPC shows it; "null" for success
 }

@@ -214,6 +214,9 @@ func compare(t *testing.T, lite *liteSVM, c agreementCase) []outcome {
 		if !slices.Equal(hideUnits(out.Logs), hideUnits(their.Logs)) {
 			t.Errorf("transaction %d logs\nhere    %q\nLiteSVM %q", i, out.Logs, their.Logs)
 		}
+		if c.anyUnits {
+			continue
+		}
 		if estimated := len(out.Logs) != len(hideUnits(out.Logs)); !near(out.Units, their.Units, estimated) && !out.loaded.roughly(out, their.Units) {
 			t.Errorf("transaction %d uses %d units here, %d in LiteSVM\n%q", i, out.Units, their.Units, their.Logs)
 		}

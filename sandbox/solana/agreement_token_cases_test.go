@@ -20,6 +20,8 @@ func tokenCases(lite *liteSVM) []agreementCase {
 	feeCases(b)
 	extensionCases(b)
 	initExtensionCases(b)
+	b.prefix = "order: "
+	orderCases(b)
 	b.prefix, b.program = "lookup: ", tokenProgram
 	lookupCases(b)
 	return b.cases

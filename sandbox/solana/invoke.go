@@ -351,9 +351,6 @@ func (in *invocation) call(program address, data []byte, derived []address, meta
 }
 
 func (in *invocation) enter(program address, data []byte, derived []address, metas []callMeta) *InstructionError {
-	if err := in.judge(); err != nil {
-		return err
-	}
 	next := &invocation{run: in.run, program: program, depth: in.depth + 1, data: data}
 	shown := innerInstruction{Top: in.top, Depth: next.depth, Data: data}
 	for _, m := range metas {
@@ -374,12 +371,18 @@ func (in *invocation) enter(program address, data []byte, derived []address, met
 		shown.Accounts = append(shown.Accounts, byte(at.index))
 	}
 	at, held := in.holds(program)
-	if !held || !in.run.accounts[at.index].Executable {
+	if !held {
 		in.log("Unknown program %s", program)
 		return refused("MissingAccount")
 	}
+	if err := in.judge(); err != nil {
+		return err
+	}
 	shown.Program = at.index
 	in.inner = append(in.inner, shown)
+	if !in.run.accounts[at.index].Executable {
+		return refused("UnsupportedProgramId")
+	}
 	if err := next.invoke(); err != nil {
 		return err
 	}

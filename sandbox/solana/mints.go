@@ -127,6 +127,24 @@ func feeMintData(authority address) []byte {
 	return data
 }
 
+// TokenBalance is what the owner's associated account holds in the newest block, in base units of a
+// token named as for AirdropToken; 0 where there is no such account, token or address.
+func (c *Cluster) TokenBalance(owner, token string) uint64 {
+	wallet, err := parseAddress(owner)
+	mint, ok := c.mint(token)
+	if err != nil || !ok {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.catchUp()
+	associated, _ := associatedAddress(wallet, c.state.at(mint, c.tip).Owner, mint)
+	if h, ok := holdingIn(c.state.at(associated, c.tip)); ok && h.mint() == mint {
+		return h.amount()
+	}
+	return 0
+}
+
 // AirdropToken mints base units of a test token, named by USDC, FEE or its mint's address, to the
 // owner's associated account, which the faucet makes and pays for where it is missing. It returns
 // the signature at once; the transaction lands with the next block. Errors: no address, a mint

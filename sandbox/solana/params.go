@@ -78,23 +78,27 @@ func readSignature(s string) (signature, *rpcError) {
 
 // config is every option that the methods know; each reads its own.
 type config struct {
-	Commitment           *string    `json:"commitment"`
-	MinContextSlot       *uint64    `json:"minContextSlot"`
-	Encoding             string     `json:"encoding"`
-	DataSlice            *dataSlice `json:"dataSlice"`
-	SkipPreflight        bool       `json:"skipPreflight"`
-	PreflightCommitment  *string    `json:"preflightCommitment"`
-	MaxRetries           *uint32    `json:"maxRetries"`
-	SigVerify            bool       `json:"sigVerify"`
-	ReplaceBlockhash     bool       `json:"replaceRecentBlockhash"`
-	Accounts             *wanted    `json:"accounts"`
-	SearchHistory        bool       `json:"searchTransactionHistory"`
-	Before               string     `json:"before"`
-	Until                string     `json:"until"`
-	Limit                *uint64    `json:"limit"`
-	MaxVersion           *uint8     `json:"maxSupportedTransactionVersion"`
-	TransactionDetails   string     `json:"transactionDetails"`
-	ReceivedNotification bool       `json:"enableReceivedNotification"`
+	Commitment          *string    `json:"commitment"`
+	MinContextSlot      *uint64    `json:"minContextSlot"`
+	Encoding            string     `json:"encoding"`
+	DataSlice           *dataSlice `json:"dataSlice"`
+	SkipPreflight       bool       `json:"skipPreflight"`
+	PreflightCommitment *string    `json:"preflightCommitment"`
+	MaxRetries          *uint32    `json:"maxRetries"`
+	SigVerify           bool       `json:"sigVerify"`
+	ReplaceBlockhash    bool       `json:"replaceRecentBlockhash"`
+	Accounts            *wanted    `json:"accounts"`
+	Inner               bool       `json:"innerInstructions"`
+	SearchHistory       bool       `json:"searchTransactionHistory"`
+	Before              string     `json:"before"`
+	Until               string     `json:"until"`
+	Limit               *uint64    `json:"limit"`
+	MaxVersion          *uint8     `json:"maxSupportedTransactionVersion"`
+	TransactionDetails  string     `json:"transactionDetails"`
+	WithContext         bool       `json:"withContext"`
+
+	Filters              []programFilter `json:"filters"`
+	ReceivedNotification bool            `json:"enableReceivedNotification"`
 }
 
 type dataSlice struct {

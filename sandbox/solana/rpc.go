@@ -90,6 +90,7 @@ var methods = map[string]method{
 	"getLatestBlockhash":                getLatestBlockhash,
 	"getMinimumBalanceForRentExemption": getMinimumBalance,
 	"getMultipleAccounts":               getMultipleAccounts,
+	"getProgramAccounts":                getProgramAccounts,
 	"getRecentPrioritizationFees":       getPrioritizationFees,
 	"getSignatureStatuses":              getSignatureStatuses,
 	"getSignaturesForAddress":           getSignaturesForAddress,

@@ -73,12 +73,15 @@ func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	if err != nil {
 		return nil, invalidParams("failed to deserialize solana_message::versions::VersionedMessage: %s", err)
 	}
-	if !msg.sound() || len(msg.Lookups) > 0 {
+	if !msg.sound() {
 		return nil, invalidParams("invalid transaction message: index out of bounds")
 	}
 	height, bad := c.heightFor(p, 1)
 	if bad != nil {
 		return nil, bad
+	}
+	if _, err := c.bank(height).lookUp(&transaction{message: *msg}); err != nil {
+		return nil, invalidParams("invalid transaction message: %s", err)
 	}
 	limits, fault := readBudget(msg)
 	if _, ok := c.ageOf(msg.Blockhash, height); !ok || fault != nil {

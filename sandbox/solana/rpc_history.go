@@ -187,7 +187,7 @@ func showTransaction(l *landed, cfg config) (object, *rpcError) {
 	if l.tx.Versioned && cfg.MaxVersion == nil {
 		return nil, &rpcError{Code: codeVersion, Message: "Transaction version (0) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": 0"}
 	}
-	shown := object{"meta": showMeta(l)}
+	shown := object{"meta": showMeta(l, cfg.Encoding == "jsonParsed")}
 	if cfg.MaxVersion != nil {
 		shown["version"] = "legacy"
 		if l.tx.Versioned {
@@ -211,23 +211,6 @@ func showTransaction(l *landed, cfg config) (object, *rpcError) {
 	return shown, nil
 }
 
-func showMeta(l *landed) object {
-	return object{
-		"err":                  l.Err.wire(),
-		"status":               showStatus(l.Err),
-		"fee":                  l.Fee,
-		"preBalances":          l.Pre,
-		"postBalances":         l.Post,
-		"innerInstructions":    []any{},
-		"logMessages":          l.Logs,
-		"preTokenBalances":     []any{},
-		"postTokenBalances":    []any{},
-		"rewards":              []any{},
-		"loadedAddresses":      object{"writable": []any{}, "readonly": []any{}},
-		"computeUnitsConsumed": l.Units,
-	}
-}
-
 func (t *transaction) signatureTexts() []string {
 	texts := make([]string, len(t.Signatures))
 	for i, s := range t.Signatures {
@@ -237,22 +220,9 @@ func (t *transaction) signatureTexts() []string {
 }
 
 func showJSON(tx *transaction) object {
-	keys := make([]string, len(tx.Keys))
-	for i, k := range tx.Keys {
-		keys[i] = k.String()
-	}
 	instructions := make([]object, len(tx.Instructions))
 	for i, ix := range tx.Instructions {
-		places := make([]int, len(ix.Accounts)) // []byte would become base64
-		for j, a := range ix.Accounts {
-			places[j] = int(a)
-		}
-		instructions[i] = object{
-			"programIdIndex": ix.Program,
-			"accounts":       places,
-			"data":           base58.Encode(ix.Data),
-			"stackHeight":    1,
-		}
+		instructions[i] = tx.showInstruction(ix)
 	}
 	message := object{
 		"header": object{
@@ -260,41 +230,33 @@ func showJSON(tx *transaction) object {
 			"numReadonlySignedAccounts":   tx.ReadSigned,
 			"numReadonlyUnsignedAccounts": tx.ReadUnsigned,
 		},
-		"accountKeys":     keys,
+		"accountKeys":     addressTexts(tx.Keys[:tx.own()]),
 		"recentBlockhash": tx.Blockhash.String(),
 		"instructions":    instructions,
 	}
 	if tx.Versioned {
-		message["addressTableLookups"] = []any{}
+		message["addressTableLookups"] = tx.showLookups()
 	}
 	return object{"signatures": tx.signatureTexts(), "message": message}
 }
 
-// showParsed is the jsonParsed form. Memos are parsed; all other instructions take the shape that
-// Agave gives to programs without a parser.
+// showParsed is the jsonParsed form.
 func showParsed(tx *transaction) object {
 	keys := make([]object, len(tx.Keys))
 	for i, k := range tx.Keys {
-		keys[i] = object{"pubkey": k.String(), "signer": tx.signer(i), "writable": tx.writable(i), "source": "transaction"}
+		source := "transaction"
+		if i >= tx.own() {
+			source = "lookupTable"
+		}
+		keys[i] = object{"pubkey": k.String(), "signer": tx.signer(i), "writable": tx.writable(i), "source": source}
 	}
 	instructions := make([]object, len(tx.Instructions))
 	for i, ix := range tx.Instructions {
-		program := tx.Keys[ix.Program]
-		shown := object{"programId": program.String(), "stackHeight": 1}
-		if (program == memoV1 || program == memoV3) && validPrefix(ix.Data) == len(ix.Data) {
-			shown["program"], shown["parsed"] = "spl-memo", string(ix.Data)
-		} else {
-			accounts := make([]string, len(ix.Accounts))
-			for j, a := range ix.Accounts {
-				accounts[j] = tx.Keys[a].String()
-			}
-			shown["accounts"], shown["data"] = accounts, base58.Encode(ix.Data)
-		}
-		instructions[i] = shown
+		instructions[i] = tx.showParsedInstruction(ix)
 	}
 	message := object{"accountKeys": keys, "recentBlockhash": tx.Blockhash.String(), "instructions": instructions}
 	if tx.Versioned {
-		message["addressTableLookups"] = []any{}
+		message["addressTableLookups"] = tx.showLookups()
 	}
 	return object{"signatures": tx.signatureTexts(), "message": message}
 }

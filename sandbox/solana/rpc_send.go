@@ -101,23 +101,27 @@ func simulateTransaction(c *Cluster, p params) (any, *rpcError) {
 	out := bank.execute(tx)
 	var accounts any
 	if cfg.Accounts != nil {
-		if accounts, bad = c.showAfter(*cfg.Accounts, out, tx, height); bad != nil {
+		if accounts, bad = c.showAfter(*cfg.Accounts, out, height); bad != nil {
 			return nil, bad
 		}
 	}
-	return withContext(height, showSimulation(out, accounts, replacement)), nil
+	shown := showSimulation(out, accounts, replacement)
+	if cfg.Inner {
+		shown["innerInstructions"] = showInner(out.loaded, out.Inner, true)
+	}
+	return withContext(height, shown), nil
 }
 
 // showAfter shows the accounts that a simulation was asked for, as it would leave them.
-func (c *Cluster) showAfter(want wanted, out outcome, tx *transaction, height uint64) (any, *rpcError) {
+func (c *Cluster) showAfter(want wanted, out outcome, height uint64) (any, *rpcError) {
 	if want.Encoding == "" {
 		want.Encoding = "base64"
 	}
 	if want.Encoding == "binary" || want.Encoding == "base58" {
 		return nil, invalidParams("base58 encoding not supported")
 	}
-	if len(want.Addresses) > len(tx.Keys) {
-		return nil, invalidParams("Too many accounts provided; max %d", len(tx.Keys))
+	if most := len(out.loaded.Keys); len(want.Addresses) > most {
+		return nil, invalidParams("Too many accounts provided; max %d", most)
 	}
 	list := make([]any, len(want.Addresses))
 	for i, text := range want.Addresses {
@@ -147,7 +151,7 @@ func showSimulation(out outcome, accounts, replacement any) object {
 		"accounts":               accounts,
 		"unitsConsumed":          out.Units,
 		"loadedAccountsDataSize": out.Loaded,
-		"returnData":             nil,
+		"returnData":             showReturn(out.Return),
 		"innerInstructions":      nil,
 		"replacementBlockhash":   replacement,
 		"fee":                    nil,
@@ -160,8 +164,8 @@ func showSimulation(out outcome, accounts, replacement any) object {
 	if out.Landed {
 		shown["fee"] = out.Fee
 		shown["preBalances"], shown["postBalances"] = out.Pre, out.Post
-		shown["preTokenBalances"], shown["postTokenBalances"] = []any{}, []any{}
-		shown["loadedAddresses"] = object{"writable": []any{}, "readonly": []any{}}
+		shown["preTokenBalances"], shown["postTokenBalances"] = out.Tokens.shown()
+		shown["loadedAddresses"] = out.loaded.showLoaded()
 	}
 	return shown
 }

@@ -2,7 +2,6 @@ package solana
 
 import (
 	"encoding/binary"
-	"math"
 	"unicode/utf8"
 )
 
@@ -179,6 +178,9 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
 	}
+	if err := in.owned(0); err != nil {
+		return err
+	}
 	if withRent {
 		if err := in.atLeast(2); err != nil {
 			return err
@@ -245,6 +247,12 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	if d != nil {
 		n = 2
 	}
+	if err := in.atLeast(2); err != nil {
+		return err
+	}
+	if err := in.owned(0, 1); err != nil {
+		return err
+	}
 	if err := in.atLeast(n); err != nil {
 		return err
 	}
@@ -262,9 +270,6 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	}
 	if !in.exempt(0) {
 		return custom(tokenNotRentExempt)
-	}
-	if err := in.owned(1); err != nil {
-		return err
 	}
 	m, err := in.issuedBy(1)
 	if err != nil {
@@ -355,6 +360,9 @@ func (h holding) has(extension uint16) bool {
 
 // decimalsMatch requires account i to be the given mint, with these decimals.
 func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, *InstructionError) {
+	if err := in.owned(i); err != nil {
+		return nil, err
+	}
 	if in.key(i) != mint {
 		return nil, custom(tokenMintMismatch)
 	}
@@ -366,305 +374,6 @@ func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, 
 		return nil, custom(tokenDecimals)
 	}
 	return m, nil
-}
-
-func (in *invocation) approve(d []byte, checked bool) *InstructionError {
-	amount, decimals, _ := amounts(d, checked)
-	mint, delegate, authority := withMint(checked)
-	if err := in.atLeast(authority + 1); err != nil {
-		return err
-	}
-	h, err := in.heldBy(0)
-	if err != nil {
-		return err
-	}
-	if h.frozen() {
-		return custom(tokenFrozen)
-	}
-	if checked {
-		if _, err := in.decimalsMatch(mint, h.mint(), decimals); err != nil {
-			return err
-		}
-	}
-	if err := in.authorized(authority, h.owner()); err != nil {
-		return err
-	}
-	if in.guarded(h) {
-		return custom(tokenGuardApprove)
-	}
-	h.delegate().set(in.key(delegate))
-	h.setDelegated(amount)
-	return nil
-}
-
-func (in *invocation) revoke() *InstructionError {
-	if err := in.atLeast(2); err != nil {
-		return err
-	}
-	h, err := in.heldBy(0)
-	if err != nil {
-		return err
-	}
-	if h.frozen() {
-		return custom(tokenFrozen)
-	}
-	by := h.owner()
-	if h.delegate().is(in.key(1)) {
-		by = in.key(1)
-	}
-	if err := in.authorized(1, by); err != nil {
-		return err
-	}
-	h.delegate().clear()
-	h.setDelegated(0)
-	return nil
-}
-
-func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
-	amount, decimals, _ := amounts(d, checked)
-	if err := in.atLeast(3); err != nil {
-		return err
-	}
-	h, err := in.heldBy(1)
-	if err != nil {
-		return err
-	}
-	switch {
-	case h.frozen():
-		return custom(tokenFrozen)
-	case h.native().some():
-		return custom(tokenNativeUnsupported)
-	case h.mint() != in.key(0):
-		return custom(tokenMintMismatch)
-	}
-	m, err := in.issuedBy(0)
-	if err != nil {
-		return err
-	}
-	_, nonTransferable := m.extensions().find(extNonTransferable)
-	_, confidential := m.extensions().find(extConfidentialMintBurn)
-	switch {
-	case nonTransferable && !(h.has(extImmutableOwner) && h.has(extNonTransferableOwned)):
-		return custom(tokenNeedsImmutable)
-	case m.paused():
-		return custom(tokenPaused)
-	case confidential:
-		return custom(tokenNoMintBurn)
-	case checked && m.decimals() != decimals:
-		return custom(tokenDecimals)
-	case !m.minter().some():
-		return custom(tokenFixedSupply)
-	}
-	if err := in.authorized(2, m.minter().key()); err != nil {
-		return err
-	}
-	if err := in.owned(0, 1); err != nil {
-		return err
-	}
-	if h.amount() > math.MaxUint64-amount || m.supply() > math.MaxUint64-amount {
-		return custom(tokenOverflow)
-	}
-	h.setAmount(h.amount() + amount)
-	m.setSupply(m.supply() + amount)
-	return nil
-}
-
-func (in *invocation) burn(d []byte, checked bool) *InstructionError {
-	amount, decimals, _ := amounts(d, checked)
-	if err := in.atLeast(3); err != nil {
-		return err
-	}
-	m, err := in.issuedBy(1)
-	if err != nil {
-		return err
-	}
-	if value, ok := m.extensions().find(extPermissionedBurn); ok {
-		if _, set := optionalKey(value); set {
-			return custom(tokenInvalidInstruction)
-		}
-	}
-	h, err := in.heldBy(0)
-	if err != nil {
-		return err
-	}
-	switch {
-	case h.frozen():
-		return custom(tokenFrozen)
-	case h.native().some():
-		return custom(tokenNativeUnsupported)
-	case h.amount() < amount:
-		return custom(tokenShort)
-	case h.mint() != in.key(1):
-		return custom(tokenMintMismatch)
-	case checked && m.decimals() != decimals:
-		return custom(tokenDecimals)
-	case m.paused():
-		return custom(tokenPaused)
-	case in.key(2) == h.owner() && in.guarded(h):
-		return custom(tokenGuardBurn)
-	}
-	if !unowned(h.owner()) {
-		if err := in.spender(h, m, 2, amount, true); err != nil {
-			return err
-		}
-	}
-	if err := in.owned(0, 1); err != nil {
-		return err
-	}
-	if m.supply() < amount {
-		return custom(tokenOverflow)
-	}
-	h.setAmount(h.amount() - amount)
-	m.setSupply(m.supply() - amount)
-	return nil
-}
-
-// spender requires account i to be the permanent delegate, the delegate (whose allowance is used
-// up if spend is set) or the owner. m may be nil.
-func (in *invocation) spender(h holding, m issue, i int, amount uint64, spend bool) *InstructionError {
-	if m != nil {
-		if permanent, ok := m.permanentDelegate(); ok && in.key(i) == permanent {
-			return in.authorized(i, permanent)
-		}
-	}
-	if !h.delegate().is(in.key(i)) {
-		return in.authorized(i, h.owner())
-	}
-	if err := in.authorized(i, in.key(i)); err != nil {
-		return err
-	}
-	if h.delegated() < amount {
-		return custom(tokenShort)
-	}
-	if spend {
-		h.setDelegated(h.delegated() - amount)
-		if h.delegated() == 0 {
-			h.delegate().clear()
-		}
-	}
-	return nil
-}
-
-func (in *invocation) closeAccount() *InstructionError {
-	if err := in.atLeast(3); err != nil {
-		return err
-	}
-	if in.same(0, 1) {
-		return refused("InvalidAccountData")
-	}
-	if err := in.owned(0); err != nil {
-		return err
-	}
-	if h, err := in.heldBy(0); err == nil {
-		if err := in.closable(h); err != nil {
-			return err
-		}
-	} else if m, err := in.issuedBy(0); err == nil {
-		value, err := m.extensions().must(extMintCloseAuthority)
-		if err != nil {
-			return err
-		}
-		closer, ok := optionalKey(value)
-		if !ok {
-			return custom(tokenAuthorityType)
-		}
-		if err := in.authorized(2, closer); err != nil {
-			return err
-		}
-		if m.supply() != 0 {
-			return custom(tokenMintHasSupply)
-		}
-	} else {
-		return refused("UninitializedAccount")
-	}
-	return in.remove(0, 1)
-}
-
-func (in *invocation) closable(h holding) *InstructionError {
-	if !h.native().some() && h.amount() != 0 {
-		return custom(tokenHasBalance)
-	}
-	if unowned(h.owner()) {
-		if in.key(1) != incinerator {
-			return refused("InvalidAccountData")
-		}
-	} else {
-		if in.guarded(h) && in.key(1) != h.owner() {
-			return custom(tokenGuardClose)
-		}
-		by := h.owner()
-		if !h.closer().none() {
-			by = h.closer().key()
-		}
-		if err := in.authorized(2, by); err != nil {
-			return err
-		}
-	}
-	if value, ok := h.extensions().find(extTransferFeeAmount); ok && u64At(value, 0) != 0 {
-		return custom(tokenWithheldFees)
-	}
-	return nil
-}
-
-func (in *invocation) freeze(freeze bool) *InstructionError {
-	if err := in.atLeast(3); err != nil {
-		return err
-	}
-	h, err := in.heldBy(0)
-	if err != nil {
-		return err
-	}
-	switch {
-	case h.frozen() == freeze:
-		return custom(tokenInvalidState)
-	case h.native().some():
-		return custom(tokenNativeUnsupported)
-	case h.mint() != in.key(1):
-		return custom(tokenMintMismatch)
-	}
-	m, err := in.issuedBy(1)
-	if err != nil {
-		return err
-	}
-	if !m.freezer().some() {
-		return custom(tokenCannotFreeze)
-	}
-	if err := in.authorized(2, m.freezer().key()); err != nil {
-		return err
-	}
-	h[108] = stateReady
-	if freeze {
-		h[108] = stateFrozen
-	}
-	return nil
-}
-
-func (in *invocation) syncNative() *InstructionError {
-	if err := in.atLeast(1); err != nil {
-		return err
-	}
-	if err := in.owned(0); err != nil {
-		return err
-	}
-	if len(in.accounts) > 1 {
-		if err := in.rentAccount(1); err != nil {
-			return err
-		}
-	}
-	h, err := in.heldBy(0)
-	if err != nil {
-		return err
-	}
-	if !h.native().some() {
-		return custom(tokenNotNative)
-	}
-	reserve, lamports := rentMinimum(len(h)), in.account(0).Lamports
-	if lamports < reserve {
-		return custom(tokenOverflow)
-	}
-	h.native().setU64(reserve)
-	h.setAmount(lamports - reserve)
-	return nil
 }
 
 // readTypes reads the list of extension types that ends an instruction.

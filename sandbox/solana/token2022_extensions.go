@@ -283,7 +283,10 @@ func (in *invocation) toggle(d []byte, extension uint16, name string) *Instructi
 	if err := in.spend(unitsOf2022Extension); err != nil {
 		return err
 	}
-	if len(d) == 0 || d[0] > 1 {
+	if len(d) == 0 {
+		return refused("InvalidInstructionData")
+	}
+	if d[0] > 1 {
 		return custom(tokenInvalidInstruction)
 	}
 	in.say("%s::%s", name, [2]string{"Enable", "Disable"}[d[0]])

@@ -14,6 +14,9 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	if err := in.atLeast(authority + 1); err != nil {
 		return err
 	}
+	if err := in.owned(0, to); err != nil {
+		return err
+	}
 	source, err := in.heldBy(0)
 	if err != nil {
 		return err
@@ -57,9 +60,6 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	if err := in.spender(source, m, authority, amount, !same); err != nil {
 		return err
 	}
-	if err := in.owned(0, to); err != nil {
-		return err
-	}
 	if same {
 		return in.memoWanted(source)
 	}
@@ -76,6 +76,9 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	if err := in.memoWanted(target); err != nil {
 		return err
 	}
+	if private, ok := target.extensions().find(extConfidentialAccount); ok && private[openCreditsAt] == 0 {
+		return custom(tokenPrivateOnly)
+	}
 	if err := credit(source, target, amount, fee); err != nil {
 		return err
 	}
@@ -86,6 +89,9 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	}
 	return in.hook(m, source, target, mint, to, authority, amount)
 }
+
+// openCreditsAt is where a confidential account says whether it takes transfers that are not.
+const openCreditsAt = 262
 
 // credit moves the amount; the fee stays withheld in the receiving account.
 func credit(source, target holding, amount, fee uint64) *InstructionError {
@@ -353,7 +359,7 @@ func (in *invocation) withdrawing() ([]byte, *InstructionError) {
 	if err := in.atLeast(3); err != nil {
 		return nil, err
 	}
-	if err := in.owned(0); err != nil {
+	if err := in.owned(0, 1); err != nil {
 		return nil, err
 	}
 	value, err := in.mintExtension(0, extTransferFeeConfig)
@@ -417,8 +423,8 @@ func (in *invocation) harvest() *InstructionError {
 // withheld takes the fees out of the account at place i, which must be of the mint at place 0
 // unless that is known.
 func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
-	h, err := in.heldBy(i)
-	if err != nil {
+	h := holding(in.account(i).Data)
+	if unpack(h, kindAccount, false) != nil {
 		return 0, custom(tokenInvalidState)
 	}
 	if !known {

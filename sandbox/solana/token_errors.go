@@ -43,6 +43,7 @@ const (
 	tokenGuardAuthority    = 46
 	tokenGuardOwner        = 47
 	tokenExtensionNotFound = 48
+	tokenPrivateOnly       = 49
 	tokenCombination       = 51
 	tokenInvalidLength     = 52
 	tokenNoMintBurn        = 65
@@ -90,6 +91,7 @@ var tokenTexts = map[uint32]string{
 	tokenGuardAuthority:     "CPI Guard is enabled, and a program attempted to add or change an authority",
 	tokenGuardOwner:         "Account ownership cannot be changed while CPI Guard is enabled",
 	tokenExtensionNotFound:  "Extension not found in account data",
+	tokenPrivateOnly:        "Non-confidential transfers disabled",
 	tokenCombination:        "Mint or account is initialized to an invalid combination of extensions",
 	tokenInvalidLength:      "Extension allocation with overwrite must use the same length",
 	tokenNoMintBurn:         "Conversions from normal to confidential token balance and vice versa are illegal if the confidential-mint-burn extension is enabled",

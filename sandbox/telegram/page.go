@@ -123,8 +123,9 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		Description string `json:"description"`
 		About       string `json:"about"`
 		Faucet      bool   `json:"faucet"`
+		FaucetToken bool   `json:"faucet_token"`
 		People      []chat `json:"people"`
-	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil,
+	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
 		Description: s.st.Profile.Description[""], About: s.st.Profile.Short[""]}
 	state.Bot.FirstName = orElse(s.st.Profile.Name[""], s.bot.FirstName)
 	for _, id := range []int64{Alice, Bob} {
@@ -219,6 +220,7 @@ type pageRequest struct {
 	Blocked   bool   `json:"blocked"`
 	Address   string `json:"address"`
 	SOL       uint64 `json:"sol"`
+	USDC      uint64 `json:"usdc"` // instead of SOL
 }
 
 // pageError is a refusal for the person at the page.
@@ -325,10 +327,22 @@ func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {
 	if !addressShape.MatchString(address) {
 		return nil, &pageError{http.StatusBadRequest, "That is not an address: it should have 32 to 44 letters and digits. Copy it from /wallet address."}
 	}
-	if in.SOL < 1 || in.SOL > 10 {
+	var err error
+	switch {
+	case in.USDC != 0 && in.SOL != 0:
+		return nil, &pageError{http.StatusBadRequest, "Ask for SOL or for USDC, not for both at once."}
+	case in.USDC != 0 && s.opt.FaucetToken == nil:
+		return nil, &pageError{http.StatusNotFound, "This sandbox's faucet has no USDC."}
+	case in.USDC > 1000:
+		return nil, &pageError{http.StatusBadRequest, "The faucet gives 1 to 1000 USDC at a time."}
+	case in.USDC != 0:
+		err = s.opt.FaucetToken(r.Context(), address, "USDC", in.USDC*1_000_000)
+	case in.SOL < 1 || in.SOL > 10:
 		return nil, &pageError{http.StatusBadRequest, "The faucet gives 1 to 10 SOL at a time."}
+	default:
+		err = s.opt.Faucet(r.Context(), address, in.SOL*1_000_000_000)
 	}
-	if err := s.opt.Faucet(r.Context(), address, in.SOL*1_000_000_000); err != nil {
+	if err != nil {
 		return nil, &pageError{http.StatusBadGateway, "The faucet could not pay: " + err.Error()}
 	}
 	return done{}, nil

@@ -106,11 +106,19 @@ func TestOtherSitesAreRefused(t *testing.T) {
 func TestPageActsForItsPerson(t *testing.T) {
 	var paid string
 	var lamports uint64
+	var given string
+	var units uint64
 	w := newWorld(t, Options{Faucet: func(_ context.Context, address string, n uint64) error {
 		if paid != "" {
 			return errors.New("the cluster is down")
 		}
 		paid, lamports = address, n
+		return nil
+	}, FaucetToken: func(_ context.Context, owner, symbol string, n uint64) error {
+		if given != "" {
+			return errors.New("the mint is frozen")
+		}
+		given, units = symbol+" to "+owner, n
 		return nil
 	}})
 	post := func(path, body string, want int, says string) string {
@@ -151,11 +159,21 @@ func TestPageActsForItsPerson(t *testing.T) {
 		t.Errorf("paid %d to %s", lamports, paid)
 	}
 	post("faucet", `{"address":"`+address+`","sol":1}`, 502, "the cluster is down")
+	post("faucet", `{"address":"`+address+`","usdc":1001}`, 400, "1 to 1000 USDC")
+	post("faucet", `{"address":"`+address+`","usdc":-1}`, 400, "")
+	post("faucet", `{"address":"`+address+`","usdc":1,"sol":1}`, 400, "both")
+	post("faucet", `{"address":"0x12","usdc":1}`, 400, "not an address")
+	post("faucet", `{"address":"`+address+`","usdc":100}`, 200, "")
+	if given != "USDC to "+address || units != 100_000_000 || lamports != 5_000_000_000 {
+		t.Errorf("gave %d %s, and %d lamports", units, given, lamports)
+	}
+	post("faucet", `{"address":"`+address+`","usdc":1}`, 502, "the mint is frozen")
 
 	_, _, state := w.visit("GET", "/app/state", "")
 	var s struct {
-		Faucet bool `json:"faucet"`
-		People []struct {
+		Faucet      bool `json:"faucet"`
+		FaucetToken bool `json:"faucet_token"`
+		People      []struct {
 			User    User `json:"user"`
 			Blocked bool
 			Read    int64
@@ -164,7 +182,7 @@ func TestPageActsForItsPerson(t *testing.T) {
 	if err := json.Unmarshal([]byte(state), &s); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Faucet || len(s.People) != 2 || s.People[0].User.ID != Alice || !s.People[0].Blocked || s.People[0].Read != m.ID {
+	if !s.Faucet || !s.FaucetToken || len(s.People) != 2 || s.People[0].User.ID != Alice || !s.People[0].Blocked || s.People[0].Read != m.ID {
 		t.Errorf("%+v", s)
 	}
 	if strings.Contains(state, w.Token()) {

@@ -38,6 +38,9 @@ type Options struct {
 
 	// Faucet gives test SOL (in lamports) to an address. nil: the page has no faucet.
 	Faucet func(ctx context.Context, address string, lamports uint64) error
+	// FaucetToken gives a test token (its symbol, in base units) to its future owner's address. nil:
+	// the faucet has SOL only.
+	FaucetToken func(ctx context.Context, owner, symbol string, units uint64) error
 	// Client posts to webhooks. nil: a client of its own, 60 s a request, no redirects.
 	Client *http.Client
 }

@@ -284,6 +284,7 @@ async function reload() {
   hasFaucet = state.faucet;
   if (epoch !== state.epoch) faucet.forget(); // it may have begun anew
   epoch = state.epoch;
+  faucet.offerToken(state.faucet_token);
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });

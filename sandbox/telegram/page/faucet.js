@@ -1,4 +1,4 @@
-// The faucet: test SOL from the sandbox's own Solana. It is no part of Telegram, and says so.
+// The faucet: test SOL and test USDC from the sandbox's own Solana. It is no part of Telegram, and says so.
 
 import { byId, icon } from "./dom.js";
 import { post } from "./api.js";
@@ -31,6 +31,11 @@ export class Faucet {
     this.address.value = this.proposed;
   }
 
+  /** Whether this faucet has test USDC as well. */
+  offerToken(exists) {
+    byId("faucet-token").hidden = !exists;
+  }
+
   /** Another person, or another world: what was typed by hand was not meant for them. */
   forget() {
     this.address.value = "";
@@ -46,13 +51,14 @@ export class Faucet {
 
   async give(form) {
     const button = this.panel.querySelector(".primary");
-    const sol = Number(form.get("sol"));
+    const token = form.get("sol") === "USDC";
+    const amount = token ? { usdc: 100 } : { sol: Number(form.get("sol")) };
     const address = String(form.get("address")).trim();
     button.disabled = true;
     this.say("Asking the faucet …");
     try {
-      await post("faucet", { address, sol });
-      this.say(`${sol} SOL went to ${address.slice(0, 4)}…${address.slice(-4)}.`, "good");
+      await post("faucet", { address, ...amount });
+      this.say(`${token ? "100 USDC" : `${amount.sol} SOL`} went to ${address.slice(0, 4)}…${address.slice(-4)}.`, "good");
     } catch (error) {
       this.say(error.message, "bad");
     }

@@ -1,0 +1,144 @@
+package solana
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+
+	"github.com/mr-tron/base58"
+)
+
+// What a transaction did, as getTransaction, getBlock and simulateTransaction tell it.
+
+// showMeta is UiTransactionStatusMeta. In the parsed form the keys that lookup tables gave stand
+// among the message's own, and inner instructions name theirs.
+func showMeta(l *landed, parsed bool) object {
+	pre, post := l.Tokens.shown()
+	meta := object{
+		"err":                  l.Err.wire(),
+		"status":               showStatus(l.Err),
+		"fee":                  l.Fee,
+		"preBalances":          l.Pre,
+		"postBalances":         l.Post,
+		"innerInstructions":    showInner(l.tx, l.Inner, parsed),
+		"logMessages":          l.Logs,
+		"preTokenBalances":     pre,
+		"postTokenBalances":    post,
+		"rewards":              []any{},
+		"computeUnitsConsumed": l.Units,
+	}
+	if !parsed {
+		meta["loadedAddresses"] = l.tx.showLoaded()
+	}
+	return meta
+}
+
+// shown is UiTransactionTokenBalance for each account.
+func (b tokenBalances) shown() (pre, post []object) {
+	return showBalances(b.Pre), showBalances(b.Post)
+}
+
+func showBalances(list []tokenBalance) []object {
+	shown := make([]object, len(list))
+	for i, b := range list {
+		text := decimal(b.Amount, b.Decimals)
+		var number any // null for nothing, as validators store it
+		if b.Amount > 0 {
+			number = json.Number(text)
+		}
+		shown[i] = object{
+			"accountIndex": b.Index,
+			"mint":         b.Mint.String(),
+			"owner":        b.Owner.String(),
+			"programId":    b.Program.String(),
+			"uiTokenAmount": object{
+				"amount": strconv.FormatUint(b.Amount, 10), "decimals": b.Decimals, "uiAmount": number, "uiAmountString": text,
+			},
+		}
+	}
+	return shown
+}
+
+// showInner groups the instructions that programs called by the top-level one that led to them.
+func showInner(tx *transaction, list []innerInstruction, parsed bool) []object {
+	groups := []object{}
+	var group []object
+	for i, in := range list {
+		ix := instruction{in.Program, in.Accounts, in.Data}
+		shown := tx.showInstruction(ix)
+		if parsed {
+			shown = tx.showParsedInstruction(ix)
+		}
+		shown["stackHeight"] = in.Depth
+		group = append(group, shown)
+		if i+1 == len(list) || list[i+1].Top != in.Top {
+			groups = append(groups, object{"index": in.Top, "instructions": group})
+			group = nil
+		}
+	}
+	return groups
+}
+
+// showInstruction names program and accounts by their places.
+func (m *message) showInstruction(ix instruction) object {
+	places := make([]int, len(ix.Accounts)) // []byte would become base64
+	for i, a := range ix.Accounts {
+		places[i] = int(a)
+	}
+	return object{"programIdIndex": ix.Program, "accounts": places, "data": base58.Encode(ix.Data), "stackHeight": 1}
+}
+
+// showParsedInstruction parses memos; all other instructions take the shape that Agave gives to
+// programs without a parser.
+func (m *message) showParsedInstruction(ix instruction) object {
+	program := m.Keys[ix.Program]
+	shown := object{"programId": program.String(), "stackHeight": 1}
+	if (program == memoV1 || program == memoV3) && validPrefix(ix.Data) == len(ix.Data) {
+		shown["program"], shown["parsed"] = "spl-memo", string(ix.Data)
+		return shown
+	}
+	accounts := make([]string, len(ix.Accounts))
+	for i, a := range ix.Accounts {
+		accounts[i] = m.Keys[a].String()
+	}
+	shown["accounts"], shown["data"] = accounts, base58.Encode(ix.Data)
+	return shown
+}
+
+func addressTexts(keys []address) []string {
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = k.String()
+	}
+	return texts
+}
+
+// showLoaded is what lookup tables gave.
+func (m *message) showLoaded() object {
+	own := m.own()
+	return object{"writable": addressTexts(m.Keys[own : own+m.loaded]), "readonly": addressTexts(m.Keys[own+m.loaded:])}
+}
+
+// showLookups are the message's own words for that.
+func (m *message) showLookups() []object {
+	places := func(list []byte) []int {
+		numbers := make([]int, len(list))
+		for i, n := range list {
+			numbers[i] = int(n)
+		}
+		return numbers
+	}
+	shown := make([]object, len(m.Lookups))
+	for i, l := range m.Lookups {
+		shown[i] = object{"accountKey": l.Table.String(), "writableIndexes": places(l.Writable), "readonlyIndexes": places(l.Readonly)}
+	}
+	return shown
+}
+
+// showReturn is what the last program handed back; null for nothing.
+func showReturn(r *returnData) any {
+	if r == nil || len(r.data) == 0 {
+		return nil
+	}
+	return object{"programId": r.program.String(), "data": []string{base64.StdEncoding.EncodeToString(r.data), "base64"}}
+}

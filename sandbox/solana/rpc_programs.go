@@ -1,0 +1,118 @@
+package solana
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/mr-tron/base58"
+)
+
+// Agave's limits for the filters of getProgramAccounts; the second in bytes.
+const (
+	maxFilters      = 4
+	maxFilterLength = 128
+)
+
+// accountFilter keeps the accounts that it returns true for.
+type accountFilter func(account) bool
+
+// programFilter is one entry of "filters", as it comes.
+type programFilter struct {
+	DataSize *uint64 `json:"dataSize"`
+	Memcmp   *struct {
+		Offset   uint64 `json:"offset"`
+		Bytes    string `json:"bytes"`
+		Encoding string `json:"encoding"`
+	} `json:"memcmp"`
+	TokenState bool `json:"tokenAccountState"`
+}
+
+// accept reads a filter: an exact size, bytes at a place, or an initialized token account.
+func (f programFilter) accept() (accountFilter, *rpcError) {
+	switch {
+	case f.DataSize != nil:
+		return func(a account) bool { return uint64(len(a.Data)) == *f.DataSize }, nil
+	case f.TokenState:
+		return func(a account) bool { _, ok := holdingIn(a); return ok }, nil
+	case f.Memcmp == nil:
+		return nil, invalidParams("Invalid params: a filter is `dataSize`, `memcmp` or `tokenAccountState`")
+	}
+	var want []byte
+	var err error
+	switch f.Memcmp.Encoding {
+	case "", "base58":
+		if len(f.Memcmp.Bytes) > 175 { // what 128 bytes take at most
+			return nil, invalidParams("Invalid param: encoded binary too large")
+		}
+		want, err = base58.Decode(f.Memcmp.Bytes)
+		if f.Memcmp.Bytes == "" {
+			want, err = nil, nil
+		}
+	case "base64":
+		want, err = base64.StdEncoding.Strict().DecodeString(f.Memcmp.Bytes)
+		if strings.ContainsAny(f.Memcmp.Bytes, "\r\n") {
+			return nil, invalidParams("Invalid param: unable to decode base64")
+		}
+	default:
+		return nil, invalidParams("Invalid params: unknown variant `%.20s`, expected one of `base58`, `base64`.", f.Memcmp.Encoding)
+	}
+	if err != nil {
+		return nil, invalidParams("Invalid param: unable to decode the bytes of a filter")
+	}
+	if len(want) > maxFilterLength {
+		return nil, invalidParams("Invalid param: data too large")
+	}
+	return func(a account) bool {
+		size := uint64(len(a.Data))
+		return f.Memcmp.Offset <= size && bytes.HasPrefix(a.Data[f.Memcmp.Offset:], want)
+	}, nil
+}
+
+// getProgramAccounts lists a program's accounts that pass all filters, by address.
+func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
+	program, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	if len(cfg.Filters) > maxFilters {
+		return nil, invalidParams("Too many filters provided; max %d", maxFilters)
+	}
+	filters := []accountFilter{func(a account) bool { return a.exists() && a.Owner == program }}
+	for _, f := range cfg.Filters {
+		accept, bad := f.accept()
+		if bad != nil {
+			return nil, bad
+		}
+		filters = append(filters, accept)
+	}
+	height, bad := c.height(cfg.Commitment, cfg.MinContextSlot)
+	if bad != nil {
+		return nil, bad
+	}
+	var keys []address
+	for key := range c.state {
+		a := c.state.at(key, height)
+		if !slices.ContainsFunc(filters, func(accept accountFilter) bool { return !accept(a) }) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b address) int { return bytes.Compare(a[:], b[:]) })
+	list := make([]object, len(keys))
+	for i, key := range keys {
+		shown, bad := showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice)
+		if bad != nil {
+			return nil, bad
+		}
+		list[i] = object{"pubkey": key.String(), "account": shown}
+	}
+	if cfg.WithContext {
+		return withContext(height, list), nil
+	}
+	return list, nil
+}
