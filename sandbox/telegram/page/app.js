@@ -279,9 +279,9 @@ async function reload() {
     }
   }
   loading = false;
-  faucet.offerToken(state.faucet_token);
   bot = { ...state.bot, description: state.description };
   hasFaucet = state.faucet;
+  faucet.offerToken(state.faucet_token);
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });

@@ -31,6 +31,11 @@ export class Faucet {
     }
   }
 
+  /** Whether this faucet has test USDC as well. */
+  offerToken(exists) {
+    byId("faucet-token").hidden = !exists;
+  }
+
   /** Another person's addresses are proposed from now on. */
   forget() {
     if (this.address.value === this.proposed) this.address.value = "";
@@ -41,11 +46,6 @@ export class Faucet {
     this.panel.classList.toggle("open", open);
     this.open.setAttribute("aria-expanded", String(open));
     (open ? this.address : this.open).focus();
-  }
-
-  /** Whether this faucet has test USDC as well. */
-  offerToken(exists) {
-    byId("faucet-token").hidden = !exists;
   }
 
   async give(form) {
