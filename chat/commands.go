@@ -317,6 +317,8 @@ func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
 		return c.walletAddress(ctx, h)
 	case "new":
 		return c.begin((*scene).makeLink, nil)
+	case "use", "disconnect":
+		return c.walletChosen(action, h.line.args[1:]), nil
 	}
 	return say("wallet.unknown_action", vars{"Action": echo(action)}), nil
 }
@@ -342,22 +344,95 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	var others []string
-	for _, other := range all {
-		if other.Address != w.Address && len(others) < 20 {
-			others = append(others, string(code(other.Address.String())))
-		}
-	}
 	return func(s *scene) error {
 		rows, err := s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
 		if err != nil {
 			return err
 		}
+		signs, err := s.signs(w.Type)
+		if err != nil {
+			return err
+		}
+		others, more, err := s.otherWallets(all, w.Address)
+		if err != nil {
+			return err
+		}
+		tokens, _ := tokenLines(balance.Tokens)
 		return s.say("wallet.overview", vars{
-			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()),
-			"Unread": unread, "Others": html(strings.Join(others, "\n")), "Network": c.network(),
-		}, rows...)
+			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()), "Tokens": tokens,
+			"Unread": unread, "Others": others, "Network": c.network(), "Signs": signs, "Tail": html(w.Address.Tail()),
+		}, append(rows, more...)...)
 	}, nil
+}
+
+// signs says what kind of device signs for a wallet.
+func (s *scene) signs(t wallet.WalletType) (html, error) {
+	return s.words.text(map[wallet.WalletType]string{
+		wallet.PageWallet: "wallet.signs_page", wallet.ExternalWallet: "wallet.signs_external", wallet.DeveloperWallet: "wallet.signs_developer",
+	}[t], nil)
+}
+
+// otherWallets lists the wallets that commands do not mean, each with a button to use it instead.
+func (s *scene) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [][]Button, error) {
+	const most = 20 // a message is not endless
+	var lines []string
+	var rows [][]Button
+	for _, w := range all {
+		if w.Address == but || len(lines) == most {
+			continue
+		}
+		signs, err := s.signs(w.Type)
+		if err != nil {
+			return "", nil, err
+		}
+		lines = append(lines, string(code(w.Address.String()))+"\n"+string(signs))
+		label, err := s.words.text("button.use_wallet", vars{"Tail": html(w.Address.Tail())})
+		if err != nil {
+			return "", nil, err
+		}
+		b, err := s.button(label, "run:/wallet use "+w.Address.String(), "menu", s.now.Add(menuLife))
+		if err != nil {
+			return "", nil, err
+		}
+		rows = append(rows, []Button{b})
+	}
+	return html(strings.Join(lines, "\n\n")), rows, nil
+}
+
+// walletChosen answers /wallet use and /wallet disconnect with an address, or the end of one.
+func (c *Chat) walletChosen(action string, args []string) act {
+	return func(s *scene) error {
+		if len(args) != 1 {
+			return s.say("wallet.which", vars{"Action": action})
+		}
+		name := strings.TrimLeft(args[0], "….")
+		if action == "use" {
+			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
+			if labelled(err) {
+				return s.refused(err)
+			}
+			if err != nil {
+				return err
+			}
+			return s.say("wallet.used", vars{"Address": code(w.Address.String())})
+		}
+		w, err := s.Wallets.Find(s.tx, s.user.ID, name)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.disconnect", nil)
+		if err != nil {
+			return err
+		}
+		yes, err := s.button(label, "disconnect:"+w.Address.String(), "disconnect:"+w.Address.String(), s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		return s.say("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{yes})
+	}
 }
 
 // walletBalance says what the default wallet holds.

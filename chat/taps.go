@@ -15,15 +15,16 @@ type tap func(c *Chat, ctx context.Context, h heard, object string) (act, error)
 
 func taps() map[string]tap {
 	return map[string]tap{
-		"confirm": (*Chat).tapConfirm,
-		"reject":  (*Chat).tapReject,
-		"amount":  (*Chat).tapAmount,
-		"to":      (*Chat).tapAddress,
-		"stop":    (*Chat).tapStop,
-		"choose":  (*Chat).tapChoose,
-		"none":    (*Chat).tapNone,
-		"run":     (*Chat).tapRun,
-		"erase":   (*Chat).tapErase,
+		"confirm":    (*Chat).tapConfirm,
+		"reject":     (*Chat).tapReject,
+		"amount":     (*Chat).tapAmount,
+		"to":         (*Chat).tapAddress,
+		"stop":       (*Chat).tapStop,
+		"choose":     (*Chat).tapChoose,
+		"none":       (*Chat).tapNone,
+		"run":        (*Chat).tapRun,
+		"disconnect": (*Chat).tapDisconnect,
+		"erase":      (*Chat).tapErase,
 	}
 }
 
@@ -178,6 +179,30 @@ func (c *Chat) tapNone(context.Context, heard, string) (act, error) {
 func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
 	h.line = read(text)
 	return c.command(ctx, h)
+}
+
+// tapDisconnect forgets a wallet.
+func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, error) {
+	return func(s *scene) error {
+		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.disconnected", nil); err != nil {
+			return err
+		}
+		v := vars{"Address": code(gone.Address.String()), "Default": html("")}
+		if !now.IsZero() {
+			v["Default"] = code(now.String())
+		}
+		return s.say("wallet.disconnected", v)
+	}, nil
 }
 
 // tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.

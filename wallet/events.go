@@ -19,6 +19,7 @@ const (
 	TransactionFailed    EventName = "transaction.failed"
 	TransactionReceived  EventName = "transaction.received"
 	WalletConnected      EventName = "wallet.connected"
+	WalletDisconnected   EventName = "wallet.disconnected"
 	UserRegistered       EventName = "user.registered"
 )
 
@@ -101,6 +102,17 @@ type WalletConnectedData struct {
 	ConnectedAt   string     `json:"connected_at"`
 }
 
+// WalletDisconnectedData is `data` of wallet.disconnected.
+type WalletDisconnectedData struct {
+	UserID         UserID  `json:"user_id"`
+	WalletAddress  Address `json:"wallet_address"`
+	DisconnectedAt string  `json:"disconnected_at"`
+	Reason         string  `json:"reason"`
+}
+
+// UserInitiated is the reason of a wallet.disconnected that its owner asked for.
+const UserInitiated = "user_initiated"
+
 // UserRegisteredData is `data` of user.registered.
 type UserRegisteredData struct {
 	ChatID       string `json:"chat_id"`
@@ -158,7 +170,7 @@ func ReceivedID(signature Signature, to, mint Address) TransactionID {
 func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction, Event, error) {
 	receipt := Transaction{
 		ID: ReceivedID(t.Signature, t.To, t.Token.Mint), Kind: Receive, Status: Received,
-		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Amount,
+		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
 		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Final: true,
 	}
 	event, err := receipt.event(TransactionReceived, 0, at)
