@@ -23,6 +23,8 @@ func taps() map[string]tap {
 		"choose":     (*Chat).tapChoose,
 		"none":       (*Chat).tapNone,
 		"run":        (*Chat).tapRun,
+		"again":      (*Chat).tapAgain,
+		"check":      (*Chat).tapCheck,
 		"disconnect": (*Chat).tapDisconnect,
 		"erase":      (*Chat).tapErase,
 	}
@@ -202,6 +204,49 @@ func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, e
 			v["Default"] = code(now.String())
 		}
 		return s.say("wallet.disconnected", v)
+	}, nil
+}
+
+// tapAgain proposes a transaction that can never land anew.
+func (c *Chat) tapAgain(ctx context.Context, h heard, _ string) (act, error) {
+	proposal, err := c.Transfers.PrepareRetry(ctx, h.caller(), wallet.TransactionID(h.button.Subject))
+	switch {
+	case wallet.CodeOf(err) == wallet.Conflict:
+		return (*scene).tooLate, nil
+	case err != nil:
+		return refuse(err)
+	}
+	return c.begin(func(s *scene) error {
+		s.weighed = weighed{trigger: possible, proposal: proposal}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.walk(sendFlow, possible); wallet.CodeOf(err) == wallet.Conflict {
+			return s.tooLate()
+		} else if err != nil {
+			return err
+		}
+		first, err := s.tx.Transaction(proposal.Transaction.RetryOf)
+		if err != nil {
+			return err
+		}
+		return s.card(first) // without its button
+	}, nil)
+}
+
+// tapCheck has a held transaction looked for.
+func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
+	return func(s *scene) error {
+		err := s.Transfers.LookAgain(s.tx, s.caller(), wallet.TransactionID(s.heard.button.Subject))
+		switch {
+		case wallet.CodeOf(err) == wallet.Conflict:
+			return s.tooLate()
+		case labelled(err):
+			return s.refused(err)
+		case err != nil:
+			return err
+		}
+		return s.toast("toast.looking", nil)
 	}, nil
 }
 

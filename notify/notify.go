@@ -142,7 +142,7 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 	switch event.Name {
 	case wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned,
 		wallet.TransactionPending, wallet.TransactionConfirmed, wallet.TransactionFailed,
-		wallet.TransactionHeld, wallet.TransactionRolledBack:
+		wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed:
 		return n.about(tx, event, n.Chat.ShowTransaction)
 	case wallet.TransactionReceived:
 		return n.about(tx, event, n.Chat.TellReceived)

@@ -155,6 +155,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.TransactionHeld:       "show tx_0",
 		wallet.TransactionRolledBack: "show tx_0",
 		wallet.TransactionFinalized:  "",
+		wallet.TransactionClosed:     "show tx_0",
 		wallet.TransactionReceived:   "received tx_0",
 		wallet.WalletProven:          "ask usr_alice",
 		wallet.WalletConnected:       "",

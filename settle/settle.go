@@ -74,6 +74,7 @@ type watch struct {
 	knownAt     time.Time // when the cheap poll last knew it, or watching began
 	landedAt    time.Time // when it was first seen landed
 	hinted      bool
+	askedAt     time.Time // the owner's newest request that was followed
 }
 
 // most bounds one round. What is beyond it waits until older ones have ended.

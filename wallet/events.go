@@ -31,6 +31,7 @@ const (
 	TransactionHeld       EventName = "internal.transaction.held"
 	TransactionRolledBack EventName = "internal.transaction.rolled_back"
 	TransactionFinalized  EventName = "internal.transaction.finalized"
+	TransactionClosed     EventName = "internal.transaction.closed" // ended before, and now can never land
 	WalletProven          EventName = "internal.wallet.proven"
 )
 

@@ -85,9 +85,9 @@ func Lifecycle() []Edge {
 		{Confirmed, Finalized, Confirmed, []EventName{TransactionFinalized}, true},
 		{Confirmed, RolledBack, Pending, []EventName{TransactionRolledBack}, false},
 		{Rejected, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
-		{Rejected, CanNeverLand, Rejected, nil, true},
+		{Rejected, CanNeverLand, Rejected, []EventName{TransactionClosed}, true},
 		{Expired, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
-		{Expired, CanNeverLand, Expired, nil, true},
+		{Expired, CanNeverLand, Expired, []EventName{TransactionClosed}, true},
 	}
 }
 

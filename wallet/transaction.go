@@ -103,6 +103,8 @@ type Transaction struct {
 	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
+	RetriedBy   TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
+	AskedAt     time.Time     `json:"asked_at"`             // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline"` // of Confirm, then of the signature
@@ -199,6 +201,11 @@ func (t Transaction) waitsAt(status Status, now time.Time) error {
 func (t Transaction) TimedOutAt(now time.Time) bool {
 	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature
 	return waits && !now.Before(t.Deadline)
+}
+
+// NeverLanded tells that t has ended for good without moving anything: another may take its place.
+func (t Transaction) NeverLanded() bool {
+	return t.Final && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
 }
 
 // Writes lists the accounts whose traffic decides what a transaction like t must offer.

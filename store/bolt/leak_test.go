@@ -26,7 +26,7 @@ func inTheClear() []string {
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
-		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf",
+		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy",
 		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Refusal", "Transaction.RefusalText", "Transaction.Message", "Transaction.Signed",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint",
 		"Conversation.Flow", "Conversation.State",
