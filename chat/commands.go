@@ -314,6 +314,9 @@ func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
 	case "balance":
 		return c.walletBalance(ctx, h)
 	case "address":
+		if len(h.line.args) > 1 {
+			return c.walletRequest(ctx, h)
+		}
 		return c.walletAddress(ctx, h)
 	case "new":
 		return c.begin((*scene).makeLink, nil)
@@ -508,6 +511,42 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 		}
 		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture,
 			Buttons: append([][]Button{{{Text: plain(label), Copy: w.Address.String()}}}, balance...)}, "")
+	}, nil
+}
+
+// walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
+func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
+	p, err := readParts(h.line.args[1:])
+	if err == nil && (p.Amount == "" || p.To != "") {
+		err = wallet.Refuse(wallet.InvalidRequest, "say how much you want to be paid, for example /wallet address 1.5 USDC")
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), p.Amount, p.Token)
+	if err != nil {
+		return refuse(err)
+	}
+	picture, err := qrPicture(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		if err := s.Transfers.CommitRequest(s.tx, r); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": tokenText(r.Transaction.Token),
+			"URL": code(r.URL), "Network": c.network()})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.copy_link", nil)
+		if err != nil {
+			return err
+		}
+		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
 	}, nil
 }
 

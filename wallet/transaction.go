@@ -199,7 +199,7 @@ func (t Transaction) waitsAt(status Status, now time.Time) error {
 
 // TimedOutAt tells that t waited for its owner in vain: its deadline has come.
 func (t Transaction) TimedOutAt(now time.Time) bool {
-	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature
+	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature || t.Status == Requested
 	return waits && !now.Before(t.Deadline)
 }
 
@@ -278,6 +278,13 @@ type Decoded struct {
 	ComputeUnitLimit *uint32
 	ComputeUnitPrice uint64 // micro-lamports a unit
 	Fee              uint64 // lamports: 5,000 a signature and the priority fee, rounded up
+}
+
+// Payment is one transfer that came in.
+type Payment struct {
+	From    Address
+	Units   uint64
+	Landing Landing
 }
 
 // Account is what the chain holds at an address.
