@@ -138,6 +138,7 @@ func cardText(t wallet.Transaction) string {
 		wallet.Rejected:             "card.rejected",
 		wallet.Expired:              "card.not_signed",
 		wallet.Received:             "received.text",
+		wallet.Requested:            "card.requested",
 	}[t.Status]
 }
 
