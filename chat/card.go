@@ -154,12 +154,11 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final,
 	}
 	if t.KeyID != "" {
-		switch key, err := s.tx.Key(t.KeyID); {
-		case err == nil:
-			v["KeyHint"] = html(escape(key.Hint))
-		case !errors.Is(err, store.ErrNotFound):
+		hint, err := s.keyHint(t.KeyID)
+		if err != nil {
 			return nil, err
 		}
+		v["KeyHint"] = hint
 	}
 	if t.Token.Symbol == "" {
 		v["Mint"] = code(t.Token.Mint.String())
@@ -189,6 +188,15 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
+func (s *scene) keyHint(id string) (html, error) {
+	key, err := s.tx.Key(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return html(escape(key.Hint)), err
 }
 
 // sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.

@@ -80,7 +80,14 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.show(linkCard(bind), "link.used", nil); err != nil {
+	text, v := "link.question", vars{}
+	if bind.KeyID != "" { // no link led here, but a program of theirs, or of somebody who has their key
+		hint, err := s.keyHint(bind.KeyID)
+		if err != nil {
+			return err
+		}
+		text, v["KeyHint"] = "link.question_program", hint
+	} else if err := s.show(linkCard(bind), "link.used", nil); err != nil {
 		return err
 	}
 	var rows [][]Button
@@ -99,7 +106,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.show(questionCard(bind), "link.question", nil, append(rows, []Button{none})...); err != nil {
+	if err := s.show(questionCard(bind), text, v, append(rows, []Button{none})...); err != nil {
 		return err
 	}
 	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == linkOpen {
@@ -157,7 +164,7 @@ func (s *scene) choose(choice wallet.Address) error {
 	}
 	return s.show(questionCard(bind), "link.connected", vars{
 		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
-		"Default": code("…" + user.DefaultWallet.Tail()),
+		"Default": code("…" + user.DefaultWallet.Tail()), "None": user.DefaultWallet.IsZero(), "Tail": html(bound.Address.Tail()),
 	}, rows...)
 }
 

@@ -226,7 +226,7 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 }
 
 func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
-	if bound.Owner == "" {
+	if bound.Owner == "" || bound.Type == wallet.DeveloperWallet { // a program's is chosen by name only
 		return nil
 	}
 	user, err := tx.User(bound.Owner)
