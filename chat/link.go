@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -141,6 +142,9 @@ func (s *scene) choose(choice wallet.Address) error {
 			return err
 		}
 	}
+	if bound.Address == choice && bound.Owner == "" && !choice.IsZero() {
+		return s.sayClaimed(bind, choice)
+	}
 	if bound.Address.IsZero() {
 		if err := s.toast("toast.not_connected", nil); err != nil {
 			return err
@@ -166,6 +170,55 @@ func (s *scene) choose(choice wallet.Address) error {
 		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
 		"Default": code("…" + user.DefaultWallet.Tail()), "None": user.DefaultWallet.IsZero(), "Tail": html(bound.Address.Tail()),
 	}, rows...)
+}
+
+// sayClaimed tells who proved an address of somebody else's how it goes on.
+func (s *scene) sayClaimed(bind wallet.Bind, address wallet.Address) error {
+	if err := s.toast("toast.claimed", nil); err != nil {
+		return err
+	}
+	label, err := s.words.text("button.take_over", nil)
+	if err != nil {
+		return err
+	}
+	b, err := s.button(label, "takeover:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	if err != nil {
+		return err
+	}
+	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
+}
+
+// TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
+// It writes to the transaction of its caller.
+func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.sceneOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	label, err := s.words.text("button.stop_claim", nil)
+	if err != nil {
+		return err
+	}
+	b, err := s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	if err != nil {
+		return err
+	}
+	if err := s.say("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// TellMoved tells the first owner of an address that it is another account's now.
+func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.sceneOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	if err := s.say("claim.lost", vars{"Address": code(address.String())}); err != nil {
+		return err
+	}
+	return s.end()
 }
 
 // linkIsOver answers whoever chooses at a question whose time is over.

@@ -25,6 +25,8 @@ func taps() map[string]tap {
 		"run":        (*Chat).tapRun,
 		"again":      (*Chat).tapAgain,
 		"check":      (*Chat).tapCheck,
+		"takeover":   (*Chat).tapTakeOver,
+		"stopclaim":  (*Chat).tapStopClaim,
 		"disconnect": (*Chat).tapDisconnect,
 		"erase":      (*Chat).tapErase,
 	}
@@ -247,6 +249,52 @@ func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
 			return err
 		}
 		return s.toast("toast.looking", nil)
+	}, nil
+}
+
+// tapTakeOver moves an address here that its first owner did not keep.
+func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.connected", nil); err != nil {
+			return err
+		}
+		return s.say("claim.moved", vars{"Address": code(w.Address.String())})
+	}, nil
+}
+
+// tapStopClaim keeps an address with its first owner.
+func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		if _, err := s.Wallets.StopClaim(s.tx, s.user.ID, address); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.claim_stopped", nil); err != nil {
+			return err
+		}
+		return s.say("claim.stopped", vars{"Address": code(address.String())})
 	}, nil
 }
 

@@ -54,10 +54,15 @@ func (w *Wallets) Find(tx store.Tx, user wallet.UserID, name string) (wallet.Wal
 // for a Confirm or a signature of it is rejected; what is signed goes on. The oldest of the others
 // becomes the default where this one was. It returns the wallet, and the new default (zero for none).
 func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, wallet.Address, error) {
-	gone, all, err := ownWallet(tx, user, name)
+	gone, _, err := ownWallet(tx, user, name)
 	if err != nil {
 		return wallet.Wallet{}, wallet.Address{}, err
 	}
+	return w.release(tx, gone, wallet.UserInitiated)
+}
+
+// release takes a wallet from its owner.
+func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Wallet, wallet.Address, error) {
 	now := w.Now().UTC()
 	open, err := tx.UnsettledFrom(gone.Address)
 	if err != nil {
@@ -68,33 +73,41 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 			continue
 		}
 		if _, err := store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: now,
-			Failure: wallet.UserRejected, Reason: "The owner disconnected the wallet."}); err != nil {
-			return gone, wallet.Address{}, err
-		}
-	}
-	person, err := tx.User(user)
-	if err != nil {
-		return gone, wallet.Address{}, err
-	}
-	if person.DefaultWallet == gone.Address {
-		person.DefaultWallet = wallet.Address{}
-		for _, other := range all {
-			if other.Address != gone.Address {
-				person.DefaultWallet = other.Address
-				break
-			}
-		}
-		if err := tx.PutUser(person); err != nil {
+			Failure: wallet.UserRejected, Reason: "The wallet was disconnected."}); err != nil {
 			return gone, wallet.Address{}, err
 		}
 	}
 	if err := tx.DeleteWallet(gone.Address); err != nil {
 		return gone, wallet.Address{}, err
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_disconnected_%s_%d", gone.Address, now.UnixMilli()), wallet.WalletDisconnected, now, user,
-		wallet.WalletDisconnectedData{UserID: user, WalletAddress: gone.Address, DisconnectedAt: wallet.Timestamp(now), Reason: wallet.UserInitiated})
+	next, err := w.nextDefault(tx, gone)
 	if err != nil {
-		return gone, wallet.Address{}, err
+		return gone, next, err
 	}
-	return gone, person.DefaultWallet, tx.Emit(event)
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_disconnected_%s_%d", gone.Address, now.UnixMilli()), wallet.WalletDisconnected, now, gone.Owner,
+		wallet.WalletDisconnectedData{UserID: gone.Owner, WalletAddress: gone.Address, DisconnectedAt: wallet.Timestamp(now), Reason: reason})
+	if err != nil {
+		return gone, next, err
+	}
+	return gone, next, tx.Emit(event)
+}
+
+// nextDefault gives a person another default wallet where the one that went was it.
+func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, error) {
+	person, err := tx.User(gone.Owner)
+	if err != nil || person.DefaultWallet != gone.Address {
+		return person.DefaultWallet, err
+	}
+	person.DefaultWallet = wallet.Address{}
+	others, err := tx.WalletsOf(gone.Owner)
+	if err != nil {
+		return wallet.Address{}, err
+	}
+	for _, other := range others {
+		if other.Type != wallet.DeveloperWallet {
+			person.DefaultWallet = other.Address
+			break
+		}
+	}
+	return person.DefaultWallet, tx.PutUser(person)
 }

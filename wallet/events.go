@@ -33,6 +33,7 @@ const (
 	TransactionFinalized  EventName = "internal.transaction.finalized"
 	TransactionClosed     EventName = "internal.transaction.closed" // ended before, and now can never land
 	WalletProven          EventName = "internal.wallet.proven"
+	WalletClaimed         EventName = "internal.wallet.claimed"
 )
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
@@ -111,8 +112,16 @@ type WalletDisconnectedData struct {
 	Reason         string  `json:"reason"`
 }
 
-// UserInitiated is the reason of a wallet.disconnected that its owner asked for.
-const UserInitiated = "user_initiated"
+// Reasons of a wallet.disconnected.
+const (
+	UserInitiated  = "user_initiated"   // its owner asked for it
+	MovedToAnother = "moved_to_another" // a fresh proof moved it to another account
+)
+
+// WalletClaimedData is `data` of the internal event by which an owner is told.
+type WalletClaimedData struct {
+	WalletAddress Address `json:"wallet_address"`
+}
 
 // UserRegisteredData is `data` of user.registered.
 type UserRegisteredData struct {

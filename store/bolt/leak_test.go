@@ -22,7 +22,7 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID",
-		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID", "Wallet.Claim.Type", "Wallet.Claim.KeyID", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
