@@ -237,7 +237,7 @@ func failures() map[wallet.Failure]string {
 // calledOff tells whether t landed although it had been ended here before: a device had signed it
 // and kept it.
 func calledOff(t wallet.Transaction) bool {
-	return t.Status == wallet.Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
+	return t.CalledOff()
 }
 
 func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
