@@ -34,6 +34,7 @@ func commands() []command {
 		{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start},
 		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet},
 		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send},
+		{name: "contacts", menu: "menu.contacts", usage: "usage.contacts", looks: true, run: (*Chat).contacts},
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
 		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
 		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
