@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +26,7 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 	if err := s.drawn(t); err != nil {
 		return err
 	}
-	if calledOff(t) { // an edit rings no bell, and this one surprises
+	if t.CalledOff() { // an edit rings no bell, and this one surprises
 		v, err := s.facts(t)
 		if err != nil {
 			return err
@@ -98,6 +100,19 @@ func (s *scene) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	if v["Name"], err = s.nameOf(t.To); err != nil {
+		return err
+	}
+	if !t.Lookalike.IsZero() {
+		if v["KnownName"], err = s.nameOf(t.Lookalike); err != nil {
+			return err
+		}
+		own, err := s.tx.WalletsOf(s.user.ID)
+		if err != nil {
+			return err
+		}
+		v["KnownOwn"] = slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == t.Lookalike })
+	}
 	text, err := s.words.text(cardText(t), v)
 	if err != nil {
 		return err
@@ -153,6 +168,8 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final,
 	}
+	maps.Copy(v, resemblance(t))
+	v["Name"], v["KnownName"], v["KnownOwn"] = "", "", false
 	if t.KeyID != "" {
 		hint, err := s.keyHint(t.KeyID)
 		if err != nil {
@@ -211,6 +228,9 @@ func sumName(token wallet.Token) string {
 func (s *scene) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
 	for _, w := range t.Warnings {
+		if w == wallet.WarnNewRecipient && t.Unfunded { // the card says so, and more
+			continue
+		}
 		text, err := s.words.text(warnings()[w], nil)
 		if err != nil {
 			return "", err
@@ -242,18 +262,12 @@ func failures() map[wallet.Failure]string {
 	}
 }
 
-// calledOff tells whether t landed although it had been ended here before: a device had signed it
-// and kept it.
-func calledOff(t wallet.Transaction) bool {
-	return t.Status == wallet.Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
-}
-
 func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
-	yes, err := s.cardButton(t, "button.confirm", "confirm")
-	if err != nil {
-		return nil, err
-	}
 	no, err := s.cardButton(t, "button.reject", "reject")
+	if err != nil || !t.Lookalike.IsZero() { // a look-alike is confirmed by typing
+		return [][]Button{{no}}, err
+	}
+	yes, err := s.cardButton(t, "button.confirm", "confirm")
 	return [][]Button{{yes, no}}, err
 }
 

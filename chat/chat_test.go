@@ -250,7 +250,7 @@ func TestMenuListsTheTable(t *testing.T) {
 			t.Errorf("/%s is described as %q", c.Name, c.Description)
 		}
 	}
-	if want := []string{"start", "wallet", "send", "cancel", "help", "privacy", "delete_me"}; !slices.Equal(names, want) {
+	if want := []string{"start", "wallet", "send", "contacts", "cancel", "help", "privacy", "delete_me"}; !slices.Equal(names, want) {
 		t.Errorf("the menu lists %v", names)
 	}
 }
@@ -277,6 +277,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	defer cancel()
 	worker, err := chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
+		Contacts:  &handlers.Contacts{Store: r.store, Tokens: listed(t), Now: r.Now},
 		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
 		After: func(time.Duration) <-chan time.Time { cancel(); return nil }, // one look is enough
 	})

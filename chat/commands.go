@@ -34,6 +34,7 @@ func commands() []command {
 		{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start},
 		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet},
 		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send},
+		{name: "contacts", menu: "menu.contacts", usage: "usage.contacts", looks: true, run: (*Chat).contacts},
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
 		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
 		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
@@ -516,7 +517,7 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 
 // walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
 func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
-	p, err := readParts(h.line.args[1:])
+	p, err := readParts(h.line.args[1:], book{})
 	if err == nil && (p.Amount == "" || p.To != "") {
 		err = wallet.Refuse(wallet.InvalidRequest, "say how much you want to be paid, for example /wallet address 1.5 USDC")
 	}

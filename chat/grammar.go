@@ -92,28 +92,36 @@ type parts struct {
 const shortestAddress = 32
 
 // readParts understands "[amount] [token] [address]", any of them missing; a token is a symbol, or a
-// mint before the address. What it does not
-// understand is INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf),
-// the other parts come along.
-func readParts(args []string) (parts, error) {
+// mint before the address, and an address may be a contact's name. What it does not understand is
+// INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf), the other parts
+// come along.
+func readParts(args []string, b book) (parts, error) {
 	var p parts
 	strange := func(word string) (parts, error) {
 		return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
 	}
 	odd := "" // stands where an address could be
-	for _, word := range args {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		address := ""
+		if contact, n := b.at(args[i:]); n > 1 || n == 1 && (p.Token != "" || !b.means(word)) {
+			address = contact.Address.String()
+			i += n - 1
+		} else if addressLike(word) {
+			address = word
+		}
 		switch {
-		case strings.EqualFold(word, "to") && p.To == "":
-		case addressLike(word):
+		case address != "":
 			if p.To != "" && p.Amount != "" && p.Token == "" { // "25 <mint> <address>"
-				p.Token, p.To = p.To, word
+				p.Token, p.To = p.To, address
 				continue
 			}
 			if p.To != "" {
 				return parts{Amount: p.Amount, Token: p.Token}, wallet.About(wallet.FieldTo,
 					wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one"))
 			}
-			p.To = word
+			p.To = address
+		case strings.EqualFold(word, "to") && p.To == "":
 		case p.Amount == "" && p.Token == "" && amountLike(word):
 			p.Amount, p.Token = cutSymbol(word)
 		case p.Token == "" && symbolLike(word):

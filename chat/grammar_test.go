@@ -58,7 +58,7 @@ func TestPartsOfATransfer(t *testing.T) {
 		strings.Repeat("1", 32): {To: strings.Repeat("1", 32)},
 		strings.Repeat("9", 40): {Amount: strings.Repeat("9", 40)},
 	} {
-		if got, err := readParts(read("/send " + text).args); err != nil || got != want {
+		if got, err := readParts(read("/send "+text).args, book{}); err != nil || got != want {
 			t.Errorf("%q was read as %+v, %v, want %+v", text, got, err, want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestPartsOfATransfer(t *testing.T) {
 		"2 SOL " + to + " " + to: {parts{Amount: "2", Token: "SOL"}, wallet.FieldTo},
 		to + " @bob":             {about: wallet.FieldTo},
 	} {
-		got, err := readParts(read("/send " + text).args)
+		got, err := readParts(read("/send "+text).args, book{})
 		if wallet.CodeOf(err) != wallet.InvalidRequest || got != want.parts || wallet.FieldOf(err) != want.about {
 			t.Errorf("%q was read as %+v, %v (about %q)", text, got, err, wallet.FieldOf(err))
 		}
@@ -126,7 +126,7 @@ func FuzzCommand(f *testing.F) {
 				t.Errorf("word %q", word)
 			}
 		}
-		p, err := readParts(l.args)
+		p, err := readParts(l.args, book{})
 		if err != nil && !labelled(err) {
 			t.Errorf("an error without a code: %v", err)
 		}
@@ -142,4 +142,28 @@ func FuzzCommand(f *testing.F) {
 			t.Errorf("escape leaves markup in %q", text)
 		}
 	})
+}
+
+func TestContactsAreReadAsAddresses(t *testing.T) {
+	rent, flat := wallet.Address{1}.String(), wallet.Address{2}.String()
+	other := wallet.Address{3}.String()
+	b := book{byKey: map[string]wallet.Contact{}, listed: func(s string) bool { return strings.EqualFold(s, "usdc") || strings.EqualFold(s, "bonk") }}
+	for name, to := range map[string]byte{"rent": 1, "rent flat": 2, "bonk": 3} { // a token that was listed later
+		b.byKey[wallet.ContactKey(name)] = wallet.Contact{Name: name, Address: wallet.Address{to}}
+	}
+	for text, want := range map[string]parts{
+		"5 USDC rent": {"5", "USDC", rent}, "5 usdc to RENT": {"5", "usdc", rent}, "rent": {To: rent}, "5 rent": {"5", "", rent},
+		"5 rent flat": {"5", "", flat}, "rent flat 5": {"5", "", flat}, `5 "rent  flat"`: {"5", "", flat}, "to rent 5 usdc": {"5", "usdc", rent},
+		"5 bonk": {"5", "bonk", ""}, "5 usdc bonk": {"5", "usdc", other}, "5 bonk bonk": {"5", "bonk", other},
+		"5 " + rent + " rent": {"5", rent, rent}, "5 usdc rentier": {"5", "usdc", "rentier"},
+	} {
+		if got, err := readParts(read("/send "+text).args, b); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"rent rent flat", "5 usdc rent " + flat, "rent " + flat} {
+		if got, err := readParts(read("/send "+text).args, b); wallet.FieldOf(err) != wallet.FieldTo {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
 }

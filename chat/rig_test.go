@@ -127,6 +127,7 @@ func newRig(t testing.TB) *rig {
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	r.chat, err = chat.New(chat.Options{
 		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
+		Contacts:  &handlers.Contacts{Store: r.store, Tokens: listed(t), Now: r.Now},
 		PublicURL: public, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: "localnet",
 		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
 	})

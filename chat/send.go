@@ -21,7 +21,11 @@ type weighed struct {
 
 // send answers /send, with any of its parts missing.
 func (c *Chat) send(ctx context.Context, h heard) (act, error) {
-	p, err := readParts(h.line.args)
+	known, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readParts(h.line.args, known)
 	if err != nil && wallet.FieldOf(err) == "" {
 		return func(s *scene) error {
 			if err := s.refused(err); err != nil {
@@ -39,7 +43,11 @@ func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 
 // hearAmount takes the answer to "how much".
 func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, error) {
-	got, err := readParts(args)
+	known, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	got, err := readParts(args, known)
 	if wallet.FieldOf(err) == "" && (err != nil || got.Amount == "" && got.To == "") {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
 	}
@@ -48,7 +56,11 @@ func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, err
 
 // hearAddress takes the answer to "to whom".
 func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, error) {
-	got, err := readParts(args)
+	known, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	got, err := readParts(args, known)
 	if wallet.FieldOf(err) == "" && (err != nil || got.To == "") {
 		got, err = parts{To: strings.Join(args, " ")}, nil // judged as an address, it is told what is wrong
 		if got.To == "" {
@@ -138,6 +150,9 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	w := weighed{parts: p, token: token}
 	if p.To != "" {
 		err := checkAddress(p.To)
+		if err == nil {
+			err = c.noContact(ctx, h, p.To)
+		}
 		if err == nil {
 			_, err = c.Transfers.Destination(p.To, from.Address)
 		}
@@ -260,9 +275,14 @@ func (s *scene) askAmount() error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"To": html(""), "Token": tokenText(s.weighed.token)}
+	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.weighed.token)}
 	if s.topic.To != "" {
 		v["To"] = code(s.topic.To)
+		if to, err := wallet.ParseAddress(s.topic.To); err == nil {
+			if v["Name"], err = s.nameOf(to); err != nil {
+				return err
+			}
+		}
 	}
 	return s.ask("send.ask_amount", v, rows)
 }
@@ -283,7 +303,7 @@ func (s *scene) askToken() error {
 	return s.ask("send.ask_token", vars{}, nil)
 }
 
-// askAddress asks where to, with those to tap on who were sent something before.
+// askAddress asks where to, with those to tap on who were paid before, and contacts.
 func (s *scene) askAddress() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -294,32 +314,15 @@ func (s *scene) askAddress() error {
 	}
 	var rows [][]Button
 	for _, to := range known {
-		b, err := s.button(html("…"+to.Tail()), "to:"+to.String(), s.topic.Ask, s.conv.ExpiresAt)
+		b, err := s.button(to.label(), "to:"+to.address.String(), s.topic.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, []Button{b})
 	}
-	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0, "Token": tokenText(s.weighed.token)}
+	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0,
+		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.weighed.token)}
 	return s.ask("send.ask_address", v, rows)
-}
-
-// recipients are up to three addresses that this person's own transfers have reached, newest
-// first. Whoever merely sent something is not among them: look-alikes are planted that way.
-func (s *scene) recipients() ([]wallet.Address, error) {
-	const look, most = 20, 3
-	past, err := s.tx.TransactionsOf(s.user.ID, "", look)
-	if err != nil {
-		return nil, err
-	}
-	var out []wallet.Address
-	for _, t := range past {
-		sent := t.Kind == wallet.Send && t.Status == wallet.Confirmed && !calledOff(t)
-		if sent && len(out) < most && !slices.Contains(out, t.To) {
-			out = append(out, t.To)
-		}
-	}
-	return out, nil
 }
 
 // newQuestion names the question: its buttons belong together, and only the newest's count.

@@ -22,6 +22,7 @@ type Options struct {
 	Users     *handlers.Users
 	Wallets   *handlers.Wallets
 	Transfers *handlers.Transfers
+	Contacts  *handlers.Contacts
 	// PublicURL is where the signing page lives: its links end up in people's own chats only.
 	PublicURL *url.URL
 	// ExplorerURL makes links of signatures: {signature} is put in, and {cluster} by the name that
@@ -48,9 +49,9 @@ type Chat struct {
 
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
-	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.PublicURL == nil ||
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil || o.PublicURL == nil ||
 		o.Now == nil || o.Random == nil || o.Log == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, PublicURL, Now, Random and Log are needed")
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, PublicURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -195,6 +196,9 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 
 // plainText answers plain text in a private chat.
 func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
+	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
+		return act, err
+	}
 	switch h.at(sendFlow) {
 	case asksAmount:
 		return c.hearAmount(ctx, h, h.line.args)
@@ -202,7 +206,9 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		return c.hearAddress(ctx, h, h.line.args)
 	case asksToken:
 		return c.hearToken(ctx, h, h.line.args)
-	case inReview, signing:
+	case inReview:
+		return c.hearInReview(ctx, h)
+	case signing:
 		return say("talk.use_buttons", nil), nil
 	}
 	if len(h.line.args) == 0 {

@@ -33,6 +33,7 @@ type rig struct {
 	transfers *handlers.Transfers
 	signing   *handlers.Signing
 	keys      *handlers.Keys
+	contacts  *handlers.Contacts
 	now       time.Time
 	ids       int
 }
@@ -75,6 +76,7 @@ func newRig(t *testing.T) *rig {
 	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: now, NewID: newID, Random: rand.Reader, Build: chain.Build}
 	r.signing = &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
+	r.contacts = &handlers.Contacts{Store: r.store, Tokens: listed(t), Now: now}
 	r.keys = &handlers.Keys{Store: r.store, Now: now, NewID: newID, Random: rand.Reader}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"testing"
 
 	"purser/handlers"
@@ -98,7 +99,8 @@ func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
 	alice, bob := r.rich(1001, sol), r.rich(1002, 0)
 	r.holding(alice.address(), "USDC", 25_500_000)
 	sent := r.send(alice, bob.address(), "25.5", "usdc")
-	if sent.Rent != 2_039_280 || !sent.Unfunded || sent.BalanceLeft != 0 || sent.Token != r.token("USDC") || len(sent.Warnings) != 0 {
+	if sent.Rent != 2_039_280 || !sent.Unfunded || sent.BalanceLeft != 0 || sent.Token != r.token("USDC") ||
+		len(sent.Warnings) != 1 || sent.Warnings[0] != wallet.WarnNewRecipient {
 		t.Errorf("sent as %+v", sent)
 	}
 	if got := r.units(bob.address(), "USDC"); got != 25_500_000 {
@@ -115,7 +117,7 @@ func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
 
 	r.holding(alice.address(), "USDC", 7)
 	again := r.send(alice, bob.address(), "max", "USDC")
-	if again.Rent != 0 || again.Amount != 7 {
+	if again.Rent != 0 || again.Amount != 7 || len(again.Warnings) != 0 {
 		t.Errorf("the second time: %+v", again)
 	}
 }
@@ -217,7 +219,7 @@ func TestAnUnlistedTokenHasNoNameHere(t *testing.T) {
 	r.holding(alice.address(), "USDC", 10_000_000)
 	r.wallets.Tokens, r.transfers.Tokens = unlisted{}, unlisted{}
 	got, err := r.prepare(alice, bob.address(), "1", usdc.Mint.String())
-	if err != nil || got.Token.Symbol != "" || got.Token.Name() != usdc.Mint.String() || len(got.Warnings) != 1 || got.Warnings[0] != wallet.WarnUnlisted {
+	if err != nil || got.Token.Symbol != "" || got.Token.Name() != usdc.Mint.String() || !slices.Contains(got.Warnings, wallet.WarnUnlisted) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	balance, err := r.wallets.Balance(context.Background(), alice.address())

@@ -237,8 +237,11 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if t, err = s.price(ctx, t, f, all); err != nil {
 		return Proposal{}, err
 	}
+	if t, err = s.recognized(ctx, t); err != nil {
+		return Proposal{}, err
+	}
 	p := Proposal{Transaction: t, facts: f}
-	if t.Signer == wallet.DeveloperWallet && who.Key != "" {
+	if t.Signer == wallet.DeveloperWallet && who.Key != "" && t.Lookalike.IsZero() {
 		p.approved, err = s.approve(ctx)
 	}
 	return p, err
@@ -386,17 +389,28 @@ func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
 type Confirmation struct {
 	id     wallet.TransactionID
 	who    Caller
+	typed  string
 	facts  facts
 	signID string
 }
 
-// PrepareConfirm looks at the chain once more, since minutes may have passed.
+// PrepareConfirm looks at the chain once more, since minutes may have passed. A look-alike is
+// POLICY_VIOLATION: see PrepareConfirmTyped.
 func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.TransactionID) (Confirmation, error) {
+	return s.PrepareConfirmTyped(ctx, who, id, "")
+}
+
+// PrepareConfirmTyped is PrepareConfirm by an owner who has typed what a look-alike asks for
+// (wallet.Address.Middle); POLICY_VIOLATION if it is something else.
+func (s *Transfers) PrepareConfirmTyped(ctx context.Context, who Caller, id wallet.TransactionID, typed string) (Confirmation, error) {
 	t, err := s.Of(ctx, who, id)
 	if err != nil {
 		return Confirmation{}, err
 	}
 	if err := t.ConfirmableAt(s.Now()); err != nil {
+		return Confirmation{}, err
+	}
+	if err := t.TypedFor(typed); err != nil {
 		return Confirmation{}, err
 	}
 	f, err := s.look(ctx, t.From, t.To, t.Token)
@@ -414,7 +428,7 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err != nil {
 		return Confirmation{}, err
 	}
-	return Confirmation{id: id, who: who, facts: f, signID: signID}, nil
+	return Confirmation{id: id, who: who, typed: typed, facts: f, signID: signID}, nil
 }
 
 // stillFits tells whether what was proposed is what would happen now.
@@ -440,6 +454,9 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	if err := t.ConfirmableAt(s.Now()); err != nil {
+		return t, err
+	}
+	if err := t.TypedFor(c.typed); err != nil {
 		return t, err
 	}
 	return s.confirmed(tx, t, c.facts, c.signID)

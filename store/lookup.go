@@ -21,10 +21,11 @@ const (
 	BySecret      Label = "api key secret"
 	ByIdempotency Label = "idempotency key"
 	ByEvent       Label = "event id"
+	ByContact     Label = "contact"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.

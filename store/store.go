@@ -55,6 +55,7 @@ type Tx interface {
 	Users
 	Wallets
 	Transactions
+	Contacts
 	Chats
 	Queues
 	Keys
@@ -70,7 +71,7 @@ type Users interface {
 	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
-	// removes the user, their wallets, binds, conversations, buttons, cards and API keys, and what
+	// removes the user, their wallets, binds, contacts, conversations, buttons, cards and API keys, and what
 	// waits in queues for them. Their transactions leave every list and read as ErrNotFound.
 	EraseUser(wallet.UserID) error
 }
@@ -110,6 +111,20 @@ type Transactions interface {
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
 	// TransactionsOf lists an owner's, newest first, after the given id ("" from the start).
 	TransactionsOf(owner wallet.UserID, after wallet.TransactionID, limit int) ([]wallet.Transaction, error)
+	// Recipients lists whom an owner's own transfers have reached (wallet.Transaction.Reached), newest
+	// first and each once; only the newest transfers, limit of them, are looked at. What others sent
+	// does not count, however much of it there is.
+	Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error)
+}
+
+// Contacts are a person's own names for addresses. wallet.ContactKey tells one name from another.
+type Contacts interface {
+	// ContactsOf lists a user's contacts by name.
+	ContactsOf(wallet.UserID) ([]wallet.Contact, error)
+	// PutContact creates or replaces the contact of that owner and name.
+	PutContact(wallet.Contact) error
+	// DeleteContact removes it; ErrNotFound without one.
+	DeleteContact(owner wallet.UserID, name string) error
 }
 
 // Conversation is where one person is in one chat. Data is the flow's own JSON, sealed.

@@ -96,6 +96,7 @@ type Transaction struct {
 	Reference   Address       `json:"reference"`
 
 	Named       Address       `json:"named"`                  // what was asked to be paid, when To is its owner
+	Lookalike   Address       `json:"lookalike,omitzero"`     // what To could be taken for; sealed by the store
 	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
 	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
 	Memo        string        `json:"memo,omitempty"`
@@ -142,12 +143,23 @@ type Warning string
 
 // The warnings.
 const (
-	WarnNewRecipient Warning = "new_recipient"      // this wallet never paid that address
+	WarnNewRecipient Warning = "new_recipient"      // no contact, no wallet of the owner's, and never paid by them
 	WarnUnlisted     Warning = "unlisted_token"     // the mint is on no list of well-known ones
 	WarnDelegate     Warning = "permanent_delegate" // somebody may take the token from anybody
 	WarnScaled       Warning = "scaled_amounts"     // other wallets show other figures for it
 	WarnUnknown      Warning = "unknown_extensions" // the token can do things unknown here
 )
+
+// Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
+// off before by them (a device had signed it, and kept it).
+func (t Transaction) Reached() bool {
+	return t.Kind == Send && t.Status == Confirmed && !t.CalledOff()
+}
+
+// CalledOff tells whether t landed although it had been ended here before.
+func (t Transaction) CalledOff() bool {
+	return t.Status == Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
+}
 
 // Net is what reaches the recipient, in base units of Token.
 func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }

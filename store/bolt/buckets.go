@@ -26,6 +26,9 @@ const (
 	unsettled     // created-at transaction id -> -
 	unsettledFrom // address created-at transaction id -> -
 	byOwner       // user.0 created-at transaction id -> -
+	paidBy        // user.0 created-at recipient transaction id -> -, of transfers that reached them
+
+	contacts // user.0 H(user, name) -> row of wallet.Contact
 
 	conversations // H(telegram id) H(chat) -> row of store.Conversation
 	silences      // expires-at key-of-conversations -> -
@@ -54,7 +57,7 @@ const (
 func (b bucket) String() string {
 	return [bucketCount]string{
 		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
-		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner", "paid_by", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
 		"outbox", "waiting", "events", "event_ids", "answers", "keys", "key_secrets", "expiries",
 	}[b]

@@ -18,6 +18,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseWallets(id) },
 		func() error { return t.eraseBinds(id) },
 		func() error { return t.eraseTransactions(id) },
+		func() error { return t.deletePrefixed(contacts, userPrefix(id)) },
 		func() error { return t.eraseTelegram(u.TelegramID) },
 		func() error { return t.eraseQueued(id) },
 		func() error { return t.eraseKeys(id) },
@@ -95,7 +96,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 			}
 		}
 	}
-	return nil
+	return t.deletePrefixed(paidBy, prefix)
 }
 
 // eraseTelegram removes what is found by a Telegram id: of a person, and of the private chat that

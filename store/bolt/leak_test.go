@@ -35,6 +35,7 @@ func inTheClear() []string {
 		"Reply.Priority", "Reply.Attempts",
 		"Answer.Status",
 		"Event.ID", "Event.Name", "Event.User", "Event.Transaction",
+		"Contact.Owner",
 	}
 }
 
@@ -56,18 +57,20 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		out  store.Reply
 		a    store.Answer
 		e    wallet.Event
+		book wallet.Contact
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
+	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.Lookalike.String()
 	c.Version = 0
 	// Once as a stranger's, under the system's key, and once more as a user's.
 	write := func(tx store.Tx) error {
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
 		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e)} {
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book)} {
 			if step != nil {
 				return step
 			}
@@ -91,6 +94,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	row.Signature = wallet.Signature{1}
 	c.Version, c.User = 0, u.TelegramID
 	in.ID, in.Chat, out.Chat, n.User = in.ID+500_000, u.TelegramID, u.TelegramID, u.TelegramID
+	book.Owner = u.ID
 	b.User, b.TokenHash, e.User, e.ID = u.ID, [32]byte{1}, u.ID, "evt_second"
 	mustUpdate(t, s, write)
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })

@@ -12,7 +12,31 @@ type migration func(*Store, *bbolt.Tx) error
 // migrations lists the steps from schema 1 on: the first leads from 1 to 2. The newest schema is
 // one more than there are steps. A step is never changed once released; testdata/ holds a file of
 // each schema, which every later purser must open.
-func migrations() []migration { return nil }
+func migrations() []migration { return []migration{addressBook} }
+
+// addressBook leads to schema 2: contacts, and an index of whom somebody has paid.
+func addressBook(s *Store, root *bbolt.Tx) error {
+	for _, b := range []bucket{paidBy, contacts} {
+		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
+			return err
+		}
+	}
+	t := &tx{group: newGroup(root), store: s}
+	cursor := t.bucket(transactions).Cursor()
+	for key, raw := cursor.First(); key != nil; key, raw = cursor.Next() {
+		x, _, err := plainOf[transactionIndex](raw)
+		if err != nil {
+			return err
+		}
+		if !x.reached() {
+			continue
+		}
+		if err := t.put(paidBy, x.paid().key, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // migrate takes the steps that a file of an older schema misses, all in the one transaction that
 // opens it: a failed upgrade leaves the old file as it was.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -144,7 +145,7 @@ func TestMigrations(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	before := fileBytes(t, path)
-	if _, err := open(options(path), []migration{step("two"), func(*Store, *bbolt.Tx) error { return broken }}); !errors.Is(err, broken) {
+	if _, err := open(options(path), append(migrations(), step("two"), func(*Store, *bbolt.Tx) error { return broken })); !errors.Is(err, broken) {
 		t.Fatalf("a broken step: %v", err)
 	}
 	if !bytes.Equal(before, fileBytes(t, path)) {
@@ -153,10 +154,10 @@ func TestMigrations(t *testing.T) {
 	wrong := options(path)
 	wrong.MasterKey = bytes.Repeat([]byte{8}, store.MasterKeySize)
 	order = ""
-	if _, err := open(wrong, []migration{step("two")}); !errors.Is(err, store.ErrMasterKey) || order != "" {
+	if _, err := open(wrong, append(migrations(), step("two"))); !errors.Is(err, store.ErrMasterKey) || order != "" {
 		t.Errorf("upgrade under a wrong key: %v, steps %q", err, order)
 	}
-	s, err := open(options(path), []migration{step("two"), step("three")})
+	s, err := open(options(path), append(migrations(), step("two"), step("three")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestMigrations(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err = open(options(path), []migration{step("two"), step("three")})
+	s, err = open(options(path), append(migrations(), step("two"), step("three")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestMigrations(t *testing.T) {
 		t.Errorf("steps taken: %q", order)
 	}
 	_, err = Open(options(path))
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "its schema is 3, this one knows 1") {
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), fmt.Sprintf("its schema is %d, this one knows %d", len(migrations())+3, len(migrations())+1)) {
 		t.Errorf("an older purser: %v", err)
 	}
 }

@@ -160,6 +160,8 @@ type whose struct {
 	Subject string `json:"subject,omitempty"` // of a button; the card of a reply
 	SignID  string `json:"sign_id,omitempty"`
 	Nonce   string `json:"nonce,omitempty"`
+
+	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
 }
 
 func (w whose) field() (field, error) {

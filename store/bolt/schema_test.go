@@ -28,7 +28,7 @@ func update() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-// samples are one row of every kind, as schema 1 knows them.
+// samples are one row of every kind, as the newest schema knows them.
 type samples struct {
 	User         wallet.User
 	Wallet       wallet.Wallet
@@ -42,6 +42,7 @@ type samples struct {
 	Answer       store.Answer
 	Event        wallet.Event
 	Card         int
+	Contact      wallet.Contact // since schema 2
 }
 
 func newSamples() samples {
@@ -50,6 +51,7 @@ func newSamples() samples {
 	x.Update.Parked, x.Update.Seq, x.Reply.Seq = false, 1, 1
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Contact.Owner = x.User.ID
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
 	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
 	return x
@@ -65,7 +67,8 @@ func (x samples) write(tx store.Tx) error {
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card), tx.Enqueue([]store.Reply{x.Reply}),
-		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event))
+		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
+		tx.PutContact(x.Contact))
 }
 
 // read reads them in every way there is.
@@ -114,6 +117,12 @@ func (x samples) read(tx store.Tx) error {
 	check("answer", x.Answer, a, err)
 	e, err := tx.PendingEvents(10)
 	check("events", []wallet.Event{x.Event}, e, err)
+	book, err := tx.ContactsOf(x.User.ID)
+	if x.Contact == (wallet.Contact{}) { // a file from before there were any
+		check("contacts", []wallet.Contact(nil), book, err)
+	} else {
+		check("contacts", []wallet.Contact{x.Contact}, book, err)
+	}
 	return errors.Join(errs...)
 }
 

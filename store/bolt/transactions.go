@@ -12,7 +12,7 @@ import (
 	"purser/wallet"
 )
 
-// transactionRow is the plain part of a transaction; chat and sign id are sealed.
+// transactionRow is the plain part of a transaction; chat, sign id and look-alike are sealed.
 type transactionRow struct {
 	wallet.Transaction
 	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
@@ -30,10 +30,26 @@ type transactionIndex struct {
 	Changes   uint64               `json:"changes"`
 	Version   uint64               `json:"version"`
 	Sign      []byte               `json:"sign"`
+
+	To          wallet.Address `json:"to"`
+	Status      wallet.Status  `json:"status"`
+	ConfirmedAt time.Time      `json:"confirmed_at"`
+	EndedAt     time.Time      `json:"ended_at"`
 }
 
 func (r transactionRow) index() transactionIndex {
-	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Final, r.Changes, r.Version, r.Sign}
+	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Final, r.Changes, r.Version, r.Sign,
+		r.To, r.Status, r.ConfirmedAt, r.EndedAt}
+}
+
+// reached is wallet.Transaction.Reached, of what the index knows.
+func (x transactionIndex) reached() bool {
+	return wallet.Transaction{Kind: x.Kind, Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt}.Reached()
+}
+
+// paid is the entry in paidBy of a transaction that reached its recipient.
+func (x transactionIndex) paid() indexEntry {
+	return indexEntry{paidBy, join(userPrefix(x.Owner), timeKey(x.CreatedAt), x.To[:], []byte(x.ID)), false}
 }
 
 // indexEntry is one key of an index. A unique one maps to the transaction's id, and only one
@@ -46,12 +62,15 @@ type indexEntry struct {
 
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
-	out := make([]indexEntry, 0, 5)
+	out := make([]indexEntry, 0, 6)
 	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false})
 	if !x.Final {
 		out = append(out,
 			indexEntry{unsettled, created, false},
 			indexEntry{unsettledFrom, join(x.From[:], created), false})
+	}
+	if x.reached() {
+		out = append(out, x.paid())
 	}
 	if len(x.Sign) > 0 {
 		out = append(out, indexEntry{bySignID, x.Sign, true})
@@ -77,7 +96,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
-	r.Chat, r.SignID = who.Chat, who.SignID
+	r.Chat, r.SignID, r.Lookalike = who.Chat, who.SignID, who.Lookalike
 	return r.Transaction, nil
 }
 
@@ -128,8 +147,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
 	}
-	r.Chat, r.SignID = 0, ""
-	who, err := whose{Chat: n.Chat, SignID: n.SignID}.field()
+	r.Chat, r.SignID, r.Lookalike = 0, "", wallet.Address{}
+	who, err := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.Lookalike}.field()
 	if err != nil {
 		return err
 	}
@@ -283,6 +302,27 @@ func (t *tx) TransactionsOf(owner wallet.UserID, after wallet.TransactionID, lim
 		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
 		}
+	}
+	return out, nil
+}
+
+// Recipients reads the index alone: the address is in the key.
+func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error) {
+	prefix := userPrefix(owner)
+	cursor := t.bucket(paidBy).Cursor()
+	var out []wallet.Address
+	met := map[wallet.Address]bool{}
+	key, _ := lastOf(cursor, prefix)
+	for ; bytes.HasPrefix(key, prefix) && limit > 0; key, _ = cursor.Prev() {
+		rest := key[len(prefix):]
+		if len(rest) <= timeSize+len(wallet.Address{}) {
+			return nil, fmt.Errorf("%w: an index of recipients", ErrDamaged)
+		}
+		if to := wallet.Address(rest[timeSize : timeSize+len(wallet.Address{})]); !met[to] {
+			met[to] = true
+			out = append(out, to)
+		}
+		limit--
 	}
 	return out, nil
 }

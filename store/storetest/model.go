@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,17 +27,20 @@ type model struct {
 	outbox       map[uint64]store.Reply
 	pending      []wallet.Event
 	emitted      map[string]bool
+	contacts     map[[2]string]wallet.Contact // by owner and folded name
 }
 
 func newModel() model {
 	return model{users: map[wallet.UserID]wallet.User{}, wallets: map[wallet.Address]wallet.Wallet{},
 		transactions: map[wallet.TransactionID]wallet.Transaction{}, talks: map[[2]int64]store.Conversation{},
-		inbox: map[uint64]store.Update{}, seen: map[int64]time.Time{}, outbox: map[uint64]store.Reply{}, emitted: map[string]bool{}}
+		inbox: map[uint64]store.Update{}, seen: map[int64]time.Time{}, outbox: map[uint64]store.Reply{}, emitted: map[string]bool{},
+		contacts: map[[2]string]wallet.Contact{}}
 }
 
 func (m model) clone() model {
 	return model{maps.Clone(m.users), maps.Clone(m.wallets), maps.Clone(m.transactions), maps.Clone(m.talks),
-		maps.Clone(m.inbox), maps.Clone(m.seen), maps.Clone(m.outbox), slices.Clone(m.pending), maps.Clone(m.emitted)}
+		maps.Clone(m.inbox), maps.Clone(m.seen), maps.Clone(m.outbox), slices.Clone(m.pending), maps.Clone(m.emitted),
+		maps.Clone(m.contacts)}
 }
 
 // testModel runs random store transactions, some of which fail half way, against engine and maps,
@@ -101,7 +105,7 @@ func differ(what string, got, want any) error {
 
 // step does one random deed to both. It returns an error when they disagree.
 func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return m.putUser(tx, r)
 	case 1:
@@ -116,9 +120,45 @@ func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
 		return m.updates(tx, r, round)
 	case 7:
 		return m.replies(tx, r)
+	case 8:
+		return m.contact(tx, r)
 	default:
 		return m.emit(tx, r)
 	}
+}
+
+func (m *model) contact(tx store.Tx, r *rand.Rand) error {
+	owner, name := fmt.Sprintf("usr_%d", r.IntN(4)), [...]string{"rent", "Rent", "bank", "Émile", "émile"}[r.IntN(5)]
+	key := [2]string{owner, strings.ToLower(name)}
+	_, there := m.contacts[key]
+	if r.IntN(3) == 0 {
+		var want error
+		if !there {
+			want = store.ErrNotFound
+		}
+		delete(m.contacts, key)
+		return differ("delete contact", tx.DeleteContact(wallet.UserID(owner), name), want)
+	}
+	c := wallet.Contact{Owner: wallet.UserID(owner), Name: name, Address: wallet.Address{byte(r.IntN(9))}, AddedAt: noon()}
+	m.contacts[key] = c
+	return differ("put contact", tx.PutContact(c), nil)
+}
+
+func (m *model) checkContacts(tx store.Tx) error {
+	for n := range 4 {
+		owner := fmt.Sprintf("usr_%d", n)
+		var want []wallet.Contact
+		for _, name := range []string{"bank", "rent", "émile"} {
+			if c, ok := m.contacts[[2]string{owner, name}]; ok {
+				want = append(want, c)
+			}
+		}
+		got, err := tx.ContactsOf(wallet.UserID(owner))
+		if err := errors.Join(err, differ("contacts of "+owner, got, want)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *model) putUser(tx store.Tx, r *rand.Rand) error {
@@ -180,6 +220,8 @@ func (m *model) putTransaction(tx store.Tx, r *rand.Rand) error {
 	t.Final = r.IntN(3) == 0
 	t.SignID = [...]string{"", "s1", "s2", "s3"}[r.IntN(4)]
 	t.Signature = wallet.Signature{byte(r.IntN(4))}
+	t.Kind, t.To = wallet.Send, wallet.Address{byte(r.IntN(5))}
+	t.Status = [...]wallet.Status{wallet.Pending, wallet.Confirmed, wallet.Failed}[r.IntN(3)]
 	t.From = wallet.Address{byte(1 + r.IntN(3))}
 	for other, o := range m.transactions {
 		if other == id {
@@ -308,7 +350,7 @@ func (m *model) check(tx store.Tx) error {
 	if err := m.checkWallets(tx); err != nil {
 		return err
 	}
-	if err := m.checkTransactions(tx); err != nil {
+	if err := errors.Join(m.checkTransactions(tx), m.checkContacts(tx)); err != nil {
 		return err
 	}
 	for who, want := range m.talks {
@@ -394,6 +436,16 @@ func (m *model) checkTransactions(tx store.Tx) error {
 		want = pick(func(t wallet.Transaction) bool { return t.Owner == owner })
 		slices.Reverse(want)
 		if err := errors.Join(err, differ("transactions of", got, want)); err != nil {
+			return err
+		}
+		var paid []wallet.Address
+		for _, t := range want { // newest first already
+			if t.Reached() && !slices.Contains(paid, t.To) {
+				paid = append(paid, t.To)
+			}
+		}
+		to, err := tx.Recipients(wallet.UserID(owner), 1<<20)
+		if err := errors.Join(err, differ("recipients of", to, paid)); err != nil {
 			return err
 		}
 	}

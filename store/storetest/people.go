@@ -67,6 +67,9 @@ func testErase(t *testing.T, open Open) {
 			tx.PutCard(chat, "card", 7),
 			tx.Enqueue([]store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
+			tx.PutContact(wallet.Contact{Owner: who.ID, Name: "rent", Address: wallet.Address{n}, AddedAt: at}),
+			tx.CreateTransaction(wallet.Transaction{ID: id + "_paid", Owner: who.ID, Kind: wallet.Send, Status: wallet.Confirmed,
+				To: wallet.Address{n}, CreatedAt: at, Final: true}),
 			tx.CreateKey(wallet.Key{ID: "key_" + string(who.ID), Owner: who.ID}, "secret_"+string(who.ID)),
 		}
 		_, err := tx.PutUpdates(at, []store.Update{{ID: int64(n), Chat: chat, At: at, Body: []byte("hello")}})
@@ -124,6 +127,12 @@ func testErase(t *testing.T, open Open) {
 		count("transactions of hers", len(x), err)
 		w, err := tx.WalletsOf(alice.ID)
 		count("wallets of hers", len(w), err)
+		for what, who := range map[string]wallet.UserID{"hers": alice.ID, "his": bob.ID} {
+			book, err := tx.ContactsOf(who)
+			count("contacts of "+what, len(book), err)
+			paid, err := tx.Recipients(who, 10)
+			count("recipients of "+what, len(paid), err)
+		}
 		c, err := tx.SilentConversations(noon(), 10)
 		count("conversations", len(c), err)
 		u, err := tx.Updates(10)
@@ -138,6 +147,7 @@ func testErase(t *testing.T, open Open) {
 		count("version of hers", int(talk.Version), err)
 		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0,
 			"transactions of hers": 0, "wallets of hers": 0, "conversations": 2, "updates": 1, "replies": 1,
+			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
 			"events": 1, "keys": 1, "version of hers": 0})
 		return nil
 	})

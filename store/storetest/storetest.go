@@ -29,6 +29,8 @@ func Run(t *testing.T, open Open) {
 		{"Transactions", testTransactions},
 		{"TransactionIndexes", testTransactionIndexes},
 		{"TransactionLists", testTransactionLists},
+		{"Recipients", testRecipients},
+		{"Contacts", testContacts},
 		{"Conversations", testConversations},
 		{"Buttons", testButtons},
 		{"Cards", testCards},

@@ -1,0 +1,222 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"purser/wallet"
+)
+
+// book is a person's contacts as a command's words are read by them.
+type book struct {
+	byKey  map[string]wallet.Contact // by wallet.ContactKey
+	listed func(symbol string) bool  // nil: none
+}
+
+// book reads the person's contacts.
+func (c *Chat) book(ctx context.Context, h heard) (book, error) {
+	b := book{byKey: map[string]wallet.Contact{}, listed: func(symbol string) bool {
+		_, ok := c.Transfers.Tokens.BySymbol(symbol)
+		return ok || strings.EqualFold(symbol, wallet.SOL.Symbol)
+	}}
+	if h.user.ID == "" {
+		return b, nil
+	}
+	all, err := c.Contacts.Of(ctx, h.user.ID)
+	for _, contact := range all {
+		b.byKey[wallet.ContactKey(contact.Name)] = contact
+	}
+	return b, err
+}
+
+// at finds the contact that words begin with, and how many of them are its name; 0 for none. The
+// longest name counts: "mum's flat" is not "mum's".
+func (b book) at(words []string) (wallet.Contact, int) {
+	for n := min(len(words), wallet.MaxContactName/2); n > 0; n-- {
+		if contact, ok := b.byKey[wallet.ContactKey(strings.Join(words[:n], " "))]; ok {
+			return contact, n
+		}
+	}
+	return wallet.Contact{}, 0
+}
+
+// means tells whether a token's symbol is what a word means first: a token that came on the list
+// later does not turn into a person.
+func (b book) means(word string) bool { return b.listed != nil && b.listed(word) }
+
+// near are the names that a word may have meant.
+func (b book) near(word string) []string {
+	var keys, names []string
+	for key := range b.byKey {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range near(wallet.ContactKey(word), keys) {
+		names = append(names, b.byKey[key].Name)
+	}
+	return names
+}
+
+// noContact says of a destination that is no address what it is not.
+func (c *Chat) noContact(ctx context.Context, h heard, text string) error {
+	if _, err := wallet.ParseContactName(text); err != nil {
+		return nil // never meant as a name: judged as an address
+	}
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return err
+	}
+	return b.noAddress(text)
+}
+
+// noAddress refuses what could only have been a contact's name.
+func (b book) noAddress(word string) error {
+	if meant := b.near(word); len(meant) > 0 {
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+			"“%s” is neither an address nor one of your /contacts. Did you mean “%s”?", echo(word), meant[0]))
+	}
+	return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+		"“%s” is neither a Solana address nor one of your /contacts", echo(word)))
+}
+
+// contacts answers /contacts and its actions.
+func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
+	args := h.line.args
+	action := ""
+	if len(args) > 0 {
+		action = strings.ToLower(args[0])
+	}
+	switch {
+	case action == "":
+		return (*scene).listContacts, nil
+	case action == "add" && len(args) > 2:
+		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1]), nil
+	case (action == "remove" || action == "delete") && len(args) > 1:
+		return removeContact(strings.Join(args[1:], " ")), nil
+	case action == "findable" && len(args) == 2 && (strings.EqualFold(args[1], "on") || strings.EqualFold(args[1], "off")):
+		return letFind(strings.EqualFold(args[1], "on")), nil
+	}
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	if contact, n := b.at(args); n == len(args) {
+		return say("contacts.shown", vars{"Name": contact.Name, "Address": code(contact.Address.String())}), nil
+	}
+	return func(s *scene) error {
+		usage, err := s.usage("contacts")
+		if err != nil {
+			return err
+		}
+		return s.say("help.usage", vars{"Usage": usage})
+	}, nil
+}
+
+// mostListed is how many contacts fit into one message, whatever their names are.
+const mostListed = 30
+
+func (s *scene) listContacts() error {
+	all, err := s.tx.ContactsOf(s.user.ID)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, contact := range all[:min(len(all), mostListed)] {
+		lines = append(lines, "<b>"+escape(contact.Name)+"</b>\n"+string(code(contact.Address.String())))
+	}
+	return s.say("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-mostListed, 0),
+		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID})
+}
+
+func (c *Chat) addContact(name, address string) act {
+	return func(s *scene) error {
+		if c.known(wallet.ContactKey(name)) {
+			return s.refused(wallet.Refuse(wallet.InvalidRequest, "/%s is a command: choose another name", wallet.ContactKey(name)))
+		}
+		added, err := s.Contacts.Add(s.tx, s.user.ID, name, address)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		return s.say("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
+	}
+}
+
+func removeContact(name string) act {
+	return func(s *scene) error {
+		if err := s.Contacts.Remove(s.tx, s.user.ID, name); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		return s.say("contacts.removed", vars{"Name": cut(echo(name), wallet.MaxContactName)})
+	}
+}
+
+func letFind(yes bool) act {
+	return func(s *scene) error {
+		if err := s.Contacts.LetFind(s.tx, s.user.ID, yes); err != nil {
+			return err
+		}
+		return s.say("contacts.findable", vars{"On": yes, "Wallet": !s.user.DefaultWallet.IsZero()})
+	}
+}
+
+// nameOf is what the person calls an address; "" for nothing.
+func (s *scene) nameOf(address wallet.Address) (string, error) {
+	all, err := s.tx.ContactsOf(s.user.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, contact := range all {
+		if contact.Address == address {
+			return contact.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// recipient is one that a question for an address offers.
+type recipient struct {
+	name    string // "" for one that was paid before and has no name
+	address wallet.Address
+}
+
+// recipients are those whom the person is likely to mean: up to three who were paid lately, then the
+// newest contacts. Whoever merely sent something is not among them: look-alikes are planted that way.
+func (s *scene) recipients() ([]recipient, error) {
+	const look, lately, most = 20, 3, 8
+	paid, err := s.tx.Recipients(s.user.ID, look)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.tx.ContactsOf(s.user.ID)
+	if err != nil {
+		return nil, err
+	}
+	names := map[wallet.Address]string{}
+	for _, contact := range all {
+		names[contact.Address] = contact.Name
+	}
+	var out []recipient
+	for _, address := range paid[:min(len(paid), lately)] {
+		out = append(out, recipient{names[address], address})
+	}
+	slices.SortStableFunc(all, func(a, b wallet.Contact) int { return cmp.Compare(b.AddedAt.UnixNano(), a.AddedAt.UnixNano()) })
+	for _, contact := range all {
+		offered := slices.ContainsFunc(out, func(r recipient) bool { return r.address == contact.Address })
+		if len(out) < most && !offered {
+			out = append(out, recipient{contact.Name, contact.Address})
+		}
+	}
+	return out, nil
+}
+
+// label is what stands on its button.
+func (r recipient) label() html {
+	return html(strings.TrimSpace(escape(r.name) + " …" + r.address.Tail()))
+}

@@ -1,0 +1,68 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/wallet"
+)
+
+// hearTyped takes eight characters as the Confirm of a look-alike that asks for them, wherever the
+// conversation is: a program's proposal has none. Nil for all else.
+func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
+	typed := strings.Join(h.line.args, "")
+	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
+		return nil, nil
+	}
+	id, asked, err := c.Transfers.AskedFor(ctx, h.caller(), typed)
+	if err != nil || !asked {
+		return nil, err
+	}
+	confirmation, err := c.Transfers.PrepareConfirmTyped(ctx, h.caller(), id, typed)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.tx.UseButtons(s.conv.Chat, s.conv.User, string(t.ID), s.now); err != nil {
+			return err
+		}
+		if err := s.drawn(t); err != nil {
+			return err
+		}
+		return s.say("lookalike.confirmed", nil)
+	}, nil
+}
+
+// hearInReview answers words while a card waits for its buttons, or for being typed to.
+func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
+	t, err := c.Transfers.Of(ctx, h.caller(), h.topic.Transaction)
+	if err == nil && !t.Lookalike.IsZero() && t.Status == wallet.AwaitingConfirmation {
+		before, _ := t.To.Middle()
+		return say("lookalike.wrong", vars{"Before": code(before)}), nil
+	}
+	if err != nil && !labelled(err) {
+		return nil, err
+	}
+	return say("talk.use_buttons", nil), nil
+}
+
+// resemblance is what a card says of a look-alike; all empty without one.
+func resemblance(t wallet.Transaction) vars {
+	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0}
+	if t.Lookalike.IsZero() {
+		return v
+	}
+	to, known := t.To.String(), t.Lookalike.String()
+	front, back := wallet.SharedEnds(to, known)
+	before, _ := t.To.Middle()
+	v["Lookalike"], v["Before"], v["Front"], v["Back"] = code(known), code(before), front, back
+	v["Here"], v["There"] = code(to[front:len(to)-back]), code(known[front:len(known)-back])
+	return v
+}

@@ -1,0 +1,119 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Contacts are a person's own names for addresses, and whether they may be found by others.
+type Contacts struct {
+	Store  store.Store
+	Tokens Tokens
+	Now    Clock
+}
+
+// Of lists a person's contacts by name.
+func (c *Contacts) Of(ctx context.Context, who wallet.UserID) ([]wallet.Contact, error) {
+	return read(ctx, c.Store, func(tx store.Tx) ([]wallet.Contact, error) { return tx.ContactsOf(who) })
+}
+
+// Add gives an address a name. Errors: INVALID_REQUEST; CONFLICT for a name or address that is a
+// contact already (money must not follow a name to another address unnoticed), and for a full book;
+// POLICY_VIOLATION for a look-alike of an address that the person knows: a contact is trusted, so
+// that it must not come in this way.
+func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name, address string) (wallet.Contact, error) {
+	none := wallet.Contact{}
+	name, err := wallet.ParseContactName(name)
+	if err != nil {
+		return none, err
+	}
+	if _, listed := c.Tokens.BySymbol(name); listed || strings.EqualFold(name, wallet.SOL.Symbol) {
+		return none, wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose another name", strings.ToUpper(name))
+	}
+	to, err := wallet.ParseAddress(address)
+	if err != nil {
+		return none, err
+	}
+	if !to.OnCurve() || to.IsZero() {
+		return none, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
+	}
+	if err := c.addable(tx, who, name, to); err != nil {
+		return none, err
+	}
+	added := wallet.Contact{Owner: who, Name: name, Address: to, AddedAt: c.Now().UTC()}
+	return added, tx.PutContact(added)
+}
+
+// addable judges a new contact by what the person has already.
+func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to wallet.Address) error {
+	own, err := tx.WalletsOf(who)
+	if err != nil {
+		return err
+	}
+	for _, w := range own {
+		if w.Address == to {
+			return wallet.Refuse(wallet.InvalidRequest, "that is a wallet of your own")
+		}
+	}
+	book, err := tx.ContactsOf(who)
+	if err != nil {
+		return err
+	}
+	if len(book) >= wallet.MaxContacts {
+		return wallet.Refuse(wallet.Conflict, "you have %d contacts, and there is no room for more: remove one first", len(book))
+	}
+	for _, other := range book {
+		switch {
+		case wallet.ContactKey(other.Name) == wallet.ContactKey(name):
+			return wallet.Refuse(wallet.Conflict, "you have a contact “%s” already: remove it first", other.Name)
+		case other.Address == to:
+			return wallet.Refuse(wallet.Conflict, "that address is a contact already, as “%s”", other.Name)
+		}
+	}
+	known, err := knownTo(tx, who)
+	if err != nil {
+		return err
+	}
+	if seems, ok := wallet.LookAlike(to, known); ok {
+		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
+	}
+	return nil
+}
+
+// Remove takes a contact out; NOT_FOUND without one of that name.
+func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
+	return found(tx.DeleteContact(who, name), wallet.NotFound, "you have no contact of that name")
+}
+
+// LetFind decides whether whoever picks the person in Telegram may pay them, and so see the address
+// of their default wallet.
+func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
+	user, err := tx.User(who)
+	if err != nil {
+		return found(err, wallet.UserNotFound, "this person is not known here any more")
+	}
+	if user.PayableByID == yes {
+		return nil
+	}
+	user.PayableByID = yes
+	return tx.PutUser(user)
+}
+
+// Pick is where a person is paid who was picked in Telegram. That they do not use purser, have no
+// wallet or do not allow it are one and the same answer: nobody may find out who is here. What is
+// refused is wallet.FieldTo.
+func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, error) {
+	user, err := read(ctx, c.Store, func(tx store.Tx) (wallet.User, error) { return tx.UserByTelegram(telegramID) })
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return wallet.Address{}, err
+	}
+	if err != nil || !user.PayableByID || user.DefaultWallet.IsZero() {
+		return wallet.Address{}, wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+			"this person cannot be paid by picking them: they do not use me, or have not allowed it. Ask them for their address"))
+	}
+	return user.DefaultWallet, nil
+}

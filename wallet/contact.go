@@ -1,0 +1,72 @@
+package wallet
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Contact is a name that somebody gave an address, for themselves alone. The store seals all of it.
+type Contact struct {
+	Owner   UserID    `json:"owner"`
+	Name    string    `json:"name"` // as ParseContactName returned it
+	Address Address   `json:"address"`
+	AddedAt time.Time `json:"added_at"`
+}
+
+// Bounds of an address book.
+const (
+	MaxContacts    = 200 // a person
+	MaxContactName = 32  // characters
+)
+
+// ParseContactName reads a name for an address: 1 to 32 letters, digits, spaces, "-", "_" and "'",
+// in Unicode's NFC with single spaces. It begins with a letter, and is none of the words that mean
+// something else in a command: in "/send 5 USDC rent" nothing but a contact may be read as one.
+// Names that only look alike to the eye are not told apart here.
+func ParseContactName(text string) (string, error) {
+	no := func(reason string) (string, error) { return "", Refuse(InvalidRequest, "%s", reason) }
+	if len(text) > 16*MaxContactName { // no need to read ten thousand characters
+		return no("that name is too long: 32 characters at most")
+	}
+	name := norm.NFC.String(strings.Join(strings.Fields(text), " "))
+	switch length := utf8.RuneCountInString(name); {
+	case length == 0:
+		return no("a name is missing")
+	case length > MaxContactName:
+		return no("that name is too long: 32 characters at most")
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !inContactName(r) }) {
+		return no("a name is of letters, digits, spaces, and - _ '")
+	}
+	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) {
+		return no("a name begins with a letter, so that it cannot be taken for an amount")
+	}
+	switch ContactKey(name) {
+	case "max", "to", "nan", "inf", "infinity":
+		return no("that word means something else in /send: choose another name")
+	}
+	// As long as the shortest address, and nothing in it that an address could not have.
+	if len(name) >= 32 && !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || r == ' ' }) {
+		return no("that name could be taken for an address: choose a shorter one")
+	}
+	return name, nil
+}
+
+// inContactName keeps out everything that is not seen: format characters (which turn text around or
+// hide in it) are no letters, and the letters and marks that show nothing are named by Unicode.
+func inContactName(r rune) bool {
+	if unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return false
+	}
+	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_'", r)
+}
+
+// ContactKey is what tells one name from another: case and the way an accent is typed do not.
+func ContactKey(name string) string {
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.Join(strings.Fields(name), " "))))
+}

@@ -1,0 +1,95 @@
+package wallet
+
+import (
+	"strings"
+	"testing"
+)
+
+// resembling is an address that begins and ends as another does. That it has no key matters to
+// nobody here.
+func resembling(t *testing.T, of Address, front, back int) Address {
+	t.Helper()
+	text := []byte(of.String())
+	for i := front; i < len(text)-back; i++ {
+		text[i] = other(text[i])
+	}
+	for try := 0; try < 58; try++ { // most texts of that length are 32 bytes; some are a little too large
+		if a, err := ParseAddress(string(text)); err == nil {
+			return a
+		}
+		text[front] = next(text[front], text[front])
+	}
+	t.Fatal("no such address")
+	return Address{}
+}
+
+const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// other is a digit that is not the same in any case.
+func other(c byte) byte { return next(c, c) }
+
+func next(c, not byte) byte {
+	for {
+		c = alphabet[(strings.IndexByte(alphabet, c)+1)%len(alphabet)]
+		if !strings.EqualFold(string(c), string(not)) {
+			return c
+		}
+	}
+}
+
+func TestLookAlikes(t *testing.T) {
+	known := mustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")
+	far := mustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+	for _, c := range []struct {
+		front, back int
+		alike       bool
+	}{
+		{4, 4, true}, {3, 5, true}, {5, 3, true}, {6, 6, true}, {10, 4, true},
+		{3, 4, false}, {4, 3, false}, {2, 6, false}, {6, 2, false}, {0, 12, false}, {12, 0, false}, {12, 1, false}, {0, 0, false},
+	} {
+		to := resembling(t, known, c.front, c.back)
+		front, back := SharedEnds(to.String(), known.String())
+		if front != c.front || back != c.back {
+			t.Fatalf("the example shares %d and %d, not %d and %d", front, back, c.front, c.back)
+		}
+		got, alike := LookAlike(to, []Address{far, known})
+		if alike != c.alike || alike && got != known {
+			t.Errorf("%d and %d: %v, %s", c.front, c.back, alike, got)
+		}
+	}
+	near, nearer := resembling(t, known, 4, 4), resembling(t, known, 6, 6)
+	to := resembling(t, known, 7, 7)
+	if got, ok := LookAlike(to, []Address{near, known, nearer}); !ok || got != known {
+		t.Errorf("of several, %s", got)
+	}
+	if got, ok := LookAlike(known, []Address{near, known}); ok {
+		t.Errorf("one that is known itself looks like %s", got)
+	}
+	if _, ok := LookAlike(known, nil); ok {
+		t.Error("it looks like nobody's")
+	}
+	// An eye passes over case.
+	if front, back := SharedEnds("abcDxefGH", "ABCdyEFgh"); front != 4 || back != 4 {
+		t.Errorf("in another case: %d and %d", front, back)
+	}
+	if front, back := SharedEnds("aaaa", "aaaaaa"); front+back > 4 {
+		t.Errorf("a character was counted twice: %d and %d", front, back)
+	}
+}
+
+func TestALookAlikeIsConfirmedByTypingItsMiddle(t *testing.T) {
+	t1 := Transaction{To: mustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")}
+	if err := t1.TypedFor(""); err != nil {
+		t.Errorf("an ordinary one asks for %v", err)
+	}
+	t1.Lookalike = Address{1}
+	before, middle := t1.To.Middle()
+	if before != "9xQeWvG816bUx9EPjH" || middle != "maT23yvV" {
+		t.Fatalf("the middle is %q after %q", middle, before)
+	}
+	for typed, fine := range map[string]bool{"maT23yvV": true, "MAt23YVv": true, "": false, "maT23yv": false, "maT23yvVM": false, "9xQeWvG8": false, " maT23yvV": false} {
+		if err := t1.TypedFor(typed); (err == nil) != fine || err != nil && CodeOf(err) != PolicyViolation {
+			t.Errorf("%q: %v", typed, err)
+		}
+	}
+}
