@@ -13,15 +13,6 @@ import (
 	"purser/wallet"
 )
 
-// link opens a bind link for a user and returns its token.
-func (r *rig) link(user wallet.User) string {
-	r.Helper()
-	l, err := r.Wallets.PrepareLink(user)
-	r.Must(err)
-	r.Must(r.Update(func(tx store.Tx) error { return r.Wallets.CommitLink(tx, l) }))
-	return l.Token
-}
-
 func (r *rig) choose(user wallet.UserID, choice wallet.Address) (wallet.Wallet, error) {
 	nonce := r.bindOf(user).Nonce
 	var bound wallet.Wallet
@@ -37,7 +28,7 @@ func TestWalletIsBoundByProofAndTheRightAnswer(t *testing.T) {
 	r := newRig(t)
 	alice := r.meet(1001)
 	key := r.NewKey()
-	r.Must(r.Prove(r.link(alice), key))
+	r.Must(r.Prove(r.Link(alice), key))
 	bind := r.bindOf(alice.ID)
 	address := world.AddressOf(key)
 	if bind.Status != wallet.BindProven || len(bind.Choices) != 3 || !slices.Contains(bind.Choices, address) {
@@ -60,7 +51,7 @@ func TestSecondWalletDoesNotBecomeTheDefault(t *testing.T) {
 	alice := r.meet(1001)
 	first, second := r.NewKey(), r.NewKey()
 	for _, key := range []ed25519.PrivateKey{first, second} {
-		r.Must(r.Prove(r.link(alice), key))
+		r.Must(r.Prove(r.Link(alice), key))
 		_, err := r.choose(alice.ID, world.AddressOf(key))
 		r.Must(err)
 	}
@@ -76,7 +67,7 @@ func TestWrongAnswerBindsNothingAndEndsTheAttempt(t *testing.T) {
 	alice := r.meet(1001)
 	key := r.NewKey()
 	address := world.AddressOf(key)
-	r.Must(r.Prove(r.link(alice), key))
+	r.Must(r.Prove(r.Link(alice), key))
 	bound, err := r.choose(alice.ID, wallet.Address{})
 	if err != nil || !bound.Address.IsZero() {
 		t.Fatalf("%+v, %v", bound, err)
@@ -90,12 +81,12 @@ func TestWrongAnswerBindsNothingAndEndsTheAttempt(t *testing.T) {
 func TestLinksWorkOnceInTimeAndAreReplaced(t *testing.T) {
 	r := newRig(t)
 	alice := r.meet(1001)
-	used := r.link(alice)
+	used := r.Link(alice)
 	r.Must(r.Prove(used, r.NewKey()))
 	r.Refused(wallet.NotFound, r.Prove(used, r.NewKey()))
 
-	replaced := r.link(alice)
-	newest := r.link(alice)
+	replaced := r.Link(alice)
+	newest := r.Link(alice)
 	r.Refused(wallet.NotFound, r.Prove(replaced, r.NewKey()))
 	r.Pass(wallet.BindWindow - time.Second)
 	_, err := r.Wallets.Challenge(context.Background(), newest)
@@ -108,7 +99,7 @@ func TestLinksWorkOnceInTimeAndAreReplaced(t *testing.T) {
 func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
 	r := newRig(t)
 	alice := r.meet(1001)
-	token := r.link(alice)
+	token := r.Link(alice)
 	mine, other := r.NewKey(), r.NewKey()
 	c, err := r.Wallets.Challenge(context.Background(), token)
 	r.Must(err)
@@ -136,16 +127,16 @@ func TestAddressBelongsToOnePerson(t *testing.T) {
 	r := newRig(t)
 	alice := r.rich(1001, 0)
 	bob, carol := r.meet(1002), r.meet(1003)
-	r.Refused(wallet.Conflict, r.Prove(r.link(alice.User), alice.Key))
+	r.Refused(wallet.Conflict, r.Prove(r.Link(alice.User), alice.Key))
 
 	owner := func() wallet.UserID {
 		t.Helper()
 		var w wallet.Wallet
-		r.Must(r.Store.View(context.Background(), func(tx store.Tx) error {
+		r.View(func(tx store.Tx) error {
 			var err error
 			w, err = tx.Wallet(alice.Address())
 			return err
-		}))
+		})
 		return w.Owner
 	}
 	takeOver := func(who wallet.User) error {
@@ -162,7 +153,7 @@ func TestAddressBelongsToOnePerson(t *testing.T) {
 	}
 	proves := func(who wallet.User) {
 		t.Helper()
-		r.Must(r.Prove(r.link(who), alice.Key))
+		r.Must(r.Prove(r.Link(who), alice.Key))
 		if got, err := r.choose(who.ID, alice.Address()); err != nil || got.Owner != "" || owner() != alice.User.ID {
 			t.Fatalf("a proof of somebody else's address: %+v, %v, it is %s's", got, err, owner())
 		}

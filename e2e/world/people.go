@@ -104,6 +104,15 @@ func (w *World) Rich(telegramID int64, firstName string, lamports uint64) *Perso
 	return p
 }
 
+// Link opens a bind link for somebody and returns its token.
+func (w *World) Link(user wallet.User) string {
+	w.Helper()
+	l, err := w.Wallets.PrepareLink(user)
+	w.Must(err)
+	w.Must(w.Update(func(tx store.Tx) error { return w.Wallets.CommitLink(tx, l) }))
+	return l.Token
+}
+
 // Prove plays the signing page behind a bind link: it signs the text with a key.
 func (w *World) Prove(token string, key ed25519.PrivateKey) error {
 	ctx := context.Background()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"purser/settle"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -36,4 +37,17 @@ func (w *World) Settled(id wallet.TransactionID) wallet.Transaction {
 	t := w.Transaction(id)
 	w.Fatalf("after %d rounds the transaction is %s, held %v", most, t.Status, t.Held)
 	return t
+}
+
+// UntilIdle is a store for a worker that shall do what there is to do, and end: as soon as it would
+// wait for news, Idle is called.
+type UntilIdle struct {
+	store.Store
+	Idle context.CancelFunc
+}
+
+// Changed takes the wish to wait for the end of work.
+func (s UntilIdle) Changed(store.Queue) <-chan struct{} {
+	s.Idle()
+	return nil
 }

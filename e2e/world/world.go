@@ -84,7 +84,7 @@ func New(t testing.TB, o Options) *World {
 	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now})
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
-	w.Store = OpenStore(t, filepath.Join(t.TempDir(), "purser.db"))
+	w.Store = OpenStore(t)
 	w.Tokens, err = market.Listed(wallet.Localnet)
 	w.Must(err)
 	w.wire()
@@ -92,10 +92,10 @@ func New(t testing.TB, o Options) *World {
 	return w
 }
 
-// OpenStore opens a store file until the test ends.
-func OpenStore(t testing.TB, path string) *bolt.Store {
+// OpenStore opens a new store until the test ends, for those who need nothing else of a world.
+func OpenStore(t testing.TB) *bolt.Store {
 	t.Helper()
-	s, err := bolt.Open(bolt.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader})
+	s, err := bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
