@@ -69,6 +69,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 		&cobra.Command{Use: "serve", Short: "Serve real Telegram and a real cluster", Args: cobra.NoArgs, RunE: served},
 		&cobra.Command{Use: "sandbox", Short: "Run against purser's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
 		keyCommand(&settings, world, out),
+		signCommand(out),
 		&cobra.Command{Use: "page-hash", Short: "Print the hash of the embedded signing page", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				_, err := fmt.Fprintln(out, signer.Hash())

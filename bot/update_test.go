@@ -94,13 +94,17 @@ func TestAPersonIsChosenFromTelegramsList(t *testing.T) {
 		t.Fatalf("the key asks for %+v", r)
 	}
 	w.must(w.telegram.ShareUsers(telegram.Alice, 77, telegram.Bob))
-	chosen := func() *chat.Picked {
-		all := w.talker.inputs()
-		return all[len(all)-1].Picked
-	}
-	w.eventually("the choice is heard", func() bool { return chosen() != nil })
-	if got := *chosen(); got != (chat.Picked{Request: 77, TelegramID: telegram.Bob}) {
-		t.Errorf("chosen: %+v", got)
+	var chosen *chat.Picked
+	w.eventually("the choice is heard", func() bool {
+		for _, in := range w.talker.inputs() {
+			if in.Picked != nil {
+				chosen = in.Picked
+			}
+		}
+		return chosen != nil
+	})
+	if *chosen != (chat.Picked{Request: 77, TelegramID: telegram.Bob}) {
+		t.Errorf("chosen: %+v", *chosen)
 	}
 	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "Noted.", Keyboard: &chat.Keyboard{Remove: true}}))
 	w.hears(telegram.Alice, "Noted.")

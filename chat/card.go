@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -116,7 +116,7 @@ func (s *scene) card(t wallet.Transaction) error {
 		r.Secret = true // the link opens the signing of this transaction
 		r.Buttons, err = s.signButtons(t)
 	default:
-		r.Buttons, err = s.explorer(t)
+		r.Buttons, err = s.endButtons(t)
 	}
 	if err != nil {
 		return err
@@ -144,6 +144,7 @@ func cardText(t wallet.Transaction) string {
 		wallet.Rejected:             "card.rejected",
 		wallet.Expired:              "card.not_signed",
 		wallet.Received:             "received.text",
+		wallet.Requested:            "card.requested",
 	}[t.Status]
 }
 
@@ -156,17 +157,15 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
-		"Signature": html(""), "Why": html(""), "KeyHint": html(""),
-		"Again": code(fmt.Sprintf("/send %s %s %s", t.Money(), t.Token.Name(), t.To)),
+		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final,
 	}
 	maps.Copy(v, resemblance(t))
 	if t.KeyID != "" {
-		switch key, err := s.tx.Key(t.KeyID); {
-		case err == nil:
-			v["KeyHint"] = html(escape(key.Hint))
-		case !errors.Is(err, store.ErrNotFound):
+		hint, err := s.keyHint(t.KeyID)
+		if err != nil {
 			return nil, err
 		}
+		v["KeyHint"] = hint
 	}
 	if t.Token.Symbol == "" {
 		v["Mint"] = code(t.Token.Mint.String())
@@ -196,6 +195,15 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
+func (s *scene) keyHint(id string) (html, error) {
+	key, err := s.tx.Key(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return html(escape(key.Hint)), err
 }
 
 // sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.
@@ -269,13 +277,34 @@ func (s *scene) signButtons(t wallet.Transaction) ([][]Button, error) {
 // card which is drawn twice is the same message, and Telegram has nothing to edit. That it can be
 // worked out is no loss: a button counts only for its owner, in their chat.
 func (s *scene) cardButton(t wallet.Transaction, label, verb string) (Button, error) {
+	return s.buttonUntil(t, label, verb, t.Deadline)
+}
+
+func (s *scene) buttonUntil(t wallet.Transaction, label, verb string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {
 		return Button{}, err
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb}, "\x00")))
 	nonce := base64.RawURLEncoding.EncodeToString(sum[:16])
-	return s.buttonOf(nonce, text, verb, string(t.ID), t.Deadline)
+	return s.buttonOf(nonce, text, verb, string(t.ID), until)
+}
+
+// endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it
+// once more, or to try it again, which is offered only when it can never land.
+func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
+	rows, err := s.explorer(t)
+	label, verb := "button.again", "again"
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Held:
+		label, verb = "button.check", "check"
+	case t.Kind != wallet.Send || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "":
+		return rows, nil
+	}
+	b, err := s.buttonUntil(t, label, verb, s.now.Add(menuLife))
+	return append(rows, []Button{b}), err
 }
 
 // explorer is a button to see a landed transaction elsewhere; none without an explorer.

@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -80,7 +81,14 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.show(linkCard(bind), "link.used", nil); err != nil {
+	text, v := "link.question", vars{}
+	if bind.KeyID != "" { // no link led here, but a program of theirs, or of somebody who has their key
+		hint, err := s.keyHint(bind.KeyID)
+		if err != nil {
+			return err
+		}
+		text, v["KeyHint"] = "link.question_program", hint
+	} else if err := s.show(linkCard(bind), "link.used", nil); err != nil {
 		return err
 	}
 	var rows [][]Button
@@ -99,7 +107,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.show(questionCard(bind), "link.question", nil, append(rows, []Button{none})...); err != nil {
+	if err := s.show(questionCard(bind), text, v, append(rows, []Button{none})...); err != nil {
 		return err
 	}
 	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == linkOpen {
@@ -134,6 +142,9 @@ func (s *scene) choose(choice wallet.Address) error {
 			return err
 		}
 	}
+	if bound.Address == choice && bound.Owner == "" && !choice.IsZero() {
+		return s.sayClaimed(bind, choice)
+	}
 	if bound.Address.IsZero() {
 		if err := s.toast("toast.not_connected", nil); err != nil {
 			return err
@@ -157,8 +168,57 @@ func (s *scene) choose(choice wallet.Address) error {
 	}
 	return s.show(questionCard(bind), "link.connected", vars{
 		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
-		"Default": code("…" + user.DefaultWallet.Tail()),
+		"Default": code("…" + user.DefaultWallet.Tail()), "None": user.DefaultWallet.IsZero(), "Tail": html(bound.Address.Tail()),
 	}, rows...)
+}
+
+// sayClaimed tells who proved an address of somebody else's how it goes on.
+func (s *scene) sayClaimed(bind wallet.Bind, address wallet.Address) error {
+	if err := s.toast("toast.claimed", nil); err != nil {
+		return err
+	}
+	label, err := s.words.text("button.take_over", nil)
+	if err != nil {
+		return err
+	}
+	b, err := s.button(label, "takeover:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	if err != nil {
+		return err
+	}
+	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
+}
+
+// TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
+// It writes to the transaction of its caller.
+func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.sceneOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	label, err := s.words.text("button.stop_claim", nil)
+	if err != nil {
+		return err
+	}
+	b, err := s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	if err != nil {
+		return err
+	}
+	if err := s.say("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// TellMoved tells the first owner of an address that it is another account's now.
+func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.sceneOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	if err := s.say("claim.lost", vars{"Address": code(address.String())}); err != nil {
+		return err
+	}
+	return s.end()
 }
 
 // linkIsOver answers whoever chooses at a question whose time is over.

@@ -109,7 +109,7 @@ func newRig(t testing.TB) *rig {
 		r.people[name] = &person{name: name, id: 1001 + int64(i), key: ed25519.NewKeyFromSeed(seed[:])}
 	}
 	var err error
-	r.cluster, err = solana.Open(solana.Options{Now: r.Now, Seed: t.Name()})
+	r.cluster, err = solana.Open(solana.Options{Now: r.Now, Seed: "purser"})
 	r.must(err)
 	t.Cleanup(func() { r.cluster.Close() })
 	node := httptest.NewServer(r.cluster.Handler())

@@ -84,7 +84,7 @@ func (c *Chat) hearToken(ctx context.Context, h heard, args []string) (act, erro
 // with puts newer words in the place of older ones.
 func (p parts) with(newer parts) parts {
 	if newer.Amount != "" {
-		p.Amount, p.Token = newer.Amount, newer.Token
+		p.Amount = newer.Amount // of the same token, unless another one is named
 	}
 	if newer.Token != "" {
 		p.Token = newer.Token

@@ -15,16 +15,21 @@ type tap func(c *Chat, ctx context.Context, h heard, object string) (act, error)
 
 func taps() map[string]tap {
 	return map[string]tap{
-		"confirm": (*Chat).tapConfirm,
-		"reject":  (*Chat).tapReject,
-		"amount":  (*Chat).tapAmount,
-		"to":      (*Chat).tapAddress,
-		"people":  (*Chat).tapPeople,
-		"stop":    (*Chat).tapStop,
-		"choose":  (*Chat).tapChoose,
-		"none":    (*Chat).tapNone,
-		"run":     (*Chat).tapRun,
-		"erase":   (*Chat).tapErase,
+		"confirm":    (*Chat).tapConfirm,
+		"reject":     (*Chat).tapReject,
+		"amount":     (*Chat).tapAmount,
+		"to":         (*Chat).tapAddress,
+		"people":     (*Chat).tapPeople,
+		"stop":       (*Chat).tapStop,
+		"choose":     (*Chat).tapChoose,
+		"none":       (*Chat).tapNone,
+		"run":        (*Chat).tapRun,
+		"again":      (*Chat).tapAgain,
+		"check":      (*Chat).tapCheck,
+		"takeover":   (*Chat).tapTakeOver,
+		"stopclaim":  (*Chat).tapStopClaim,
+		"disconnect": (*Chat).tapDisconnect,
+		"erase":      (*Chat).tapErase,
 	}
 }
 
@@ -179,6 +184,119 @@ func (c *Chat) tapNone(context.Context, heard, string) (act, error) {
 func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
 	h.line = read(text)
 	return c.command(ctx, h)
+}
+
+// tapDisconnect forgets a wallet.
+func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, error) {
+	return func(s *scene) error {
+		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.disconnected", nil); err != nil {
+			return err
+		}
+		v := vars{"Address": code(gone.Address.String()), "Default": html("")}
+		if !now.IsZero() {
+			v["Default"] = code(now.String())
+		}
+		return s.say("wallet.disconnected", v)
+	}, nil
+}
+
+// tapAgain proposes a transaction that can never land anew.
+func (c *Chat) tapAgain(ctx context.Context, h heard, _ string) (act, error) {
+	proposal, err := c.Transfers.PrepareRetry(ctx, h.caller(), wallet.TransactionID(h.button.Subject))
+	switch {
+	case wallet.CodeOf(err) == wallet.Conflict:
+		return (*scene).tooLate, nil
+	case err != nil:
+		return refuse(err)
+	}
+	return c.begin(func(s *scene) error {
+		s.weighed = weighed{trigger: possible, proposal: proposal}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.walk(sendFlow, possible); wallet.CodeOf(err) == wallet.Conflict {
+			return s.tooLate()
+		} else if err != nil {
+			return err
+		}
+		first, err := s.tx.Transaction(proposal.Transaction.RetryOf)
+		if err != nil {
+			return err
+		}
+		return s.card(first) // without its button
+	}, nil)
+}
+
+// tapCheck has a held transaction looked for.
+func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
+	return func(s *scene) error {
+		err := s.Transfers.LookAgain(s.tx, s.caller(), wallet.TransactionID(s.heard.button.Subject))
+		switch {
+		case wallet.CodeOf(err) == wallet.Conflict:
+			return s.tooLate()
+		case labelled(err):
+			return s.refused(err)
+		case err != nil:
+			return err
+		}
+		return s.toast("toast.looking", nil)
+	}, nil
+}
+
+// tapTakeOver moves an address here that its first owner did not keep.
+func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.connected", nil); err != nil {
+			return err
+		}
+		return s.say("claim.moved", vars{"Address": code(w.Address.String())})
+	}, nil
+}
+
+// tapStopClaim keeps an address with its first owner.
+func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *scene) error {
+		if _, err := s.Wallets.StopClaim(s.tx, s.user.ID, address); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.claim_stopped", nil); err != nil {
+			return err
+		}
+		return s.say("claim.stopped", vars{"Address": code(address.String())})
+	}, nil
 }
 
 // tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.

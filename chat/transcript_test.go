@@ -101,7 +101,11 @@ func (r *rig) happen(line string) {
 	case words[0] == "app":
 		r.proposes(words[2], words[3], r.addresses(words[4]))
 	case words[0] == "fund":
-		r.fund(words[1], r.lamports(words[2]))
+		token := wallet.SOL.Symbol
+		if len(words) > 3 {
+			token = words[3]
+		}
+		r.fund(words[1], words[2], token)
 	case words[0] == "clock":
 		d, err := time.ParseDuration(words[1])
 		r.must(err)
@@ -214,9 +218,17 @@ func (r *rig) lamports(text string) uint64 {
 	return amount.Units
 }
 
-func (r *rig) fund(name string, lamports uint64) {
+func (r *rig) fund(name, amount, token string) {
 	r.t.Helper()
-	_, err := r.cluster.Airdrop(r.t.Context(), r.people[name].address().String(), lamports)
+	to := r.people[name].address().String()
+	var err error
+	if token == wallet.SOL.Symbol {
+		_, err = r.cluster.Airdrop(r.t.Context(), to, r.lamports(amount))
+	} else {
+		parsed, bad := wallet.ParseAmount(amount, 6)
+		r.must(bad)
+		_, err = r.cluster.AirdropToken(r.t.Context(), to, token, parsed.Units)
+	}
 	r.must(err)
 	r.must(r.cluster.Advance(3))
 }

@@ -95,26 +95,42 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 			return w.ask(tx, bind, address, choices)
 		}
 		status = wallet.BindDone
-		return w.bound(tx, bind)
+		_, err = w.bound(tx, bind)
+		return err
 	})
 	return status, err
 }
 
-// bound connects the wallet of an attempt that is proven and, where a person is asked, answered.
-func (w *Wallets) bound(tx store.Tx, bind wallet.Bind) error {
+// bound connects the wallet of an attempt that is proven and, where a person is asked, answered. An
+// address of somebody else's is only claimed: false then.
+func (w *Wallets) bound(tx store.Tx, bind wallet.Bind) (bool, error) {
+	held, err := tx.Wallet(bind.Address)
+	switch {
+	case err == nil && bind.User != "" && held.Owner != "" && held.Owner != bind.User:
+		return false, w.claim(tx, bind, held)
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, err
+	}
 	if err := bindable(tx, Caller{User: bind.User, Key: bind.KeyID}, bind.Address); err != nil {
-		return err
+		return false, err
 	}
-	now := w.Now().UTC()
-	made := wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: now, KeyID: bind.KeyID}
 	bind.Status = wallet.BindDone
-	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
-		return err
+	if err := tx.PutBind(bind); err != nil {
+		return false, err
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%x_%d", bind.TokenHash[:16], now.UnixMilli()), wallet.WalletConnected, now, bind.User,
-		wallet.WalletConnectedData{UserID: bind.User, WalletAddress: made.Address, WalletType: made.Type, ConnectedAt: wallet.Timestamp(now)})
+	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyID: bind.KeyID})
+	return true, err
+}
+
+// attach makes an address somebody's, and announces it.
+func (w *Wallets) attach(tx store.Tx, made wallet.Wallet) (wallet.Wallet, error) {
+	if err := errors.Join(tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
+		return made, err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%s_%d", made.Address, made.ConnectedAt.UnixMilli()), wallet.WalletConnected, made.ConnectedAt, made.Owner,
+		wallet.WalletConnectedData{UserID: made.Owner, WalletAddress: made.Address, WalletType: made.Type, ConnectedAt: wallet.Timestamp(made.ConnectedAt)})
 	if err != nil {
-		return err
+		return made, err
 	}
-	return tx.Emit(event)
+	return made, tx.Emit(event)
 }

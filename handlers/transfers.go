@@ -332,6 +332,9 @@ func (s *Transfers) simulate(ctx context.Context, message []byte) (uint64, error
 
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
 func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
+	if err := s.replaces(tx, p.Transaction); err != nil {
+		return err
+	}
 	return tx.CreateTransaction(p.Transaction)
 }
 

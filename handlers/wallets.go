@@ -158,7 +158,9 @@ func (w *Wallets) signInText(bind wallet.Bind, address wallet.Address, account s
 // ask keeps what was proven and has the chat ask which address it was. The question waits as long as
 // the link would have lived.
 func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, choices []wallet.Address) error {
-	if err := bindable(tx, Caller{User: bind.User, Key: bind.KeyID}, address); err != nil {
+	if held, err := tx.Wallet(address); err == nil && held.Owner == bind.User {
+		return wallet.Refuse(wallet.Conflict, "this wallet is connected to you already")
+	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	bind.Status, bind.Address, bind.Choices = wallet.BindProven, address, choices
@@ -219,14 +221,16 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 		bind.Status = wallet.BindRefused
 		return wallet.Wallet{}, tx.PutBind(bind)
 	}
-	if err := w.bound(tx, bind); err != nil {
+	if connected, err := w.bound(tx, bind); err != nil {
 		return wallet.Wallet{}, err
+	} else if !connected {
+		return wallet.Wallet{Address: bind.Address}, nil
 	}
 	return tx.Wallet(bind.Address)
 }
 
 func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
-	if bound.Owner == "" {
+	if bound.Owner == "" || bound.Type == wallet.DeveloperWallet { // a program's is chosen by name only
 		return nil
 	}
 	user, err := tx.User(bound.Owner)

@@ -167,9 +167,61 @@ func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
 func TestAddressBelongsToOnePerson(t *testing.T) {
 	r := newRig(t)
 	alice := r.rich(1001, 0)
-	bob := r.meet(1002)
-	r.refused(wallet.Conflict, r.prove(r.link(bob), alice.key))
+	bob, carol := r.meet(1002), r.meet(1003)
 	r.refused(wallet.Conflict, r.prove(r.link(alice.user), alice.key))
+
+	owner := func() wallet.UserID {
+		t.Helper()
+		var w wallet.Wallet
+		r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+			var err error
+			w, err = tx.Wallet(alice.address())
+			return err
+		}))
+		return w.Owner
+	}
+	takeOver := func(who wallet.User) error {
+		return r.update(func(tx store.Tx) error {
+			_, err := r.wallets.TakeOver(tx, who.ID, alice.address())
+			return err
+		})
+	}
+	stop := func(who wallet.User) error {
+		return r.update(func(tx store.Tx) error {
+			_, err := r.wallets.StopClaim(tx, who.ID, alice.address())
+			return err
+		})
+	}
+	proves := func(who wallet.User) {
+		t.Helper()
+		r.must(r.prove(r.link(who), alice.key))
+		if got, err := r.choose(who.ID, alice.address()); err != nil || got.Owner != "" || owner() != alice.user.ID {
+			t.Fatalf("a proof of somebody else's address: %+v, %v, it is %s's", got, err, owner())
+		}
+	}
+	r.refused(wallet.NotFound, takeOver(bob))
+	proves(bob)
+	r.refused(wallet.Conflict, takeOver(bob))
+	r.refused(wallet.NotFound, takeOver(carol))
+	r.refused(wallet.NotFound, stop(bob))
+	r.must(stop(alice.user))
+	r.now = r.now.Add(handlers.ClaimWindow)
+	r.refused(wallet.NotFound, takeOver(bob))
+
+	proves(bob)
+	r.now = r.now.Add(handlers.ClaimWindow - time.Second)
+	r.refused(wallet.Conflict, takeOver(bob))
+	proves(carol) // the day begins anew, for her
+	r.now = r.now.Add(time.Second)
+	r.refused(wallet.NotFound, takeOver(bob))
+	r.refused(wallet.Conflict, takeOver(carol))
+	r.now = r.now.Add(handlers.ClaimWindow)
+	r.must(takeOver(carol))
+	if owner() != carol.ID {
+		t.Errorf("it is %s's", owner())
+	}
+	r.refused(wallet.NotFound, takeOver(carol))
+	r.refused(wallet.NotFound, stop(alice.user))
 }
 
 func TestMeetFollowsNamesAndKeepsThePerson(t *testing.T) {

@@ -4,6 +4,7 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type Talker interface {
 	ShowTransaction(store.Tx, wallet.Transaction) error
 	TellReceived(store.Tx, wallet.Transaction) error
 	AskWhichWallet(store.Tx, wallet.UserID) error
+	TellClaimed(store.Tx, wallet.UserID, wallet.Address) error
+	TellMoved(store.Tx, wallet.UserID, wallet.Address) error
 }
 
 // Notifier turns events into chat messages.
@@ -142,12 +145,26 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 	switch event.Name {
 	case wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned,
 		wallet.TransactionPending, wallet.TransactionConfirmed, wallet.TransactionFailed,
-		wallet.TransactionHeld, wallet.TransactionRolledBack:
+		wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed:
 		return n.about(tx, event, n.Chat.ShowTransaction)
 	case wallet.TransactionReceived:
 		return n.about(tx, event, n.Chat.TellReceived)
 	case wallet.WalletProven:
 		return n.Chat.AskWhichWallet(tx, event.User)
+	case wallet.WalletClaimed:
+		var data wallet.WalletClaimedData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		return n.Chat.TellClaimed(tx, event.User, data.WalletAddress)
+	case wallet.WalletDisconnected:
+		var data wallet.WalletDisconnectedData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		if data.Reason == wallet.MovedToAnother { // else they were told when they did it
+			return n.Chat.TellMoved(tx, event.User, data.WalletAddress)
+		}
 	}
 	// The rest was told when it happened (wallet.connected, user.registered), shows nowhere
 	// (finalized), or belongs to a later version.

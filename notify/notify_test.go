@@ -35,6 +35,14 @@ func (l *listener) TellReceived(tx store.Tx, t wallet.Transaction) error {
 	return l.tell(tx, "received", t.ID)
 }
 
+func (l *listener) TellClaimed(tx store.Tx, user wallet.UserID, _ wallet.Address) error {
+	return l.tell(tx, "claimed", wallet.TransactionID(user))
+}
+
+func (l *listener) TellMoved(tx store.Tx, user wallet.UserID, _ wallet.Address) error {
+	return l.tell(tx, "moved", wallet.TransactionID(user))
+}
+
 func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	return l.tell(tx, "ask", wallet.TransactionID(user))
 }
@@ -155,8 +163,11 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.TransactionHeld:       "show tx_0",
 		wallet.TransactionRolledBack: "show tx_0",
 		wallet.TransactionFinalized:  "",
+		wallet.TransactionClosed:     "show tx_0",
 		wallet.TransactionReceived:   "received tx_0",
 		wallet.WalletProven:          "ask usr_alice",
+		wallet.WalletClaimed:         "claimed usr_alice",
+		wallet.WalletDisconnected:    "",
 		wallet.WalletConnected:       "",
 		wallet.UserRegistered:        "",
 		"a.later.version":            "",

@@ -35,6 +35,8 @@ type Chain interface {
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
 	// CanSeeBackTo tells whether the nodes' history reaches back to slot.
 	CanSeeBackTo(ctx context.Context, slot uint64) (bool, error)
+	// Payments lists finalized transfers of a token to an address that name a reference.
+	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token) ([]wallet.Payment, error)
 	// Watch asks for a hint on Hints when a signature lands; a hint may never come.
 	Watch(signature wallet.Signature)
 	Hints() <-chan wallet.Signature
@@ -47,13 +49,14 @@ type Pace struct {
 	Search    time.Duration // between looks through history
 	Idle      time.Duration // between looks while nothing is under way
 	QuietTime time.Duration // how long the cheap poll may not know a transaction before history is searched
+	Collect   time.Duration // between looks for what pays a request
 	Details   time.Duration // how long a landing may wait for its block's height
 }
 
 // DefaultPace suits a public RPC node.
 func DefaultPace() Pace {
 	return Pace{Poll: 500 * time.Millisecond, Rebroad: 2 * time.Second, Search: 10 * time.Second,
-		Idle: 10 * time.Second, QuietTime: 20 * time.Second, Details: 3 * time.Second}
+		Idle: 10 * time.Second, QuietTime: 20 * time.Second, Collect: 5 * time.Second, Details: 3 * time.Second}
 }
 
 // Settler is the worker. One of it runs for one store.
@@ -74,6 +77,7 @@ type watch struct {
 	knownAt     time.Time // when the cheap poll last knew it, or watching began
 	landedAt    time.Time // when it was first seen landed
 	hinted      bool
+	askedAt     time.Time // the owner's newest request that was followed
 }
 
 // most bounds one round. What is beyond it waits until older ones have ended.
@@ -133,19 +137,21 @@ func (s *Settler) round(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.forget(open)
-	var moving []wallet.Transaction
+	var moving, requested []wallet.Transaction
 	var failed error // gathered: one row's trouble must not hold up the others
 	for _, t := range open {
 		switch t.Status {
-		case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
+		case wallet.AwaitingConfirmation, wallet.AwaitingSignature, wallet.Requested:
 			if t.TimedOutAt(s.Now()) {
 				failed = errors.Join(failed, s.timeOut(ctx, t.ID))
+			} else if t.Status == wallet.Requested {
+				requested = append(requested, t)
 			}
 		default:
 			moving = append(moving, t)
 		}
 	}
-	return len(open) > 0, errors.Join(failed, s.carry(ctx, moving))
+	return len(open) > 0, errors.Join(failed, s.carry(ctx, moving), s.each(ctx, requested, s.collect))
 }
 
 func (s *Settler) forget(open []wallet.Transaction) {
@@ -169,6 +175,9 @@ func (s *Settler) timeOut(ctx context.Context, id wallet.TransactionID) error {
 			return nil
 		}
 		reason := "Nobody confirmed it in time."
+		if t.Status == wallet.Requested {
+			return &wallet.Change{By: wallet.TimeRanOut, At: now}
+		}
 		if t.Status == wallet.AwaitingSignature {
 			reason = "It was not signed in time."
 		}

@@ -24,6 +24,9 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 		return s.landed(ctx, t, *landing)
 	}
 	w.landedAt = time.Time{}
+	if t.AskedAt.After(w.askedAt) { // the owner asks: whatever was planned, look now
+		w.askedAt, w.searchAt = t.AskedAt, now
+	}
 	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 }
 
 func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) bool {
-	if t.Signature.IsZero() { // rejected or expired with blockhashes out: only its reference can tell
+	if t.Signature.IsZero() || t.Held { // rejected or expired with blockhashes out: only its reference can tell
 		return true
 	}
 	return now.Sub(w.knownAt) >= s.Pace.QuietTime || s.outOfTime(t, now)

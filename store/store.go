@@ -83,6 +83,8 @@ type Wallets interface {
 	WalletsOf(wallet.UserID) ([]wallet.Wallet, error)
 	// PutWallet creates or replaces. An address that is another user's is ErrConflict.
 	PutWallet(wallet.Wallet) error
+	// DeleteWallet forgets whose an address is; ErrNotFound when it is nobody's.
+	DeleteWallet(wallet.Address) error
 
 	Bind(tokenHash [32]byte) (wallet.Bind, error)
 	// BindOf is the newest link of a user, whatever its status.

@@ -19,6 +19,7 @@ const (
 	TransactionFailed    EventName = "transaction.failed"
 	TransactionReceived  EventName = "transaction.received"
 	WalletConnected      EventName = "wallet.connected"
+	WalletDisconnected   EventName = "wallet.disconnected"
 	UserRegistered       EventName = "user.registered"
 )
 
@@ -30,7 +31,9 @@ const (
 	TransactionHeld       EventName = "internal.transaction.held"
 	TransactionRolledBack EventName = "internal.transaction.rolled_back"
 	TransactionFinalized  EventName = "internal.transaction.finalized"
+	TransactionClosed     EventName = "internal.transaction.closed" // ended before, and now can never land
 	WalletProven          EventName = "internal.wallet.proven"
+	WalletClaimed         EventName = "internal.wallet.claimed"
 )
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
@@ -101,6 +104,25 @@ type WalletConnectedData struct {
 	ConnectedAt   string     `json:"connected_at"`
 }
 
+// WalletDisconnectedData is `data` of wallet.disconnected.
+type WalletDisconnectedData struct {
+	UserID         UserID  `json:"user_id"`
+	WalletAddress  Address `json:"wallet_address"`
+	DisconnectedAt string  `json:"disconnected_at"`
+	Reason         string  `json:"reason"`
+}
+
+// Reasons of a wallet.disconnected.
+const (
+	UserInitiated  = "user_initiated"   // its owner asked for it
+	MovedToAnother = "moved_to_another" // a fresh proof moved it to another account
+)
+
+// WalletClaimedData is `data` of the internal event by which an owner is told.
+type WalletClaimedData struct {
+	WalletAddress Address `json:"wallet_address"`
+}
+
 // UserRegisteredData is `data` of user.registered.
 type UserRegisteredData struct {
 	ChatID       string `json:"chat_id"`
@@ -158,7 +180,7 @@ func ReceivedID(signature Signature, to, mint Address) TransactionID {
 func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction, Event, error) {
 	receipt := Transaction{
 		ID: ReceivedID(t.Signature, t.To, t.Token.Mint), Kind: Receive, Status: Received,
-		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Amount,
+		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
 		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Final: true,
 	}
 	event, err := receipt.event(TransactionReceived, 0, at)

@@ -19,6 +19,7 @@ const (
 	Rejected             Status = "rejected"
 	Expired              Status = "expired"
 	Received             Status = "received"
+	Requested            Status = "requested" // somebody was asked to pay, by a link
 )
 
 // Happening is what can befall a transaction.
@@ -38,6 +39,7 @@ const (
 	RolledBack      Happening = "rolled back"
 	FoundOnChain    Happening = "found on chain"
 	BecameUncertain Happening = "became uncertain"
+	Paid            Happening = "paid"
 )
 
 // Failure says why a transaction ended without landing: `error_code` of transaction.failed.
@@ -84,10 +86,12 @@ func Lifecycle() []Edge {
 		{Pending, BecameUncertain, Pending, []EventName{TransactionHeld}, false},
 		{Confirmed, Finalized, Confirmed, []EventName{TransactionFinalized}, true},
 		{Confirmed, RolledBack, Pending, []EventName{TransactionRolledBack}, false},
+		{Requested, Paid, Received, nil, true}, // each payment is a receipt of its own
+		{Requested, TimeRanOut, Expired, nil, true},
 		{Rejected, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
-		{Rejected, CanNeverLand, Rejected, nil, true},
+		{Rejected, CanNeverLand, Rejected, []EventName{TransactionClosed}, true},
 		{Expired, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
-		{Expired, CanNeverLand, Expired, nil, true},
+		{Expired, CanNeverLand, Expired, []EventName{TransactionClosed}, true},
 	}
 }
 
@@ -186,6 +190,8 @@ func (s Status) Sentence() string {
 		return "this transaction was rejected; nothing was sent"
 	case Expired:
 		return "this transaction expired before it was signed; nothing was sent"
+	case Requested:
+		return "this request waits to be paid"
 	case Received:
 		return "this is a payment that was received"
 	}

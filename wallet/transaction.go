@@ -104,6 +104,8 @@ type Transaction struct {
 	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
+	RetriedBy   TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
+	AskedAt     time.Time     `json:"asked_at"`             // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline"` // of Confirm, then of the signature
@@ -209,8 +211,13 @@ func (t Transaction) waitsAt(status Status, now time.Time) error {
 
 // TimedOutAt tells that t waited for its owner in vain: its deadline has come.
 func (t Transaction) TimedOutAt(now time.Time) bool {
-	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature
+	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature || t.Status == Requested
 	return waits && !now.Before(t.Deadline)
+}
+
+// NeverLanded tells that t has ended for good without moving anything: another may take its place.
+func (t Transaction) NeverLanded() bool {
+	return t.Final && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
 }
 
 // Writes lists the accounts whose traffic decides what a transaction like t must offer.
@@ -283,6 +290,13 @@ type Decoded struct {
 	ComputeUnitLimit *uint32
 	ComputeUnitPrice uint64 // micro-lamports a unit
 	Fee              uint64 // lamports: 5,000 a signature and the priority fee, rounded up
+}
+
+// Payment is one transfer that came in.
+type Payment struct {
+	From    Address
+	Units   uint64
+	Landing Landing
 }
 
 // Account is what the chain holds at an address.

@@ -133,10 +133,7 @@ func lookupCases(b *caseBook) {
 	b.add("no data", instr(0, "InvalidInstructionData"), with(plain), call{lookupProgram, []meta{w(table)}, nil})
 
 	// Tokens by a table, as wallets and routers send them.
-	var keys []address
-	for _, k := range []address{from, to, theMint} {
-		keys = append(keys, k)
-	}
+	keys := []address{from, to, theMint}
 	b.addDrafts("tokens whose mint stands in a table", "null", with(aTable(nil, nil, keys...)),
 		draft{versioned: true, lookups: join([]byte{1}, table[:], []byte{0, 1, 2}), calls: []call{transferChecked(b.program, from, theMint, to, alice, 5, 6)},
 			message: nil}).want = quoted("AccountLoadedTwice")

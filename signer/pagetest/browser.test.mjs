@@ -333,6 +333,7 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
 const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
 
 it('a refusal by a payment that has moved on ends with what became of it', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?'); // what the first visit asks is not counted below
   for (const [path, status, heading] of [
     ['/w/tx/refresh', 'rejected', 'Rejected'], ['/w/tx/refresh', 'expired', 'Expired'], ['/w/tx/refresh', 'signed', 'Already signed'],
     ['/w/tx/signature', 'rejected', 'Rejected'], ['/w/tx/signature', 'confirmed', 'Confirmed'],

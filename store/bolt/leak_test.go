@@ -22,11 +22,11 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID",
-		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID", "Wallet.Claim.Type", "Wallet.Claim.KeyID", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
-		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf",
+		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy",
 		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Refusal", "Transaction.RefusalText", "Transaction.Message", "Transaction.Signed",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint",
 		"Conversation.Flow", "Conversation.State",

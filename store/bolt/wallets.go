@@ -42,9 +42,6 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 			return err
 		}
 	}
-	index := func(w wallet.Wallet) []byte {
-		return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
-	}
 	if raw := t.get(wallets, w.Address[:]); raw != nil {
 		old, _, err := plainOf[wallet.Wallet](raw)
 		if err != nil {
@@ -53,7 +50,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 		if old.Owner != w.Owner {
 			return store.ErrConflict
 		}
-		if err := t.delete(walletsOf, index(old)); err != nil {
+		if err := t.delete(walletsOf, walletIndex(old)); err != nil {
 			return err
 		}
 	}
@@ -61,10 +58,25 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 	if err != nil {
 		return err
 	}
-	if err := t.put(walletsOf, index(w), nil); err != nil {
+	if err := t.put(walletsOf, walletIndex(w), nil); err != nil {
 		return err
 	}
 	return t.put(wallets, w.Address[:], raw)
+}
+
+func walletIndex(w wallet.Wallet) []byte {
+	return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
+}
+
+func (t *tx) DeleteWallet(address wallet.Address) error {
+	w, err := t.Wallet(address)
+	if err != nil {
+		return err
+	}
+	if err := t.delete(walletsOf, walletIndex(w)); err != nil {
+		return err
+	}
+	return t.delete(wallets, address[:])
 }
 
 // bindRow is the plain part of a bind; chat and nonce are sealed.

@@ -179,6 +179,17 @@ func testWallets(t *testing.T, open Open) {
 	same(t, "connected anew", list("usr_a"), []wallet.Wallet{newer, older})
 	same(t, "another's", list("usr_ab"), []wallet.Wallet{other})
 	same(t, "nobody's", len(list("usr_")), 0)
+
+	update(t, s, func(tx store.Tx) error { return tx.DeleteWallet(newer.Address) })
+	same(t, "one less", list("usr_a"), []wallet.Wallet{older})
+	absent(t, s, "a deleted wallet", func(tx store.Tx) error { _, err := tx.Wallet(newer.Address); return err })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DeleteWallet(newer.Address) })
+	newer.Owner = "usr_ab" // it may be anybody's again
+	update(t, s, func(tx store.Tx) error { return tx.PutWallet(newer) })
+	same(t, "another's then", list("usr_ab"), []wallet.Wallet{other, newer})
+	key := wallet.Wallet{Address: wallet.Address{7}, Type: wallet.DeveloperWallet, KeyID: "key_1", ConnectedAt: noon()}
+	update(t, s, func(tx store.Tx) error { return tx.PutWallet(key) })
+	same(t, "an operator key's own", get(t, s, func(tx store.Tx) (wallet.Wallet, error) { return tx.Wallet(key.Address) }), key)
 }
 
 func testBinds(t *testing.T, open Open) {

@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// PrepareRetry prepares a new transaction in the place of one that can never land (DESIGN §3.1). It is
+// confirmed and signed anew. Errors: those of Prepare; CONFLICT while the first, or another that took
+// its place, may still land or has.
+func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
+	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
+		t, err := owned(tx, who, id)
+		if err != nil {
+			return t, err
+		}
+		return t, retriable(tx, t)
+	})
+	if err != nil {
+		return Proposal{}, err
+	}
+	token := ""
+	if !t.Token.Native() {
+		token = t.Token.Mint.String()
+	}
+	return s.Prepare(ctx, who, SendRequest{From: t.From, To: t.To.String(), Amount: t.Money().String(), Token: token, RetryOf: id})
+}
+
+// retriable tells whether a new transaction may take the place of t.
+func retriable(tx store.Tx, t wallet.Transaction) error {
+	if !t.NeverLanded() {
+		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
+	}
+	if t.RetriedBy == "" {
+		return nil
+	}
+	switch next, err := tx.Transaction(t.RetriedBy); {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !next.NeverLanded():
+		return wallet.Refuse(wallet.Conflict, "a newer transaction has taken its place already")
+	}
+	return nil
+}
+
+// replaces notes in the first transaction which one takes its place, so that no two do at once.
+func (s *Transfers) replaces(tx store.Tx, t wallet.Transaction) error {
+	if t.RetryOf == "" {
+		return nil
+	}
+	first, err := tx.Transaction(t.RetryOf)
+	if err != nil {
+		return found(err, wallet.TransactionNotFound, "the transaction to be tried again is not known here any more")
+	}
+	if err := retriable(tx, first); err != nil {
+		return err
+	}
+	first.RetriedBy = t.ID
+	return tx.PutTransaction(first)
+}
+
+// askEvery is how often an owner may have a held transaction looked for.
+const askEvery = 10 * time.Second
+
+// LookAgain has settle look for a held transaction at once, on its owner's word.
+func (s *Transfers) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) error {
+	t, err := owned(tx, who, id)
+	if err != nil {
+		return err
+	}
+	if !t.Held {
+		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
+	}
+	now := s.Now().UTC()
+	if now.Sub(t.AskedAt) < askEvery {
+		return nil // it is being looked for
+	}
+	t.AskedAt = now
+	return tx.PutTransaction(t)
+}

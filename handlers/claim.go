@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// ClaimWindow is how long the first owner of an address can stop that a fresh proof moves it to
+// another account (DESIGN §4).
+const ClaimWindow = 24 * time.Hour
+
+// claim notes that somebody else has proven an address, and has its owner told. Another claim takes
+// the place of an older one: both proved the same key.
+func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error {
+	now := w.Now().UTC()
+	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyID: bind.KeyID, At: now}
+	bind.Status = wallet.BindDone
+	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
+		return err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_claimed_%x", bind.TokenHash[:16]), wallet.WalletClaimed, now, held.Owner,
+		wallet.WalletClaimedData{WalletAddress: held.Address})
+	if err != nil {
+		return err
+	}
+	return tx.Emit(event)
+}
+
+// StopClaim is the first owner's no: the address stays theirs. It returns who wanted it.
+func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) (wallet.UserID, error) {
+	held, err := tx.Wallet(address)
+	if err != nil || held.Owner != owner || held.Claim == nil {
+		return "", errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "nobody wants to take over this address any more"))
+	}
+	user := held.Claim.User
+	held.Claim = nil
+	return user, tx.PutWallet(held)
+}
+
+// TakeOver moves a claimed address to whoever proved it, once its first owner had their time.
+func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Address) (wallet.Wallet, error) {
+	held, err := tx.Wallet(address)
+	if err != nil || held.Claim == nil || held.Claim.User != user {
+		return wallet.Wallet{}, errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound,
+			"its owner stopped it, or it was moved already: prove it once more with /wallet new"))
+	}
+	claim, now := *held.Claim, w.Now().UTC()
+	if from := claim.At.Add(ClaimWindow); now.Before(from) {
+		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "its first owner can stop this until %s: come back then", from.Format("2 January, 15:04 UTC"))
+	}
+	if _, _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
+		return wallet.Wallet{}, err
+	}
+	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyID: claim.KeyID})
+}
+
+// notMissing drops ErrNotFound, which a refusal says in words.
+func notMissing(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}

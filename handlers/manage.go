@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// ownWallet finds a wallet of a person's by its address, or by the end of it where only one fits.
+func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, []wallet.Wallet, error) {
+	all, err := tx.WalletsOf(user)
+	if err != nil {
+		return wallet.Wallet{}, nil, err
+	}
+	var fits []wallet.Wallet
+	for _, w := range all {
+		text := w.Address.String()
+		if text == name || len(name) >= 4 && len(name) <= len(text) && text[len(text)-len(name):] == name {
+			fits = append(fits, w)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return wallet.Wallet{}, all, wallet.Refuse(wallet.NotFound, "none of your wallets has this address or ends like this")
+	case 1:
+		return fits[0], all, nil
+	}
+	return wallet.Wallet{}, all, wallet.Refuse(wallet.InvalidRequest, "several of your wallets end like this: name the whole address")
+}
+
+// Use makes one of a person's wallets the one that their commands mean. name is its address, or the
+// last characters of it, four at least.
+func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
+	chosen, _, err := ownWallet(tx, user, name)
+	if err != nil {
+		return wallet.Wallet{}, err
+	}
+	person, err := tx.User(user)
+	if err != nil {
+		return wallet.Wallet{}, err
+	}
+	person.DefaultWallet = chosen.Address
+	return chosen, tx.PutUser(person)
+}
+
+// Find is one of a person's wallets by its address or the end of it.
+func (w *Wallets) Find(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
+	found, _, err := ownWallet(tx, user, name)
+	return found, err
+}
+
+// Disconnect forgets that a wallet is a person's; its key and its money are not touched. What waits
+// for a Confirm or a signature of it is rejected; what is signed goes on. The oldest of the others
+// becomes the default where this one was. It returns the wallet, and the new default (zero for none).
+func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, wallet.Address, error) {
+	gone, _, err := ownWallet(tx, user, name)
+	if err != nil {
+		return wallet.Wallet{}, wallet.Address{}, err
+	}
+	return w.release(tx, gone, wallet.UserInitiated)
+}
+
+// release takes a wallet from its owner.
+func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Wallet, wallet.Address, error) {
+	now := w.Now().UTC()
+	open, err := tx.UnsettledFrom(gone.Address)
+	if err != nil {
+		return gone, wallet.Address{}, err
+	}
+	for _, t := range open {
+		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
+			continue
+		}
+		if _, err := store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: now,
+			Failure: wallet.UserRejected, Reason: "The wallet was disconnected."}); err != nil {
+			return gone, wallet.Address{}, err
+		}
+	}
+	if err := tx.DeleteWallet(gone.Address); err != nil {
+		return gone, wallet.Address{}, err
+	}
+	next, err := w.nextDefault(tx, gone)
+	if err != nil {
+		return gone, next, err
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_disconnected_%s_%d", gone.Address, now.UnixMilli()), wallet.WalletDisconnected, now, gone.Owner,
+		wallet.WalletDisconnectedData{UserID: gone.Owner, WalletAddress: gone.Address, DisconnectedAt: wallet.Timestamp(now), Reason: reason})
+	if err != nil {
+		return gone, next, err
+	}
+	return gone, next, tx.Emit(event)
+}
+
+// nextDefault gives a person another default wallet where the one that went was it.
+func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, error) {
+	person, err := tx.User(gone.Owner)
+	if err != nil || person.DefaultWallet != gone.Address {
+		return person.DefaultWallet, err
+	}
+	person.DefaultWallet = wallet.Address{}
+	others, err := tx.WalletsOf(gone.Owner)
+	if err != nil {
+		return wallet.Address{}, err
+	}
+	for _, other := range others {
+		if other.Type != wallet.DeveloperWallet {
+			person.DefaultWallet = other.Address
+			break
+		}
+	}
+	return person.DefaultWallet, tx.PutUser(person)
+}

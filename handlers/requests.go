@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// RequestWindow is how long a request for payment is looked for.
+const RequestWindow = time.Hour
+
+// maxRequests is how many of a person's requests are looked for at once: each costs a call to the
+// node every few seconds.
+const maxRequests = 5
+
+// PaymentRequest asks anybody for a payment: the transaction that waits for it, and the link that a
+// wallet reads.
+type PaymentRequest struct {
+	Transaction wallet.Transaction
+	URL         string
+}
+
+// PrepareRequest makes a request for an amount of a token to a caller's default wallet. What pays it
+// is known by its reference (Solana Pay, Transfer Request).
+func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name string) (PaymentRequest, error) {
+	token, err := s.Token(ctx, name)
+	if err != nil {
+		return PaymentRequest{}, err
+	}
+	units, err := wallet.ParseAmount(amount, token.Decimals)
+	if err != nil {
+		return PaymentRequest{}, wallet.About(wallet.FieldAmount, err)
+	}
+	to, user, err := s.Sender(ctx, who, wallet.Address{})
+	if err != nil {
+		return PaymentRequest{}, err
+	}
+	if !token.Native() {
+		mint, err := s.Chain.Mint(ctx, token.Mint)
+		if err != nil {
+			return PaymentRequest{}, err
+		}
+		if mint.TransferFee != nil {
+			return PaymentRequest{}, wallet.Refuse(wallet.PolicyViolation,
+				"the issuer of %s keeps a part of each payment, so that nobody can pay you an exact sum of it", token.Name())
+		}
+	}
+	now := s.Now().UTC()
+	t := wallet.Transaction{
+		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Receive, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
+		To: to.Address, Token: token, Amount: units.Units, CreatedAt: now, Deadline: now.Add(RequestWindow),
+	}
+	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
+		return PaymentRequest{}, fmt.Errorf("draw a reference: %w", err)
+	}
+	return PaymentRequest{t, payURL(t)}, nil
+}
+
+// payURL is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=….
+func payURL(t wallet.Transaction) string {
+	query := url.Values{"amount": {t.Money().String()}, "reference": {t.Reference.String()}}
+	if !t.Token.Native() {
+		query.Set("spl-token", t.Token.Mint.String())
+	}
+	return "solana:" + t.To.String() + "?" + query.Encode()
+}
+
+// CommitRequest stores a request, which is looked for from now on.
+func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
+	const look = 100
+	past, err := tx.TransactionsOf(r.Transaction.Owner, "", look)
+	if err != nil {
+		return err
+	}
+	open := 0
+	for _, t := range past {
+		if t.Status == wallet.Requested && !t.TimedOutAt(s.Now()) {
+			open++
+		}
+	}
+	if open >= maxRequests {
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests of yours wait to be paid: each is looked for during an hour", open)
+	}
+	return tx.CreateTransaction(r.Transaction)
+}

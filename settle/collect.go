@@ -1,0 +1,52 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// collect looks for what pays a request. Each payment that names its reference is a receipt of its
+// own; the request ends with the first that pays all of it. Only what is finalized counts
+// (docs/decisions/0006).
+func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
+	w, now := s.watched[t.ID], s.Now()
+	if now.Before(w.searchAt) {
+		return nil
+	}
+	w.searchAt = now.Add(s.Pace.Collect)
+	payments, err := s.Chain.Payments(ctx, t.To, t.Reference, t.Token)
+	if err != nil {
+		return fmt.Errorf("look for payments of %s: %w", t.ID, err)
+	}
+	for _, p := range payments {
+		if err := s.Store.Update(ctx, func(tx store.Tx) error { return s.received(tx, t.ID, p) }); err != nil {
+			return fmt.Errorf("settle %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// received keeps one payment of a request.
+func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Payment) error {
+	t, err := tx.Transaction(id)
+	if err != nil || t.Status != wallet.Requested {
+		return err
+	}
+	paid := t
+	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
+	if err := s.receipt(tx, paid); err != nil {
+		return err
+	}
+	if p.Units < t.Amount {
+		return nil // a part: the rest may follow
+	}
+	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
+	if errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return err
+}

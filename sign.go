@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"purser/terminal"
+)
+
+// signCommand signs with a key file what a link from the chat offers.
+func signCommand(out io.Writer) *cobra.Command {
+	var keyFile string
+	cmd := &cobra.Command{
+		Use: "sign --key FILE [LINK]", Short: "Sign with a key file what a link from the chat offers",
+		Long: "For people who keep their key in a file (as solana-keygen writes it). LINK is what is behind the button\n" +
+			"in the chat, asked for where it is left out: it connects the key's wallet, or signs one transaction.\n" +
+			"Everything is shown before it is signed.",
+		Example: "  purser sign --key ~/.config/solana/id.json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || keyFile == "" {
+				return errors.New("name a key file: purser sign --key FILE. It asks for the link")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := terminal.ReadKey(keyFile)
+			if err != nil {
+				return err
+			}
+			defer clear(key)
+			link := ""
+			if len(args) == 1 {
+				link = args[0]
+			}
+			return (&terminal.Signer{Key: key, In: bufio.NewReader(cmd.InOrStdin()), Out: out}).Follow(cmd.Context(), link)
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "key", "", "the key file")
+	return cmd
+}

@@ -1,0 +1,261 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"purser/chain"
+	"purser/market"
+	"purser/wallet"
+)
+
+// Signer signs with one key, after a person at a terminal has seen what.
+type Signer struct {
+	Key ed25519.PrivateKey
+	In  *bufio.Reader
+	Out io.Writer
+}
+
+// ErrDeclined is the person's no.
+var ErrDeclined = errors.New("you said no: nothing was signed")
+
+// Follow does what a link of purser's is for: connects the key's wallet, or signs a transaction. It
+// asks for the link where none is given: what is typed shows in no list of processes.
+func (s *Signer) Follow(ctx context.Context, text string) error {
+	if text == "" {
+		fmt.Fprint(s.Out, "Paste the link behind the button in your chat: ")
+		line, err := s.In.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return ErrDeclined
+		}
+		text = line
+	}
+	l, err := readLink(text)
+	if err != nil {
+		return err
+	}
+	server := newCaller(l.origin)
+	if l.kind == "b" {
+		return s.connect(ctx, server, l.secret)
+	}
+	return s.sign(ctx, server, l.secret)
+}
+
+// asks puts a question that only the given word answers with yes.
+func (s *Signer) asks(question, yes string) error {
+	fmt.Fprintf(s.Out, "%s Type %s and Enter to go on, anything else to stop: ", question, yes)
+	answer, err := s.In.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ErrDeclined
+	}
+	if strings.TrimSpace(answer) != yes {
+		return ErrDeclined
+	}
+	return nil
+}
+
+// challenge is the answer of /w/bind/challenge.
+type challenge struct {
+	TelegramID string `json:"telegram_id"`
+	Name       string `json:"telegram_name"`
+	Username   string `json:"username"`
+	Chain      string `json:"chain"`
+	Nonce      string `json:"nonce"`
+	IssuedAt   string `json:"issued_at"`
+	ExpiresAt  string `json:"expires_at"`
+}
+
+var nonceShape = regexp.MustCompile(`^[0-9A-Za-z]{8,64}$`)
+
+// text composes what is signed, from fields that can say nothing else than they should.
+func (c challenge) text(origin *caller, address wallet.Address) (string, error) {
+	odd := func(what string) error {
+		return fmt.Errorf("the server sent something unexpected (%s); nothing was signed", what)
+	}
+	id, err := strconv.ParseInt(c.TelegramID, 10, 64)
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != c.TelegramID {
+		return "", odd("telegram_id")
+	}
+	if c.Chain != wallet.Mainnet && c.Chain != wallet.Devnet && c.Chain != wallet.Localnet {
+		return "", odd("chain")
+	}
+	if !nonceShape.MatchString(c.Nonce) {
+		return "", odd("nonce")
+	}
+	issued, err := time.Parse(time.RFC3339, c.IssuedAt)
+	expires, bad := time.Parse(time.RFC3339, c.ExpiresAt)
+	if err != nil || bad != nil {
+		return "", odd("time")
+	}
+	return wallet.SignInText(origin.origin.Host, origin.origin.String(), address, wallet.TelegramAccount(id),
+		c.Chain, c.Nonce, issued, expires), nil
+}
+
+// connect proves that the key's wallet belongs to a Telegram account.
+func (s *Signer) connect(ctx context.Context, server *caller, token string) error {
+	var c challenge
+	if err := server.post(ctx, "/w/bind/challenge", map[string]string{"token": token}, &c); err != nil {
+		return err
+	}
+	address := addressOf(s.Key)
+	text, err := c.text(server, address)
+	if err != nil {
+		return err
+	}
+	who := tame(c.Name, 64)
+	if c.Username != "" {
+		who += " (@" + tame(c.Username, 32) + ")"
+	}
+	fmt.Fprintf(s.Out, "Connect a wallet\n  Wallet    %s\n  Telegram  %s, id %s\n  Server    %s\n\n"+
+		"Did somebody else send you this link? Then stop: it would connect your wallet to their account.\n", address, who, c.TelegramID, server.origin.Host)
+	if err := s.asks("Is this your own Telegram account?", "yes"); err != nil {
+		return err
+	}
+	signature := wallet.Signature(ed25519.Sign(s.Key, []byte(text)))
+	var done struct {
+		Address wallet.Address `json:"address"`
+	}
+	err = server.post(ctx, "/w/bind", map[string]string{"token": token, "address": address.String(),
+		"signature": signature.String(), "wallet_type": string(wallet.ExternalWallet)}, &done)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "Proven. Go back to the chat: it asks which address you see. Yours ends in %s.\n", address.Tail())
+	return err
+}
+
+// offer is the answer of /w/tx/get and /w/tx/refresh.
+type offer struct {
+	Status    string  `json:"status"`
+	Address   string  `json:"address"`
+	Chain     string  `json:"chain"`
+	Message   *string `json:"message"`
+	ExpiresAt string  `json:"expires_at"`
+	Recipient string  `json:"recipient"`
+}
+
+// read decodes what an offer wants signed by this key.
+func (o offer) read(address wallet.Address) ([]byte, wallet.Decoded, error) {
+	if o.Message == nil {
+		return nil, wallet.Decoded{}, fmt.Errorf("there is nothing to sign: the transaction is %s", tame(o.Status, 40))
+	}
+	if o.Address != address.String() {
+		return nil, wallet.Decoded{}, fmt.Errorf("this asks for the signature of %s, and your key file is %s", tame(o.Address, 64), address)
+	}
+	message, err := base64.StdEncoding.Strict().DecodeString(*o.Message)
+	if err != nil {
+		return nil, wallet.Decoded{}, errors.New("the server sent something unexpected (message); nothing was signed")
+	}
+	d, err := chain.Decode(message, address)
+	if err != nil {
+		return nil, d, fmt.Errorf("this is no plain payment, and is not signed: %w", err)
+	}
+	return message, d, nil
+}
+
+// sign shows a transaction, asks, takes a fresh blockhash, makes sure that nothing else has changed,
+// and hands in the signature.
+func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
+	address := addressOf(s.Key)
+	var first, fresh offer
+	if err := server.post(ctx, "/w/tx/get", map[string]string{"id": id}, &first); err != nil {
+		return err
+	}
+	_, shown, err := first.read(address)
+	if err != nil {
+		return err
+	}
+	if err := s.show(first, shown); err != nil {
+		return err
+	}
+	if err := s.asks("Compare amount and address with what you want to pay.", "sign"); err != nil {
+		return err
+	}
+	if err := server.post(ctx, "/w/tx/refresh", map[string]string{"id": id}, &fresh); err != nil {
+		return err
+	}
+	message, again, err := fresh.read(address)
+	if err != nil {
+		return err
+	}
+	if again.Intent != shown.Intent || fresh.Chain != first.Chain || again.Blockhash == [32]byte{} {
+		return errors.New("after you approved it, the server offered another transaction: nothing was signed. Do not use it until its operator has explained this")
+	}
+	sum := sha256.Sum256(message)
+	signature := wallet.Signature(ed25519.Sign(s.Key, message))
+	return s.handOver(ctx, server, map[string]string{"id": id, "message_sha256": hex.EncodeToString(sum[:]), "signature": signature.String()})
+}
+
+// handOver sends the signature; the same one may be sent again without harm.
+func (s *Signer) handOver(ctx context.Context, server *caller, body map[string]string) error {
+	var done struct {
+		Status string `json:"status"`
+	}
+	var err error
+	for range 3 {
+		err = server.post(ctx, "/w/tx/signature", body, &done)
+		var refused *refusedError
+		if err == nil {
+			_, err = fmt.Fprintf(s.Out, "Signed. The chat shows when the network has confirmed the payment.\nTransaction signature %s\n", body["signature"])
+			return err
+		}
+		if errors.As(err, &refused) || ctx.Err() != nil {
+			break
+		}
+	}
+	return fmt.Errorf("%w. The signature may have arrived: look in the chat before you start again", err)
+}
+
+// show prints what the bytes say, and nothing on the server's word but network and time.
+func (s *Signer) show(o offer, d wallet.Decoded) error {
+	tokens, err := market.Listed(o.Chain)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "Sign a payment, as read from the transaction itself\n")
+	line := func(name, value string) { fmt.Fprintf(s.Out, "  %-12s %s\n", name, value) }
+	for _, a := range d.Actions {
+		switch a.Type {
+		case wallet.ActionTransfer:
+			line("Amount", wallet.Lamports(a.Lamports).String()+" SOL")
+			line("To", a.To.String())
+		case wallet.ActionTokenTransfer:
+			name := "of the unlisted token " + a.Mint.String()
+			if token, ok := tokens.ByMint(a.Mint); ok {
+				if token.Decimals != a.Decimals {
+					return fmt.Errorf("it counts %s with %d decimals, and there are %d: not signed", token.Symbol, a.Decimals, token.Decimals)
+				}
+				name = token.Symbol + " (mint " + a.Mint.String() + ")"
+			}
+			line("Amount", wallet.Amount{Units: a.Units, Decimals: a.Decimals}.String()+" "+name)
+			to := a.To
+			if claimed, err := wallet.ParseAddress(o.Recipient); to.IsZero() && err == nil && wallet.AssociatedAccount(claimed, a.Mint, a.Program) == a.Account {
+				to = claimed
+			}
+			if to.IsZero() {
+				line("To account", a.Account.String()+" (whose it is cannot be told)")
+			} else {
+				line("To", to.String())
+			}
+		case wallet.ActionCreateAccount:
+			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
+		case wallet.ActionMemo:
+			line("Note", tame(a.Text, 512))
+		}
+	}
+	line("From", d.FeePayer.String())
+	line("Network fee", wallet.Lamports(d.Fee).String()+" SOL")
+	line("Network", tame(o.Chain, 16))
+	return nil
+}

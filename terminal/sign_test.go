@@ -1,0 +1,271 @@
+package terminal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/chain"
+	"purser/wallet"
+)
+
+// desk is a server as purser's, that can be made to lie, and a person at a terminal before it.
+type desk struct {
+	*httptest.Server
+	t         *testing.T
+	key       ed25519.PrivateKey
+	pay       wallet.Transaction
+	challenge map[string]string
+	change    func(refreshed bool, answer map[string]any) // what a liar does to its answers
+	refuse    string
+	said      []map[string]string // to /w/tx/signature and /w/bind
+	out       bytes.Buffer
+}
+
+func newDesk(t *testing.T) *desk {
+	seed := sha256.Sum256([]byte("terminal"))
+	d := &desk{t: t, key: ed25519.NewKeyFromSeed(seed[:])}
+	d.pay = wallet.Transaction{From: addressOf(d.key), To: addressOf(ed25519.NewKeyFromSeed(make([]byte, 32))), Amount: 1_500_000_000,
+		Reference: wallet.Address{7}, Token: wallet.SOL}
+	d.challenge = map[string]string{"telegram_id": "700100", "telegram_name": "Alice \u202e\x1b[2J", "username": "alice", "chain": "localnet",
+		"nonce": "aB3dE5gH7jK9mN1p", "issued_at": "2026-11-21T10:00:00Z", "expires_at": "2026-11-21T10:10:00Z"}
+	d.Server = httptest.NewServer(d)
+	t.Cleanup(d.Close)
+	return d
+}
+
+func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body map[string]string
+	if json.NewDecoder(r.Body).Decode(&body) != nil || r.Header.Get("Origin") != d.URL {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	answer := any(map[string]any{"status": "signed"})
+	switch r.URL.Path {
+	case "/w/tx/get", "/w/tx/refresh":
+		message, err := chain.Build(d.pay)
+		if err != nil {
+			d.t.Error(err)
+		}
+		if r.URL.Path == "/w/tx/refresh" {
+			message, _ = chain.WithBlockhash(message, [32]byte{5})
+		}
+		offer := map[string]any{"status": "awaiting_signature", "address": d.pay.From.String(), "chain": "localnet",
+			"message": base64.StdEncoding.EncodeToString(message), "expires_at": "2026-11-21T10:10:00Z", "recipient": d.pay.To.String()}
+		if d.change != nil {
+			d.change(r.URL.Path == "/w/tx/refresh", offer)
+		}
+		answer = offer
+	case "/w/bind/challenge":
+		answer = d.challenge
+	default:
+		d.said = append(d.said, body)
+	}
+	if d.refuse == r.URL.Path {
+		w.WriteHeader(http.StatusConflict)
+		answer = map[string]any{"error": map[string]string{"code": "CONFLICT", "message": "too late \x1b[31m"}}
+	}
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// follows types the given lines at the link.
+func (d *desk) follows(fragment string, lines ...string) error {
+	d.out.Reset()
+	in := bufio.NewReader(strings.NewReader(strings.Join(lines, "\n") + "\n"))
+	return (&Signer{Key: d.key, In: in, Out: &d.out}).Follow(d.t.Context(), d.URL+"/w/#"+fragment)
+}
+
+func (d *desk) shows(words ...string) {
+	d.t.Helper()
+	for _, word := range words {
+		if !strings.Contains(d.out.String(), word) {
+			d.t.Errorf("the terminal does not show %q:\n%s", word, d.out.String())
+		}
+	}
+	if strings.ContainsAny(d.out.String(), "\x1b\u202e") {
+		d.t.Errorf("foreign text moves the cursor: %q", d.out.String())
+	}
+}
+
+func TestAPaymentIsShownAndSigned(t *testing.T) {
+	d := newDesk(t)
+	if err := d.follows("s=secret", "sign"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("1.5 SOL", d.pay.To.String(), d.pay.From.String(), "0.000005 SOL", "localnet")
+	message, err := chain.Build(d.pay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err = chain.WithBlockhash(message, [32]byte{5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(message)
+	signature, err := wallet.ParseSignature(d.said[0]["signature"])
+	if err != nil || d.said[0]["message_sha256"] != hex.EncodeToString(sum[:]) || !chain.VerifySignature(message, d.pay.From, signature) {
+		t.Errorf("handed in %v", d.said)
+	}
+}
+
+func TestATokenIsNamedByTheListAlone(t *testing.T) {
+	d := newDesk(t)
+	mint, err := wallet.ParseAddress("CLpKfvqp1swFzmEVcet1uKo9qv9CggxRdfXfCKpp2Acj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.pay.Token = wallet.Token{Symbol: "WORTHLESS", Mint: mint, Decimals: 6, Program: wallet.TokenProgram}
+	d.pay.Amount, d.pay.Rent, d.pay.Memo = 25_500_000, 1, "rent"
+	if err := d.follows("s=secret", "sign"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("25.5 USDC", mint.String(), d.pay.To.String(), "rent", "deposit")
+	d.pay.Token.Mint[0] ^= 1
+	d.pay.Rent = 0
+	if err := d.follows("s=secret", "sign"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("25.5 of the unlisted token "+d.pay.Token.Mint.String(), "To           "+d.pay.To.String())
+	d.change = func(_ bool, o map[string]any) { o["recipient"] = d.pay.From.String() }
+	if err := d.follows("s=secret", "sign"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("whose it is cannot be told")
+}
+
+func TestNothingIsSignedUnlessItIsWhatWasShown(t *testing.T) {
+	d := newDesk(t)
+	pay := d.pay
+	for name, lie := range map[string]func(bool, map[string]any){
+		"another amount later": func(refreshed bool, o map[string]any) {
+			if refreshed {
+				other := pay
+				other.Amount++
+				message, _ := chain.Build(other)
+				message, _ = chain.WithBlockhash(message, [32]byte{5})
+				o["message"] = base64.StdEncoding.EncodeToString(message)
+			}
+		},
+		"no blockhash": func(refreshed bool, o map[string]any) {
+			message, _ := chain.Build(pay)
+			o["message"] = base64.StdEncoding.EncodeToString(message)
+		},
+		"another network later": func(refreshed bool, o map[string]any) {
+			if refreshed {
+				o["chain"] = "mainnet"
+			}
+		},
+		"another wallet":  func(_ bool, o map[string]any) { o["address"] = pay.To.String() },
+		"nothing to sign": func(_ bool, o map[string]any) { o["message"], o["status"] = nil, "expired" },
+		"no base64":       func(_ bool, o map[string]any) { o["message"] = "@@" },
+		"no message":      func(_ bool, o map[string]any) { o["message"] = "AAAA" },
+	} {
+		d.change = lie
+		if err := d.follows("s=secret", "sign"); err == nil || len(d.said) > 0 {
+			t.Errorf("%s: %v, handed in %v", name, err, d.said)
+		}
+	}
+	d.change = nil
+	for _, answer := range []string{"", "no", "yes", "SIGN", "sign it"} {
+		if err := d.follows("s=secret", answer); err != ErrDeclined || len(d.said) > 0 {
+			t.Errorf("after %q: %v, handed in %v", answer, err, d.said)
+		}
+	}
+	d.refuse = "/w/tx/signature"
+	if err := d.follows("s=secret", "sign"); err == nil || !strings.Contains(err.Error(), "look in the chat") || strings.Contains(err.Error(), "\x1b") || len(d.said) != 1 {
+		t.Errorf("refused: %v, handed in %d", err, len(d.said))
+	}
+}
+
+func TestAWalletIsConnectedByTheTextOfTheDesign(t *testing.T) {
+	d := newDesk(t)
+	if err := d.follows("b=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("@alice", "700100", addressOf(d.key).String(), addressOf(d.key).Tail())
+	issued := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	text := wallet.SignInText(d.Listener.Addr().String(), d.URL, addressOf(d.key), wallet.TelegramAccount(700100), "localnet", "aB3dE5gH7jK9mN1p",
+		issued, issued.Add(10*time.Minute))
+	signature, err := wallet.ParseSignature(d.said[0]["signature"])
+	if err != nil || !ed25519.Verify(d.key.Public().(ed25519.PublicKey), []byte(text), signature[:]) || d.said[0]["wallet_type"] != "external" {
+		t.Errorf("handed in %v", d.said)
+	}
+	for field, value := range map[string]string{"telegram_id": "7001 00", "chain": "moonnet", "nonce": "short\nURI: x", "issued_at": "now", "expires_at": ""} {
+		d := newDesk(t)
+		d.challenge[field] = value
+		if err := d.follows("b=secret", "yes"); err == nil || len(d.said) > 0 {
+			t.Errorf("%s %q: %v", field, value, err)
+		}
+	}
+	if err := d.follows("b=secret", "no"); err != ErrDeclined {
+		t.Errorf("after a no: %v", err)
+	}
+}
+
+func TestOnlyLinksOfPursersAreFollowed(t *testing.T) {
+	for _, text := range []string{"", "x", "http://wallet.example/w/#s=abc", "https://wallet.example/w/", "https://wallet.example/w/#x=abc",
+		"https://wallet.example/w/#s=", "https://a:b@wallet.example/w/#s=abc", "https://wallet.example/w/?a=b#s=abc", "file:///w/#s=abc",
+		"http://localhost/w/#s=abc", "https://wallet.example/v1/#s=abc"} {
+		if _, err := readLink(text); err == nil {
+			t.Errorf("%q is followed", text)
+		}
+	}
+	for _, text := range []string{"https://wallet.example/w/#s=abc", "http://127.0.0.1:8080/w/#b=abc", " https://wallet.example/w/#s=abc\n"} {
+		if _, err := readLink(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestKeyFiles(t *testing.T) {
+	d := newDesk(t)
+	numbers := make([]int, 64)
+	for i, b := range d.key {
+		numbers[i] = int(b)
+	}
+	good, err := json.Marshal(numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(content string, mode os.FileMode) string {
+		path := filepath.Join(t.TempDir(), "id.json")
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if key, err := ReadKey(write(string(good), 0o600)); err != nil || !key.Equal(d.key) {
+		t.Errorf("a good one: %v", err)
+	}
+	numbers[63] ^= 1
+	halves, err := json.Marshal(numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"open to others": write(string(good), 0o644),
+		"no JSON":        write("hello", 0o600),
+		"63 numbers":     write("["+strings.Repeat("1,", 62)+"1]", 0o600),
+		"too large":      write("["+strings.Repeat("256,", 63)+"256]", 0o600),
+		"two halves":     write(string(halves), 0o600),
+		"a folder":       t.TempDir(),
+		"nothing":        filepath.Join(t.TempDir(), "none"),
+	} {
+		if key, err := ReadKey(path); err == nil || key != nil {
+			t.Errorf("%s: read", name)
+		}
+	}
+}
