@@ -57,11 +57,11 @@ func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
 // resemblance is what a card says of a look-alike; all empty without one. nameBoth knows the names.
 func resemblance(t wallet.Transaction) vars {
 	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0,
-		"Name": "", "KnownName": "", "KnownOwn": false}
+		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
 	if t.Lookalike.IsZero() {
 		return v
 	}
-	to, known := t.To.String(), t.Lookalike.String()
+	to, known := t.Resembles().String(), t.Lookalike.String()
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
 	v["Lookalike"], v["Before"], v["Front"], v["Back"] = code(known), code(before), front, back
