@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"purser/handlers"
 	"purser/wallet"
+)
 
 // Command is one line of the command menu.
 type Command struct {
