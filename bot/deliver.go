@@ -185,7 +185,11 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 			buttons = reply.Buttons
 		}
 		var err error
-		if last, err = b.post(ctx, "sendMessage", text(where, part, buttons)); err != nil {
+		params := text(where, part, buttons)
+		if reply.Keyboard != nil {
+			params["reply_markup"] = replyKeyboard(*reply.Keyboard)
+		}
+		if last, err = b.post(ctx, "sendMessage", params); err != nil {
 			return 0, err
 		}
 	}
@@ -274,6 +278,18 @@ func keyboard(buttons [][]chat.Button) any {
 		rows = append(rows, line)
 	}
 	return map[string]any{"inline_keyboard": rows}
+}
+
+// replyKeyboard is Telegram's ReplyKeyboardMarkup with one key that opens the list of people (Bot API
+// 7.0, KeyboardButtonRequestUsers), or ReplyKeyboardRemove.
+func replyKeyboard(k chat.Keyboard) any {
+	if k.Remove {
+		return map[string]any{"remove_keyboard": true}
+	}
+	key := map[string]any{"text": k.People, "request_users": map[string]any{
+		"request_id": k.Request, "user_is_bot": false, "max_quantity": 1,
+	}}
+	return map[string]any{"keyboard": [][]any{{key}}, "resize_keyboard": true, "one_time_keyboard": true}
 }
 
 // cut shortens plain text to at most limit characters.

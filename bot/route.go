@@ -99,7 +99,7 @@ func asTelebot(id int, u incoming) tele.Update {
 		out.Message = &tele.Message{Chat: where, Text: routable(u)}
 	case media:
 		out.Message = &tele.Message{Chat: where, Document: &tele.Document{}}
-	case contact:
+	case contact, picked: // telebot knows no users_shared; both are something shared
 		out.Message = &tele.Message{Chat: where, Contact: &tele.Contact{}}
 	case edit:
 		out.EditedMessage = &tele.Message{Chat: where}

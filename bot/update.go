@@ -18,6 +18,7 @@ const (
 	media                        // like words, but no text message
 	edit                         // an edited message
 	contact                      // a shared phone number
+	picked                       // a person chosen from Telegram's list
 	tap                          // a touch of a button
 	membership                   // the bot was blocked or unblocked
 )
@@ -79,6 +80,15 @@ type rawMessage struct {
 		Phone  string `json:"phone_number"`
 		UserID int64  `json:"user_id"`
 	} `json:"contact"`
+
+	// Bot API 7.0 told user_ids, 7.2 and later tell users.
+	UsersShared *struct {
+		Request int32 `json:"request_id"`
+		Users   []struct {
+			ID int64 `json:"user_id"`
+		} `json:"users"`
+		IDs []int64 `json:"user_ids"`
+	} `json:"users_shared"`
 
 	// What a person can send besides words. Service messages have none of these.
 	Photo     json.RawMessage `json:"photo"`
@@ -150,7 +160,7 @@ func parseUpdate(body []byte) (incoming, error) {
 		u.readMessage(raw.Message)
 	case raw.Edited != nil:
 		if u.readMessage(raw.Edited); u.kind != ignored {
-			u.kind, u.in.Edited, u.in.Contact = edit, true, nil
+			u.kind, u.in.Edited, u.in.Contact, u.in.Picked = edit, true, nil, nil
 		}
 	case raw.Callback != nil:
 		u.readCallback(raw.Callback)
@@ -177,6 +187,18 @@ func (u *incoming) readMessage(m *rawMessage) {
 	case m.Contact != nil:
 		u.kind = contact
 		u.in.Contact = &chat.Contact{TelegramID: m.Contact.UserID, Phone: m.Contact.Phone}
+	case m.UsersShared != nil && u.in.Private:
+		u.kind = picked
+		u.in.Picked = &chat.Picked{Request: m.UsersShared.Request}
+		ids := m.UsersShared.IDs
+		if len(ids) == 0 {
+			for _, user := range m.UsersShared.Users {
+				ids = append(ids, user.ID)
+			}
+		}
+		if len(ids) == 1 { // we ask for one
+			u.in.Picked.TelegramID = ids[0]
+		}
 	case m.hasMedia() && u.in.Private:
 		u.kind = media
 		u.in.Text = m.Caption

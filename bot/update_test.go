@@ -38,6 +38,18 @@ func TestUpdatesAreReadForWhatTheyAre(t *testing.T) {
 		{"photo in a group", `"message":{` + from + `,` + inGroup + `,"photo":[{}]}`, ignored, nil},
 		{"contact", `"message":{` + from + `,` + private + `,"contact":{"phone_number":"+1","user_id":7}}`, contact,
 			func(in chat.Input) bool { return in.Contact.TelegramID == 7 && in.Contact.Phone == "+1" }},
+		{"a person chosen", `"message":{` + from + `,` + private + `,"users_shared":{"request_id":9,"users":[{"user_id":8}]}}`, picked,
+			func(in chat.Input) bool {
+				return in.Picked.Request == 9 && in.Picked.TelegramID == 8 && in.From.TelegramID == 7
+			}},
+		{"a person chosen, old form", `"message":{` + from + `,` + private + `,"users_shared":{"request_id":9,"user_ids":[8],"users":[{"user_id":8}]}}`, picked,
+			func(in chat.Input) bool { return in.Picked.TelegramID == 8 }},
+		{"several people", `"message":{` + from + `,` + private + `,"users_shared":{"request_id":9,"users":[{"user_id":8},{"user_id":6}]}}`, picked,
+			func(in chat.Input) bool { return in.Picked.TelegramID == 0 }},
+		{"no people", `"message":{` + from + `,` + private + `,"users_shared":{}}`, picked, func(in chat.Input) bool { return *in.Picked == chat.Picked{} }},
+		{"people, in a group", `"message":{` + from + `,` + inGroup + `,"users_shared":{"request_id":9,"users":[{"user_id":8}]}}`, ignored, nil},
+		{"people, in an edit", `"edited_message":{` + from + `,` + private + `,"users_shared":{"request_id":9,"users":[{"user_id":8}]}}`, edit,
+			func(in chat.Input) bool { return in.Picked == nil && in.Edited }},
 		{"tap", `"callback_query":{"id":"q",` + from + `,"message":{"message_id":4,` + private + `},"data":"\fconfirm"}`, tap,
 			func(in chat.Input) bool {
 				return in.Tap.CallbackID == "q" && in.Tap.Data == "\fconfirm" && in.MessageID == 4 && in.Private
@@ -63,6 +75,41 @@ func TestUpdatesAreReadForWhatTheyAre(t *testing.T) {
 	}
 	if u, err := parseUpdate([]byte(`{"update_id":12,"message":{"chat":7}}`)); !errors.Is(err, errForeign) || u.id != 12 {
 		t.Errorf("a foreign form: %+v, %v", u, err)
+	}
+}
+
+// TestAPersonIsChosenFromTelegramsList goes through the Bot API: the key opens the list, the answer
+// comes back with its number, and the ordinary keyboard is given back.
+func TestAPersonIsChosenFromTelegramsList(t *testing.T) {
+	w := newWorld(t)
+	w.run()
+	w.greet(telegram.Alice)
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "Whom?", Keyboard: &chat.Keyboard{People: "Choose", Request: 77}}))
+	w.hears(telegram.Alice, "Whom?")
+	k := w.telegram.Keyboard(telegram.Alice)
+	if k == nil || len(k.Rows) != 1 || !k.OneTime || k.Rows[0][0].Text != "Choose" {
+		t.Fatalf("the keyboard is %+v", k)
+	}
+	if r := k.Rows[0][0].RequestUsers; r == nil || r.RequestID != 77 || r.MaxQuantity != 1 || r.UserIsBot == nil || *r.UserIsBot {
+		t.Fatalf("the key asks for %+v", r)
+	}
+	w.must(w.telegram.ShareUsers(telegram.Alice, 77, telegram.Bob))
+	var chosen *chat.Picked
+	w.eventually("the choice is heard", func() bool {
+		for _, in := range w.talker.inputs() {
+			if in.Picked != nil {
+				chosen = in.Picked
+			}
+		}
+		return chosen != nil
+	})
+	if *chosen != (chat.Picked{Request: 77, TelegramID: telegram.Bob}) {
+		t.Errorf("chosen: %+v", *chosen)
+	}
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "Noted.", Keyboard: &chat.Keyboard{Remove: true}}))
+	w.hears(telegram.Alice, "Noted.")
+	if k := w.telegram.Keyboard(telegram.Alice); k != nil {
+		t.Errorf("the keyboard is still %+v", k)
 	}
 }
 

@@ -21,8 +21,13 @@ func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint6
 	recent, err := call[[]struct {
 		Fee *uint64 `json:"prioritizationFee"`
 	}](ctx, c.primary(), method, addresses(written[:min(len(written), maxPricedAccounts)]))
-	if err != nil || len(recent) == 0 {
+	switch {
+	case err != nil:
 		return 0, err
+	case recent == nil:
+		return 0, c.primary().trouble(method, errGarbage)
+	case len(recent) == 0:
+		return 0, nil
 	}
 	prices := make([]uint64, len(recent))
 	for i, r := range recent {

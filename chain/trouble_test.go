@@ -38,7 +38,20 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 	byReference := s.sought
 	byReference.Signature = wallet.Signature{}
 	for name, call := range map[string]func() error{
-		"Accounts":             func() error { _, err := c.Accounts(ctx, []wallet.Address{s.sought.From}); return err },
+		"Accounts":       func() error { _, err := c.Accounts(ctx, []wallet.Address{s.sought.From}); return err },
+		"Mint":           func() error { _, err := c.Mint(ctx, s.sought.From); return err },
+		"TokenAccountAt": func() error { _, err := c.TokenAccountAt(ctx, s.sought.From); return err },
+		"TokenFacts": func() error {
+			_, err := c.TokenFacts(ctx, s.sought.From, s.sought.To, testKey(8).address(), wallet.TokenProgram)
+			return err
+		},
+		"Holdings":  func() error { _, err := c.Holdings(ctx, s.sought.From); return err },
+		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.sought.From}); return err },
+		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
+		"Payments": func() error {
+			_, err := c.Payments(ctx, s.sought.To, s.sought.Reference, wallet.SOL)
+			return err
+		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
 		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },
 		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(ctx); return err },

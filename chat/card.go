@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -100,18 +99,10 @@ func (s *scene) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
-	if v["Name"], err = s.nameOf(t.To); err != nil {
-		return err
-	}
-	if !t.Lookalike.IsZero() {
-		if v["KnownName"], err = s.nameOf(t.Lookalike); err != nil {
+	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
+		if err := s.nameBoth(t, v); err != nil {
 			return err
 		}
-		own, err := s.tx.WalletsOf(s.user.ID)
-		if err != nil {
-			return err
-		}
-		v["KnownOwn"] = slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == t.Lookalike })
 	}
 	text, err := s.words.text(cardText(t), v)
 	if err != nil {
@@ -169,7 +160,6 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final,
 	}
 	maps.Copy(v, resemblance(t))
-	v["Name"], v["KnownName"], v["KnownOwn"] = "", "", false
 	if t.KeyID != "" {
 		hint, err := s.keyHint(t.KeyID)
 		if err != nil {

@@ -17,7 +17,7 @@ type Person struct {
 }
 
 // Input is one thing that somebody did in a chat, as the front has read it. Exactly one of Text,
-// Tap and Contact is meant.
+// Tap, Contact and Picked is meant.
 type Input struct {
 	Chat      int64
 	Private   bool // a chat with one person; money and keys only there
@@ -29,6 +29,7 @@ type Input struct {
 	Edited    bool   // an edit of an older message: never a command
 	Tap       *Tap
 	Contact   *Contact
+	Picked    *Picked
 }
 
 // Tap is a touch of an inline button. Data is what the client claims; only a nonce that the store
@@ -42,6 +43,12 @@ type Tap struct {
 type Contact struct {
 	TelegramID int64 // whose it is, by Telegram's word; 0 unknown
 	Phone      string
+}
+
+// Picked is who was chosen from Telegram's list of people.
+type Picked struct {
+	Request    int32 // of the Keyboard that asked
+	TelegramID int64 // 0 when it was not exactly one person
 }
 
 // ReplyKind is what a reply does.
@@ -61,6 +68,7 @@ type Reply struct {
 	Kind       ReplyKind  `json:"kind"`
 	Text       string     `json:"text,omitempty"` // Telegram HTML, everything foreign escaped; of a toast: plain
 	Buttons    [][]Button `json:"buttons,omitempty"`
+	Keyboard   *Keyboard  `json:"keyboard,omitempty"` // of a message without buttons and card
 	PNG        []byte     `json:"png,omitempty"`
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
@@ -74,6 +82,14 @@ type Button struct {
 	Data string `json:"data,omitempty"` // a nonce of store.Button
 	URL  string `json:"url,omitempty"`
 	Copy string `json:"copy,omitempty"` // copied to the clipboard (Bot API copy_text)
+}
+
+// Keyboard takes the place of a person's ordinary keyboard, or gives it back: one of People and
+// Remove is set.
+type Keyboard struct {
+	People  string `json:"people,omitempty"`  // label of a key that opens the list of people (Bot API request_users)
+	Request int32  `json:"request,omitempty"` // comes back in Picked
+	Remove  bool   `json:"remove,omitempty"`
 }
 
 // Turn is what an Input leads to. Commit writes all of it (conversation, deed, replies) in the

@@ -57,6 +57,7 @@ const (
 	amountMissing  Trigger = "amount missing or wrong"
 	addressMissing Trigger = "address missing or wrong"
 	tokenMissing   Trigger = "token unknown"
+	peopleWanted   Trigger = "Choose a person"
 	possible       Trigger = "transfer possible"
 	impossible     Trigger = "transfer refused"
 	confirmed      Trigger = "Confirm"
@@ -94,6 +95,8 @@ func flows() map[string]Flow {
 			silence:        {idle, (*scene).saySilent},
 		}
 	}
+	askingAddress := asking((*scene).sayDropped)
+	askingAddress[peopleWanted] = Step{asksAddress, (*scene).offerPeople}
 	return map[string]Flow{
 		sendFlow: {
 			idle: {
@@ -104,7 +107,7 @@ func flows() map[string]Flow {
 				impossible:     {idle, (*scene).sayRefused},
 			},
 			asksAmount:  asking((*scene).sayDropped),
-			asksAddress: asking((*scene).sayDropped),
+			asksAddress: askingAddress,
 			asksToken:   asking((*scene).sayDropped),
 			inReview: {
 				confirmed: {signing, nil}, // the card says the rest

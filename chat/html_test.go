@@ -103,6 +103,11 @@ func checkReply(t testing.TB, row store.Reply, reply chat.Reply) {
 	if strings.TrimSpace(text) != text || strings.Contains(text, "\n\n\n") || strings.Contains(text, "<no value>") {
 		bad("untidy: %q", text)
 	}
+	if k := reply.Keyboard; k != nil {
+		if row.Card != "" || len(reply.Buttons) > 0 || k.Remove == (k.People != "") || !k.Remove && k.Request <= 0 {
+			bad("keyboard %+v", *k)
+		}
+	}
 	for _, b := range slices.Concat(reply.Buttons...) {
 		if b.Text == "" || utf8.RuneCountInString(b.Text) > 64 {
 			bad("label %q", b.Text)

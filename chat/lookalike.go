@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"purser/wallet"
@@ -53,16 +54,31 @@ func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
 	return say("talk.use_buttons", nil), nil
 }
 
-// resemblance is what a card says of a look-alike; all empty without one.
+// resemblance is what a card says of a look-alike; all empty without one. nameBoth knows the names.
 func resemblance(t wallet.Transaction) vars {
-	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0}
+	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0,
+		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
 	if t.Lookalike.IsZero() {
 		return v
 	}
-	to, known := t.To.String(), t.Lookalike.String()
+	to, known := t.Resembles().String(), t.Lookalike.String()
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
 	v["Lookalike"], v["Before"], v["Front"], v["Back"] = code(known), code(before), front, back
 	v["Here"], v["There"] = code(to[front:len(to)-back]), code(known[front:len(known)-back])
 	return v
+}
+
+// nameBoth fills in what the person calls the recipient, and whoever it looks like.
+func (s *scene) nameBoth(t wallet.Transaction, v vars) error {
+	var err error
+	if v["Name"], err = s.nameOf(t.To); err != nil || t.Lookalike.IsZero() {
+		return err
+	}
+	if v["KnownName"], err = s.nameOf(t.Lookalike); err != nil {
+		return err
+	}
+	own, err := s.tx.WalletsOf(s.user.ID)
+	v["KnownOwn"] = slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == t.Lookalike })
+	return err
 }

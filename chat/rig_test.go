@@ -68,6 +68,7 @@ type person struct {
 	id   int64
 	key  ed25519.PrivateKey
 	link string // the newest signing page link in their chat
+	list int32  // the number of their newest list of people
 }
 
 func (p *person) address() wallet.Address { return wallet.Address(p.key.Public().(ed25519.PublicKey)) }
@@ -309,6 +310,9 @@ func (r *rig) nameOf(id int64) string {
 
 // linkIn remembers the link of a signing page that came to somebody's chat.
 func (r *rig) linkIn(who string, reply chat.Reply) {
+	if reply.Keyboard != nil && !reply.Keyboard.Remove {
+		r.people[who].list = reply.Keyboard.Request
+	}
 	for _, row := range reply.Buttons {
 		for _, b := range row {
 			if u, err := url.Parse(b.URL); err == nil && u.Host == "wallet.example" {

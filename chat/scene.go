@@ -112,6 +112,11 @@ func (s *scene) walk(flow string, by Trigger) error {
 	s.moved = true
 	was := s.topic
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
+	if was.People != 0 && step.To != asksAddress {
+		if err := s.closePeople("people.closed"); err != nil {
+			return err
+		}
+	}
 	if step.Do != nil {
 		if err := step.Do(s); err != nil {
 			return err

@@ -320,6 +320,15 @@ func (s *scene) askAddress() error {
 		}
 		rows = append(rows, []Button{b})
 	}
+	label, err := s.words.text("button.people", nil)
+	if err != nil {
+		return err
+	}
+	people, err := s.button(label, "people", s.topic.Ask, s.conv.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, []Button{people})
 	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0,
 		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.weighed.token)}
 	return s.ask("send.ask_address", v, rows)

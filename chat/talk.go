@@ -99,7 +99,8 @@ type topic struct {
 	Ask         string               `json:"ask,omitempty"`   // the last question: its card, and its buttons' subject
 	Asked       html                 `json:"asked,omitempty"` // its text
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
-	Bind        string               `json:"bind,omitempty"` // nonce of the link
+	Bind        string               `json:"bind,omitempty"`   // nonce of the link
+	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
 }
 
 // act is what an Input leads to once everything slow is done: it runs inside the store transaction,
@@ -190,6 +191,8 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 		return say("talk.edited", nil), nil
 	case h.Contact != nil:
 		return say("talk.contact", nil), nil
+	case h.Picked != nil:
+		return c.hearPicked(ctx, h)
 	}
 	return c.plainText(ctx, h)
 }

@@ -19,6 +19,7 @@ func taps() map[string]tap {
 		"reject":     (*Chat).tapReject,
 		"amount":     (*Chat).tapAmount,
 		"to":         (*Chat).tapAddress,
+		"people":     (*Chat).tapPeople,
 		"stop":       (*Chat).tapStop,
 		"choose":     (*Chat).tapChoose,
 		"none":       (*Chat).tapNone,

@@ -81,6 +81,7 @@ func difference(want, got string) string {
 //	alice in group: TEXT             says it in a group
 //	alice forwards: TEXT, alice edits: TEXT
 //	alice sends a picture, alice shares a contact
+//	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
 //	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
@@ -143,6 +144,16 @@ func (r *rig) happen(line string) {
 	case strings.HasSuffix(line, "shares a contact"):
 		in := r.input(who)
 		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+100"}
+		r.does(in)
+	case words[1] == "picks", words[1] == "picked": // from the list that is open, or from one that was
+		in := r.input(who)
+		in.Picked = &chat.Picked{Request: r.people[who].list}
+		if words[1] == "picked" {
+			in.Picked.Request++
+		}
+		if p := r.people[words[2]]; p != nil {
+			in.Picked.TelegramID = p.id
+		}
 		r.does(in)
 	case words[1] == "forges":
 		in := r.input(who)
@@ -274,6 +285,9 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 	}
 	if text == "" {
 		out.WriteString(strings.TrimRight(first, " ") + "\n")
+	}
+	if k := reply.Keyboard; k != nil {
+		out.WriteString("          " + map[bool]string{true: "(keyboard removed)", false: "(keyboard: " + k.People + ")"}[k.Remove] + "\n")
 	}
 	for _, row := range reply.Buttons {
 		out.WriteString("         ")

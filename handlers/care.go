@@ -46,9 +46,12 @@ func (s *Transfers) recognized(ctx context.Context, t wallet.Transaction) (walle
 	if err != nil || slices.Contains(known, t.To) {
 		return t, err
 	}
-	if seems, ok := wallet.LookAlike(t.To, known); ok {
-		t.Lookalike = seems
-		return t, nil
+	// A token account may have been made to look like somebody's wallet: what was named counts too.
+	for _, shown := range []wallet.Address{t.To, t.Named} {
+		if seems, ok := wallet.LookAlike(shown, known); ok {
+			t.Lookalike = seems
+			return t, nil
+		}
 	}
 	t.Warnings = append([]wallet.Warning{wallet.WarnNewRecipient}, t.Warnings...)
 	return t, nil

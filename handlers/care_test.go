@@ -100,6 +100,35 @@ func TestALookAlikeOfSomebodyKnownIsBlocked(t *testing.T) {
 	}
 }
 
+// planted is a chain with one more token account, at an address that was ground for.
+type planted struct {
+	handlers.TransferChain
+	at, owner wallet.Address
+}
+
+func (p planted) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
+	if at == p.at {
+		return wallet.TokenAccount{Address: at, Exists: true, Owner: p.owner, Program: wallet.TokenProgram}, nil
+	}
+	return p.TransferChain.TokenAccountAt(ctx, at)
+}
+
+func TestATokenAccountThatLooksLikeSomebodyIsBlockedToo(t *testing.T) {
+	r := newRig(t)
+	alice, bob, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol)
+	r.must(r.adds(alice, "bob", bob.address()))
+	account := r.resembling(bob.address(), 4, 4)
+	r.transfers.Chain = planted{r.transfers.Chain, account, mallory.address()}
+	got, err := r.prepare(alice, account, "0.1", "SOL")
+	if err != nil || got.To != mallory.address() || got.Lookalike != bob.address() || got.Resembles() != account {
+		t.Errorf("to %s, looks like %s, %v", got.To, got.Lookalike, err)
+	}
+	r.transfers.Chain = planted{r.transfers.Chain, account, bob.address()}
+	if got, err := r.prepare(alice, account, "0.1", "SOL"); err != nil || got.To != bob.address() || !got.Lookalike.IsZero() {
+		t.Errorf("Bob's own: to %s, looks like %s, %v", got.To, got.Lookalike, err)
+	}
+}
+
 func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()

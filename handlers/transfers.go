@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -256,80 +255,6 @@ func (s *Transfers) approve(ctx context.Context) (*approval, error) {
 	return &approval{signID, hash}, err
 }
 
-// requiredMemo is what a recipient reads who takes a token only with a memo.
-const requiredMemo = "payment"
-
-// Budget of compute units, where a price for them is paid at all.
-const (
-	solUnits = 1_000 // of a System transfer: it takes 450 with the two instructions of its budget
-	// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees
-	// the whole fee before they confirm.
-	maxPriority = 100_000
-)
-
-// price finishes a transfer: its amount where that is all there is, its fee, its message, and the
-// network's own opinion of it.
-func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, all bool) (wallet.Transaction, error) {
-	price, err := s.Chain.UnitPrice(ctx, t.Writes())
-	if err != nil {
-		return t, err
-	}
-	if t.Token.Native() && price > 0 {
-		t.UnitLimit, t.UnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
-	}
-	t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
-	if all {
-		if t.Amount, err = f.most(t.Fee); err != nil {
-			return t, wallet.About(wallet.FieldAmount, err)
-		}
-	}
-	if err := f.affordable(t.Amount, t.Fee); err != nil {
-		return t, err
-	}
-	t.TransferFee = f.withheld(t.Amount)
-	taken, err := s.rehearse(ctx, &t)
-	if err != nil {
-		return t, err
-	}
-	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
-		t.UnitLimit = uint32(min(taken+taken/4+5_000, 1_400_000))
-		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
-		t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
-		if err := f.affordable(t.Amount, t.Fee); err != nil {
-			return t, err
-		}
-		if t.Message, err = s.Build(t); err != nil {
-			return t, fmt.Errorf("build the transfer: %w", err)
-		}
-	}
-	t.BalanceLeft = f.left(t.Amount, t.Fee)
-	return t, nil
-}
-
-// rehearse builds the message and has the network carry it out without consequence. It tells how
-// many compute units that took.
-func (s *Transfers) rehearse(ctx context.Context, t *wallet.Transaction) (uint64, error) {
-	var err error
-	if t.Message, err = s.Build(*t); err != nil {
-		return 0, fmt.Errorf("build the transfer: %w", err)
-	}
-	return s.simulate(ctx, t.Message)
-}
-
-// simulate explains in words why the network would refuse a message.
-func (s *Transfers) simulate(ctx context.Context, message []byte) (uint64, error) {
-	units, err := s.Chain.Simulate(ctx, message)
-	var refused *wallet.NotAccepted
-	if errors.As(err, &refused) {
-		code := wallet.InvalidRequest
-		if refused.Failure == wallet.InsufficientBalance {
-			code = wallet.InsufficientFunds
-		}
-		return 0, &wallet.Error{Code: code, Detail: "Solana was asked what would happen, and would refuse it: " + refused.Reason, Err: err}
-	}
-	return units, err
-}
-
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
 func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
 	if err := s.replaces(tx, p.Transaction); err != nil {
@@ -383,97 +308,6 @@ func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
 		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", asked)
 	}
 	return nil
-}
-
-// Confirmation is what was found when the owner tapped Confirm.
-type Confirmation struct {
-	id     wallet.TransactionID
-	who    Caller
-	typed  string
-	facts  facts
-	signID string
-}
-
-// PrepareConfirm looks at the chain once more, since minutes may have passed. A look-alike is
-// POLICY_VIOLATION: see PrepareConfirmTyped.
-func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.TransactionID) (Confirmation, error) {
-	return s.PrepareConfirmTyped(ctx, who, id, "")
-}
-
-// PrepareConfirmTyped is PrepareConfirm by an owner who has typed what a look-alike asks for
-// (wallet.Address.Middle); POLICY_VIOLATION if it is something else.
-func (s *Transfers) PrepareConfirmTyped(ctx context.Context, who Caller, id wallet.TransactionID, typed string) (Confirmation, error) {
-	t, err := s.Of(ctx, who, id)
-	if err != nil {
-		return Confirmation{}, err
-	}
-	if err := t.ConfirmableAt(s.Now()); err != nil {
-		return Confirmation{}, err
-	}
-	if err := t.TypedFor(typed); err != nil {
-		return Confirmation{}, err
-	}
-	f, err := s.look(ctx, t.From, t.To, t.Token)
-	if err != nil {
-		return Confirmation{}, err
-	}
-	// What is lacking is said in our own words first; then the network is asked.
-	if err := f.stillFits(t); err != nil {
-		return Confirmation{}, err
-	}
-	if _, err := s.simulate(ctx, t.Message); err != nil {
-		return Confirmation{}, err
-	}
-	signID, err := wallet.RandomToken(s.Random, 16)
-	if err != nil {
-		return Confirmation{}, err
-	}
-	return Confirmation{id: id, who: who, typed: typed, facts: f, signID: signID}, nil
-}
-
-// stillFits tells whether what was proposed is what would happen now.
-func (f facts) stillFits(t wallet.Transaction) error {
-	if err := f.acceptable(); err != nil {
-		return err
-	}
-	switch {
-	case f.rent > t.Rent:
-		return wallet.Refuse(wallet.InvalidRequest, "the recipient's account for this token was closed meanwhile: start anew")
-	case f.withheld(t.Amount) > t.TransferFee:
-		return wallet.Refuse(wallet.InvalidRequest, "the token's issuer keeps more of it than when this was prepared: start anew")
-	}
-	f.rent = t.Rent // counted even if somebody else paid it meanwhile
-	return f.affordable(t.Amount, t.Fee)
-}
-
-// CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed
-// transaction has reserved; then the transaction waits for the device.
-func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
-	t, err := owned(tx, c.who, c.id)
-	if err != nil {
-		return t, err
-	}
-	if err := t.ConfirmableAt(s.Now()); err != nil {
-		return t, err
-	}
-	if err := t.TypedFor(c.typed); err != nil {
-		return t, err
-	}
-	return s.confirmed(tx, t, c.facts, c.signID)
-}
-
-// confirmed takes the step to awaiting the signature, with funds that nobody else has reserved.
-func (s *Transfers) confirmed(tx store.Tx, t wallet.Transaction, f facts, signID string) (wallet.Transaction, error) {
-	f, err := f.less(tx)
-	if err != nil {
-		return t, err
-	}
-	if err := f.stillFits(t); err != nil {
-		return t, err
-	}
-	t.SignID = signID
-	t.BalanceLeft = f.left(t.Amount, t.Fee) // as of now, not of the proposal
-	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // Reject ends a transaction that is not signed yet, by its owner's word.

@@ -41,6 +41,14 @@ func SharedEnds(a, b string) (front, back int) {
 	return front, back
 }
 
+// Resembles is the address of t that its Lookalike resembles: To, or what was named instead of it.
+func (t Transaction) Resembles() Address {
+	if front, back := SharedEnds(t.To.String(), t.Lookalike.String()); !alike(front, back) && !t.Named.IsZero() {
+		return t.Named
+	}
+	return t.To
+}
+
 // middleFrom is how many characters stand before the middle: everybody compares the ends.
 const middleFrom, middleSize = 18, 8
 

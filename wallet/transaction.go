@@ -96,7 +96,7 @@ type Transaction struct {
 	Reference   Address       `json:"reference"`
 
 	Named       Address       `json:"named"`                  // what was asked to be paid, when To is its owner
-	Lookalike   Address       `json:"lookalike,omitzero"`     // what To could be taken for; sealed by the store
+	Lookalike   Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
 	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
 	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
 	Memo        string        `json:"memo,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
@@ -334,6 +335,46 @@ func TestReplyKeyboardsAskForContacts(t *testing.T) {
 	w.call("sendMessage", map[string]any{"chat_id": Alice, "text": "Thanks", "reply_markup": `{"remove_keyboard":true}`}).message(t)
 	if w.Keyboard(Alice) != nil {
 		t.Error("the keyboard is still there")
+	}
+}
+
+func TestReplyKeyboardsAskForPeople(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.say(Alice, "/start")
+	key := func(request string) map[string]any {
+		return map[string]any{"chat_id": Alice, "text": "Whom?", "reply_markup": `{"keyboard":[[{"text":"Choose","request_users":` + request + `}]],"one_time_keyboard":true}`}
+	}
+	for _, bad := range []string{`{}`, `{"request_id":"x"}`, `{"request_id":1,"max_quantity":0}`, `{"request_id":1,"max_quantity":11}`, `{"request_id":4294967296}`, `7`} {
+		if r := w.call("sendMessage", key(bad)); r.OK || r.ErrorCode != 400 {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+	if _, err := w.ShareUsers(Alice, 7, Bob); !errors.Is(err, ErrNoKey) {
+		t.Errorf("without a key: %v", err)
+	}
+	w.call("sendMessage", key(`{"request_id":7,"user_is_bot":false,"max_quantity":1}`)).message(t)
+	if k := w.Keyboard(Alice); k == nil || k.Rows[0][0].RequestUsers == nil || k.Rows[0][0].RequestUsers.RequestID != 7 || k.Rows[0][0].RequestUsers.MaxQuantity != 1 {
+		t.Fatalf("%+v", k)
+	}
+	for _, ids := range [][]int64{{}, {Bob, Alice}, {999}} {
+		if _, err := w.ShareUsers(Alice, 7, ids...); err == nil {
+			t.Errorf("%v could be chosen", ids)
+		}
+	}
+	if _, err := w.ShareUsers(Alice, 8, Bob); !errors.Is(err, ErrNoKey) {
+		t.Errorf("another request: %v", err)
+	}
+	if _, err := w.ShareUsers(Alice, 7, Bob); err != nil {
+		t.Fatal(err)
+	}
+	got := w.updates(map[string]any{})
+	m := got[len(got)-1].Message
+	if m.UsersShared == nil || m.UsersShared.RequestID != 7 || len(m.UsersShared.Users) != 1 || m.UsersShared.Users[0].UserID != Bob || m.Text != "" {
+		t.Errorf("%+v", m)
+	}
+	w.call("sendMessage", map[string]any{"chat_id": Alice, "text": "Thanks", "reply_markup": `{"remove_keyboard":true}`}).message(t)
+	if _, err := w.ShareUsers(Alice, 7, Bob); !errors.Is(err, ErrNoKey) {
+		t.Errorf("with a key that is gone: %v", err)
 	}
 }
 

@@ -115,6 +115,38 @@ func (s *Server) ShareContact(user, whose int64) (int64, error) {
 	})
 }
 
+// ErrNoKey says that the chat's keyboard has no key of that request.
+var ErrNoKey = errors.New("sandbox telegram: the keyboard does not ask for people")
+
+// ShareUsers lets the person choose people from Telegram's list, which the key of this request in
+// their keyboard opens.
+func (s *Server) ShareUsers(user int64, request int32, chosen ...int64) (int64, error) {
+	return s.say(user, user, "", func(m *Message) error {
+		var asked *RequestUsers
+		if k := s.keyboardOf(user); k != nil {
+			for _, key := range slices.Concat(k.Rows...) {
+				if key.RequestUsers != nil && key.RequestUsers.RequestID == request {
+					asked = key.RequestUsers
+				}
+			}
+		}
+		if asked == nil || asked.UserIsBot != nil && *asked.UserIsBot {
+			return ErrNoKey
+		}
+		if len(chosen) < 1 || len(chosen) > asked.MaxQuantity {
+			return fmt.Errorf("sandbox telegram: the key asks for 1 to %d people, not %d", asked.MaxQuantity, len(chosen))
+		}
+		m.UsersShared = &UsersShared{RequestID: request}
+		for _, id := range chosen {
+			if s.st.People[id] == nil {
+				return fmt.Errorf("sandbox telegram: nobody has id %d", id)
+			}
+			m.UsersShared.Users = append(m.UsersShared.Users, SharedUser{UserID: id})
+		}
+		return nil
+	})
+}
+
 func (s *Server) keyboardOf(chat int64) *ReplyKeyboard {
 	if r := s.st.Rooms[chat]; r != nil {
 		return r.Keyboard
@@ -162,7 +194,7 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 				return 0, err
 			}
 		}
-		if m.Text == "" && m.Contact == nil {
+		if m.Text == "" && m.Contact == nil && m.UsersShared == nil {
 			return 0, errors.New("sandbox telegram: there is nothing to send")
 		}
 		b.add(change{Message: &stored{Message: m}})

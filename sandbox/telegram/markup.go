@@ -150,6 +150,11 @@ func readKeys(raw json.RawMessage) ([][]Key, error) {
 					return nil, badRequest("can't parse keyboard button: KeyboardButton must be a String or an Object")
 				}
 			}
+			if k.RequestUsers != nil {
+				if err := k.RequestUsers.complete(one); err != nil {
+					return nil, err
+				}
+			}
 			if strings.TrimSpace(k.Text) == "" {
 				return nil, badRequest(`can't parse keyboard button: Field "text" must be of type String and non-empty`)
 			}
@@ -163,6 +168,26 @@ func readKeys(raw json.RawMessage) ([][]Key, error) {
 		return nil, badRequest("reply keyboard must have at least one button")
 	}
 	return out, nil
+}
+
+// complete judges a request for people; raw is the key that it stands in.
+func (r *RequestUsers) complete(raw json.RawMessage) error {
+	var given struct {
+		Request struct {
+			ID  *int32 `json:"request_id"`
+			Max *int   `json:"max_quantity"`
+		} `json:"request_users"`
+	}
+	if err := json.Unmarshal(raw, &given); err != nil || given.Request.ID == nil {
+		return badRequest(`can't parse keyboard button: Field "request_id" must be of type Number`)
+	}
+	if given.Request.Max == nil {
+		r.MaxQuantity = 1
+	}
+	if r.MaxQuantity < 1 || r.MaxQuantity > 10 {
+		return badRequest("can't parse keyboard button: max_quantity must be 1-10")
+	}
+	return nil
 }
 
 // sameInline compares two inline keyboards, nil included.

@@ -44,6 +44,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/say", pagePost(s.pageSay))
 	mux.HandleFunc("POST /app/tap", pagePost(s.pageTap))
 	mux.HandleFunc("POST /app/contact", pagePost(s.pageContact))
+	mux.HandleFunc("POST /app/people", pagePost(s.pagePeople))
 	mux.HandleFunc("POST /app/block", pagePost(s.pageBlock))
 	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
@@ -218,6 +219,8 @@ type pageRequest struct {
 	Row       int    `json:"row"`
 	Col       int    `json:"col"`
 	Blocked   bool   `json:"blocked"`
+	RequestID int32  `json:"request_id"`
+	UserID    int64  `json:"user_id"` // who was chosen
 	Address   string `json:"address"`
 	SOL       uint64 `json:"sol"`
 	USDC      uint64 `json:"usdc"` // instead of SOL
@@ -294,6 +297,14 @@ func (s *Server) pageTap(_ *http.Request, in pageRequest) (any, error) {
 
 func (s *Server) pageContact(_ *http.Request, in pageRequest) (any, error) {
 	_, err := s.ShareContact(in.As, in.As)
+	return done{}, err
+}
+
+func (s *Server) pagePeople(_ *http.Request, in pageRequest) (any, error) {
+	_, err := s.ShareUsers(in.As, in.RequestID, in.UserID)
+	if errors.Is(err, ErrNoKey) {
+		return nil, &pageError{http.StatusConflict, "This key is gone."}
+	}
 	return done{}, err
 }
 

@@ -53,10 +53,32 @@ type InlineKeyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Key is one key of a reply keyboard: tapping it sends its text, or the person's contact.
+// Key is one key of a reply keyboard: tapping it sends its text, the person's contact, or people
+// whom they choose.
 type Key struct {
-	Text           string `json:"text"`
-	RequestContact bool   `json:"request_contact,omitempty"`
+	Text           string        `json:"text"`
+	RequestContact bool          `json:"request_contact,omitempty"`
+	RequestUsers   *RequestUsers `json:"request_users,omitempty"`
+}
+
+// RequestUsers asks for people (type KeyboardButtonRequestUsers, Bot API 7.0). There are no bots and
+// no premium accounts to choose from here.
+type RequestUsers struct {
+	RequestID   int32 `json:"request_id"`
+	UserIsBot   *bool `json:"user_is_bot,omitempty"` // nil: either
+	MaxQuantity int   `json:"max_quantity"`          // 1 to 10
+}
+
+// UsersShared are the people who were chosen (Bot API 7.2). Their names are told on request only,
+// which no key can make here.
+type UsersShared struct {
+	RequestID int32        `json:"request_id"`
+	Users     []SharedUser `json:"users"`
+}
+
+// SharedUser is one of them.
+type SharedUser struct {
+	UserID int64 `json:"user_id"`
 }
 
 // ReplyKeyboard is a keyboard shown in place of the ordinary one, or a forced reply.
@@ -122,6 +144,7 @@ type Message struct {
 	Caption         string          `json:"caption,omitempty"`
 	CaptionEntities []Entity        `json:"caption_entities,omitempty"`
 	Contact         *Contact        `json:"contact,omitempty"`
+	UsersShared     *UsersShared    `json:"users_shared,omitempty"`
 	ReplyMarkup     *InlineKeyboard `json:"reply_markup,omitempty"`
 
 	Keyboard *ReplyKeyboard `json:"-"`

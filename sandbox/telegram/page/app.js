@@ -22,7 +22,12 @@ const waiting = new Map(); // query id -> {message, row, col}
 const early = new Map(); // query id -> toast that came before the tap's own answer
 
 const log = new Log({ command: say, link: followLink, tap });
-const composer = new Composer({ say, contact: () => send("contact", {}) });
+const composer = new Composer({
+  say,
+  contact: () => send("contact", {}),
+  others: () => [...people.values()].filter((p) => p !== shown).map((p) => p.user),
+  people: (request, user) => send("people", { request_id: request, user_id: user }),
+});
 const faucet = new Faucet();
 startTheme(byId("theme"));
 
@@ -175,7 +180,7 @@ function unread(person) {
 function preview(person) {
   const m = [...person.messages.values()].at(-1);
   if (!m) return "No messages yet";
-  let body = m.text ?? m.caption ?? (m.photo ? "Photo" : m.contact ? "Contact" : "File");
+  let body = m.text ?? m.caption ?? (m.photo ? "Photo" : m.contact ? "Contact" : m.users_shared ? "A person" : "File");
   for (const e of m.entities ?? m.caption_entities ?? []) {
     if (e.type === "spoiler") body = body.slice(0, e.offset) + "▒".repeat(e.length) + body.slice(e.offset + e.length);
   }

@@ -3,7 +3,7 @@
 import { byId, el, icon } from "./dom.js";
 import { ask } from "./notices.js";
 
-/** on: say(text), contact(). Call show(person) whenever the person or their keyboard changes. */
+/** on: say(text), contact(), others() who can be chosen, people(request, user). Call show(person) whenever the person or their keyboard changes. */
 export class Composer {
   constructor(on) {
     this.on = on;
@@ -146,7 +146,7 @@ export class Composer {
     this.keys.classList.toggle("compact", Boolean(board?.resize_keyboard));
     this.keys.replaceChildren(...rows.map((row) =>
       el("div", { class: "button-row" }, row.map((k) =>
-        el("button", { type: "button", class: "key", onclick: () => this.press(k, board) }, k.request_contact && icon("person"), k.text)))));
+        el("button", { type: "button", class: "key", onclick: () => this.press(k, board) }, (k.request_contact || k.request_users) && icon("person"), k.text)))));
   }
 
   async press(key, board) {
@@ -157,11 +157,20 @@ export class Composer {
       ]);
       if (answer !== "share") return;
     }
+    let chosen = "";
+    if (key.request_users) {
+      chosen = await ask("Choose a person. The bot is told who they are.", [
+        { label: "Cancel", value: "" },
+        ...this.on.others().map((user) => ({ label: user.first_name, value: String(user.id), primary: true })),
+      ]);
+      if (chosen === "") return;
+    }
     if (board.one_time_keyboard) {
       this.folded.add(this.person.user.id);
       this.showKeys();
     }
     if (key.request_contact) this.on.contact();
+    else if (key.request_users) this.on.people(key.request_users.request_id, Number(chosen));
     else this.on.say(key.text);
   }
 }

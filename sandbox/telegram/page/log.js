@@ -144,6 +144,7 @@ export class Log {
         icon("file"), el("span", {}, el("b", {}, m.document.file_name ?? "file"), el("small", {}, size(m.document.file_size)))),
       m.contact && el("div", { class: "contact" }, el("span", { class: "avatar" }, icon("person")),
         el("span", {}, el("b", {}, [m.contact.first_name, m.contact.last_name].filter(Boolean).join(" ")), el("small", {}, m.contact.phone_number))),
+      m.users_shared && el("div", { class: "text" }, "You chose a person for the bot."),
       text ? el("div", { class: "text" }, formatted(text, entities, this.on), meta) : meta,
     );
     return el("article", {

@@ -1,0 +1,70 @@
+package chat
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// tapPeople opens Telegram's own list of people below the question for an address.
+func (c *Chat) tapPeople(_ context.Context, h heard, _ string) (act, error) {
+	if h.at(sendFlow) != asksAddress || h.topic.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	return func(s *scene) error { return s.walk(sendFlow, peopleWanted) }, nil
+}
+
+// offerPeople puts a key that opens the list in the place of the ordinary keyboard. Its number is this
+// conversation's: an answer to an older one is told apart.
+func (s *scene) offerPeople() error {
+	var raw [4]byte
+	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
+		return fmt.Errorf("draw a request id: %w", err)
+	}
+	s.topic.People = int32(binary.BigEndian.Uint32(raw[:])>>1 | 1) // above zero: zero is none
+	text, err := s.words.text("people.ask", nil)
+	if err != nil {
+		return err
+	}
+	label, err := s.words.text("people.key", nil)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{People: plain(label), Request: s.topic.People}}, "")
+}
+
+// closePeople gives the ordinary keyboard back, once the list is of no use any more.
+func (s *scene) closePeople(key string) error {
+	s.topic.People = 0
+	text, err := s.words.text(key, nil)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
+}
+
+// hearPicked takes a person who was picked for the address that they let others see. Whom a client
+// names is no secret of anybody's: it is a destination like any other, which the card shows in full.
+func (c *Chat) hearPicked(ctx context.Context, h heard) (act, error) {
+	if h.at(sendFlow) != asksAddress || h.topic.People == 0 || h.topic.People != h.Picked.Request {
+		return func(s *scene) error { return s.closePeople("people.old") }, nil
+	}
+	p := h.topic.parts
+	to, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
+	if refusal == nil {
+		p.To = to.String()
+	} else if !labelled(refusal) {
+		return nil, refusal
+	}
+	next, err := c.transfer(ctx, h, asksAddress, p, refusal)
+	if err != nil || refusal != nil || p.To == "" {
+		return next, err
+	}
+	return func(s *scene) error {
+		if err := s.closePeople("people.picked"); err != nil {
+			return err
+		}
+		return next(s)
+	}, nil
+}
