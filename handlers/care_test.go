@@ -116,15 +116,15 @@ func (p planted) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.
 func TestATokenAccountThatLooksLikeSomebodyIsBlockedToo(t *testing.T) {
 	r := newRig(t)
 	alice, bob, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol)
-	r.must(r.adds(alice, "bob", bob.address()))
-	account := r.resembling(bob.address(), 4, 4)
-	r.transfers.Chain = planted{r.transfers.Chain, account, mallory.address()}
-	got, err := r.prepare(alice, account, "0.1", "SOL")
-	if err != nil || got.To != mallory.address() || got.Lookalike != bob.address() || got.Resembles() != account {
+	r.Must(r.adds(alice, "bob", bob.Address()))
+	account := world.Resembling(r, bob.Address(), 4, 4)
+	r.Transfers.Chain = planted{r.Transfers.Chain, account, mallory.Address()}
+	got, err := r.Prepare(alice, account, "0.1", "SOL")
+	if err != nil || got.To != mallory.Address() || got.Lookalike != bob.Address() || got.Resembles() != account {
 		t.Errorf("to %s, looks like %s, %v", got.To, got.Lookalike, err)
 	}
-	r.transfers.Chain = planted{r.transfers.Chain, account, bob.address()}
-	if got, err := r.prepare(alice, account, "0.1", "SOL"); err != nil || got.To != bob.address() || !got.Lookalike.IsZero() {
+	r.Transfers.Chain = planted{r.Transfers.Chain, account, bob.Address()}
+	if got, err := r.Prepare(alice, account, "0.1", "SOL"); err != nil || got.To != bob.Address() || !got.Lookalike.IsZero() {
 		t.Errorf("Bob's own: to %s, looks like %s, %v", got.To, got.Lookalike, err)
 	}
 }
