@@ -14,11 +14,14 @@ func (w *World) Restart() {
 	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Log: slog.New(slog.DiscardHandler), Pace: settle.DefaultPace()}
 }
 
-// Rounds lets the settler look n times, a poll apart. What it cannot do is part of what tests are
-// about: they see it in the rows.
+// Look lets the settler look once. What it cannot do is part of what tests are about: they see it in
+// the rows.
+func (w *World) Look() { _, _ = w.Settler.Round(context.Background()) }
+
+// Rounds lets the settler look n times, with a poll's time after each.
 func (w *World) Rounds(n int) {
 	for range n {
-		_, _ = w.Settler.Round(context.Background())
+		w.Look()
 		w.Pass(w.Settler.Pace.Poll)
 	}
 }
