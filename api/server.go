@@ -27,7 +27,7 @@ const (
 	maxBody   = 64 << 10
 	maxHeader = 8 << 10
 
-	readTimeout  = 10 * time.Second // of one request, headers and body
+	readTimeout  = 8 * time.Second // of one request, headers and body; shorter than drainTimeout: half a request holds up no end
 	writeTimeout = 30 * time.Second
 	idleTimeout  = 75 * time.Second
 	// answerTimeout is the deadline of every request's context; the signing page waits 20 s.

@@ -373,3 +373,19 @@ func TestAServerIsNotBuiltOfHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfARequestHoldsUpNoEnd: a client that stops in the midst of a request is not waited for.
+func TestHalfARequestHoldsUpNoEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
+	check(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nPOST /w/tx/get HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+	check(t, err)
+	_, err = http.ReadResponse(bufio.NewReader(conn), nil) // the server has read beyond the first request
+	check(t, err)
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+}
