@@ -207,7 +207,7 @@ type Answer struct {
 // Queues are rows that wait for a worker. One process owns the store, so nothing is leased: a
 // worker keeps in memory what it is busy with, and a restart begins from the rows.
 type Queues interface {
-	// PutUpdates adds updates whose ids were not seen in the last 48 hours and returns those that
+	// PutUpdates adds updates whose ids were not seen within SeenFor and returns those that
 	// were new, with Seq set.
 	PutUpdates(now time.Time, updates []Update) ([]Update, error)
 	// Updates lists those not parked, by Seq.
