@@ -71,22 +71,31 @@ func (t *tx) Updates(limit int) ([]store.Update, error) {
 	var out []store.Update
 	cursor := t.bucket(inbox).Cursor()
 	for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
-		var u store.Update
-		sealed, err := t.unseal(inbox, key, raw, &u, "whose", "body")
+		u, err := t.openUpdate(key, raw)
 		if erased(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			t.passOver(inbox, key, err)
+			continue
 		}
-		who, err := parseWhose(sealed[0])
-		if err != nil {
-			return nil, err
-		}
-		u.Chat, u.Body = who.Chat, sealed[1]
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+func (t *tx) openUpdate(key, raw []byte) (store.Update, error) {
+	var u store.Update
+	sealed, err := t.unseal(inbox, key, raw, &u, "whose", "body")
+	if err != nil {
+		return store.Update{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return store.Update{}, err
+	}
+	u.Chat, u.Body = who.Chat, sealed[1]
+	return u, nil
 }
 
 func (t *tx) FailUpdate(seq uint64, park bool) error {
