@@ -31,6 +31,7 @@ func rooms() map[string][]string {
 		"terminal":         {"chain", "market", "wallet"},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
+		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
 		"sandbox/telegram": {},

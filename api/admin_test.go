@@ -18,12 +18,12 @@ import (
 
 // admin serves the rig's keys on a socket and returns its path and a way to stop.
 func (r *rig) admin(path string) (stop func() error) {
-	r.t.Helper()
+	r.Helper()
 	ln, err := ListenAdmin(path)
-	check(r.t, err)
+	r.Must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- (&Admin{Keys: r.keys, Log: slog.New(slog.NewTextHandler(r.logged, nil))}).Run(ctx, ln) }()
+	go func() { done <- (&Admin{Keys: r.Keys, Log: slog.New(slog.NewTextHandler(r.logged, nil))}).Run(ctx, ln) }()
 	return func() error { cancel(); return <-done }
 }
 
@@ -47,9 +47,9 @@ func TestKeysAreMadeBesideARunningServer(t *testing.T) {
 	ctx := context.Background()
 
 	key, secret, err := service.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: []wallet.Scope{wallet.WalletSend},
-		OwnerTelegramID: r.alice.user.TelegramID, ExpiresAt: r.Now().Add(time.Hour)})
+		OwnerTelegramID: r.alice.User.TelegramID, ExpiresAt: r.Now().Add(time.Hour)})
 	check(t, err)
-	if key.Owner != r.alice.user.ID || key.Tier != wallet.ProTier || len(key.Scopes) != 1 || !key.ExpiresAt.Equal(r.Now().Add(time.Hour)) || !strings.HasSuffix(secret, key.Hint) {
+	if key.Owner != r.alice.User.ID || key.Tier != wallet.ProTier || len(key.Scopes) != 1 || !key.ExpiresAt.Equal(r.Now().Add(time.Hour)) || !strings.HasSuffix(secret, key.Hint) {
 		t.Errorf("%+v", key)
 	}
 	if a := r.send(secret, r.sendBody()); a.status != 202 {

@@ -15,14 +15,14 @@ func TestKeysThatOpenNothing(t *testing.T) {
 	r := newRig(t)
 	bot := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	short := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, ExpiresAt: r.Now().Add(time.Minute)})
-	key, revoked, err := r.keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
+	key, revoked, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	check(t, err)
-	path := "/v1/wallet/balance?address=" + r.bob.addr.String()
+	path := "/v1/wallet/balance?address=" + r.bob.Address().String()
 	if a := r.get(path, short); a.status != 200 {
 		t.Fatalf("before its end: %d %s", a.status, a.body)
 	}
-	r.pass(time.Minute)
-	_, err = r.keys.Revoke(context.Background(), key.ID)
+	r.Pass(time.Minute)
+	_, err = r.Keys.Revoke(context.Background(), key.ID)
 	check(t, err)
 	for name, header := range map[string]string{
 		"none": "", "empty": "Bearer ", "scheme": "Basic " + r.alice.secret, "bare": r.alice.secret, "bot": "Bearer " + bot, "expired": "Bearer " + short,
@@ -53,10 +53,10 @@ func TestAKeyIsAskedForBeforeAnythingIsTold(t *testing.T) {
 
 func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	r := newRig(t)
-	reads := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletRead}, OwnerTelegramID: r.alice.user.TelegramID})
-	sends := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletSend}, OwnerTelegramID: r.alice.user.TelegramID})
+	reads := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletRead}, OwnerTelegramID: r.alice.User.TelegramID})
+	sends := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletSend}, OwnerTelegramID: r.alice.User.TelegramID})
 	r.want(r.send(reads, r.sendBody()), 403, wallet.InsufficientScope, "wallet:send")
-	r.want(r.get("/v1/wallet/balance?address="+r.bob.addr.String(), sends), 403, wallet.InsufficientScope, "wallet:read")
+	r.want(r.get("/v1/wallet/balance?address="+r.bob.Address().String(), sends), 403, wallet.InsufficientScope, "wallet:read")
 	if a := r.send(sends, r.sendBody()); a.status != 202 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -64,7 +64,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 
 func TestRefusedKeysAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 	r := newRig(t)
-	path := "/v1/wallet/balance?address=" + r.bob.addr.String()
+	path := "/v1/wallet/balance?address=" + r.bob.Address().String()
 	for range badKeysPerMinute {
 		if a := r.get(path, "guess"); a.status != 401 {
 			t.Fatalf("%d %s", a.status, a.body)
@@ -78,7 +78,7 @@ func TestRefusedKeysAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 	if a := r.get(path, r.alice.secret); a.status != 200 {
 		t.Errorf("a good key: %d %s", a.status, a.body)
 	}
-	r.pass(time.Minute)
+	r.Pass(time.Minute)
 	if a := r.get(path, "guess"); a.status != 401 {
 		t.Errorf("a minute later: %d %s", a.status, a.body)
 	}

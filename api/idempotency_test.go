@@ -14,7 +14,7 @@ import (
 func TestTheSameRequestTwiceIsOneTransaction(t *testing.T) {
 	r := newRig(t)
 	first := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "order 1")
-	r.pass(23 * time.Hour)
+	r.Pass(23 * time.Hour)
 	second := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "order 1")
 	if first.status != 202 || second.status != 202 || string(first.body) != string(second.body) {
 		t.Errorf("%d %s\n%d %s", first.status, first.body, second.status, second.body)
@@ -25,7 +25,7 @@ func TestTheSameRequestTwiceIsOneTransaction(t *testing.T) {
 	if n := r.transactions(); n != 1 {
 		t.Errorf("%d transactions", n)
 	}
-	r.pass(time.Hour)
+	r.Pass(time.Hour)
 	if third := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "order 1"); third.status != 202 || string(third.body) == string(first.body) {
 		t.Errorf("after 24 h: %d %s", third.status, third.body)
 	}
@@ -45,7 +45,7 @@ func TestAnotherBodyUnderTheSameKeyIsRefused(t *testing.T) {
 
 func TestTheSameHeaderOfAnotherKeyIsAnotherRequest(t *testing.T) {
 	r := newRig(t)
-	other := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.alice.user.TelegramID})
+	other := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.alice.User.TelegramID})
 	first := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")
 	second := r.send(other, r.sendBody(), "Idempotency-Key", "k")
 	if second.status != 202 || first.text("data", "transaction_id") == second.text("data", "transaction_id") {
@@ -67,7 +67,7 @@ func TestARefusalLeavesTheKeyFree(t *testing.T) {
 func TestARequestInFlightHoldsItsKey(t *testing.T) {
 	r := newRig(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	r.cluster.SetFault(func(string, json.RawMessage) solana.Fault {
+	r.Cluster.SetFault(func(string, json.RawMessage) solana.Fault {
 		select {
 		case begun <- struct{}{}:
 			<-release

@@ -1,12 +1,8 @@
 package api
 
 import (
-	"context"
 	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"net/netip"
 	"reflect"
@@ -14,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"purser/handlers"
+	"purser/e2e/world"
 	"purser/signer"
-	"purser/store"
 	"purser/wallet"
 )
 
@@ -24,14 +19,14 @@ type fields map[string]string
 
 // refused requires the page's own shape of refusal: {error: {code, message}} and nothing more.
 func (r *rig) refused(a answer, status int, code wallet.Code, says string) {
-	r.t.Helper()
+	r.Helper()
 	var shape map[string]map[string]string
 	if err := json.Unmarshal(a.body, &shape); err != nil || len(shape) != 1 || len(shape["error"]) != 2 {
-		r.t.Errorf("shape: %s", a.body)
+		r.Errorf("shape: %s", a.body)
 	}
 	message := a.text("error", "message")
 	if a.status != status || a.code() != code || !strings.Contains(message, says) || !strings.HasSuffix(message, ".") {
-		r.t.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
+		r.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
 	}
 }
 
@@ -58,18 +53,9 @@ func TestThePageIsServedAsItIsEmbedded(t *testing.T) {
 	r.refused(r.do("GET", "/w/nothing.js", ""), 404, wallet.NotFound, "nothing at this path")
 }
 
-// link gives a user a bind link.
-func (r *rig) link(p person) string {
-	r.t.Helper()
-	link, err := r.wallets.PrepareLink(p.user)
-	check(r.t, err)
-	check(r.t, r.store.Update(context.Background(), func(tx store.Tx) error { return r.wallets.CommitLink(tx, link) }))
-	return link.Token
-}
-
 func TestAWalletIsProvenByThePage(t *testing.T) {
 	r := newRig(t)
-	token := r.link(r.bob)
+	token := r.Link(r.bob.User)
 	a := r.page("/w/bind/challenge", fields{"token": token})
 	var ch map[string]string
 	if err := json.Unmarshal(a.body, &ch); a.status != 200 || err != nil {
@@ -81,9 +67,8 @@ func TestAWalletIsProvenByThePage(t *testing.T) {
 	if !reflect.DeepEqual(ch, want) || len(nonce) < 8 {
 		t.Errorf("%v\nwant %v", ch, want)
 	}
-	public, key, err := ed25519.GenerateKey(rand.Reader)
-	check(t, err)
-	address := wallet.Address(public)
+	key := r.NewKey()
+	address := world.AddressOf(key)
 	host := strings.TrimPrefix(r.base, "http://")
 	text := host + " wants you to sign in with your Solana account:\n" + address.String() + "\n\nConnect this wallet to the Telegram account 1002.\n\nURI: " + r.base +
 		"\nVersion: 1\nChain ID: localnet\nNonce: " + nonce + "\nIssued At: " + ch["issued_at"] + "\nExpiration Time: " + ch["expires_at"]
@@ -96,23 +81,17 @@ func TestAWalletIsProvenByThePage(t *testing.T) {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
-	other := fields{"token": token, "address": r.alice.addr.String(), "signature": proof["signature"]}
+	other := fields{"token": token, "address": r.alice.Address().String(), "signature": proof["signature"]}
 	r.refused(r.page("/w/bind", other), 404, wallet.NotFound, "ask the bot for a new one")
 	r.refused(r.page("/w/bind/challenge", fields{"token": token}), 404, wallet.NotFound, "This link was used")
 }
 
 // toSign brings a send of Alice to where the device is asked, and returns its sign id.
 func (r *rig) toSign() (wallet.TransactionID, string) {
-	r.t.Helper()
-	ctx := context.Background()
+	r.Helper()
 	id := wallet.TransactionID(r.send(r.alice.secret, r.sendBody()).text("data", "transaction_id"))
-	c, err := r.transfers.PrepareConfirm(ctx, handlers.Caller{User: r.alice.user.ID}, id)
-	check(r.t, err)
-	var t wallet.Transaction
-	check(r.t, r.store.Update(ctx, func(tx store.Tx) error {
-		t, err = r.transfers.CommitConfirm(tx, c)
-		return err
-	}))
+	t, err := r.Confirm(r.alice.Caller(), id)
+	r.Must(err)
 	return id, t.SignID
 }
 
@@ -120,7 +99,7 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 	r := newRig(t)
 	id, signID := r.toSign()
 	got := r.page("/w/tx/get", fields{"id": signID})
-	if got.status != 200 || got.text("status") != "awaiting_signature" || got.text("address") != r.alice.addr.String() ||
+	if got.status != 200 || got.text("status") != "awaiting_signature" || got.text("address") != r.alice.Address().String() ||
 		got.text("chain") != "localnet" || got.text("message") == "" || got.text("expires_at") != "2026-11-21T12:15:00.000Z" {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -129,11 +108,10 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 	if err != nil || fresh.text("message") == got.text("message") {
 		t.Fatalf("refreshed: %v %s", err, fresh.body)
 	}
-	sum := sha256.Sum256(message)
-	signature := wallet.Signature(ed25519.Sign(r.alice.key, message))
-	submit := fields{"id": signID, "message_sha256": hex.EncodeToString(sum[:]), "signature": signature.String()}
+	signature := r.alice.Sign(message)
+	submit := fields{"id": signID, "message_sha256": world.HashOf(message), "signature": signature.String()}
 
-	r.refused(r.page("/w/tx/signature", fields{"id": signID, "message_sha256": hex.EncodeToString(sum[:]), "signature": wallet.Signature{1}.String()}), 422, wallet.InvalidSignature, "")
+	r.refused(r.page("/w/tx/signature", fields{"id": signID, "message_sha256": world.HashOf(message), "signature": wallet.Signature{1}.String()}), 422, wallet.InvalidSignature, "")
 	for range 2 { // an answer may be lost: the same again is harmless
 		if a := r.page("/w/tx/signature", submit); a.status != 200 || string(a.body) != `{"status":"signed"}` {
 			t.Fatalf("%d %s", a.status, a.body)
@@ -176,7 +154,7 @@ func TestOnlyOurOwnPageMayAsk(t *testing.T) {
 			}
 			r.refused(r.do("POST", path, `{"id":"`+signID+`"}`, headers...), 403, wallet.PolicyViolation, r.base+"/w/")
 		}
-		r.pass(time.Minute)
+		r.Pass(time.Minute)
 	}
 	if a := r.page("/w/tx/get", fields{"id": signID}); a.text("status") != "awaiting_signature" {
 		t.Errorf("somebody else moved it: %s", a.body)
@@ -187,7 +165,7 @@ func TestHostileRequestsToThePageAreAnsweredPlainly(t *testing.T) {
 	r := newRig(t)
 	long := strings.Repeat("x", 20000)
 	for _, path := range pageRoutes {
-		r.pass(time.Minute)
+		r.Pass(time.Minute)
 		for _, body := range []string{"", "null", "[]", "{", `{"id":1}`, `{"id":null}`, `{"id":""}`, `{"id":"` + long + `","token":"` + long + `"}`,
 			`{"id":"x","id":"y"}`, `{"token":["x"]}`, "\xff", strings.Repeat("[", 30000),
 			`{"id":"\u0000","token":"\u0000","address":"\u0000","signature":"\u0000","message_sha256":"\u0000"}`,
@@ -223,7 +201,7 @@ func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
 	if a := r.do("GET", "/w/", "", "X-Forwarded-For", "192.0.2.1"); a.status != 200 {
 		t.Errorf("the page itself: %d", a.status)
 	}
-	r.pass(time.Minute)
+	r.Pass(time.Minute)
 	if a := from("192.0.2.1"); a.status != 404 {
 		t.Errorf("a minute later: %d %s", a.status, a.body)
 	}

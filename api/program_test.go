@@ -1,13 +1,12 @@
 package api
 
 import (
-	"context"
 	"crypto/ed25519"
-	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"testing"
 
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -21,52 +20,43 @@ type program struct {
 }
 
 func (r *rig) program(secret string) program {
-	r.t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	check(r.t, err)
-	return program{r, secret, key}
+	r.Helper()
+	return program{r, secret, r.NewKey()}
 }
 
-func (p program) address() wallet.Address { return wallet.Address(p.key.Public().(ed25519.PublicKey)) }
+func (p program) address() wallet.Address { return world.AddressOf(p.key) }
 
 func (p program) sign(message []byte) string {
 	return wallet.Signature(ed25519.Sign(p.key, message)).String()
 }
 
 func (p program) post(path, body string) answer {
-	p.t.Helper()
+	p.Helper()
 	return p.do("POST", path, body, "Authorization", "Bearer "+p.secret, "Content-Type", "application/json")
 }
 
 // connects proves its address and returns the answer.
 func (p program) connects() answer {
-	p.t.Helper()
+	p.Helper()
 	challenge := p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
 	p.want(challenge, 200, "", "")
 	return p.post("/v1/wallet/connect", fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(),
 		p.sign([]byte(challenge.text("data", "message")))))
 }
 
-func (p program) fund(lamports uint64) {
-	p.t.Helper()
-	_, err := p.cluster.Airdrop(context.Background(), p.address().String(), lamports)
-	check(p.t, err)
-	check(p.t, p.cluster.Advance(3))
-}
-
 // sends 1 SOL to Bob.
 func (p program) sends() answer {
-	p.t.Helper()
+	p.Helper()
 	return p.post("/v1/wallet/send", p.sendBody("from", fmt.Sprintf("%q", p.address()), "amount", "1"))
 }
 
 // unsignedMessage is the message of an unsigned transaction: what follows its empty signature.
 func (p program) unsignedMessage(a answer) []byte {
-	p.t.Helper()
+	p.Helper()
 	wire, err := base64.StdEncoding.DecodeString(a.text("data", "unsigned_transaction"))
-	check(p.t, err)
+	p.Must(err)
 	if len(wire) < 65 || wire[0] != 1 {
-		p.t.Fatalf("no unsigned transaction in %s", a.body)
+		p.Fatalf("no unsigned transaction in %s", a.body)
 	}
 	return wire[65:]
 }
@@ -81,20 +71,20 @@ func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
 	}
 	r.want(p.sends(), 404, wallet.WalletNotFound, "")
 	var nonce string
-	check(t, r.store.View(context.Background(), func(tx store.Tx) error {
-		bind, err := tx.BindOf(r.alice.user.ID)
+	r.View(func(tx store.Tx) error {
+		bind, err := tx.BindOf(r.alice.User.ID)
 		nonce = bind.Nonce
 		return err
-	}))
-	check(t, r.store.Update(context.Background(), func(tx store.Tx) error {
-		w, err := r.wallets.Choose(tx, r.alice.user.ID, nonce, p.address())
-		if err == nil && (w.Type != wallet.DeveloperWallet || w.Owner != r.alice.user.ID) {
+	})
+	r.Must(r.Update(func(tx store.Tx) error {
+		w, err := r.Wallets.Choose(tx, r.alice.User.ID, nonce, p.address())
+		if err == nil && (w.Type != wallet.DeveloperWallet || w.Owner != r.alice.User.ID) {
 			t.Errorf("bound as %+v", w)
 		}
 		return err
 	}))
 	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "already")
-	p.fund(3 * sol)
+	r.Fund(p.address(), 3*sol)
 	p.paysOnce()
 }
 
@@ -105,7 +95,7 @@ func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {
 	if r.want(got, 200, "", ""); got.text("data", "status") != "done" {
 		t.Fatalf("got %s", got.body)
 	}
-	p.fund(3 * sol)
+	r.Fund(p.address(), 3*sol)
 	p.paysOnce()
 	other := r.program(r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier}))
 	other.key = p.key
@@ -115,7 +105,7 @@ func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {
 
 // paysOnce takes a send of the program's to its signature.
 func (p program) paysOnce() {
-	t := p.t
+	t := p.TB
 	t.Helper()
 	sent := p.sends()
 	p.want(sent, 202, "", "")
@@ -125,7 +115,7 @@ func (p program) paysOnce() {
 	path := "/v1/wallet/transactions/" + sent.text("data", "transaction_id")
 	first := p.unsignedMessage(sent)
 	p.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("something else")))), 422, wallet.InvalidSignature, "")
-	check(t, p.cluster.Advance(2))
+	check(t, p.Cluster.Advance(2))
 	refreshed := p.post(path+"/refresh", "")
 	p.want(refreshed, 200, "", "")
 	if string(p.unsignedMessage(refreshed)) == string(first) {
@@ -157,11 +147,11 @@ func TestForAPersonsWalletNothingIsSignedBeforeTheirConfirm(t *testing.T) {
 	r := newRig(t)
 	sent := r.send(r.alice.secret, r.sendBody())
 	r.want(sent, 202, "", "")
-	p := program{r, r.alice.secret, r.alice.key}
+	p := program{r, r.alice.secret, r.alice.Key}
 	path := "/v1/wallet/transactions/" + sent.text("data", "transaction_id")
 	r.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "Confirm")
 	r.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("x")))), 409, wallet.Conflict, "Confirm")
-	other := program{r, r.bob.secret, r.bob.key}
+	other := program{r, r.bob.secret, r.bob.Key}
 	for _, deed := range []string{"/refresh", "/reject"} {
 		r.want(other.post(path+deed, ""), 404, wallet.TransactionNotFound, "")
 	}

@@ -3,8 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,57 +10,39 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"purser/chain"
+	"purser/e2e/world"
 	"purser/handlers"
-	"purser/market"
-	"purser/sandbox/solana"
-	"purser/store"
-	"purser/store/bolt"
 	"purser/wallet"
 )
 
-const sol = 1_000_000_000
+const sol = world.SOL
 
 var (
 	errForbidden = errors.New("wrong secret")
 	errBadUpdate = errors.New("no update")
 )
 
-// rig is the server over a real socket, with the real deeds, a real store and a real cluster. Its
-// clock is moved by the test.
+// rig is the server over a real socket, before the world.
 type rig struct {
-	t         *testing.T
-	server    *Server
-	base      string // http://127.0.0.1:port
-	store     *bolt.Store
-	cluster   *solana.Cluster
-	transfers *handlers.Transfers
-	wallets   *handlers.Wallets
-	keys      *handlers.Keys
-	alice     person
-	bob       person
-	logged    *safeBuffer
-	accept    func(ctx context.Context, secret string, body []byte) error
-	stop      func() error // ends Run and gives its result
-	client    *http.Client
-
-	mu  sync.Mutex
-	now time.Time
-	ids int
+	*world.World
+	server *Server
+	base   string // http://127.0.0.1:port
+	alice  person
+	bob    person
+	logged *safeBuffer
+	accept func(ctx context.Context, secret string, body []byte) error
+	stop   func() error // ends Run and gives its result
+	client *http.Client
 }
 
 type person struct {
-	user   wallet.User
-	addr   wallet.Address
-	key    ed25519.PrivateKey
+	*world.Person
 	secret string // of an API key with every scope
 }
 
@@ -83,62 +63,20 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func (r *rig) Now() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now
-}
-
-func (r *rig) pass(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now = r.now.Add(d)
-}
-
-func (r *rig) newID(prefix string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ids++
-	return fmt.Sprintf("%s_%04d", prefix, r.ids)
-}
-
 func newRig(t testing.TB, change ...func(*Server)) *rig {
 	t.Helper()
-	r := &rig{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), logged: &safeBuffer{}}
-	r.t, _ = t.(*testing.T)
-	cluster, err := solana.Open(solana.Options{Now: r.Now, Seed: t.Name()})
-	check(t, err)
-	r.cluster = cluster
-	node := httptest.NewServer(cluster.Handler())
-	t.Cleanup(func() {
-		_ = cluster.Close() // lets go of hanging requests
-		node.Close()
-	})
-	client, err := chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: "localnet", Timeout: 5 * time.Second, Now: r.Now})
-	check(t, err)
-	t.Cleanup(client.Close)
-	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
-	check(t, err)
-	t.Cleanup(func() { _ = r.store.Close() })
-
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
-	r.base = "http://" + ln.Addr().String()
-	public, err := url.Parse(r.base)
-	check(t, err)
-	r.keys = &handlers.Keys{Store: r.store, Now: r.Now, NewID: r.newID, Random: rand.Reader}
-	r.wallets = &handlers.Wallets{Store: r.store, Chain: client, Tokens: listed(t), PublicURL: public, Cluster: "localnet", Now: r.Now, Random: rand.Reader}
-	r.transfers = &handlers.Transfers{Store: r.store, Chain: client, Tokens: listed(t), Now: r.Now, NewID: r.newID, Random: rand.Reader, Build: chain.Build}
+	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
+	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.server, err = New(Options{
-		PublicURL: public, Store: r.store, Keys: r.keys, Wallets: r.wallets, Transfers: r.transfers,
-		Signing: &handlers.Signing{Store: r.store, Chain: client, Cluster: "localnet", Now: r.Now,
-			Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}},
+		PublicURL: public, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
-		Now: r.Now, NewID: r.newID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
+		Now: r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
 	})
-	check(t, err)
+	r.Must(err)
 	for _, f := range change {
 		f(r.server)
 	}
@@ -154,15 +92,15 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 			t.Errorf("Run: %v", err)
 		}
 	})
-	r.alice, r.bob = r.person(t, 1001, 10*sol), r.person(t, 1002, sol)
+	r.alice, r.bob = r.person(1001, 10*sol), r.person(1002, sol)
 	return r
 }
 
 // under lets a subtest answer for what goes wrong until the returned function is called.
 func (r *rig) under(t *testing.T) func() {
-	outer := r.t
-	r.t = t
-	return func() { r.t = outer }
+	outer := r.TB
+	r.TB = t
+	return func() { r.TB = outer }
 }
 
 func check(t testing.TB, err error) {
@@ -172,32 +110,21 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func (r *rig) person(t testing.TB, telegramID int64, lamports uint64) person {
-	t.Helper()
-	public, key, err := ed25519.GenerateKey(rand.Reader)
-	check(t, err)
-	p := person{addr: wallet.Address(public), key: key}
-	p.user = wallet.User{ID: wallet.UserID(r.newID("usr")), TelegramID: telegramID, FirstName: "Alice <b>", Username: "alice", DefaultWallet: p.addr, RegisteredAt: r.Now()}
-	check(t, r.store.Update(context.Background(), func(tx store.Tx) error {
-		if err := tx.PutUser(p.user); err != nil {
-			return err
-		}
-		return tx.PutWallet(wallet.Wallet{Address: p.addr, Owner: p.user.ID, Type: wallet.PageWallet, ConnectedAt: r.Now()})
-	}))
-	if lamports > 0 {
-		_, err = r.cluster.Airdrop(context.Background(), p.addr.String(), lamports)
-		check(t, err)
-		check(t, r.cluster.Advance(3))
-	}
-	p.secret = r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: telegramID})
-	return p
+// person is somebody with a bound wallet, a key for programs, and a name to be careful with.
+func (r *rig) person(telegramID int64, lamports uint64) person {
+	r.Helper()
+	p := r.Somebody(telegramID, "Alice <b>")
+	p.Username = "alice"
+	r.Meet(p)
+	r.Connect(p)
+	r.Fund(p.Address(), lamports)
+	return person{p, r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: telegramID})}
 }
 
 func (r *rig) newKey(req handlers.KeyRequest) string {
-	_, secret, err := r.keys.Create(context.Background(), req)
-	if err != nil {
-		panic(err)
-	}
+	r.Helper()
+	_, secret, err := r.Keys.Create(context.Background(), req)
+	r.Must(err)
 	return secret
 }
 
@@ -232,44 +159,44 @@ func (a answer) text(path ...string) string {
 func (a answer) code() wallet.Code { return wallet.Code(a.text("error", "code")) }
 
 func (r *rig) do(method, path, body string, headers ...string) answer {
-	r.t.Helper()
+	r.Helper()
 	req, err := http.NewRequest(method, r.base+path, strings.NewReader(body))
-	check(r.t, err)
+	r.Must(err)
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		r.t.Fatalf("%s %s: %v", method, path, err)
+		r.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
-	check(r.t, err)
+	r.Must(err)
 	return answer{resp.StatusCode, resp.Header, raw}
 }
 
 func (r *rig) get(path, secret string) answer {
-	r.t.Helper()
+	r.Helper()
 	return r.do("GET", path, "", "Authorization", "Bearer "+secret)
 }
 
 func (r *rig) send(secret, body string, headers ...string) answer {
-	r.t.Helper()
+	r.Helper()
 	return r.do("POST", "/v1/wallet/send", body,
 		append([]string{"Authorization", "Bearer " + secret, "Content-Type", "application/json"}, headers...)...)
 }
 
 // page posts as the signing page does.
 func (r *rig) page(path string, body any, headers ...string) answer {
-	r.t.Helper()
+	r.Helper()
 	raw, err := json.Marshal(body)
-	check(r.t, err)
+	r.Must(err)
 	return r.do("POST", path, string(raw), append([]string{"Content-Type", "application/json", "Origin", r.base}, headers...)...)
 }
 
 // sendBody is a good send of Alice to Bob, with fields replaced by raw JSON ("" leaves one out).
 func (r *rig) sendBody(replace ...string) string {
-	fields := map[string]string{"from": `"` + r.alice.addr.String() + `"`, "to": `"` + r.bob.addr.String() + `"`, "amount": `1.5`, "token": `"SOL"`}
+	fields := map[string]string{"from": `"` + r.alice.Address().String() + `"`, "to": `"` + r.bob.Address().String() + `"`, "amount": `1.5`, "token": `"SOL"`}
 	for i := 0; i+1 < len(replace); i += 2 {
 		fields[replace[i]] = replace[i+1]
 	}
@@ -312,19 +239,9 @@ func wantEnvelope(t testing.TB, a answer) {
 }
 
 func (r *rig) want(a answer, status int, code wallet.Code, says string) {
-	r.t.Helper()
-	wantEnvelope(r.t, a)
+	r.Helper()
+	wantEnvelope(r, a)
 	if a.status != status || a.code() != code || !strings.Contains(a.text("error", "details"), says) {
-		r.t.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
+		r.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
 	}
-}
-
-// listed are the well-known tokens of the sandbox.
-func listed(t testing.TB) *market.Tokens {
-	t.Helper()
-	tokens, err := market.Listed(wallet.Localnet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokens
 }

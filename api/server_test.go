@@ -140,23 +140,23 @@ func TestRequestIDsAreTakenOverOnlyWhenSane(t *testing.T) {
 
 // raw writes bytes to a fresh connection and reads one answer.
 func (r *rig) raw(request string) answer {
-	r.t.Helper()
+	r.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
-	check(r.t, err)
+	r.Must(err)
 	defer conn.Close()
-	check(r.t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	r.Must(conn.SetDeadline(time.Now().Add(10 * time.Second)))
 	_, err = io.WriteString(conn, request)
-	check(r.t, err)
+	r.Must(err)
 	return r.readAnswer(conn)
 }
 
 func (r *rig) readAnswer(conn net.Conn) answer {
-	r.t.Helper()
+	r.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	check(r.t, err)
+	r.Must(err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	check(r.t, err)
+	r.Must(err)
 	return answer{resp.StatusCode, resp.Header, body}
 }
 
@@ -233,13 +233,13 @@ func TestAPanicIsAnAnswerAndALogLine(t *testing.T) {
 
 func TestTheLogHoldsNoSecrets(t *testing.T) {
 	r := newRig(t)
-	r.get("/v1/wallet/balance?address="+r.bob.addr.String(), r.alice.secret)
+	r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret)
 	r.get("/v1/wallet/balance?address=query-secret", "pur_test_guessed")
 	r.send(r.alice.secret, `{"from":"body-secret"}`)
 	r.page("/w/tx/get", map[string]string{"id": "sign-secret"})
 	r.do("GET", "/v1/path-secret", "")
 	log := r.logged.String()
-	for _, secret := range []string{r.alice.secret, r.bob.addr.String(), "guessed", "-secret"} {
+	for _, secret := range []string{r.alice.secret, r.bob.Address().String(), "guessed", "-secret"} {
 		if strings.Contains(log, secret) {
 			t.Errorf("%q is logged:\n%s", secret, log)
 		}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,14 +16,14 @@ import (
 
 func TestBalanceOfAWallet(t *testing.T) {
 	r := newRig(t)
-	a := r.get("/v1/wallet/balance?address="+r.bob.addr.String(), r.alice.secret)
+	a := r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret)
 	wantEnvelope(t, a)
-	want := fmt.Sprintf(`{"success":true,"data":{"address":"%s","balances":{"SOL":{"amount":"1","reserved":"0","usd_value":"","mint":"","decimals":9}},"total_usd_value":"","updated_at":"2026-11-21T12:00:00.000Z"},"message":"Balance read.","timestamp":"2026-11-21T12:00:00.000Z"}`, r.bob.addr)
+	want := fmt.Sprintf(`{"success":true,"data":{"address":"%s","balances":{"SOL":{"amount":"1","reserved":"0","usd_value":"","mint":"","decimals":9}},"total_usd_value":"","updated_at":"2026-11-21T12:00:00.000Z"},"message":"Balance read.","timestamp":"2026-11-21T12:00:00.000Z"}`, r.bob.Address())
 	if a.status != 200 || string(a.body) != want {
 		t.Errorf("%d %s\nwant %s", a.status, a.body, want)
 	}
-	poor := r.person(t, 1003, 0)
-	if a := r.get("/v1/wallet/balance?address="+poor.addr.String(), r.alice.secret); a.text("data", "balances", "SOL", "amount") != "0" {
+	poor := r.person(1003, 0)
+	if a := r.get("/v1/wallet/balance?address="+poor.Address().String(), r.alice.secret); a.text("data", "balances", "SOL", "amount") != "0" {
 		t.Errorf("a wallet of ours without funds: %d %s", a.status, a.body)
 	}
 }
@@ -60,44 +59,28 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	if a.status != 202 || id == "" || string(a.body) != want {
 		t.Fatalf("%d %s\nwant %s", a.status, a.body, want)
 	}
-	if names := r.eventsOf(wallet.TransactionID(id)); len(names) != 1 || names[0] != wallet.TransactionProposed {
+	if names := r.Events(wallet.TransactionID(id)); len(names) != 1 || names[0] != wallet.TransactionProposed {
 		t.Errorf("events: %v", names)
 	}
 	a = r.get("/v1/wallet/transactions/"+id, r.alice.secret)
 	wantEnvelope(t, a)
 	reference := a.text("data", "reference")
 	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","mint":"","fee":"0.000005","rent":"0","transfer_fee":"0","retry_of":"","signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","held":false,"expires_at":"2026-11-21T12:05:00.000Z"}`,
-		id, r.alice.addr, r.bob.addr, reference)
+		id, r.alice.Address(), r.bob.Address(), reference)
 	var data struct{ Data json.RawMessage }
 	if check(t, json.Unmarshal(a.body, &data)); string(data.Data) != want || reference == "" {
 		t.Errorf("%s\nwant %s", data.Data, want)
 	}
 }
 
-func (r *rig) eventsOf(id wallet.TransactionID) []wallet.EventName {
-	r.t.Helper()
-	var names []wallet.EventName
-	check(r.t, r.store.View(context.Background(), func(tx store.Tx) error {
-		events, err := tx.PendingEvents(1000)
-		names = nil
-		for _, e := range events {
-			if e.Transaction == id {
-				names = append(names, e.Name)
-			}
-		}
-		return err
-	}))
-	return names
-}
-
 func (r *rig) transactions() int {
-	r.t.Helper()
+	r.Helper()
 	n := 0
-	check(r.t, r.store.View(context.Background(), func(tx store.Tx) error {
+	r.View(func(tx store.Tx) error {
 		all, err := tx.UnsettledTransactions(1000)
 		n = len(all)
 		return err
-	}))
+	})
 	return n
 }
 
@@ -187,10 +170,10 @@ func hostileBodies(r *rig) []struct {
 		{"short from", r.sendBody("from", `"abc"`), 400, wallet.InvalidRequest, "from: that is not a Solana address"},
 		{"system from", r.sendBody("from", `"11111111111111111111111111111111"`), 404, wallet.WalletNotFound, "from"},
 		{"long to", r.sendBody("to", `"`+strings.Repeat("1", 20000)+`"`), 400, wallet.InvalidRequest, "to:"},
-		{"to with NUL", r.sendBody("to", `"\u0000`+r.bob.addr.String()+`"`), 400, wallet.InvalidRequest, "to:"},
+		{"to with NUL", r.sendBody("to", `"\u0000`+r.bob.Address().String()+`"`), 400, wallet.InvalidRequest, "to:"},
 		{"half a surrogate", r.sendBody("to", `"\ud800"`), 400, wallet.InvalidRequest, "to:"},
 		{"system to", r.sendBody("to", `"11111111111111111111111111111111"`), 400, wallet.InvalidRequest, "System program"},
-		{"own to", r.sendBody("to", `"`+r.alice.addr.String()+`"`), 400, wallet.InvalidRequest, "own address"},
+		{"own to", r.sendBody("to", `"`+r.alice.Address().String()+`"`), 400, wallet.InvalidRequest, "own address"},
 		{"null amount", amount(`null`), 400, wallet.InvalidRequest, "amount: must be a number"},
 		{"true amount", amount(`true`), 400, wallet.InvalidRequest, "amount: must be a number"},
 		{"array amount", amount(`[1]`), 400, wallet.InvalidRequest, "amount: must be a number"},
@@ -284,7 +267,7 @@ func TestContentTypeMustBeJSON(t *testing.T) {
 
 func TestNetworkTroubleIs503(t *testing.T) {
 	r := newRig(t)
-	r.cluster.SetFault(func(string, json.RawMessage) solana.Fault { return solana.Fault{Status: http.StatusServiceUnavailable} })
+	r.Cluster.SetFault(func(string, json.RawMessage) solana.Fault { return solana.Fault{Status: http.StatusServiceUnavailable} })
 	r.want(r.send(r.alice.secret, r.sendBody()), 503, wallet.NetworkError, "")
-	r.want(r.get("/v1/wallet/balance?address="+r.bob.addr.String(), r.alice.secret), 503, wallet.NetworkError, "")
+	r.want(r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret), 503, wallet.NetworkError, "")
 }

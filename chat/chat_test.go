@@ -3,8 +3,6 @@ package chat_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -18,20 +16,20 @@ import (
 
 // conversation is where somebody is in their private chat.
 func (r *rig) conversation(name string) store.Conversation {
-	r.t.Helper()
+	r.Helper()
 	var conv store.Conversation
-	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+	r.View(func(tx store.Tx) error {
 		var err error
-		conv, err = tx.Conversation(r.people[name].id, r.people[name].id)
+		conv, err = tx.Conversation(r.people[name].TelegramID, r.people[name].TelegramID)
 		return err
-	}))
+	})
 	return conv
 }
 
 func TestTwoConfirmsAtOnceConfirmOnce(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
-	r.says("alice", "/send 1 SOL "+r.people["bob"].address().String())
+	r.says("alice", "/send 1 SOL "+r.people["bob"].Address().String())
 	b, id := r.button("alice", "Confirm")
 	var turns []chat.Turn
 	var inputs []chat.Input
@@ -39,15 +37,15 @@ func TestTwoConfirmsAtOnceConfirmOnce(t *testing.T) {
 		in := r.input("alice")
 		in.MessageID, in.Tap = id, &chat.Tap{CallbackID: "cb", Data: b.Data}
 		turn, err := r.chat.Handle(context.Background(), in)
-		r.must(err)
+		r.Must(err)
 		turns, inputs = append(turns, turn), append(inputs, in)
 	}
-	r.must(r.store.Update(context.Background(), turns[0].Commit))
+	r.Must(r.Update(turns[0].Commit))
 	first := r.newest("alice")
-	if err := r.store.Update(context.Background(), turns[1].Commit); err != nil && !errors.Is(err, store.ErrConflict) {
+	if err := r.Update(turns[1].Commit); err != nil && !errors.Is(err, store.ErrConflict) {
 		t.Fatal(err)
 	}
-	r.must(r.try(inputs[1]))
+	r.Must(r.try(inputs[1]))
 	r.settle()
 	second := r.newest("alice")
 	if first.Status != wallet.AwaitingSignature || second.Status != first.Status || second.SignID != first.SignID || second.Version != first.Version {
@@ -61,9 +59,9 @@ func TestTurnIsForgottenWhenTheConversationMoved(t *testing.T) {
 	in := r.input("alice")
 	in.Text = "/send"
 	late, err := r.chat.Handle(context.Background(), in)
-	r.must(err)
+	r.Must(err)
 	r.says("alice", "/send 1")
-	if err := r.store.Update(context.Background(), late.Commit); !errors.Is(err, store.ErrConflict) {
+	if err := r.Update(late.Commit); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a turn of the past was written: %v", err)
 	}
 	if conv := r.conversation("alice"); conv.State != "address" {
@@ -75,14 +73,14 @@ func TestTurnCanRunTwice(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
 	in := r.input("alice")
-	in.Text = "/send 1 " + r.people["bob"].address().String()
+	in.Text = "/send 1 " + r.people["bob"].Address().String()
 	turn, err := r.chat.Handle(context.Background(), in)
-	r.must(err)
+	r.Must(err)
 	again := errors.New("again")
-	if err := r.store.Update(context.Background(), func(tx store.Tx) error { return errors.Join(turn.Commit(tx), again) }); !errors.Is(err, again) {
+	if err := r.Update(func(tx store.Tx) error { return errors.Join(turn.Commit(tx), again) }); !errors.Is(err, again) {
 		t.Fatal(err)
 	}
-	r.must(r.store.Update(context.Background(), turn.Commit))
+	r.Must(r.Update(turn.Commit))
 	r.settle()
 	if cards := strings.Count(strings.Join(r.seen, ""), "[Confirm]"); cards != 1 {
 		t.Errorf("%d cards for one proposal:\n%s", cards, r.seen)
@@ -94,10 +92,10 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1")
 	before := r.conversation("alice")
-	proposal, err := r.transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), Key: "key_1"},
-		handlers.SendRequest{To: r.people["bob"].address().String(), Amount: "2", Token: "SOL"})
-	r.must(err)
-	r.update(func(tx store.Tx) error { _, err := r.transfers.CommitByProgram(tx, proposal); return err })
+	proposal, err := r.Transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), Key: "key_1"},
+		handlers.SendRequest{To: r.people["bob"].Address().String(), Amount: "2", Token: "SOL"})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
 	r.settle()
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app with your key asked for this") {
 		t.Errorf("asked:\n%s", said)
@@ -112,13 +110,13 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 }
 
 func (r *rig) userOf(name string) wallet.UserID {
-	r.t.Helper()
+	r.Helper()
 	var user wallet.User
-	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+	r.View(func(tx store.Tx) error {
 		var err error
-		user, err = tx.UserByTelegram(r.people[name].id)
+		user, err = tx.UserByTelegram(r.people[name].TelegramID)
 		return err
-	}))
+	})
 	return user.ID
 }
 
@@ -172,13 +170,13 @@ func TestWordsOfAPhraseGoNowhere(t *testing.T) {
 	in := r.input("alice")
 	in.Text = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 	turn, err := r.chat.Handle(context.Background(), in)
-	r.must(err)
-	r.must(r.store.Update(context.Background(), turn.Commit))
+	r.Must(err)
+	r.Must(r.Update(turn.Commit))
 	after := r.conversation("alice")
 	if string(after.Data) != string(before.Data) || after.Version != before.Version {
 		t.Errorf("the conversation became %s", after.Data)
 	}
-	r.must(r.store.View(context.Background(), func(tx store.Tx) error {
+	r.View(func(tx store.Tx) error {
 		replies, err := tx.Replies(0, 100)
 		if len(replies) != 2 {
 			t.Errorf("%d replies", len(replies))
@@ -189,7 +187,7 @@ func TestWordsOfAPhraseGoNowhere(t *testing.T) {
 			}
 		}
 		return err
-	}))
+	})
 }
 
 func TestBotsAndNobodyAreNotAnswered(t *testing.T) {
@@ -210,7 +208,7 @@ func TestGroupRegistersNobody(t *testing.T) {
 	in := r.input("alice")
 	in.Chat, in.Private, in.Text = -500, false, "/start"
 	r.does(in)
-	err := r.store.View(context.Background(), func(tx store.Tx) error {
+	err := r.Store.View(context.Background(), func(tx store.Tx) error {
 		_, err := tx.UserByTelegram(in.From.TelegramID)
 		return err
 	})
@@ -221,7 +219,7 @@ func TestGroupRegistersNobody(t *testing.T) {
 
 func TestBreakdownIsAnErrorAndHasAnApology(t *testing.T) {
 	r := newRig(t)
-	r.must(r.store.Close())
+	r.Must(r.Store.Close())
 	in := r.input("alice")
 	in.Text = "/start"
 	if err := r.try(in); err == nil || wallet.CodeOf(err) != wallet.Internal {
@@ -270,19 +268,14 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
-	r.mu.Lock()
-	r.now = r.now.Add(chat.Silence)
-	r.mu.Unlock()
+	r.Pass(chat.Silence)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	worker, err := chat.New(chat.Options{
-		Store: r.store, Users: &handlers.Users{Now: r.Now, NewID: r.newID}, Wallets: r.wallets, Transfers: r.transfers,
-		Contacts:  &handlers.Contacts{Store: r.store, Tokens: listed(t), Now: r.Now},
-		PublicURL: &url.URL{Scheme: "https", Host: "wallet.example"}, Cluster: "localnet", Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
-		After: func(time.Duration) <-chan time.Time { cancel(); return nil }, // one look is enough
-	})
-	r.must(err)
-	r.must(worker.Run(ctx))
+	o := r.options()
+	o.After = func(time.Duration) <-chan time.Time { cancel(); return nil } // one look is enough
+	worker, err := chat.New(o)
+	r.Must(err)
+	r.Must(worker.Run(ctx))
 	r.settle()
 	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "Five minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
 		t.Errorf("said %q", r.seen)
@@ -298,9 +291,7 @@ func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
-	r.mu.Lock()
-	r.now = r.now.Add(chat.Silence)
-	r.mu.Unlock()
+	r.Pass(chat.Silence)
 	r.says("alice", "0.5")
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Five minutes") || !strings.Contains(said, "I understand commands") {
 		t.Errorf("said %q", said)
@@ -325,7 +316,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 func FuzzTap(f *testing.F) {
 	r := newRig(f)
 	r.rich("alice", 10*sol)
-	r.says("alice", "/send 1 "+r.people["bob"].address().String())
+	r.says("alice", "/send 1 "+r.people["bob"].Address().String())
 	real, _ := r.button("alice", "Confirm")
 	for _, seed := range []string{"", "confirm", "\fconfirm", "reject:tx_0001", "AAAAAAAAAAAAAAAAAAAAAA", real.Data + "=", " " + real.Data, strings.Repeat("A", 64), "\x00"} {
 		f.Add(seed)
@@ -335,7 +326,7 @@ func FuzzTap(f *testing.F) {
 		if data == real.Data {
 			t.Skip()
 		}
-		r.t = t
+		r.TB = t
 		r.seen = nil
 		in := r.input("alice")
 		in.Tap = &chat.Tap{CallbackID: "cb", Data: data}
@@ -353,11 +344,11 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
 	strange := func(version uint64) {
-		r.update(func(tx store.Tx) error {
-			id := r.people["alice"].id
+		r.Must(r.Update(func(tx store.Tx) error {
+			id := r.people["alice"].TelegramID
 			return tx.PutConversation(store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
 				ExpiresAt: r.Now(), Version: version})
-		})
+		}))
 	}
 	strange(0)
 	r.says("alice", "/send 1")
@@ -367,7 +358,7 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	r.says("alice", "/cancel")
 	strange(r.conversation("alice").Version)
 	r.seen = nil
-	r.must(r.chat.Silent(context.Background()))
+	r.Must(r.chat.Silent(context.Background()))
 	r.settle()
 	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
 		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)
@@ -378,16 +369,16 @@ func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
-	r.update(func(tx store.Tx) error {
-		user, err := tx.UserByTelegram(r.people["alice"].id)
+	r.Must(r.Update(func(tx store.Tx) error {
+		user, err := tx.UserByTelegram(r.people["alice"].TelegramID)
 		if err != nil {
 			return err
 		}
 		user.Unreachable = true
 		return tx.PutUser(user)
-	})
+	}))
 	r.seen = nil
-	r.pass(chat.Silence)
+	r.clock(chat.Silence)
 	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
 		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"purser/chat"
-	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -20,10 +19,10 @@ func TestNoTapConfirmsALookAlike(t *testing.T) {
 	r.says("alice", r.addresses("/contacts add bob $bob"))
 	r.says("alice", r.addresses("/send 2 $bob~"))
 	looks := r.newest("alice")
-	if looks.Lookalike != r.people["bob"].address() {
+	if looks.Lookalike != r.people["bob"].Address() {
 		t.Fatalf("it looks like %s", looks.Lookalike)
 	}
-	for _, m := range r.messages[r.people["alice"].id] {
+	for _, m := range r.messages[r.people["alice"].TelegramID] {
 		for _, b := range m.buttons {
 			if b.Text == "Confirm" {
 				t.Errorf("there is a Confirm below %q", m.reply.Text)
@@ -31,10 +30,10 @@ func TestNoTapConfirmsALookAlike(t *testing.T) {
 		}
 	}
 	const nonce = "AAAAAAAAAAAAAAAAAAAAAA"
-	r.update(func(tx store.Tx) error {
-		return tx.PutButtons([]store.Button{{Nonce: nonce, Chat: r.people["alice"].id, User: r.people["alice"].id,
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutButtons([]store.Button{{Nonce: nonce, Chat: r.people["alice"].TelegramID, User: r.people["alice"].TelegramID,
 			Action: "confirm", Subject: string(looks.ID), ExpiresAt: r.Now().Add(time.Hour)}})
-	})
+	}))
 	in := r.input("alice")
 	in.Tap = &chat.Tap{CallbackID: "forged", Data: nonce}
 	r.seen = nil
@@ -73,11 +72,11 @@ func TestDustDoesNotOfferItsSender(t *testing.T) {
 	r.rich("bob", sol)
 	twin := r.addresses("$bob~")
 	from, err := wallet.ParseAddress(twin)
-	r.must(err)
-	r.update(func(tx store.Tx) error {
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.CreateTransaction(wallet.Transaction{ID: "tx_dust", Kind: wallet.Receive, Status: wallet.Received, Owner: r.userOf("alice"),
-			From: from, To: r.people["alice"].address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Final: true})
-	})
+			From: from, To: r.people["alice"].Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Final: true})
+	}))
 	r.seen = nil
 	r.says("alice", "/send 1")
 	if said := strings.Join(r.seen, ""); strings.Contains(said, "tap one") || !strings.Contains(said, "To which address") {
@@ -89,20 +88,19 @@ func TestDustDoesNotOfferItsSender(t *testing.T) {
 func TestLongBooksFitOneMessage(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", sol)
-	contacts := &handlers.Contacts{Store: r.store, Tokens: listed(t), Now: r.Now}
-	r.update(func(tx store.Tx) error {
+	r.Must(r.Update(func(tx store.Tx) error {
 		for n := range 60 {
 			a := wallet.Address{1, byte(n)}
 			for !a.OnCurve() {
 				a[31]++
 			}
 			name := strings.Repeat("\U00010400", 28) + string([]byte{'a' + byte(n/26), 'a' + byte(n%26)}) // two units a letter
-			if _, err := contacts.Add(tx, r.userOf("alice"), name, a.String()); err != nil {
+			if _, err := r.Contacts.Add(tx, r.userOf("alice"), name, a.String()); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}))
 	r.seen = nil
 	r.says("alice", "/contacts") // checkReply measures it
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "… and 30 more.") {

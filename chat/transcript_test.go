@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"purser/chat"
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/sandbox/solana"
 	"purser/store"
@@ -88,10 +89,11 @@ func difference(want, got string) string {
 //	fund alice 2
 //	alice's page proves alice, alice's page signs, alice's page rejects
 //	network is down, network is up
+//	alice's page keeps what it signed
 //	network: landed alice            a wallet.Happening befalls her newest transaction
 //	clock 5m
 func (r *rig) happen(line string) {
-	r.t.Helper()
+	r.Helper()
 	words := strings.Fields(line)
 	who := strings.TrimSuffix(strings.TrimSuffix(words[0], ":"), "'s")
 	before, text, isSaid := strings.Cut(line, ": ")
@@ -108,20 +110,20 @@ func (r *rig) happen(line string) {
 		r.fund(words[1], words[2], token)
 	case words[0] == "clock":
 		d, err := time.ParseDuration(words[1])
-		r.must(err)
-		r.pass(d)
+		r.Must(err)
+		r.clock(d)
 	case line == "network is down":
-		r.cluster.SetFault(func(string, json.RawMessage) (f solana.Fault) { f.Status = 503; return f })
+		r.Cluster.SetFault(func(string, json.RawMessage) (f solana.Fault) { f.Status = 503; return f })
 	case line == "network is up":
-		r.cluster.SetFault(nil)
+		r.Cluster.SetFault(nil)
 	case before == "network":
 		at := strings.LastIndexByte(text, ' ')
 		r.network(text[at+1:], wallet.Happening(text[:at]))
 	case r.people[who] == nil:
-		r.t.Fatalf("what is %q?", line)
+		r.Fatalf("what is %q?", line)
 	case isSaid && strings.HasPrefix(text, `"`) && before == who:
 		quoted, err := strconv.Unquote(text)
-		r.must(err)
+		r.Must(err)
 		r.says(who, r.addresses(quoted))
 	case isSaid && before == who:
 		r.says(who, r.addresses(text))
@@ -136,7 +138,7 @@ func (r *rig) happen(line string) {
 		case "edits":
 			in.Edited = true
 		default:
-			r.t.Fatalf("what is %q?", line)
+			r.Fatalf("what is %q?", line)
 		}
 		r.does(in)
 	case strings.HasSuffix(line, "sends a picture"):
@@ -152,7 +154,7 @@ func (r *rig) happen(line string) {
 			in.Picked.Request++
 		}
 		if p := r.people[words[2]]; p != nil {
-			in.Picked.TelegramID = p.id
+			in.Picked.TelegramID = p.TelegramID
 		}
 		r.does(in)
 	case words[1] == "forges":
@@ -168,109 +170,89 @@ func (r *rig) happen(line string) {
 	case words[1] == "page":
 		r.page(who, words[2:])
 	default:
-		r.t.Fatalf("what is %q?", line)
+		r.Fatalf("what is %q?", line)
 	}
 }
 
 func (r *rig) page(who string, what []string) {
-	r.t.Helper()
+	r.Helper()
 	switch what[0] {
 	case "proves":
-		r.proves(who, r.people[what[1]].key)
+		r.proves(who, r.people[what[1]].Key)
 	case "signs":
 		r.signs(who)
+	case "keeps":
+		r.keeps(who)
 	case "rejects":
-		_, err := r.signing.Reject(r.t.Context(), r.people[who].link[len("s="):])
-		r.must(err)
+		_, err := r.Signing.Reject(r.Context(), r.people[who].link[len("s="):])
+		r.Must(err)
 		r.settle()
 	default:
-		r.t.Fatalf("a page does not %q", what)
+		r.Fatalf("a page does not %q", what)
 	}
 }
 
 // proposes plays a program with a key of somebody's, as the API carries it.
 func (r *rig) proposes(who, amount, to string) {
-	r.t.Helper()
+	r.Helper()
 	owner := r.userOf(who)
-	proposal, err := r.transfers.Prepare(r.t.Context(), handlers.Caller{User: owner, Key: "key_" + who},
+	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, Key: "key_" + who},
 		handlers.SendRequest{To: to, Amount: amount, Token: "SOL"})
-	r.must(err)
-	r.update(func(tx store.Tx) error {
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
 		if _, err := tx.Key("key_" + who); errors.Is(err, store.ErrNotFound) {
 			key := wallet.Key{ID: "key_" + who, Kind: wallet.APIKey, Tier: wallet.FreeTier, Owner: owner, Hint: "9jlx"}
 			if err := tx.CreateKey(key, "secret of "+who); err != nil {
 				return err
 			}
 		}
-		_, err := r.transfers.CommitByProgram(tx, proposal)
+		_, err := r.Transfers.CommitByProgram(tx, proposal)
 		return err
-	})
+	}))
 	r.settle()
 }
 
 func (r *rig) lamports(text string) uint64 {
-	r.t.Helper()
+	r.Helper()
 	if text == "0" {
 		return 0
 	}
 	amount, err := wallet.ParseAmount(text, wallet.SOL.Decimals)
-	r.must(err)
+	r.Must(err)
 	return amount.Units
 }
 
 func (r *rig) fund(name, amount, token string) {
-	r.t.Helper()
-	to := r.people[name].address().String()
-	var err error
+	r.Helper()
+	to := r.people[name].Address()
 	if token == wallet.SOL.Symbol {
-		_, err = r.cluster.Airdrop(r.t.Context(), to, r.lamports(amount))
-	} else {
-		parsed, bad := wallet.ParseAmount(amount, 6)
-		r.must(bad)
-		_, err = r.cluster.AirdropToken(r.t.Context(), to, token, parsed.Units)
+		r.Fund(to, r.lamports(amount))
+		return
 	}
-	r.must(err)
-	r.must(r.cluster.Advance(3))
+	parsed, err := wallet.ParseAmount(amount, 6)
+	r.Must(err)
+	r.FundToken(to, token, parsed.Units)
 }
 
 // addresses puts people's addresses in the place of $name, and …name in the place of the last six
 // characters. $bob~ is an address that Bob's could be taken for, and MIDDLE(bob~) what it asks for.
 func (r *rig) addresses(text string) string {
-	twin := twinOf(r.t, r.people["bob"].address())
+	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4)
 	_, middle := twin.Middle()
 	text = strings.NewReplacer("$bob~", twin.String(), "MIDDLE(bob~)", middle).Replace(text)
 	for name, p := range r.people {
-		text = strings.ReplaceAll(text, "$"+name, p.address().String())
-		text = strings.ReplaceAll(text, "…"+name, "…"+p.address().Tail())
+		text = strings.ReplaceAll(text, "$"+name, p.Address().String())
+		text = strings.ReplaceAll(text, "…"+name, "…"+p.Address().Tail())
 	}
 	return text
 }
 
-// twinOf is an address that somebody could hold, and that shares four characters at either end.
-func twinOf(t testing.TB, of wallet.Address) wallet.Address {
-	t.Helper()
-	const digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	text := []byte(of.String())
-	for i := 4; i < len(text)-4; i++ {
-		text[i] = digits[(strings.IndexByte(digits, text[i])+29)%len(digits)] // 29 on is no letter's other case
-	}
-	at := len(text) / 2
-	for range len(digits) {
-		if a, err := wallet.ParseAddress(string(text)); err == nil && a.OnCurve() {
-			return a
-		}
-		text[at] = digits[(strings.IndexByte(digits, text[at])+1)%len(digits)]
-	}
-	t.Fatal("no such address")
-	return of
-}
-
 // show is one delivered reply as a transcript shows it.
 func (r *rig) show(who, how string, reply chat.Reply) string {
-	text := strings.ReplaceAll(reply.Text, twinOf(r.t, r.people["bob"].address()).String(), "$bob~")
+	text := strings.ReplaceAll(reply.Text, world.Resembling(r, r.people["bob"].Address(), 4, 4).String(), "$bob~")
 	for name, p := range r.people {
-		text = strings.ReplaceAll(text, p.address().String(), "$"+name)
-		text = strings.ReplaceAll(text, p.address().Tail(), name)
+		text = strings.ReplaceAll(text, p.Address().String(), "$"+name)
+		text = strings.ReplaceAll(text, p.Address().Tail(), name)
 	}
 	text = regexp.MustCompile(`<code>[1-9A-HJ-NP-Za-km-z]{64,90}</code>`).ReplaceAllString(text, "<code>SIGNATURE</code>")
 	var out strings.Builder
@@ -294,7 +276,7 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 		for _, b := range row {
 			label := b.Text
 			for name, p := range r.people {
-				label = strings.ReplaceAll(label, p.address().Tail(), name)
+				label = strings.ReplaceAll(label, p.Address().Tail(), name)
 			}
 			if strings.HasPrefix(label, "…") && r.people[strings.TrimPrefix(label, "…")] == nil {
 				label = "…decoy"

@@ -2,53 +2,28 @@ package handlers_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
 
-// resembling is an address that somebody could hold, and that begins and ends as another does.
-func (r *rig) resembling(of wallet.Address, front, back int) wallet.Address {
-	r.Helper()
-	const digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	text := []byte(of.String())
-	for i := front; i < len(text)-back; i++ {
-		text[i] = digits[(strings.IndexByte(digits, text[i])+29)%len(digits)] // 29 on is no letter's other case
-	}
-	at := len(text) / 2
-	for range 58 * 58 {
-		a, err := wallet.ParseAddress(string(text))
-		gotFront, gotBack := wallet.SharedEnds(string(text), of.String())
-		if err == nil && a.OnCurve() && gotFront == front && gotBack == back {
-			return a
-		}
-		if text[at] = digits[(strings.IndexByte(digits, text[at])+1)%len(digits)]; text[at] == '1' {
-			text[at-1] = digits[(strings.IndexByte(digits, text[at-1])+1)%len(digits)]
-		}
-	}
-	r.Fatal("no such address")
-	return of
-}
-
-func (r *rig) adds(p person, name string, to wallet.Address) error {
-	return r.update(func(tx store.Tx) error {
-		_, err := r.contacts.Add(tx, p.user.ID, name, to.String())
+func (r *rig) adds(p *world.Person, name string, to wallet.Address) error {
+	return r.Update(func(tx store.Tx) error {
+		_, err := r.Contacts.Add(tx, p.User.ID, name, to.String())
 		return err
 	})
 }
 
 // receives has p's own record say that dust came from an address.
-func (r *rig) receives(p person, from wallet.Address) {
+func (r *rig) receives(p *world.Person, from wallet.Address) {
 	r.Helper()
-	r.ids++
-	r.must(r.update(func(tx store.Tx) error {
-		return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_dust_%04d", r.ids)), Kind: wallet.Receive,
-			Status: wallet.Received, Owner: p.user.ID, From: from, To: p.address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.now, Final: true})
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.NewID("tx_dust")), Kind: wallet.Receive,
+			Status: wallet.Received, Owner: p.User.ID, From: from, To: p.Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Final: true})
 	}))
 }
 
@@ -57,40 +32,40 @@ func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
 	alice, bob, carol, dave := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol), r.rich(1004, sol)
 	isNew := func(to wallet.Address) bool {
 		t.Helper()
-		got, err := r.prepare(alice, to, "0.1", "SOL")
-		r.must(err)
+		got, err := r.Prepare(alice, to, "0.1", "SOL")
+		r.Must(err)
 		return slices.Contains(got.Warnings, wallet.WarnNewRecipient)
 	}
-	if !isNew(bob.address()) || !isNew(carol.address()) || !isNew(dave.address()) {
+	if !isNew(bob.Address()) || !isNew(carol.Address()) || !isNew(dave.Address()) {
 		t.Error("strangers are known")
 	}
 	for range 600 { // more than what is ever looked at
-		r.receives(alice, dave.address())
+		r.receives(alice, dave.Address())
 	}
-	if !isNew(dave.address()) {
+	if !isNew(dave.Address()) {
 		t.Error("who sent something is known by that")
 	}
-	r.send(alice, bob.address(), "0.1", "SOL")
-	r.must(r.adds(alice, "rent", carol.address()))
-	second := stranger(t)
-	r.must(r.update(func(tx store.Tx) error {
-		return tx.PutWallet(wallet.Wallet{Address: second, Owner: alice.user.ID, Type: wallet.PageWallet, ConnectedAt: r.now})
+	r.send(alice, bob.Address(), "0.1", "SOL")
+	r.Must(r.adds(alice, "rent", carol.Address()))
+	second := r.Stranger()
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: second, Owner: alice.User.ID, Type: wallet.PageWallet, ConnectedAt: r.Now()})
 	}))
-	for what, to := range map[string]wallet.Address{"paid before": bob.address(), "a contact": carol.address(), "an own wallet": second} {
+	for what, to := range map[string]wallet.Address{"paid before": bob.Address(), "a contact": carol.Address(), "an own wallet": second} {
 		if isNew(to) {
 			t.Errorf("%s is new", what)
 		}
 	}
 	// What is Alice's is not Bob's.
-	got, err := r.prepare(bob, carol.address(), "0.1", "SOL")
+	got, err := r.Prepare(bob, carol.Address(), "0.1", "SOL")
 	if err != nil || !slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
 		t.Errorf("another's contact: %v, %v", got.Warnings, err)
 	}
 	// A proposal, and even a confirmed one, is no payment yet.
-	id := r.proposed(alice, dave.address(), "0.1")
-	_, err = r.confirm(alice.caller(), id)
-	r.must(err)
-	if !isNew(dave.address()) {
+	id := r.proposed(alice, dave.Address(), "0.1")
+	_, err = r.Confirm(alice.Caller(), id)
+	r.Must(err)
+	if !isNew(dave.Address()) {
 		t.Error("who was not paid yet is known")
 	}
 }
@@ -98,28 +73,28 @@ func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
 func TestALookAlikeOfSomebodyKnownIsBlocked(t *testing.T) {
 	r := newRig(t)
 	alice, bob, carol, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol), r.rich(1004, sol)
-	r.holding(alice.address(), "USDC", 10_000_000)
-	r.send(alice, bob.address(), "0.1", "SOL")
-	r.must(r.adds(alice, "rent", carol.address()))
-	for what, known := range map[string]wallet.Address{"paid before": bob.address(), "a contact": carol.address(), "her own": alice.address()} {
+	r.FundToken(alice.Address(), "USDC", 10_000_000)
+	r.send(alice, bob.Address(), "0.1", "SOL")
+	r.Must(r.adds(alice, "rent", carol.Address()))
+	for what, known := range map[string]wallet.Address{"paid before": bob.Address(), "a contact": carol.Address(), "her own": alice.Address()} {
 		for _, ends := range [][2]int{{4, 4}, {3, 5}, {5, 3}, {7, 6}} {
-			to := r.resembling(known, ends[0], ends[1])
+			to := world.Resembling(r, known, ends[0], ends[1])
 			r.receives(alice, to) // dust makes it no better
 			for _, token := range []string{"SOL", "USDC"} {
-				got, err := r.prepare(alice, to, "0.1", token)
+				got, err := r.Prepare(alice, to, "0.1", token)
 				if err != nil || got.Lookalike != known || slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
 					t.Errorf("%s, %v, %s: looks like %s, %v", what, ends, token, got.Lookalike, err)
 				}
 			}
 		}
 		for _, ends := range [][2]int{{4, 3}, {3, 4}, {2, 6}} {
-			if got, err := r.prepare(alice, r.resembling(known, ends[0], ends[1]), "0.1", "SOL"); err != nil || !got.Lookalike.IsZero() {
+			if got, err := r.Prepare(alice, world.Resembling(r, known, ends[0], ends[1]), "0.1", "SOL"); err != nil || !got.Lookalike.IsZero() {
 				t.Errorf("%s, %v: looks like %s, %v", what, ends, got.Lookalike, err)
 			}
 		}
 	}
 	// It looks like somebody whom Alice knows, and nobody whom Mallory does.
-	got, err := r.prepare(mallory, r.resembling(bob.address(), 4, 4), "0.1", "SOL")
+	got, err := r.Prepare(mallory, world.Resembling(r, bob.Address(), 4, 4), "0.1", "SOL")
 	if err != nil || !got.Lookalike.IsZero() {
 		t.Errorf("for another: looks like %s, %v", got.Lookalike, err)
 	}
@@ -141,15 +116,15 @@ func (p planted) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.
 func TestATokenAccountThatLooksLikeSomebodyIsBlockedToo(t *testing.T) {
 	r := newRig(t)
 	alice, bob, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol)
-	r.must(r.adds(alice, "bob", bob.address()))
-	account := r.resembling(bob.address(), 4, 4)
-	r.transfers.Chain = planted{r.transfers.Chain, account, mallory.address()}
-	got, err := r.prepare(alice, account, "0.1", "SOL")
-	if err != nil || got.To != mallory.address() || got.Lookalike != bob.address() || got.Resembles() != account {
+	r.Must(r.adds(alice, "bob", bob.Address()))
+	account := world.Resembling(r, bob.Address(), 4, 4)
+	r.Transfers.Chain = planted{r.Transfers.Chain, account, mallory.Address()}
+	got, err := r.Prepare(alice, account, "0.1", "SOL")
+	if err != nil || got.To != mallory.Address() || got.Lookalike != bob.Address() || got.Resembles() != account {
 		t.Errorf("to %s, looks like %s, %v", got.To, got.Lookalike, err)
 	}
-	r.transfers.Chain = planted{r.transfers.Chain, account, bob.address()}
-	if got, err := r.prepare(alice, account, "0.1", "SOL"); err != nil || got.To != bob.address() || !got.Lookalike.IsZero() {
+	r.Transfers.Chain = planted{r.Transfers.Chain, account, bob.Address()}
+	if got, err := r.Prepare(alice, account, "0.1", "SOL"); err != nil || got.To != bob.Address() || !got.Lookalike.IsZero() {
 		t.Errorf("Bob's own: to %s, looks like %s, %v", got.To, got.Lookalike, err)
 	}
 }
@@ -158,54 +133,54 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
-	r.must(r.adds(alice, "bob", bob.address()))
-	to := r.resembling(bob.address(), 4, 4)
+	r.Must(r.adds(alice, "bob", bob.Address()))
+	to := world.Resembling(r, bob.Address(), 4, 4)
 	_, middle := to.Middle()
-	_, wrong := bob.address().Middle()
+	_, wrong := bob.Address().Middle()
 
-	for who, by := range map[string]handlers.Caller{"in chat": alice.caller(), "by a program": {User: alice.user.ID, Key: "key_1"}} {
-		p, err := r.transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
-		r.must(err)
+	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, Key: "key_1"}} {
+		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
+		r.Must(err)
 		id := p.Transaction.ID
-		r.must(r.update(func(tx store.Tx) error {
+		r.Must(r.Update(func(tx store.Tx) error {
 			if by.Key == "" {
-				return r.transfers.Commit(tx, p)
+				return r.Transfers.Commit(tx, p)
 			}
-			_, err := r.transfers.CommitByProgram(tx, p)
+			_, err := r.Transfers.CommitByProgram(tx, p)
 			return err
 		}))
-		if _, err := r.confirm(alice.caller(), id); wallet.CodeOf(err) != wallet.PolicyViolation {
+		if _, err := r.Confirm(alice.Caller(), id); wallet.CodeOf(err) != wallet.PolicyViolation {
 			t.Errorf("%s: a tap: %v", who, err)
 		}
 		for _, typed := range []string{"", wrong, middle + "x", to.String()} {
-			if _, err := r.transfers.PrepareConfirmTyped(ctx, alice.caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
+			if _, err := r.Transfers.PrepareConfirmTyped(ctx, alice.Caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
 				t.Errorf("%s: %q typed: %v", who, typed, err)
 			}
-			if got, ok, err := r.transfers.AskedFor(ctx, alice.caller(), typed); err != nil || ok {
+			if got, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), typed); err != nil || ok {
 				t.Errorf("%s: %q is asked for by %s, %v", who, typed, got, err)
 			}
 		}
-		if _, ok, err := r.transfers.AskedFor(ctx, bob.caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.AskedFor(ctx, bob.Caller(), middle); err != nil || ok {
 			t.Errorf("%s: another may type it too, %v", who, err)
 		}
-		got, ok, err := r.transfers.AskedFor(ctx, alice.caller(), middle)
+		got, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), middle)
 		if err != nil || !ok || got != id {
 			t.Fatalf("%s: %s, %v, %v", who, got, ok, err)
 		}
-		if _, err := r.transfers.PrepareConfirmTyped(ctx, bob.caller(), id, middle); wallet.CodeOf(err) != wallet.TransactionNotFound {
+		if _, err := r.Transfers.PrepareConfirmTyped(ctx, bob.Caller(), id, middle); wallet.CodeOf(err) != wallet.TransactionNotFound {
 			t.Errorf("%s: typed by another: %v", who, err)
 		}
-		c, err := r.transfers.PrepareConfirmTyped(ctx, alice.caller(), id, middle)
-		r.must(err)
+		c, err := r.Transfers.PrepareConfirmTyped(ctx, alice.Caller(), id, middle)
+		r.Must(err)
 		var confirmed wallet.Transaction
-		r.must(r.update(func(tx store.Tx) (err error) {
-			confirmed, err = r.transfers.CommitConfirm(tx, c)
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			confirmed, err = r.Transfers.CommitConfirm(tx, c)
 			return err
 		}))
-		if confirmed.Status != wallet.AwaitingSignature || confirmed.Lookalike != bob.address() {
+		if confirmed.Status != wallet.AwaitingSignature || confirmed.Lookalike != bob.Address() {
 			t.Errorf("%s: %s, looks like %s", who, confirmed.Status, confirmed.Lookalike)
 		}
-		if _, ok, err := r.transfers.AskedFor(ctx, alice.caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), middle); err != nil || ok {
 			t.Errorf("%s: it is asked for again, %v", who, err)
 		}
 	}
@@ -217,23 +192,23 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
-	r.must(r.adds(alice, "bob", bob.address()))
-	r.must(r.update(func(tx store.Tx) error {
-		w, err := tx.Wallet(alice.address())
+	r.Must(r.adds(alice, "bob", bob.Address()))
+	r.Must(r.Update(func(tx store.Tx) error {
+		w, err := tx.Wallet(alice.Address())
 		if err != nil {
 			return err
 		}
 		w.Type = wallet.DeveloperWallet
 		return tx.PutWallet(w)
 	}))
-	by := handlers.Caller{User: alice.user.ID, Key: "key_1"}
+	by := handlers.Caller{User: alice.User.ID, Key: "key_1"}
 	for to, want := range map[wallet.Address]wallet.Status{
-		bob.address(): wallet.AwaitingSignature, r.resembling(bob.address(), 4, 4): wallet.AwaitingConfirmation,
+		bob.Address(): wallet.AwaitingSignature, world.Resembling(r, bob.Address(), 4, 4): wallet.AwaitingConfirmation,
 	} {
-		p, err := r.transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
-		r.must(err)
-		r.must(r.update(func(tx store.Tx) error {
-			got, err := r.transfers.CommitByProgram(tx, p)
+		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
+		r.Must(err)
+		r.Must(r.Update(func(tx store.Tx) error {
+			got, err := r.Transfers.CommitByProgram(tx, p)
 			if err == nil && got.Status != want {
 				t.Errorf("%s waits as %s, want %s", to, got.Status, want)
 			}
@@ -246,26 +221,26 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 func TestDestinationsAreJudgedForTokensToo(t *testing.T) {
 	r := newRig(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
-	r.holding(alice.address(), "USDC", 10_000_000)
-	r.holding(bob.address(), "USDC", 1)
+	r.FundToken(alice.Address(), "USDC", 10_000_000)
+	r.FundToken(bob.Address(), "USDC", 1)
 	usdc := r.token("USDC")
 	program, err := wallet.ParseAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	r.must(err)
+	r.Must(err)
 	for _, token := range []string{"SOL", "USDC", "FEE"} {
 		if token == "FEE" {
-			r.holding(alice.address(), "FEE", 1_000_000_000)
+			r.FundToken(alice.Address(), "FEE", 1_000_000_000)
 		}
 		for what, to := range map[string]wallet.Address{
 			"the System program": wallet.SystemProgram, "a program": program, "a mint": usdc.Mint, "a token program": wallet.TokenProgram,
-			"the own wallet": alice.address(), "an own token account": wallet.AssociatedAccount(alice.address(), usdc.Mint, usdc.Program),
+			"the own wallet": alice.Address(), "an own token account": wallet.AssociatedAccount(alice.Address(), usdc.Mint, usdc.Program),
 			"off the curve": {2},
 		} {
-			_, err := r.prepare(alice, to, "0.1", token)
+			_, err := r.Prepare(alice, to, "0.1", token)
 			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != wallet.FieldTo || wallet.DetailOf(err) == "" {
 				t.Errorf("%s to %s: %v", token, what, err)
 			}
 		}
-		got, err := r.prepare(alice, stranger(t), "0.1", token)
+		got, err := r.Prepare(alice, r.Stranger(), "0.1", token)
 		if err != nil || !got.Unfunded || (got.Rent > 0) == got.Token.Native() {
 			t.Errorf("%s to nobody yet: unfunded %v, rent %d, %v", token, got.Unfunded, got.Rent, err)
 		}
@@ -287,8 +262,8 @@ func TestTokensAreNotSentOnSOLThatIsNotThere(t *testing.T) {
 		2_039_280 + 5_000 + 1_890_880: "",
 	} {
 		p := r.rich(2000+int64(lamports), lamports)
-		r.holding(p.address(), "USDC", 10_000_000)
-		got, err := r.prepare(p, bob.address(), "1", "USDC")
+		r.FundToken(p.Address(), "USDC", 10_000_000)
+		got, err := r.Prepare(p, bob.Address(), "1", "USDC")
 		if wallet.CodeOf(err) != code || err != nil && wallet.DetailOf(err) == "" {
 			t.Errorf("with %d lamports: rent %d, %v", lamports, got.Rent, err)
 		}

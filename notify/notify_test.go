@@ -2,16 +2,15 @@ package notify_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"purser/e2e/world"
 	"purser/notify"
 	"purser/store"
 	"purser/store/bolt"
@@ -66,13 +65,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, listener: &listener{fail: map[wallet.TransactionID]error{}}}
-	var err error
-	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.store.Close() })
+	r := &rig{T: t, store: world.OpenStore(t), listener: &listener{fail: map[wallet.TransactionID]error{}}}
 	r.update(func(tx store.Tx) error {
 		for id := range 3 {
 			err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprint("tx_", id)), Kind: wallet.Send,
@@ -111,24 +104,13 @@ func (r *rig) emit(user wallet.UserID, id wallet.TransactionID, names ...wallet.
 	})
 }
 
-// untilIdle ends a worker as soon as it would wait for events.
-type untilIdle struct {
-	store.Store
-	idle context.CancelFunc
-}
-
-func (s untilIdle) Changed(store.Queue) <-chan struct{} {
-	s.idle()
-	return nil
-}
-
 // run empties the queue, and tells what was said and what is left in the outbox.
 func (r *rig) run() (told, outbox []string) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.listener.told = nil
-	n := notify.Notifier{Store: untilIdle{r.store, cancel}, Chat: r.listener, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
+	n := notify.Notifier{Store: world.UntilIdle{Store: r.store, Idle: cancel}, Chat: r.listener, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
 	if err := n.Run(ctx); err != nil {
 		r.Fatal(err)
 	}

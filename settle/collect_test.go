@@ -1,4 +1,4 @@
-package settle
+package settle_test
 
 import (
 	"context"
@@ -8,27 +8,29 @@ import (
 
 	"purser/chain"
 	"purser/handlers"
+	"purser/sandbox/solana"
+	"purser/settle"
 	"purser/store"
 	"purser/wallet"
 )
 
 // requests makes Bob ask for a payment, and returns what waits for it.
 func (r *rig) requests(amount, token string) handlers.PaymentRequest {
-	r.t.Helper()
-	p, err := r.transfers.PrepareRequest(context.Background(), handlers.Caller{User: r.bob.user.ID}, amount, token)
+	r.Helper()
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), amount, token)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.update(func(tx store.Tx) error { return r.transfers.CommitRequest(tx, p) })
+	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) }))
 	return p
 }
 
 // received lists what came in for Bob, oldest first.
 func (r *rig) received() []wallet.Transaction {
-	r.t.Helper()
+	r.Helper()
 	var in []wallet.Transaction
-	err := r.store.View(context.Background(), func(tx store.Tx) error {
-		all, err := tx.TransactionsOf(r.bob.user.ID, "", 100)
+	r.View(func(tx store.Tx) error {
+		all, err := tx.TransactionsOf(r.bob.User.ID, "", 100)
 		for _, t := range all {
 			if t.Status == wallet.Received && !t.Signature.IsZero() {
 				in = append([]wallet.Transaction{t}, in...)
@@ -36,24 +38,21 @@ func (r *rig) received() []wallet.Transaction {
 		}
 		return err
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	return in
 }
 
 // look lets the settler look for payments once more.
 func (r *rig) look() {
-	r.t.Helper()
-	r.blocks(40)
-	r.pass(r.settler.Pace.Collect)
-	r.rounds(1)
+	r.Helper()
+	r.Blocks(40)
+	r.Pass(r.Settler.Pace.Collect)
+	r.Rounds(1)
 }
 
 func TestARequestIsPaidByItsReference(t *testing.T) {
 	r := newRig(t)
 	asked := r.requests("1.5", "SOL")
-	for _, part := range []string{"solana:" + r.bob.addr.String() + "?", "amount=1.5", "reference=" + asked.Transaction.Reference.String()} {
+	for _, part := range []string{"solana:" + r.bob.Address().String() + "?", "amount=1.5", "reference=" + asked.Transaction.Reference.String()} {
 		if !strings.Contains(asked.URL, part) {
 			t.Errorf("%s lacks %s", asked.URL, part)
 		}
@@ -62,26 +61,26 @@ func TestARequestIsPaidByItsReference(t *testing.T) {
 	r.is(asked.Transaction.ID, wallet.Requested)
 
 	// Any wallet may pay it: here one that purser does not know.
-	r.raw(wallet.Transaction{From: r.alice.addr, To: r.bob.addr, Reference: asked.Transaction.Reference, Amount: sol / 2})
-	r.blocks(3)
-	r.pass(r.settler.Pace.Collect)
-	r.rounds(1)
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Amount: sol / 2})
+	r.Blocks(3)
+	r.Pass(r.Settler.Pace.Collect)
+	r.Rounds(1)
 	if in := r.received(); len(in) != 0 {
 		t.Fatalf("told before it is final: %+v", in)
 	}
 	r.look()
 	r.is(asked.Transaction.ID, wallet.Requested) // only a part
-	r.raw(wallet.Transaction{From: r.alice.addr, To: r.bob.addr, Reference: asked.Transaction.Reference, Amount: 3 * sol / 2})
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Amount: 3 * sol / 2})
 	r.look()
-	r.restart()
+	r.Restart()
 	r.look()
 	r.is(asked.Transaction.ID, wallet.Received)
 	in := r.received()
-	if len(in) != 2 || in[0].Amount+in[1].Amount != 2*sol || in[0].From != r.alice.addr || in[0].ID != wallet.ReceivedID(in[0].Signature, r.bob.addr, wallet.Address{}) {
+	if len(in) != 2 || in[0].Amount+in[1].Amount != 2*sol || in[0].From != r.alice.Address() || in[0].ID != wallet.ReceivedID(in[0].Signature, r.bob.Address(), wallet.Address{}) {
 		t.Fatalf("received %+v", in)
 	}
 	for _, one := range in {
-		if events := r.events(one.ID); len(events) != 1 || events[0] != wallet.TransactionReceived {
+		if events := r.Events(one.ID); len(events) != 1 || events[0] != wallet.TransactionReceived {
 			t.Errorf("announced as %v", events)
 		}
 	}
@@ -89,20 +88,17 @@ func TestARequestIsPaidByItsReference(t *testing.T) {
 
 func TestATokensRequestIsPaid(t *testing.T) {
 	r := newRig(t)
-	usdc, _ := listed(t).BySymbol("USDC")
-	if _, err := r.cluster.AirdropToken(context.Background(), r.alice.addr.String(), usdc.Mint.String(), 30_000_000); err != nil {
-		t.Fatal(err)
-	}
-	r.blocks(3)
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	r.FundToken(r.alice.Address(), usdc.Mint.String(), 30_000_000)
 	asked := r.requests("25", "USDC")
 	if !strings.Contains(asked.URL, "spl-token="+usdc.Mint.String()) {
 		t.Errorf("%s does not name the token", asked.URL)
 	}
-	pay := wallet.Transaction{From: r.alice.addr, To: r.bob.addr, Reference: asked.Transaction.Reference, Token: usdc, Amount: 25_000_000, Rent: 1}
+	pay := wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Token: usdc, Amount: 25_000_000, Rent: 1}
 	if _, err := chain.Build(pay); err != nil {
 		t.Fatal(err)
 	}
-	r.raw(pay)
+	r.SendBehind(r.alice, pay)
 	r.look()
 	r.is(asked.Transaction.ID, wallet.Received)
 	if in := r.received(); len(in) != 1 || in[0].Amount != 25_000_000 || in[0].Token != usdc {
@@ -113,15 +109,15 @@ func TestATokensRequestIsPaid(t *testing.T) {
 func TestWhatOnlyMentionsARequestDoesNotPayIt(t *testing.T) {
 	r := newRig(t)
 	asked := r.requests("1", "SOL")
-	elsewhere := r.person(1003, sol)
-	r.raw(wallet.Transaction{From: r.alice.addr, To: elsewhere.addr, Reference: asked.Transaction.Reference, Amount: sol})
+	elsewhere := r.Rich(1003, "Carol", sol)
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: elsewhere.Address(), Reference: asked.Transaction.Reference, Amount: sol})
 	r.look()
 	r.is(asked.Transaction.ID, wallet.Requested)
 	if in := r.received(); len(in) != 0 {
 		t.Fatalf("received %+v", in)
 	}
-	r.pass(handlers.RequestWindow)
-	r.rounds(1)
+	r.Pass(handlers.RequestWindow)
+	r.Rounds(1)
 	ended := r.is(asked.Transaction.ID, wallet.Expired)
 	if !ended.Final || ended.ErrorCode != "" {
 		t.Errorf("ended as %+v", ended)
@@ -133,34 +129,46 @@ func TestOnlyAFewRequestsAreLookedForAtOnce(t *testing.T) {
 	for range 5 {
 		r.requests("1", "SOL")
 	}
-	p, err := r.transfers.PrepareRequest(context.Background(), handlers.Caller{User: r.bob.user.ID}, "1", "SOL")
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), "1", "SOL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.store.Update(context.Background(), func(tx store.Tx) error { return r.transfers.CommitRequest(tx, p) })
+	err = r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) })
 	if wallet.CodeOf(err) != wallet.RateLimitExceeded {
 		t.Errorf("the sixth: %v", err)
 	}
-	r.pass(handlers.RequestWindow + time.Second)
-	r.rounds(1)
+	r.Pass(handlers.RequestWindow + time.Second)
+	r.Rounds(1)
 	r.requests("1", "SOL")
+}
+
+// forgetful is a node whose cheap poll knows nothing.
+type forgetful struct{ settle.Chain }
+
+func (forgetful) Statuses(_ context.Context, signatures []wallet.Signature) ([]*wallet.Landing, error) {
+	return make([]*wallet.Landing, len(signatures)), nil
 }
 
 func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 	r := newRig(t)
 	tx := r.signed("2")
-	r.rounds(1)
-	r.blocks(3)
-	// It lands, but the node forgets, so that nobody can tell.
-	held := r.read(tx.ID)
-	held.Held = true
-	r.update(func(s store.Tx) error { return s.PutTransaction(held) })
-	r.settler.watched[tx.ID] = &watch{searchAt: r.Now().Add(time.Hour)}
-	r.update(func(s store.Tx) error {
-		return r.transfers.LookAgain(s, handlers.Caller{User: r.alice.user.ID}, tx.ID)
-	})
-	r.rounds(1)
-	if now := r.read(tx.ID); now.Status != wallet.Confirmed || now.Held {
-		t.Errorf("after the owner asked: %s, held %v", now.Status, now.Held)
+	r.Settler.Chain = forgetful{r.Chain}
+	r.Settler.Pace.Search = time.Hour
+	r.During("sendTransaction", solana.Fault{Swallow: true})
+	r.Rounds(1)
+	r.Pass(wallet.NeverLandsAfter)
+	r.Rounds(1)
+	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+		t.Fatal("nobody can tell, so it must be held")
+	}
+	r.Whole()
+	r.Must(r.Chain.Broadcast(context.Background(), tx.Signed)) // it was on its way all the time
+	r.Blocks(3)
+	r.Rounds(1)
+	r.is(tx.ID, wallet.Pending) // history is searched once an hour here
+	r.Must(r.Update(func(s store.Tx) error { return r.Transfers.LookAgain(s, r.alice.Caller(), tx.ID) }))
+	r.Rounds(1)
+	if now := r.is(tx.ID, wallet.Confirmed); now.Held {
+		t.Error("it is held after it was found")
 	}
 }

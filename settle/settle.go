@@ -94,7 +94,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	s.watched = map[wallet.TransactionID]*watch{}
 	failures := 0
 	for {
-		busy, err := s.round(ctx)
+		busy, err := s.Round(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -124,9 +124,10 @@ func (s *Settler) Run(ctx context.Context) error {
 	}
 }
 
-// round looks once at everything that can still change. It tells whether any of it is worth
-// looking at again soon.
-func (s *Settler) round(ctx context.Context) (bool, error) {
+// Round is what Run repeats: it looks once at everything that can still change. It tells whether any
+// of it is worth looking at again soon. Its errors are those of the store and of single transactions,
+// joined; all others were looked at nevertheless. One goroutine at a time calls Run or Round.
+func (s *Settler) Round(ctx context.Context) (bool, error) {
 	var open []wallet.Transaction
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		var err error

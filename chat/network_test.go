@@ -1,0 +1,89 @@
+package chat_test
+
+import (
+	"context"
+	"time"
+
+	"purser/sandbox/solana"
+	"purser/wallet"
+)
+
+// network makes something happen to somebody's newest transaction: the cluster does its part, and
+// the settler finds out.
+func (r *rig) network(who string, what wallet.Happening) {
+	r.Helper()
+	id, p := r.newest(who).ID, r.people[who]
+	r.Whole()
+	want := wallet.Confirmed
+	switch what {
+	case wallet.NetworkAccepted:
+		want = wallet.Pending
+		r.Rounds(1)
+	case wallet.Landed:
+		r.Pass(r.Settler.Pace.Rebroad)
+		r.Rounds(1)
+		r.Blocks(3)
+		r.Rounds(1)
+	case wallet.Finalized:
+		r.Settled(id)
+	case wallet.BecameUncertain: // no node answers until it is late by our clock
+		want = wallet.Signed
+		r.During("sendTransaction", solana.Fault{Status: 503})
+		r.Rounds(1)
+		r.Pass(wallet.NeverLandsAfter)
+		r.Rounds(1)
+	case wallet.RolledBack:
+		want = wallet.Pending
+		r.Must(r.Cluster.Fork(5))
+		r.forgets()
+	case wallet.CanNeverLand:
+		want = wallet.Failed
+		r.forgets()
+	case wallet.FailedOnChain:
+		want = wallet.Failed
+		r.fails(p, id)
+	case wallet.FoundOnChain:
+		r.Must(r.Chain.Broadcast(context.Background(), p.kept))
+		r.Blocks(3)
+		r.Pass(r.Settler.Pace.Search)
+		r.Rounds(1)
+	default:
+		r.Fatalf("the network does not %q", what)
+	}
+	if t := r.Transaction(id); t.Status != want || t.Held != (what == wallet.BecameUncertain) {
+		r.Fatalf("%s: the transaction is %s, held %v", what, t.Status, t.Held)
+	}
+	r.settle()
+}
+
+// forgets lets the nodes lose what they are handed, until its last block has passed.
+func (r *rig) forgets() {
+	r.Helper()
+	r.During("sendTransaction", solana.Fault{Swallow: true})
+	r.Blocks(250)
+	r.Pass(wallet.NeverLandsAfter)
+	r.Rounds(1)
+	r.Whole()
+}
+
+// fails has a payment find the wallet empty when its block comes: only its fee is taken.
+func (r *rig) fails(p *person, id wallet.TransactionID) {
+	r.Helper()
+	const rest = 1_000_000 // enough for the fee, and for the wallet to live on
+	r.During("sendTransaction", solana.Fault{Delay: 12})
+	r.Rounds(1)
+	r.Whole()
+	spent := r.Cluster.Balance(p.Address().String()) - wallet.SignatureFee - rest
+	r.SendBehind(p.Person, wallet.Transaction{From: p.Address(), To: r.Stranger(), Amount: spent})
+	r.Settled(id)
+	r.Fund(p.Address(), spent+wallet.SignatureFee)
+}
+
+// clock lets time go by: silent conversations end, and the settler looks.
+func (r *rig) clock(d time.Duration) {
+	r.Helper()
+	r.Pass(d)
+	r.Must(r.chat.Silent(context.Background()))
+	r.Look()
+	r.settle()
+}

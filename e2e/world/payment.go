@@ -1,0 +1,132 @@
+package world
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"purser/chain"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Prepare works out a transfer, and stores nothing.
+func (w *World) Prepare(p *Person, to wallet.Address, amount, token string) (wallet.Transaction, error) {
+	proposal, err := w.Transfers.Prepare(context.Background(), p.Caller(),
+		handlers.SendRequest{To: to.String(), Amount: amount, Token: token})
+	return proposal.Transaction, err
+}
+
+// Propose stores a proposal of somebody's, and waits for its Confirm.
+func (w *World) Propose(p *Person, to wallet.Address, amount, token string) wallet.Transaction {
+	w.Helper()
+	t, err := w.Prepare(p, to, amount, token)
+	w.Must(err)
+	w.Must(w.Update(func(tx store.Tx) error { return w.Transfers.Commit(tx, handlers.Proposal{Transaction: t}) }))
+	return w.Transaction(t.ID)
+}
+
+// Confirm is the owner's word; it may be refused.
+func (w *World) Confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+	c, err := w.Transfers.PrepareConfirm(context.Background(), who, id)
+	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	var t wallet.Transaction
+	err = w.Update(func(tx store.Tx) error {
+		var err error
+		t, err = w.Transfers.CommitConfirm(tx, c)
+		return err
+	})
+	return t, err
+}
+
+// Issue hands the device a fresh blockhash, and returns the message to sign.
+func (w *World) Issue(signID string) []byte {
+	w.Helper()
+	view, err := w.Signing.Refresh(context.Background(), signID)
+	w.Must(err)
+	return view.Message
+}
+
+// HandIn gives the device's signature over a message to purser, as the page does.
+func (w *World) HandIn(p *Person, signID string, message []byte) (wallet.Status, error) {
+	return w.Signing.Submit(context.Background(), signID, handlers.Signature{Over: HashOf(message), Signature: p.Sign(message)})
+}
+
+// HashOf names a message, as the page does: SHA-256 in hexadecimal.
+func HashOf(message []byte) string {
+	sum := sha256.Sum256(message)
+	return hex.EncodeToString(sum[:])
+}
+
+// Confirmed carries a transfer up to and with its Confirm.
+func (w *World) Confirmed(p *Person, to wallet.Address, amount, token string) wallet.Transaction {
+	w.Helper()
+	t, err := w.Confirm(p.Caller(), w.Propose(p, to, amount, token).ID)
+	w.Must(err)
+	return t
+}
+
+// Signed carries a transfer up to and with the device's signature.
+func (w *World) Signed(p *Person, to wallet.Address, amount, token string) wallet.Transaction {
+	w.Helper()
+	t := w.Confirmed(p, to, amount, token)
+	_, err := w.HandIn(p, t.SignID, w.Issue(t.SignID))
+	w.Must(err)
+	return w.Transaction(t.ID)
+}
+
+// Paid carries a transfer to the point where nothing can take it back.
+func (w *World) Paid(p *Person, to wallet.Address, amount, token string) wallet.Transaction {
+	w.Helper()
+	t := w.Settled(w.Signed(p, to, amount, token).ID)
+	if t.Status != wallet.Confirmed {
+		w.Fatalf("the payment ended as %s: %s", t.Status, t.ErrorText)
+	}
+	return t
+}
+
+// SendBehind builds, signs and sends a transfer from a device, behind purser's back.
+func (w *World) SendBehind(p *Person, t wallet.Transaction) {
+	w.Helper()
+	ctx := context.Background()
+	message, err := chain.Build(t)
+	w.Must(err)
+	hash, err := w.Chain.Blockhash(ctx)
+	w.Must(err)
+	message, err = chain.WithBlockhash(message, hash.Hash)
+	w.Must(err)
+	wire, err := chain.Assemble(message, p.Sign(message))
+	w.Must(err)
+	w.Must(w.Chain.Broadcast(ctx, wire))
+}
+
+// Transaction reads what is stored under an id.
+func (w *World) Transaction(id wallet.TransactionID) wallet.Transaction {
+	w.Helper()
+	var t wallet.Transaction
+	w.View(func(tx store.Tx) error {
+		var err error
+		t, err = tx.Transaction(id)
+		return err
+	})
+	return t
+}
+
+// Events lists what was announced of a transaction and not told yet, in order.
+func (w *World) Events(id wallet.TransactionID) []wallet.EventName {
+	w.Helper()
+	var names []wallet.EventName
+	w.View(func(tx store.Tx) error {
+		all, err := tx.PendingEvents(1000)
+		for _, event := range all {
+			if event.Transaction == id {
+				names = append(names, event.Name)
+			}
+		}
+		return err
+	})
+	return names
+}

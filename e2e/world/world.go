@@ -1,0 +1,197 @@
+// Package world knows how the rooms are put together for a test: real deeds over a real store and a
+// real cluster, with a clock, ids, chance and blocks that the test moves. It refuses to know what a
+// test is about, and how a front (chat, api, bot) carries a deed.
+package world
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"purser/chain"
+	"purser/handlers"
+	"purser/market"
+	"purser/sandbox/solana"
+	"purser/settle"
+	"purser/store"
+	"purser/store/bolt"
+	"purser/wallet"
+)
+
+// SOL is one SOL in lamports.
+const SOL = 1_000_000_000
+
+// Host is where the signing page lives, unless Options say otherwise.
+const Host = "wallet.example"
+
+// Options change what New builds. The zero value suits most tests.
+type Options struct {
+	PublicURL *url.URL      // of the signing page; nil is https:// + Host
+	Timeout   time.Duration // of one call to the node; 0 is chain's own
+}
+
+// World is everything that a test of the money path stands on. The fields are the product's own
+// parts, wired as the product wires them; a test may replace what they lean on. TB may be exchanged
+// for a subtest's.
+type World struct {
+	testing.TB
+	Cluster *solana.Cluster // its blocks come by Blocks
+	Chain   *chain.Client
+	Store   *bolt.Store
+	Tokens  *market.Tokens
+
+	Users     *handlers.Users
+	Wallets   *handlers.Wallets
+	Transfers *handlers.Transfers
+	Signing   *handlers.Signing
+	Contacts  *handlers.Contacts
+	Keys      *handlers.Keys
+	Settler   *settle.Settler
+	PublicURL *url.URL
+
+	mu   sync.Mutex
+	now  time.Time
+	ids  int
+	dice *mathrand.ChaCha8
+}
+
+// New builds a world that ends with the test. Its clock begins at noon UTC, and two worlds of one
+// test's name have the same chance.
+func New(t testing.TB, o Options) *World {
+	t.Helper()
+	w := &World{TB: t, PublicURL: o.PublicURL, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		dice: mathrand.NewChaCha8(sha256.Sum256([]byte(t.Name())))}
+	if w.PublicURL == nil {
+		w.PublicURL = &url.URL{Scheme: "https", Host: Host}
+	}
+	var err error
+	w.Cluster, err = solana.Open(solana.Options{Now: w.Now, Seed: "purser"}) // the seed of the listed test mints
+	w.Must(err)
+	node := httptest.NewServer(w.Cluster.Handler())
+	t.Cleanup(func() {
+		w.Must(w.Cluster.Close()) // lets go of hanging requests
+		node.Close()
+	})
+	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now})
+	w.Must(err)
+	t.Cleanup(w.Chain.Close)
+	w.Store = OpenStore(t)
+	w.Tokens, err = market.Listed(wallet.Localnet)
+	w.Must(err)
+	w.wire()
+	w.Restart()
+	return w
+}
+
+// OpenStore opens a new store until the test ends, for those who need nothing else of a world.
+func OpenStore(t testing.TB) *bolt.Store {
+	t.Helper()
+	s, err := bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// wire makes the deeds. It is the tests' counterpart of the product's own wiring, and the only one.
+func (w *World) wire() {
+	w.Users = &handlers.Users{Now: w.Now, NewID: w.NewID}
+	w.Wallets = &handlers.Wallets{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, PublicURL: w.PublicURL,
+		Cluster: wallet.Localnet, Now: w.Now, Random: w}
+	w.Transfers = &handlers.Transfers{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, Build: chain.Build,
+		Now: w.Now, NewID: w.NewID, Random: w}
+	w.Signing = &handlers.Signing{Store: w.Store, Chain: w.Chain, Cluster: wallet.Localnet, Now: w.Now,
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature,
+			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
+	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
+	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
+}
+
+// Now is the world's clock. It stands still between two Pass.
+func (w *World) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// Pass lets time go by. No block comes of it, and nothing looks at the clock by itself.
+func (w *World) Pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// NewID counts: "tx_0001".
+func (w *World) NewID(prefix string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids++
+	return fmt.Sprintf("%s_%04d", prefix, w.ids)
+}
+
+// Read is the world's chance, as an io.Reader.
+func (w *World) Read(out []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dice.Read(out)
+}
+
+// Must ends the test at an error.
+func (w *World) Must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Refused holds an error to a code, and to saying something to people.
+func (w *World) Refused(code wallet.Code, err error) {
+	w.Helper()
+	if wallet.CodeOf(err) != code || wallet.DetailOf(err) == "" {
+		w.Fatalf("got %v, want a reasoned %s", err, code)
+	}
+}
+
+// Update writes to the store.
+func (w *World) Update(change func(store.Tx) error) error {
+	return w.Store.Update(context.Background(), change)
+}
+
+// View reads from the store, which must not fail.
+func (w *World) View(read func(store.Tx) error) {
+	w.Helper()
+	w.Must(w.Store.View(context.Background(), read))
+}
+
+// Blocks lets n blocks come.
+func (w *World) Blocks(n int) {
+	w.Helper()
+	w.Must(w.Cluster.Advance(n))
+}
+
+// During makes one RPC method misbehave ("" is all of them), until Whole.
+func (w *World) During(method string, fault solana.Fault) {
+	w.Cluster.SetFault(func(m string, _ json.RawMessage) solana.Fault {
+		if method == "" || m == method {
+			return fault
+		}
+		return solana.Fault{}
+	})
+}
+
+// Whole ends all faults of the node.
+func (w *World) Whole() { w.Cluster.SetFault(nil) }
