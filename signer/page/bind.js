@@ -1,11 +1,13 @@
 // Connecting a wallet to a Telegram account: show whose account it is, choose or make a wallet,
 // prove the address with a signature, send the person back to the chat.
 
+import { chooseAccount, inApp } from './apps.js';
 import { Problem, button, foreign, form, h, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
 import { checkChallenge, signInText } from './challenge.js';
 import { createWallet, restoreWallet } from './create.js';
+import { signText } from './external.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
@@ -14,20 +16,38 @@ import * as vault from './vault.js';
 
 const NEXT = { step: 'One step left: connect it to Telegram.', label: 'Connect to Telegram' };
 
-/** The flow behind #b=<token>. `place` is {host, origin} of this page. */
-export async function bindFlow(ui, token, place) {
+/**
+ * The flow behind #b=<token>. `place` is {host, origin, link} of this page; `able` tells whether this
+ * browser can hold a key itself.
+ */
+export async function bindFlow(ui, token, place, able = true) {
   ui.wait('Reading the link');
   const challenge = checkChallenge(await server.bindChallenge(token));
   let address = null;
   const taken = new Set(); // addresses that the server refused: connected already, to whomever
   for (let refusal = ''; address === null;) {
     let wallet = null;
-    while (wallet === null) wallet = await (await choose(ui, challenge, await vault.list(), taken, refusal))();
+    let signature = null;
+    while (signature === null) {
+      wallet = await (await choose(ui, { challenge, wallets: able ? await vault.list() : [], taken, refusal, able, link: place.link }))();
+      if (wallet === null) continue;
+      const text = signInText(place, wallet.address, challenge);
+      if (wallet.key) {
+        ui.wait('Proving that the wallet is yours');
+        signature = encode(await sign(wallet.key, wallet.address, utf8(text)));
+        continue;
+      }
+      try {
+        const proof = await inApp(ui, wallet.app.name, 'Sign the text that names your Telegram account. That moves no money.',
+          signText(wallet.app, wallet.account, text));
+        signature = proof && encode(proof);
+      } catch (err) {
+        refusal = err instanceof Error ? err.message : 'The wallet app did not sign.';
+      }
+    }
     ui.wait('Proving that the wallet is yours');
-    const text = signInText(place, wallet.address, challenge);
-    const signature = encode(await sign(wallet.key, wallet.address, utf8(text)));
     try {
-      await prove(ui, token, wallet.address, signature);
+      await prove(ui, token, wallet.address, signature, wallet.key ? 'page' : 'external');
       address = wallet.address;
     } catch (err) {
       // 409: this wallet is connected already. The link is as good as before, for another wallet.
@@ -44,21 +64,31 @@ export async function bindFlow(ui, token, place) {
     notice('note', 'The wallet is connected once you tap it; you can close this page then. If none of the buttons shows these characters, tap “None of these”.'));
 }
 
-/** Resolves to a deed that resolves to {address, key}, or to null to choose again. */
-function choose(ui, c, wallets, taken, refusal) {
-  return ui.ask('Connect a wallet to Telegram', (done) => [
+/** Resolves to a deed that resolves to {address, key} or {address, app, account}, or to null to choose again. */
+function choose(ui, { challenge: c, wallets, taken, refusal, able, link }) {
+  const other = button('Use a wallet app', able ? 'secondary' : 'primary', () => done(() => external(ui, c, link)));
+  let done;
+  return ui.ask('Connect a wallet to Telegram', (answer) => (done = answer, [
     refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, 'Create another wallet for this account, or choose another one. The link still works.')),
     h('div', { class: 'card who' },
       h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
       h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),
     notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
-    wallets.length === 0
-      ? h('div', { class: 'actions' },
-        button('Create a wallet', 'primary', () => done(() => createWallet(ui, NEXT))),
-        button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))))
-      : withWallets(ui, wallets, c, taken, done),
+    !able && notice('note', 'This browser cannot hold a Solana key itself (it lacks Ed25519). A wallet app can sign here all the same.'),
+    !able ? h('div', { class: 'actions' }, other)
+      : wallets.length === 0
+        ? h('div', { class: 'actions' },
+          button('Create a wallet', 'primary', () => done(() => createWallet(ui, NEXT))),
+          button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))), other)
+        : withWallets(ui, wallets, c, taken, done, other),
     h('p', { class: 'hint' }, `This link works until ${clock(c.expires_at)}. The wallet signs one text that names this account; that moves no money.`),
-  ]);
+  ]));
+}
+
+/** A wallet app instead of a key on this page. */
+async function external(ui, c, link) {
+  const chosen = await chooseAccount(ui, { chain: c.chain, link });
+  return chosen && { address: chosen.account.address, ...chosen };
 }
 
 /** Whose wallet it is as far as this device knows: a sentence, or "", and whether it fits this account. */
@@ -69,7 +99,7 @@ function whose(w, c, taken) {
   return { fits: true, text: '' };
 }
 
-function withWallets(ui, wallets, c, taken, done) {
+function withWallets(ui, wallets, c, taken, done, other) {
   const known = wallets.map((w) => ({ ...w, ...whose(w, c, taken) }));
   const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
@@ -84,7 +114,7 @@ function withWallets(ui, wallets, c, taken, done) {
       done(() => unlock(ui, wallets[at], c));
     },
     button('Create another', 'secondary', () => done(() => createWallet(ui, NEXT))),
-    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))));
+    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))), other);
 }
 
 async function unlock(ui, wallet, c) {
@@ -97,11 +127,11 @@ async function unlock(ui, wallet, c) {
 }
 
 /** Hands the proof over; when no answer comes, the same proof can be sent again. */
-async function prove(ui, token, address, signature) {
+async function prove(ui, token, address, signature, type) {
   let unheard = false;
   for (;;) {
     try {
-      const answer = await server.bind(token, address, signature);
+      const answer = await server.bind(token, address, signature, type);
       if (answer.address === address) return;
       throw new Error('The server answered for another address than yours. Tap none of its buttons.');
     } catch (err) {

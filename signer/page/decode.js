@@ -135,6 +135,43 @@ export async function decode(message, signer) {
   };
 }
 
+const LIGHTHOUSE = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
+
+/**
+ * Judges a message that a wallet app signed against the one it was asked to sign: the same signer
+ * and blockhash, every instruction unchanged and in order; more may only be compute budget under the
+ * ceiling and Lighthouse assertions (first byte 2 to 17). Throws a Refusal. The server asks the same
+ * of it (chain.CheckSigned).
+ */
+export function checkAdded(asked, signed, signer) {
+  if (signed.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
+  const want = parse(asked);
+  const got = parse(signed);
+  if (got.signers !== 1 || got.keys[0] !== signer) throw new Refusal('signers', 'this wallet is not its only signer');
+  if (got.lookups > 0) throw new Refusal('lookup_tables', 'it takes accounts from a lookup table');
+  if (got.blockhash !== want.blockhash) throw new Refusal('changed', 'the wallet app took another blockhash');
+  const added = { limit: null, price: null };
+  const kept = got.instructions.filter((instruction) => {
+    const program = got.keys[instruction.program];
+    if (program === COMPUTE_BUDGET) {
+      budget(instruction, added);
+      return false;
+    }
+    if (program !== LIGHTHOUSE) return true;
+    if (!(instruction.data[0] >= 2 && instruction.data[0] <= 17)) {
+      throw new Refusal('changed', 'the wallet app added something that is no assertion');
+    }
+    return false;
+  });
+  networkFee(added);
+  const original = want.instructions.filter(({ program }) => want.keys[program] !== COMPUTE_BUDGET);
+  const say = ({ keys, writable }, { program, accounts, data }) =>
+    JSON.stringify([keys[program], Array.from(accounts, (i) => [keys[i], writable(i)]), Array.from(data)]);
+  if (kept.length !== original.length || kept.some((x, i) => say(got, x) !== say(want, original[i]))) {
+    throw new Refusal('changed', 'the wallet app changed what was to be signed');
+  }
+}
+
 /** Reads the structure (step 2); addresses become base58, instruction data stays bytes. */
 function parse(message) {
   const r = new Reader(message);
@@ -334,6 +371,11 @@ function totals({ actions, transfers, created, limit, price }) {
     if (!paid) throw new Refusal('wrong_account', 'it creates a token account that it does not pay');
     paid.to = created.to; // the account follows from owner, mint and program: so all are alike
   }
+  return networkFee({ limit, price });
+}
+
+/** What a budget makes a transaction of one signature cost, in lamports. */
+function networkFee({ limit, price }) {
   if (price === null) return SIGNATURE_FEE;
   if (limit === null) throw new Refusal('budget', 'a price for compute units, but no limit to them');
   const priority = (BigInt(limit) * price + 999_999n) / 1_000_000n;

@@ -26,7 +26,8 @@ async function run(ui, { kind, secret }) {
   if (!globalThis.isSecureContext) {
     return ui.end('This connection is not safe', h('p', null, 'Browsers allow keys only on https. Open the link with https, or tell the operator of the bot.'));
   }
-  if (!(await supported())) {
+  const able = await supported();
+  if (!able && kind !== 'bind' && kind !== 'sign') {
     return ui.end('This browser cannot hold a Solana key',
       h('p', null, 'It lacks Ed25519 in WebCrypto. Open the same link in a current Chrome or Edge (137 or newer), Firefox (130 or newer) or Safari (17 or newer).'),
       secret && copyButton('Copy link', link(kind, secret), 'primary'));
@@ -34,8 +35,8 @@ async function run(ui, { kind, secret }) {
   if (kind === 'gone') await linkGone(ui);
   else if (insideTelegram()) await suggestBrowser(ui, kind, secret);
   switch (kind) {
-    case 'bind': return bindFlow(ui, secret, { host: location.host, origin: location.origin });
-    case 'sign': return signFlow(ui, secret);
+    case 'bind': return bindFlow(ui, secret, { host: location.host, origin: location.origin, link: link(kind, secret) }, able);
+    case 'sign': return signFlow(ui, secret, link(kind, secret), able);
     case 'broken': return ui.end('This link is not whole', h('p', null, 'Open it again from the chat, or ask the bot for a new one.'));
     default: return home(ui);
   }

@@ -49,8 +49,8 @@ async function post(path, body) {
 /** {telegram_id, telegram_name, username, chain, nonce, issued_at, expires_at} of a bind link. */
 export const bindChallenge = (token) => post('/w/bind/challenge', { token });
 
-/** Proves an address; resolves to {address, status}. */
-export const bind = (token, address, signature) => post('/w/bind', { token, address, signature });
+/** Proves an address; type is "page" or "external". Resolves to {address, status}. */
+export const bind = (token, address, signature, type) => post('/w/bind', { token, address, signature, wallet_type: type });
 
 /** {status, address, chain, message (base64 or null), expires_at} of a sign link. */
 export const getTransaction = (id) => post('/w/tx/get', { id });
@@ -61,6 +61,9 @@ export const refreshTransaction = (id) => post('/w/tx/refresh', { id });
 /** Hands over the signature (base58) of the message with that sha256 (hex); resolves to {status}. */
 export const sendSignature = (id, messageSha256, signature) =>
   post('/w/tx/signature', { id, message_sha256: messageSha256, signature });
+
+/** Hands over a whole transaction (base64) as a wallet app signed it; resolves to {status}. */
+export const sendSigned = (id, transaction) => post('/w/tx/signature', { id, signed_transaction: transaction });
 
 /** Turns the transaction down; resolves to {status}. */
 export const rejectTransaction = (id) => post('/w/tx/reject', { id });

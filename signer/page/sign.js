@@ -1,11 +1,13 @@
 // Approving a transaction: decode its bytes, show them, unlock, take a fresh blockhash, make sure
 // that nothing else changed, sign, hand over. Nothing that decides is shown on the server's word.
 
+import { chooseAccount, inApp } from './apps.js';
 import { button, foreign, h, mark, notice } from './dom.js';
 import { addressBytes, encode } from './base58.js';
-import { fromBase64, sha256, toHex } from './bytes.js';
+import { fromBase64, sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
 import { Refusal, decode } from './decode.js';
+import { Misbehaved, signTransaction } from './external.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
@@ -32,8 +34,8 @@ const STATUS = {
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
 class Changed extends Error {}
 
-/** The flow behind #s=<id>. */
-export async function signFlow(ui, id) {
+/** The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself. */
+export async function signFlow(ui, id, link = '', able = true) {
   ui.wait('Reading the transaction');
   const offer = check(await server.getTransaction(id));
   if (offer.message === null) return showStatus(ui, offer.status);
@@ -47,8 +49,9 @@ export async function signFlow(ui, id) {
     return refuse(ui, id, err);
   }
 
-  let wallet = await vault.find(offer.address);
-  if (wallet === null) {
+  let wallet = able ? await vault.find(offer.address) : null;
+  const external = wallet === null && (offer.external || !able);
+  if (wallet === null && !external) {
     const restored = await restoreWallet(ui, {
       needed: offer.address, others: [{ label: 'Reject this payment', kind: 'danger', value: 'reject' }],
       next: { step: 'One step left: approve the payment.', label: 'Show the payment' },
@@ -60,17 +63,17 @@ export async function signFlow(ui, id) {
   let approved = null;
   while (approved === null) {
     if ((await review(ui, offer, facts, pay)) === 'reject') return reject(ui, id);
-    approved = await approve(ui, id, offer, facts, pay, wallet);
+    approved = external ? await approveInApp(ui, id, offer, facts, link) : await approve(ui, id, offer, facts, pay, wallet);
   }
   if (approved instanceof Changed) return warn(ui, approved);
-  if (approved instanceof server.Refused) return notRefreshed(ui, id, approved);
+  if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, approved.status);
-  return handOver(ui, id, approved.sha256, approved.signature);
+  return handOver(ui, id, approved);
 }
 
 /** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
 function check(answer) {
-  const { status, address, chain, message, expires_at: expires, recipient } = answer ?? {};
+  const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
   const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
   if (typeof status !== 'string') throw odd('status');
   if (message === null || message === undefined) return { status, message: null };
@@ -80,7 +83,7 @@ function check(answer) {
   if (utcTime(expires) === null) throw odd('expires_at');
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   try {
-    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient };
+    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external' };
   } catch {
     throw odd('message');
   }
@@ -169,11 +172,47 @@ function approve(ui, id, offer, facts, pay, wallet) {
       if (err instanceof Changed) return err;
       throw err;
     }
-    return {
-      sha256: toHex(await sha256(fresh.message)),
-      signature: encode(await sign(key, offer.address, fresh.message)),
-    };
+    const hash = toHex(await sha256(fresh.message));
+    const signature = encode(await sign(key, offer.address, fresh.message));
+    return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
+}
+
+/** Like approve, with a wallet app instead of the passphrase. */
+async function approveInApp(ui, id, offer, facts, link) {
+  const chosen = await chooseAccount(ui, { chain: offer.chain, link, only: offer.address });
+  if (chosen === null) return null;
+  ui.wait('Preparing the payment');
+  let fresh;
+  try {
+    fresh = check(await server.refreshTransaction(id));
+    if (fresh.message === null) return fresh;
+    await compare(offer, facts, fresh);
+  } catch (err) {
+    if (err instanceof server.Refused || err instanceof Changed) return err;
+    throw err;
+  }
+  let signed;
+  try {
+    signed = await inApp(ui, chosen.app.name, 'Compare amount and recipient there with what this page showed, and sign.',
+      signTransaction(chosen.app, chosen.account, fresh.message, offer.chain));
+  } catch (err) {
+    await notInApp(ui, chosen.app.name, err);
+    return null;
+  }
+  if (signed === null) return null;
+  return { signature: encode(signed.slice(1, 65)), send: () => server.sendSigned(id, toBase64(signed)) };
+}
+
+/** The app said no, or did something else than it was asked to. */
+function notInApp(ui, name, err) {
+  const bad = err instanceof Misbehaved;
+  return ui.ask(bad ? 'Stop: the wallet app changed the payment' : 'Not signed', (done) => [
+    bad && mark('stop'),
+    notice(bad ? 'danger' : 'warn', bad ? plain(err.message, 300) : `${name} did not sign.`),
+    h('p', null, 'Nothing was sent.'),
+    h('div', { class: 'actions' }, button('Back to the payment', 'primary', () => done())),
+  ]);
 }
 
 /** After a refusal: ends with what became of the transaction, or resolves to whether it surely still waits. */
@@ -189,15 +228,15 @@ async function stillWaits(ui, id) {
 }
 
 /** No blockhash, so nothing was signed: the whole flow may begin again. */
-async function notRefreshed(ui, id, refusal) {
+async function notRefreshed(ui, id, refusal, again) {
   if (!(await stillWaits(ui, id))) throw refusal;
   const next = await ui.ask('The payment was not signed', (done) => [
     notice('warn', plain(refusal.message, 300)),
     h('p', null, 'It still waits for your answer.'),
     h('div', { class: 'actions' },
-      button('Try again', 'primary', () => done(signFlow)), button('Reject', 'danger', () => done(reject))),
+      button('Try again', 'primary', () => done(again)), button('Reject', 'danger', () => done(() => reject(ui, id)))),
   ]);
-  return next(ui, id);
+  return next();
 }
 
 /** Throws Changed unless the fresh message is the one that was shown, with a blockhash. */
@@ -216,11 +255,11 @@ async function compare(offer, facts, fresh) {
 }
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
-async function handOver(ui, id, hash, signature) {
+async function handOver(ui, id, { signature, send }) {
   ui.wait('Sending your signature');
   for (;;) {
     try {
-      const { status } = await server.sendSignature(id, hash, signature);
+      const { status } = await send();
       if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
         return await ui.end('Approved',
           mark('ok'),

@@ -54,7 +54,7 @@ export async function serve() {
   reset();
 
   const minutes = (n) => new Date(Date.now() + n * 60_000).toISOString();
-  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15) });
+  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
   const b64 = (bytes) => Buffer.from(bytes).toString('base64');
   let issued = null; // the last refreshed message
 
@@ -69,7 +69,8 @@ export async function serve() {
       issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));
       return { ...view(world.status === 'awaiting_signature' ? b64(issued) : null), ...world.refreshView };
     },
-    '/w/tx/signature': ({ message_sha256: hash, signature }) => {
+    '/w/tx/signature': ({ message_sha256: hash, signature, signed_transaction: whole }) => {
+      if (whole) return { status: world.status = 'signed' };
       const right = issued && hash === createHash('sha256').update(issued).digest('hex') &&
         ed25519.verify(base58.decode(signature), new Uint8Array(issued), base58.decode(world.address));
       if (!right) return { refused: { status: 422, code: 'INVALID_SIGNATURE', message: 'The signature does not fit.' } };

@@ -1,0 +1,204 @@
+// Wallet apps by the Wallet Standard, in a real browser: fake apps are injected before the page runs,
+// honest ones and others. What an app signs is judged against the bytes it was given.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ed25519 } from '@noble/curves/ed25519';
+import { base58 } from '@scure/base';
+import { ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
+import { phantomLink } from '../page/external.js';
+import { BIND, BOB, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './rig.mjs';
+
+let browser;
+let server;
+before(async () => { server = await serve(); browser = skip ? null : await launch(); });
+after(async () => { await browser?.close(); await server.close(); });
+
+const key = ed25519.utils.randomPrivateKey();
+const OWN = base58.encode(ed25519.getPublicKey(key));
+const EVE = base58.encode(ed25519.getPublicKey(ed25519.utils.randomPrivateKey()));
+const LIGHTHOUSE = new PublicKey('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
+
+/** What an app makes of a message before it signs: `change` gets web3.js's decompiled one. */
+function resigned(bytes, change) {
+  const message = TransactionMessage.decompile(VersionedMessage.deserialize(bytes));
+  const changed = change(message) ?? message;
+  const raw = changed.compileToV0Message().serialize();
+  return Uint8Array.from([1, ...ed25519.sign(raw, key), ...raw]);
+}
+
+/**
+ * A tab with an injected app. `behave` decides what it does with {bytes} (the message without its
+ * empty signature): it returns wire bytes, or throws.
+ */
+async function withApp(t, { features = ['standard:connect', 'solana:signTransaction', 'solana:signMessage'], name = 'Test Wallet',
+  accounts = [OWN], behave = (bytes) => resigned(bytes, () => null), text = (bytes) => ed25519.sign(bytes, key), chains = ['solana:mainnet'] } = {}) {
+  const context = await browser.newContext({ viewport: { width: 390, height: 780 } });
+  t.after(() => context.close());
+  const tab = await context.newPage();
+  await tab.exposeFunction('appSigns', async (list) => Array.from(await behave(Uint8Array.from(list).slice(65))));
+  await tab.exposeFunction('appSaysText', async (list) => Array.from(await text(Uint8Array.from(list))));
+  await tab.addInitScript(({ features, name, accounts, chains }) => {
+    const wallet = {
+      version: '1.0.0', name, icon: 'data:image/svg+xml,<svg onload="alert(1)"/>', chains, accounts: [],
+      features: Object.fromEntries(features.map((f) => [f, {
+        'standard:connect': { connect: async () => ({ accounts: accounts.map((address) => ({ address, chains, features })) }) },
+        'solana:signTransaction': { signTransaction: async ({ transaction }) => [{ signedTransaction: Uint8Array.from(await appSigns(Array.from(transaction))) }] },
+        'solana:signMessage': { signMessage: async ({ message }) => [{ signedMessage: message, signature: Uint8Array.from(await appSaysText(Array.from(message))) }] },
+        'solana:signAndSendTransaction': { signAndSendTransaction: async () => { throw new Error('never asked'); } },
+      }[f]])),
+    };
+    const register = (api) => api.register(wallet);
+    dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: register }));
+    addEventListener('wallet-standard:app-ready', ({ detail }) => register(detail));
+  }, { features, name, accounts, chains });
+  return tab;
+}
+
+const text = (tab) => tab.locator('main').innerText();
+const press = (tab, name) => tab.getByRole('button', { name, exact: true }).click();
+
+function paying() {
+  server.reset();
+  server.world.address = OWN;
+  server.world.payment = payment({ payer: OWN });
+  server.world.walletType = 'external';
+}
+
+/** Follows a sign link up to the app, and lets it sign. */
+async function pays(tab) {
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await press(tab, 'Approve');
+  await title(tab, 'Use a wallet app');
+  await press(tab, 'Test Wallet');
+}
+
+const it = (name, work) => test(name, { skip }, work);
+
+it('a wallet app is connected by the text of the design', async (t) => {
+  server.reset();
+  const tab = await withApp(t);
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  await press(tab, 'Use a wallet app');
+  await title(tab, 'Use a wallet app');
+  await press(tab, 'Test Wallet');
+  await title(tab, 'Now go back to the chat');
+  const [{ address, signature, wallet_type: type }] = server.said('/w/bind');
+  assert.deepEqual([address, type], [OWN, 'external']);
+  assert.equal(base58.decode(signature).length, 64);
+  assert.match(await text(tab), new RegExp(OWN.slice(-6)));
+});
+
+it('a payment is signed in the app, which may add budget and assertions', async (t) => {
+  paying();
+  const tab = await withApp(t, { behave: (bytes) => resigned(bytes, (m) => {
+    m.instructions.unshift(ComputeBudgetProgram.setComputeUnitLimit({ units: 2000 }), ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1000 }));
+    m.instructions.push(new TransactionInstruction({ programId: LIGHTHOUSE, keys: [{ pubkey: new PublicKey(OWN), isSigner: false, isWritable: false }], data: Buffer.from([5, 1, 2]) }));
+  }) });
+  await pays(tab);
+  await title(tab, 'Approved');
+  const [{ signed_transaction: signed, signature }] = server.said('/w/tx/signature');
+  assert.equal(signature, undefined);
+  const wire = Buffer.from(signed, 'base64');
+  assert.equal(wire[0], 1);
+  assert.ok(ed25519.verify(wire.subarray(1, 65), wire.subarray(65), base58.decode(OWN)));
+});
+
+for (const [what, change] of [
+  ['swaps the recipient', (m) => { m.instructions = m.instructions.map((i) => (i.programId.equals(SystemProgram.programId) ? SystemProgram.transfer({ fromPubkey: new PublicKey(OWN), toPubkey: new PublicKey(EVE), lamports: 1_500_000_000 }) : i)); }],
+  ['changes the amount', (m) => { for (const i of m.instructions) if (i.programId.equals(SystemProgram.programId)) i.data = Buffer.from([...i.data.subarray(0, 4), 9, 9, 9, 9, 0, 0, 0, 0]); }],
+  ['pays somebody else as well', (m) => { m.instructions.push(SystemProgram.transfer({ fromPubkey: new PublicKey(OWN), toPubkey: new PublicKey(EVE), lamports: 1 })); }],
+  ['takes another blockhash', (m) => { m.recentBlockhash = BOB; }],
+  ['asks a ruinous fee', (m) => { m.instructions.unshift(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000_000 }), ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 9_000_000 })); }],
+  ['writes into Lighthouse', (m) => { m.instructions.push(new TransactionInstruction({ programId: LIGHTHOUSE, keys: [], data: Buffer.from([0]) })); }],
+]) {
+  it(`an app that ${what} is caught, and nothing is sent`, async (t) => {
+    paying();
+    const tab = await withApp(t, { behave: (bytes) => resigned(bytes, change) });
+    await pays(tab);
+    await title(tab, 'Stop: the wallet app changed the payment');
+    assert.deepEqual(server.said('/w/tx/signature'), []);
+    await press(tab, 'Back to the payment');
+    await title(tab, 'Approve this payment?');
+  });
+}
+
+it('an app that signs with another key is caught', async (t) => {
+  paying();
+  const tab = await withApp(t, { behave: (bytes) => Uint8Array.from([1, ...ed25519.sign(bytes, ed25519.utils.randomPrivateKey()), ...bytes]) });
+  await pays(tab);
+  await title(tab, 'Stop: the wallet app changed the payment');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+});
+
+it('a no in the app leads back to the payment', async (t) => {
+  paying();
+  const tab = await withApp(t, { behave: () => { throw new Error('User rejected the request.'); } });
+  await pays(tab);
+  await title(tab, 'Not signed');
+  await press(tab, 'Back to the payment');
+  await title(tab, 'Approve this payment?');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+});
+
+it('an app that does not answer can be left', async (t) => {
+  paying();
+  const tab = await withApp(t, { behave: () => new Promise(() => {}) });
+  await pays(tab);
+  await title(tab, 'Go on in Test Wallet');
+  await press(tab, 'Back');
+  await title(tab, 'Approve this payment?');
+});
+
+it('an app that only broadcasts by itself is not asked', async (t) => {
+  paying();
+  const tab = await withApp(t, { features: ['standard:connect', 'solana:signAndSendTransaction', 'solana:signMessage'] });
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await title(tab, 'Use a wallet app');
+  assert.match(await text(tab), /Test Wallet cannot be used: it would send by itself/);
+  assert.equal(await tab.getByRole('button', { name: 'Test Wallet' }).count(), 0);
+});
+
+it('an app that holds another account is told apart, and one of another network', async (t) => {
+  paying();
+  const tab = await withApp(t, { accounts: [EVE, 'no address', 7] });
+  await pays(tab);
+  await tab.getByText('does not hold the wallet that pays').waitFor();
+  const other = await withApp(t, { chains: ['solana:devnet'] });
+  await follow(other, server, SIGN);
+  await press(other, 'Approve');
+  assert.match(await text(other), /does not know mainnet/);
+});
+
+it('foreign names are text, and bounded', async (t) => {
+  paying();
+  const tab = await withApp(t, { name: `<img src=x onerror=alert(1)>\u202e${'W'.repeat(300)}` });
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await title(tab, 'Use a wallet app');
+  assert.equal(await tab.locator('main img').count(), 0);
+  const label = await tab.locator('main button').first().innerText();
+  assert.ok(label.length <= 42 && !label.includes('\u202e'), label);
+});
+
+it('without an app, a phone is shown the way into one', async (t) => {
+  paying();
+  const context = await browser.newContext({ viewport: { width: 390, height: 780 } });
+  t.after(() => context.close());
+  const tab = await context.newPage();
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await title(tab, 'Use a wallet app');
+  const href = await tab.getByRole('link', { name: 'Open this page in Phantom' }).getAttribute('href');
+  assert.equal(href, phantomLink(`${server.origin}/w/${SIGN}`, server.origin));
+});
+
+test('the link into Phantom carries the whole page, secret and all', () => {
+  const href = phantomLink('https://wallet.example/w/#s=abcDEF-_123', 'https://wallet.example');
+  assert.equal(href, 'https://phantom.app/ul/browse/https%3A%2F%2Fwallet.example%2Fw%2F%23s%3DabcDEF-_123?ref=https%3A%2F%2Fwallet.example');
+  const [, path] = new URL(href).pathname.split('/ul/browse/');
+  assert.equal(decodeURIComponent(path), 'https://wallet.example/w/#s=abcDEF-_123');
+});

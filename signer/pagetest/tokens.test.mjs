@@ -1,0 +1,102 @@
+// Token payments on the sign screen, in a real browser: what is shown is what the bytes prove.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { PublicKey, TransactionMessage } from '@solana/web3.js';
+import { associatedAccount } from '../page/associated.js';
+import { TOKENS } from '../page/tokens.js';
+import { associated, create, limit, memo, price, tokens } from './fixtures.mjs';
+import { ADDRESS, BOB, SIGN, follow, launch, noBrowser as skip, restore, serve, title } from './rig.mjs';
+import { TOKEN, TOKEN_2022, ZERO_HASH, addr } from './wire.mjs';
+
+let browser;
+let server;
+before(async () => { server = await serve(); browser = skip ? null : await launch(); });
+after(async () => { await browser?.close(); await server.close(); });
+
+const USDC = TOKENS.mainnet.find((t) => t.symbol === 'USDC').mint;
+const PYUSD = TOKENS.mainnet.find((t) => t.symbol === 'PYUSD').mint;
+const EVE = addr(0xee);
+
+/** The message of a token payment out of ADDRESS. */
+function message({ mint = USDC, program = TOKEN, units = 25_500_000n, decimals = 6, to = BOB, makes = false, more = [] } = {}, blockhash = ZERO_HASH) {
+  const own = (i) => { for (const k of i.keys) if (k.isSigner) k.pubkey = new PublicKey(ADDRESS); return i; };
+  const pay = own(tokens(units, { mint, program, to, decimals, source: associated(ADDRESS, mint, program) }));
+  const instructions = [...more, ...(makes ? [own(create({ mint, program, owner: to }))] : []), pay];
+  return Buffer.from(new TransactionMessage({ payerKey: new PublicKey(ADDRESS), recentBlockhash: blockhash, instructions }).compileToLegacyMessage().serialize());
+}
+
+/** A tab that shows the payment for approval. `view` is what else the server says. */
+async function shown(t, pay, view = {}) {
+  server.reset();
+  const context = await browser.newContext({ viewport: { width: 320, height: 700 } });
+  t.after(() => context.close());
+  const tab = await context.newPage();
+  await tab.goto(`${server.origin}/w/`);
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+  server.world.rawMessage = message(pay).toString('base64');
+  server.world.view = view;
+  await follow(tab, server, SIGN);
+  return tab;
+}
+
+const text = (tab) => tab.locator('main').innerText();
+const groups = (address) => new RegExp(address.slice(-6));
+const it = (name, work) => test(name, { skip }, work);
+
+it('a listed token is shown by its symbol, with its mint and the owner that the bytes prove', async (t) => {
+  const tab = await shown(t, { makes: true, more: [limit(60_000), price(20_000), memo('rent')] });
+  await title(tab, 'Approve this payment?');
+  const said = await text(tab);
+  assert.match(said, /25\.5 USDC/);
+  assert.match(said, groups(BOB));
+  assert.match(said, groups(USDC));
+  assert.match(said, /New token account/);
+  assert.match(said, /rent/);
+  assert.match(said, /0\.0000062 SOL/);
+  assert.ok(!said.includes('does not know the token') && !said.includes('whose token account'), said);
+  assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
+});
+
+it('a recipient on the server’s word counts only where the account follows from it', async (t) => {
+  const tab = await shown(t, {}, { recipient: BOB });
+  await title(tab, 'Approve this payment?');
+  assert.match(await text(tab), groups(BOB));
+  const lied = await shown(t, {}, { recipient: EVE });
+  await title(lied, 'Approve this payment?');
+  const said = await text(lied);
+  assert.ok(!groups(EVE).test(said));
+  assert.match(said, groups(associated(BOB, USDC)));
+  assert.match(said, /does not tell whose token account this is/);
+});
+
+it('a mint that is on no list has no name, whatever the server says', async (t) => {
+  const fake = addr(0x3d);
+  const tab = await shown(t, { mint: fake, makes: true }, { symbol: 'USDC', token: 'USDC' });
+  await title(tab, 'Approve this payment?');
+  const said = await text(tab);
+  assert.match(said, /of an unknown token/);
+  assert.match(said, groups(fake));
+  assert.ok(!said.includes('USDC'));
+});
+
+it('Token-2022 is read as well', async (t) => {
+  const tab = await shown(t, { mint: PYUSD, program: TOKEN_2022, makes: true, units: 1n });
+  await title(tab, 'Approve this payment?');
+  assert.match(await text(tab), /0\.000001 PYUSD/);
+});
+
+it('other decimals than the list has are refused', async (t) => {
+  const tab = await shown(t, { decimals: 9, makes: true });
+  await title(tab, 'This page refuses to sign');
+  assert.match(await text(tab), /wrong_decimals/);
+});
+
+test('accounts are derived as Solana’s own tools do', async () => {
+  for (let i = 0; i < 40; i++) {
+    const owner = addr(i + 1);
+    assert.equal(await associatedAccount(owner, USDC, TOKEN), associated(owner, USDC, TOKEN));
+    assert.equal(await associatedAccount(owner, USDC, TOKEN_2022), associated(owner, USDC, TOKEN_2022));
+  }
+});
