@@ -3,6 +3,8 @@ package browser
 import (
 	"encoding/json"
 	"testing"
+
+	"purser/e2e/rig"
 )
 
 // Alice and Bob share a browser: the chat page's faucet and the signing page tell them apart, also
@@ -10,14 +12,13 @@ import (
 func TestOneBrowserOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	purser := newNewcomer(t)
+	purser, chat := rig.Unconfigured(t, program)
 	purser.Start()
 	var end any
-	play(t, "faucet.mjs", settings{Chat: purser.Chat, Profiles: profiles(t), Executable: executable}, deeds{
+	play(t, "faucet.mjs", settings{Chat: chat, Profiles: profiles(t), Executable: executable}, deeds{
 		"fresh": func(json.RawMessage) any {
 			purser.Stop()
-			purser.args = append(purser.args, "--fresh")
-			purser.Start()
+			purser.Start("--fresh")
 			return nil
 		},
 	}, &end)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/mr-tron/base58"
+
+	"purser/e2e/rig"
 )
 
 // settings are what a scenario wants to know.
@@ -40,12 +42,12 @@ type walked struct {
 func TestWholePathInTheBrowser(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	purser := newNewcomer(t)
+	purser, chat := rig.Unconfigured(t, program, "PURSER_LOG_LEVEL=debug")
 	purser.Start()
 	wire := newRecorder(t)
 	folders := profiles(t)
 	var end walked
-	play(t, "journey.mjs", settings{Chat: purser.Chat, Page: purser.URL + "/w/", Profiles: folders, Proxy: wire.URL,
+	play(t, "journey.mjs", settings{Chat: chat, Page: purser.URL + "/w/", Profiles: folders, Proxy: wire.URL,
 		Executable: executable, Restart: true, Plant: true}, deeds{
 		"restart": func(json.RawMessage) any { purser.Stop(); purser.Start(); return nil },
 		"needles": func(value json.RawMessage) any {
@@ -110,7 +112,7 @@ func TestWholePathInTheBrowser(t *testing.T) {
 	})
 	t.Run("ThePagesTalkToTheirOwnServersOnly", func(t *testing.T) {
 		for _, q := range wire.Requests() {
-			own := q.host == strings.TrimPrefix(purser.Chat, "http://") || q.host == strings.TrimPrefix(purser.URL, "http://")
+			own := q.host == strings.TrimPrefix(chat, "http://") || q.host == strings.TrimPrefix(purser.URL, "http://")
 			chromiums := strings.HasSuffix(q.host, ".googleapis.com:443") || strings.HasSuffix(q.host, ".google.com:443") || strings.HasSuffix(q.host, ".googleapis.com")
 			if !own && !chromiums {
 				t.Errorf("%s %s%s left the browser", q.method, q.host, q.path)

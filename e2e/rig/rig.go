@@ -7,12 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,12 +64,19 @@ func World(t testing.TB, slot time.Duration) *sandbox.World {
 type Product struct {
 	t      testing.TB
 	binary string
+	args   []string // of every life
 	env    []string
+	serves string    // what it prints once it listens
+	stop   os.Signal // what ends it politely
+	home   string    // where it runs
 	URL    string
-	Dir    string
+	Dir    string // of its store
 
-	mu  sync.Mutex
-	log bytes.Buffer // of all its lives
+	mu    sync.Mutex
+	log   bytes.Buffer  // of all its lives
+	born  int           // where this life's log begins
+	ready chan struct{} // closed when this life has printed that it serves; nil afterwards
+
 	cmd *exec.Cmd
 	end chan error
 }
@@ -79,10 +85,11 @@ type Product struct {
 // NAME=value.
 func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) *Product {
 	t.Helper()
-	listen := freeAddress(t)
-	p := &Product{t: t, binary: binary, URL: "http://" + listen, Dir: t.TempDir()}
+	listen, dir := freeAddress(t), t.TempDir()
+	p := &Product{t: t, binary: binary, args: []string{"serve"}, serves: "purser serves ", stop: syscall.SIGTERM,
+		URL: "http://" + listen, Dir: dir, home: dir}
 	p.env = append([]string{
-		"HOME=" + p.Dir, "PATH=" + os.Getenv("PATH"),
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"),
 		"PURSER_TELEGRAM_TOKEN=" + telegram.DefaultToken,
 		"PURSER_TELEGRAM_API_URL=" + w.TelegramURL(),
 		"PURSER_CHAIN_RPC_URL=" + w.RPCURL(),
@@ -90,14 +97,35 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 		"PURSER_CHAIN_CLUSTER=localnet",
 		"PURSER_HTTP_LISTEN=" + listen,
 		"PURSER_HTTP_PUBLIC_URL=" + p.URL,
-		"PURSER_STORE_URL=bolt:" + filepath.Join(p.Dir, "purser.db"),
+		"PURSER_STORE_URL=bolt:" + filepath.Join(dir, "purser.db"),
 	}, extra...)
-	t.Cleanup(func() {
+	return p.watched()
+}
+
+// Unconfigured is purser as somebody starts it who has configured nothing, and ends it by Ctrl-C:
+// with its own sandbox, whose chat page is at the URL that is returned. Only its addresses and its
+// folder are chosen, so that tests can stand beside each other.
+func Unconfigured(t testing.TB, binary string, extra ...string) (p *Product, chat string) {
+	t.Helper()
+	listen, chat := freeAddress(t), freeAddress(t)
+	home := t.TempDir()
+	dir := filepath.Join(home, "sandbox")
+	p = &Product{t: t, binary: binary, serves: "purser runs in its own sandbox", stop: os.Interrupt,
+		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", freeAddress(t), "--sandbox-ws", freeAddress(t)},
+		URL:  "http://" + listen, Dir: dir, home: home}
+	p.env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL}, extra...)
+	return p.watched(), "http://" + chat
+}
+
+// watched ends the process with the test, and shows its log when the test has failed.
+func (p *Product) watched() *Product {
+	p.t.Cleanup(func() {
 		if err := p.Kill(); err != nil {
-			t.Error(err)
+			p.t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("the log of purser:\n%s", p.Log())
+		if p.t.Failed() {
+			p.t.Logf("the log of purser:\n%s", p.Log())
 		}
 	})
 	return p
@@ -119,7 +147,12 @@ func freeAddress(t testing.TB) string {
 func (p *Product) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.log.Write(text)
+	p.log.Write(text)
+	if p.ready != nil && bytes.Contains(p.log.Bytes()[p.born:], []byte(p.serves)) {
+		close(p.ready)
+		p.ready = nil
+	}
+	return len(text), nil
 }
 
 // Log is everything that purser has printed so far, in all its lives.
@@ -131,56 +164,58 @@ func (p *Product) Log() string {
 
 func (p *Product) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.binary, args...)
-	cmd.Dir, cmd.Env = p.Dir, p.env
+	cmd.Dir, cmd.Env = p.home, p.env
 	return cmd
 }
 
-// Launch starts the process and does not wait for it to serve.
-func (p *Product) Launch() error {
-	cmd, end := p.command("serve"), make(chan error, 1)
+// Launch starts the process and does not wait for it to serve. args are added to those of every life.
+func (p *Product) Launch(args ...string) error {
+	_, err := p.launch(args)
+	return err
+}
+
+// launch also returns a channel that is closed once the process has printed that it serves: it
+// listens by then.
+func (p *Product) launch(args []string) (serves <-chan struct{}, err error) {
+	cmd, end, ready := p.command(slices.Concat(p.args, args)...), make(chan error, 1), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = p, p
+	p.mu.Lock()
+	p.born, p.ready = p.log.Len(), ready
+	p.mu.Unlock()
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	p.cmd, p.end = cmd, end
 	go func() { end <- cmd.Wait() }()
-	return nil
+	return ready, nil
 }
 
 // PID is the running process.
 func (p *Product) PID() int { return p.cmd.Process.Pid }
 
 // Start launches the process and waits until it serves.
-func (p *Product) Start() {
+func (p *Product) Start(args ...string) {
 	p.t.Helper()
-	if err := p.Serve(); err != nil {
+	if err := p.Serve(args...); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
 // Serve is Start for goroutines other than the test's.
-func (p *Product) Serve() error {
-	if err := p.Launch(); err != nil {
+func (p *Product) Serve(args ...string) error {
+	serves, err := p.launch(args)
+	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(Wait)
-	for time.Now().Before(deadline) {
-		select {
-		case err := <-p.end:
-			p.end <- err
-			return fmt.Errorf("purser ended at its start: %w\n%s", err, p.Log())
-		default:
-		}
-		if resp, err := http.Get(p.URL + "/healthz"); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body) // only the status counts
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		<-time.After(5 * time.Millisecond) // there is no signal for a port that opens
+	select {
+	case <-serves:
+		return nil
+	case err := <-p.end:
+		p.end <- err
+		return fmt.Errorf("purser ended at its start: %w\n%s", err, p.Log())
+	case <-time.After(Wait):
+		return fmt.Errorf("purser does not serve\n%s", p.Log())
 	}
-	return fmt.Errorf("purser does not serve\n%s", p.Log())
 }
 
 // Kill ends the process as a power cut would, if it runs.
@@ -206,7 +241,7 @@ func (p *Product) Ended() error {
 // Stop ends the process politely: it must drain within 10 seconds and end without an error.
 func (p *Product) Stop() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.cmd.Process.Signal(p.stop); err != nil {
 		p.t.Fatal(err)
 	}
 	select {
