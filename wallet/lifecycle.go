@@ -126,6 +126,9 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 		if landing.Fee > 0 { // a node may know the landing before its details
 			t.Fee = landing.Fee
 		}
+		if landing.Spent >= landing.Fee && landing.Fee > 0 && !t.Token.Native() && t.Kind == Send {
+			t.Rent = landing.Spent - landing.Fee // nothing, if somebody else made the account first
+		}
 	}
 	switch c.By {
 	case OwnerConfirmed:
