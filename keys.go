@@ -178,7 +178,7 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	if _, err := os.Stat(c.Store.Path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no store at %s yet: start purser once, and let the key's owner send /start", c.Store.Path)
 	}
-	s, _, err := openStore(c)
+	s, _, err := openStore(c, nil)
 	if err != nil {
 		return err
 	}

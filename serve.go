@@ -84,7 +84,7 @@ func newID(prefix string) string {
 }
 
 // openStore takes the database, with the key that seals it. The note is for the operator.
-func openStore(c config.Config) (*bolt.Store, string, error) {
+func openStore(c config.Config, log *slog.Logger) (*bolt.Store, string, error) {
 	_, err := os.Stat(c.Store.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("store %s: %w", c.Store.Path, err)
@@ -93,7 +93,7 @@ func openStore(c config.Config) (*bolt.Store, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := bolt.Open(bolt.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader})
+	s, err := bolt.Open(bolt.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader, Log: log})
 	return s, note, err
 }
 
@@ -126,7 +126,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		}
 	}()
 	// The store first: a second instance must find out before it takes anything else.
-	if p.store, note, err = openStore(c); err != nil {
+	if p.store, note, err = openStore(c, log); err != nil {
 		return p, "", err
 	}
 	if p.listener, err = listen(c.HTTP.Listen); err != nil {

@@ -51,6 +51,12 @@ const (
 // Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that
 // answers ErrConflict or ErrNotFound has written nothing: the closure may go on. A row that is
 // returned belongs to the caller: nothing in it points into the engine.
+//
+// A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
+// The lists that workers live by (UnsettledTransactions, SilentConversations, Updates, Replies,
+// PendingEvents) and Sweep pass over such a row instead, so that it holds up nobody else: it is
+// kept, and the operator is told once in a process, without its contents. UnsettledFrom passes over
+// nothing: money is never judged without a row.
 type Tx interface {
 	Users
 	Wallets
@@ -105,9 +111,10 @@ type Transactions interface {
 	// any other version is ErrConflict, and so is a sign id or signature that is another's (a
 	// receipt may share its sender's signature, which finds the sender's). No row: ErrNotFound.
 	PutTransaction(t wallet.Transaction) error
-	// UnsettledTransactions lists, oldest first, those that are not Final.
+	// UnsettledTransactions lists, oldest first, those that are not Final. It passes over damaged rows.
 	UnsettledTransactions(limit int) ([]wallet.Transaction, error)
-	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over.
+	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over. A
+	// damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
 	// TransactionsOf lists an owner's, newest first, after the given id ("" from the start).
 	TransactionsOf(owner wallet.UserID, after wallet.TransactionID, limit int) ([]wallet.Transaction, error)
@@ -207,7 +214,7 @@ type Answer struct {
 // Queues are rows that wait for a worker. One process owns the store, so nothing is leased: a
 // worker keeps in memory what it is busy with, and a restart begins from the rows.
 type Queues interface {
-	// PutUpdates adds updates whose ids were not seen in the last 48 hours and returns those that
+	// PutUpdates adds updates whose ids were not seen within SeenFor and returns those that
 	// were new, with Seq set.
 	PutUpdates(now time.Time, updates []Update) ([]Update, error)
 	// Updates lists those not parked, by Seq.

@@ -91,7 +91,8 @@ func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation
 	for key, _ := cursor.First(); key != nil && len(out) < limit; key, _ = cursor.Next() {
 		due, err := keyTime(key)
 		if err != nil {
-			return nil, err
+			t.passOver(silences, key, err)
+			continue
 		}
 		if due.After(now) {
 			break
@@ -101,7 +102,7 @@ func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation
 		switch {
 		case erased(err):
 		case err != nil:
-			return nil, err
+			t.passOver(conversations, row, err)
 		default:
 			out = append(out, c)
 		}

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"errors"
 
 	"purser/store"
 	"purser/wallet"
@@ -147,13 +148,18 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 	} {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := decodeRow(e.value)
-			if err != nil {
-				return err
+			if err != nil { // whosever it was: without their data key nothing sealed in it opens
+				t.passOver(b, e.key, err)
+				continue
 			}
 			if r.owner != id {
 				continue
 			}
-			if err := remove(e.key); err != nil {
+			err = remove(e.key)
+			if errors.Is(err, ErrDamaged) { // its indexes are lost, which lead to nothing then
+				err = t.delete(b, e.key)
+			}
+			if err != nil {
 				return err
 			}
 		}

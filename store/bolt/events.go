@@ -60,7 +60,8 @@ func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			t.passOver(events, key, err)
+			continue
 		}
 		e.Data = sealed[0]
 		out = append(out, e)

@@ -7,13 +7,6 @@ import (
 	"purser/store"
 )
 
-const (
-	// seenFor is how long an update id is remembered (DESIGN §5).
-	seenFor = 48 * time.Hour
-	// parkedFor is how long an update that was given up is kept for the operator to look at.
-	parkedFor = 7 * 24 * time.Hour
-)
-
 func (t *tx) PutUpdates(now time.Time, updates []store.Update) ([]store.Update, error) {
 	var fresh []store.Update
 	for _, u := range updates {
@@ -46,14 +39,14 @@ func (t *tx) see(now time.Time, id int64) (known bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if now.Before(at.Add(seenFor)) {
+		if now.Before(at.Add(store.SeenFor)) {
 			return true, nil
 		}
-		if err := t.unexpire(seenOver, at.Add(seenFor), key); err != nil {
+		if err := t.unexpire(seenOver, at.Add(store.SeenFor), key); err != nil {
 			return false, err
 		}
 	}
-	if err := t.expire(seenOver, now.Add(seenFor), key); err != nil {
+	if err := t.expire(seenOver, now.Add(store.SeenFor), key); err != nil {
 		return false, err
 	}
 	return false, t.put(seen, key, timeKey(now))
@@ -78,22 +71,31 @@ func (t *tx) Updates(limit int) ([]store.Update, error) {
 	var out []store.Update
 	cursor := t.bucket(inbox).Cursor()
 	for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
-		var u store.Update
-		sealed, err := t.unseal(inbox, key, raw, &u, "whose", "body")
+		u, err := t.openUpdate(key, raw)
 		if erased(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			t.passOver(inbox, key, err)
+			continue
 		}
-		who, err := parseWhose(sealed[0])
-		if err != nil {
-			return nil, err
-		}
-		u.Chat, u.Body = who.Chat, sealed[1]
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+func (t *tx) openUpdate(key, raw []byte) (store.Update, error) {
+	var u store.Update
+	sealed, err := t.unseal(inbox, key, raw, &u, "whose", "body")
+	if err != nil {
+		return store.Update{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return store.Update{}, err
+	}
+	u.Chat, u.Body = who.Chat, sealed[1]
+	return u, nil
 }
 
 func (t *tx) FailUpdate(seq uint64, park bool) error {
@@ -115,7 +117,7 @@ func (t *tx) FailUpdate(seq uint64, park bool) error {
 	if err := t.rewrite(parked, key, r, u); err != nil {
 		return err
 	}
-	if err := t.expire(parkedOver, u.At.Add(parkedFor), key); err != nil {
+	if err := t.expire(parkedOver, u.At.Add(store.ParkedFor), key); err != nil {
 		return err
 	}
 	return t.delete(inbox, key)
@@ -138,7 +140,7 @@ func (t *tx) removeParked(key []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.unexpire(parkedOver, u.At.Add(parkedFor), key); err != nil {
+	if err := t.unexpire(parkedOver, u.At.Add(store.ParkedFor), key); err != nil {
 		return err
 	}
 	return t.delete(parked, key)

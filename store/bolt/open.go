@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -39,8 +40,9 @@ const (
 // Options say which file to open and how.
 type Options struct {
 	Path      string
-	MasterKey []byte    // 32 bytes; the one that the store was created with
-	Random    io.Reader // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
+	MasterKey []byte       // 32 bytes; the one that the store was created with
+	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
+	Log       *slog.Logger // hears of damaged rows; nil for silence
 }
 
 // Store is a store.Store in one bbolt file, which it holds exclusively.
@@ -50,6 +52,7 @@ type Store struct {
 	system *store.Key
 	lookup *store.Lookup
 	random io.Reader
+	log    *slog.Logger
 
 	jobs    chan *job
 	stopped chan struct{} // closed when the committer has ended
@@ -57,6 +60,7 @@ type Store struct {
 	poison  error         // of the committer alone: the commit whose outcome nobody knows
 	changed map[store.Queue]chan struct{}
 
+	damages damages
 	closing sync.RWMutex // held for reading while a job is queued
 	closed  bool
 }
@@ -77,12 +81,15 @@ func open(o Options, steps []migration) (*Store, error) {
 	if o.Random == nil {
 		return nil, errors.New("bolt: Options.Random is missing")
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	master, err := store.NewKey(o.MasterKey, o.Random)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		master: master, random: o.Random,
+		master: master, random: o.Random, log: o.Log,
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),

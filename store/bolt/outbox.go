@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"errors"
 
 	"purser/store"
 )
@@ -32,11 +33,20 @@ func (t *tx) enqueue(reply store.Reply) error {
 		waits = hash[:]
 		key = bytes.Clone(t.get(waiting, waits))
 	}
+	if _, err := keyNumber(key); key != nil && err != nil {
+		t.passOver(waiting, waits, err)
+		key = nil
+	}
 	if key != nil { // it takes the place of the one that waits
-		if err := t.removeReply(key); err != nil {
+		switch err := t.removeReply(key); {
+		case errors.Is(err, ErrDamaged):
+			t.passOver(outbox, key, err)
+			key = nil // that place is taken for good
+		case err != nil:
 			return err
 		}
-	} else {
+	}
+	if key == nil {
 		number, err := t.next(outbox)
 		if err != nil {
 			return err
@@ -94,7 +104,8 @@ func (t *tx) Replies(after uint64, limit int) ([]store.Reply, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			t.passOver(outbox, key, err)
+			continue
 		}
 		out = append(out, r)
 	}

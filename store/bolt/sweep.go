@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -44,19 +45,17 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 	cursor := t.bucket(expiries).Cursor()
 	for key, _ := cursor.First(); key != nil && len(over) < limit; key, _ = cursor.Next() {
 		at, err := keyTime(key)
-		if err != nil {
-			return 0, err
-		}
-		if at.After(now) {
+		if err == nil && at.After(now) {
 			break
 		}
 		over = append(over, bytes.Clone(key))
 	}
 	for _, note := range over {
-		if len(note) <= timeSize+1 {
-			return 0, fmt.Errorf("%w: a note of %d bytes", ErrDamaged, len(note))
-		}
-		if err := t.remove(expiry(note[timeSize]), note[timeSize+1:]); err != nil {
+		// A row that cannot be removed for its damage stays; without its note it is not met again.
+		switch err := t.removeNoted(note); {
+		case errors.Is(err, ErrDamaged):
+			t.passOver(expiries, note, err)
+		case err != nil:
 			return 0, err
 		}
 		if err := t.delete(expiries, note); err != nil {
@@ -66,7 +65,12 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 	return len(over), nil
 }
 
-func (t *tx) remove(e expiry, key []byte) error {
+// removeNoted removes the row that a note is about.
+func (t *tx) removeNoted(note []byte) error {
+	if len(note) <= timeSize+1 {
+		return fmt.Errorf("%w: a note of %d bytes", ErrDamaged, len(note))
+	}
+	e, key := expiry(note[timeSize]), note[timeSize+1:]
 	switch e {
 	case seenOver:
 		return t.delete(seen, key)

@@ -245,19 +245,26 @@ func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err er
 }
 
 func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
-	return t.transactionsAt(unsettled, nil, limit)
-}
-
-func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
-	return t.transactionsAt(unsettledFrom, from[:], -1)
-}
-
-// transactionsAt lists what an index holds under a prefix, oldest first; limit < 0 is none.
-func (t *tx) transactionsAt(b bucket, prefix []byte, limit int) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
-	cursor := t.bucket(b).Cursor()
-	for key, _ := cursor.Seek(prefix); key != nil && bytes.HasPrefix(key, prefix) && len(out) != limit; key, _ = cursor.Next() {
-		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
+	cursor := t.bucket(unsettled).Cursor()
+	for key, _ := cursor.First(); key != nil && len(out) < limit; key, _ = cursor.Next() {
+		err := t.appendTransaction(&out, key)
+		switch {
+		case err != nil && len(key) <= timeSize:
+			t.passOver(unsettled, key, err)
+		case err != nil:
+			t.passOver(transactions, key[timeSize:], err)
+		}
+	}
+	return out, nil
+}
+
+// UnsettledFrom passes over nothing but rows of erased users.
+func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
+	var out []wallet.Transaction
+	cursor := t.bucket(unsettledFrom).Cursor()
+	for key, _ := cursor.Seek(from[:]); key != nil && bytes.HasPrefix(key, from[:]); key, _ = cursor.Next() {
+		if err := t.appendTransaction(&out, key[len(from):]); err != nil {
 			return nil, err
 		}
 	}

@@ -9,10 +9,6 @@ import (
 	"purser/wallet"
 )
 
-// bindsKept is how long a link is remembered after it ran out, so that a late visitor is told
-// what became of it.
-const bindsKept = 24 * time.Hour
-
 func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	raw := t.get(wallets, address[:])
 	if raw == nil {
@@ -89,7 +85,7 @@ func (r bindRow) index() []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(r.User), r.Number)
 }
 
-func (r bindRow) over() time.Time { return r.ExpiresAt.Add(bindsKept) }
+func (r bindRow) over() time.Time { return r.ExpiresAt.Add(store.BindKeptFor) }
 
 func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 	raw := t.get(binds, tokenHash[:])

@@ -273,7 +273,7 @@ func (m *model) updates(tx store.Tx, r *rand.Rand, round int) error {
 	now := noon().Add(time.Duration(round) * time.Hour)
 	u := store.Update{ID: int64(r.IntN(20)), Chat: int64(r.IntN(3)), At: now, Body: []byte(fmt.Sprint(r.IntN(100)))}
 	at, known := m.seen[u.ID]
-	known = known && now.Before(at.Add(48*time.Hour))
+	known = known && now.Before(at.Add(store.SeenFor))
 	fresh, err := tx.PutUpdates(now, []store.Update{u})
 	if err != nil {
 		return err

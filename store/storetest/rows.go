@@ -125,7 +125,7 @@ func testSweep(t *testing.T, open Open) {
 	same(t, "an hour later", sweep(later, 100), 1)
 	absent(t, s, "the button", func(tx store.Tx) error { _, err := tx.Button("later"); return err })
 	update(t, s, func(tx store.Tx) error { return tx.UseButtons(0, 0, "", noon()) })
-	same(t, "two days later: the bind, two update ids", sweep(noon().Add(48*time.Hour), 100), 3)
+	same(t, "after SeenFor: the bind, two update ids", sweep(noon().Add(store.SeenFor), 100), 3)
 	absent(t, s, "the bind", func(tx store.Tx) error { _, err := tx.BindOf("usr_a"); return err })
 	same(t, "what waits is never swept", len(get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(10) })), 2)
 
@@ -136,8 +136,8 @@ func testSweep(t *testing.T, open Open) {
 		}
 		return tx.FailUpdate(waiting[0].Seq, true)
 	})
-	same(t, "a parked update is kept for a while", sweep(noon().Add(3*24*time.Hour), 100), 0)
-	same(t, "but not for ever", sweep(noon().Add(365*24*time.Hour), 100), 1)
+	same(t, "a parked update is kept for a while", sweep(noon().Add(store.ParkedFor-time.Nanosecond), 100), 0)
+	same(t, "but not for ever", sweep(noon().Add(store.ParkedFor), 100), 1)
 }
 
 // testEveryField writes rows whose every field is set and reads the same rows.

@@ -1,0 +1,60 @@
+package bolt
+
+import (
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"purser/store"
+)
+
+// damages remembers which rows the operator was told of in this process.
+type damages struct {
+	mu   sync.Mutex
+	told map[string]bool // by bucket and key
+}
+
+// first tells whether a row is met for the first time.
+func (d *damages) first(b bucket, key []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := b.String() + "/" + string(key)
+	if d.told[name] {
+		return false
+	}
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	d.told[name] = true
+	return true
+}
+
+// passOver is for a row that cannot be read, in a list whose worker must not be held up by it: the
+// list goes on without it, the row stays in the file, and the operator hears of it once. Nothing of
+// err is logged but its kind: its text may quote the row.
+func (t *tx) passOver(b bucket, key []byte, err error) {
+	if !t.store.damages.first(b, key) {
+		return
+	}
+	why := "it cannot be decoded"
+	if errors.Is(err, store.ErrUnsealed) {
+		why = "it cannot be unsealed"
+	}
+	t.store.log.Error("a row of the store is damaged and passed over; it stays in the file: restore a backup to have it back",
+		"bucket", b.String(), "key", printableKey(key), "why", why)
+}
+
+// printableKey shows a key as people name the row: an id as it is, a number as digits, all else in
+// hexadecimal. Keys hold no secrets (buckets.go).
+func printableKey(key []byte) string {
+	text := string(key)
+	if n, err := keyNumber(key); err == nil && key[0] == 0 {
+		return strconv.FormatUint(n, 10)
+	}
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return hex.EncodeToString(key)
+	}
+	return text
+}

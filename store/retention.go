@@ -1,0 +1,18 @@
+package store
+
+import "time"
+
+// How long an engine keeps what nobody asks it to remove; Sweep removes it then. Rows with a time of
+// their own (buttons: ExpiresAt, used or not; replies: NotAfter; idempotency answers: ExpiresAt) are
+// kept until that. All else is kept: transactions and the ids of events for good, users, wallets,
+// contacts, conversations, cards and keys until they are replaced or their person is erased.
+const (
+	// SeenFor is how long an update id is known as seen (DESIGN §5), from when it was last taken in.
+	SeenFor = 48 * time.Hour
+	// ParkedFor is how long an update that was given up is kept for the operator to look at, from
+	// its arrival.
+	ParkedFor = 7 * 24 * time.Hour
+	// BindKeptFor is how long a bind link is kept after it expired, so that a late visitor is told
+	// what became of it.
+	BindKeptFor = 24 * time.Hour
+)
