@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
@@ -117,4 +118,52 @@ func TestConfirmIsForWhatWasProposed(t *testing.T) {
 		_, err := tx.Transaction(proposed.ID)
 		return err
 	})
+}
+
+// liar is a node that says absurd numbers.
+type liar struct {
+	*chain.Client
+	rent, units, price uint64
+}
+
+func (l *liar) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
+	if size > 0 && l.rent > 0 {
+		return l.rent, nil
+	}
+	return l.Client.RentMinimum(ctx, size)
+}
+
+func (l *liar) UnitPrice(context.Context, []wallet.Address) (uint64, error) { return l.price, nil }
+
+func (l *liar) Simulate(ctx context.Context, message []byte) (uint64, error) {
+	units, err := l.Client.Simulate(ctx, message)
+	if l.units > 0 {
+		units = l.units
+	}
+	return units, err
+}
+
+// TestAbsurdNumbersOfANodeCostNothing: no sum wraps around, and no fee leaves its bound.
+func TestAbsurdNumbersOfANodeCostNothing(t *testing.T) {
+	r := newRig(t)
+	alice, bob, carol := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol), r.Rich(1003, "Carol", sol)
+	r.FundToken(alice.Address(), "USDC", 10_000_000)
+	r.FundToken(bob.Address(), "USDC", 1)
+	for _, rent := range []uint64{1 << 63, math.MaxUint64, math.MaxUint64 - 4_999, math.MaxUint64 - 5_000} {
+		r.Transfers.Chain = &liar{Client: r.Chain, rent: rent}
+		_, err := r.Prepare(alice, carol.Address(), "1", "USDC")
+		r.Refused(wallet.InsufficientFunds, err)
+	}
+	const wraps = 14_757_395_258_967_637_293 // with a quarter more and 5,000 it is 0 in 64 bits
+	for _, units := range []uint64{1, 1 << 63, wraps - 1, wraps, wraps + 1, math.MaxUint64} {
+		for _, price := range []uint64{1, math.MaxUint64} {
+			r.Transfers.Chain = &liar{Client: r.Chain, units: units, price: price}
+			for _, token := range []string{"SOL", "USDC"} {
+				got, err := r.Prepare(alice, bob.Address(), "0.5", token)
+				if err != nil || got.Fee > 5_000+100_000 || got.UnitLimit == 0 {
+					t.Errorf("%d units at %d, %s: fee %d, limit %d, %v", units, price, token, got.Fee, got.UnitLimit, err)
+				}
+			}
+		}
+	}
 }
