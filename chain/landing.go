@@ -126,7 +126,7 @@ type place struct {
 }
 
 // transactionDetails is what a status does not say.
-type transactionDetails struct{ fee, height uint64 }
+type transactionDetails struct{ fee, spent, height uint64 }
 
 // fill adds fee and block height as far as the node tells them. Their lack is no reason to doubt a
 // landing, so it is no error.
@@ -135,14 +135,14 @@ func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 	known, ok := c.details.get(where)
 	if !ok {
 		if tx, err := transaction(ctx, n, l.Signature); err == nil && tx != nil && *tx.Slot == l.Slot {
-			known.fee = *tx.Meta.Fee
+			known.fee, known.spent = *tx.Meta.Fee, tx.spent()
 		}
 		known.height = c.height(ctx, n, l.Slot)
 		if known.fee > 0 && known.height > 0 {
 			c.details.put(where, known)
 		}
 	}
-	l.Fee, l.BlockHeight = known.fee, known.height
+	l.Fee, l.Spent, l.BlockHeight = known.fee, known.spent, known.height
 }
 
 // height is the height of the block in a slot, or 0 when the node cannot tell (getBlock).
@@ -170,8 +170,18 @@ type transactionAnswer struct {
 	Slot        *uint64  `json:"slot"`
 	Transaction []string `json:"transaction"` // the bytes, and how they are encoded
 	Meta        *struct {
-		Fee *uint64 `json:"fee"`
+		Fee  *uint64  `json:"fee"`
+		Pre  []uint64 `json:"preBalances"`
+		Post []uint64 `json:"postBalances"`
 	} `json:"meta"`
+}
+
+// spent is how many lamports left the fee payer; 0 where the node does not tell, or they became more.
+func (t *transactionAnswer) spent() uint64 {
+	if len(t.Meta.Pre) == 0 || len(t.Meta.Post) == 0 || t.Meta.Post[0] > t.Meta.Pre[0] {
+		return 0
+	}
+	return t.Meta.Pre[0] - t.Meta.Post[0]
 }
 
 // wire is the transaction's bytes.

@@ -184,7 +184,7 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 	if got == nil {
 		t.Fatal("confirmed, but not found")
 	}
-	want := wallet.Landing{Signature: s.signature, Slot: got.Slot, BlockHeight: height, Fee: fee, Confirmations: 1}
+	want := wallet.Landing{Signature: s.signature, Slot: got.Slot, BlockHeight: height, Fee: fee, Spent: 1_500_000_000 + fee, Confirmations: 1}
 	if *got != want || got.Slot < height {
 		t.Fatalf("got %+v, want %+v", *got, want)
 	}

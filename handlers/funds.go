@@ -196,12 +196,17 @@ func (f facts) affordable(units, fee uint64) error {
 
 // payable finds the SOL good that a transfer of tokens costs.
 func (f facts) payable(fee uint64) error {
-	cost := fee + f.rent
-	switch left := f.free - min(cost, f.free); {
-	case cost > f.free && f.rent > 0:
-		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; %s SOL are needed: %s for the recipient's new account for this token, and %s network fee",
-			wallet.Lamports(f.free), wallet.Lamports(cost), wallet.Lamports(f.rent), wallet.Lamports(fee))
-	case cost > f.free:
+	// A node says what the rent is: the sum of what it says must not wrap around.
+	short := f.rent > f.free || fee > f.free-f.rent
+	left := uint64(0)
+	if !short {
+		left = f.free - f.rent - fee
+	}
+	switch {
+	case short && f.rent > 0:
+		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; the recipient's new account for this token costs %s SOL, and the network fee is %s SOL",
+			wallet.Lamports(f.free), wallet.Lamports(f.rent), wallet.Lamports(fee))
+	case short:
 		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; the network fee of %s SOL is paid in SOL",
 			wallet.Lamports(f.free), wallet.Lamports(fee))
 	case left != 0 && left < f.floor:

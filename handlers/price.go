@@ -13,7 +13,8 @@ const requiredMemo = "payment"
 
 // Budget of compute units, where a price for them is paid at all.
 const (
-	solUnits = 1_000 // of a System transfer: it takes 450 with the two instructions of its budget
+	maxUnits = 1_400_000 // of one transaction
+	solUnits = 1_000     // of a System transfer: it takes 450 with the two instructions of its budget
 	// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees
 	// the whole fee before they confirm.
 	maxPriority = 100_000
@@ -44,7 +45,8 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		return t, err
 	}
 	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
-		t.UnitLimit = uint32(min(taken+taken/4+5_000, 1_400_000))
+		taken = min(taken, maxUnits) // a node's word, which may be anything
+		t.UnitLimit = uint32(min(taken+taken/4+5_000, maxUnits))
 		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
 		t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
 		if err := f.affordable(t.Amount, t.Fee); err != nil {

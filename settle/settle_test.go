@@ -352,13 +352,43 @@ func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {
 	r.Pass(time.Second)
 	r.Rounds(1)
 	expired := r.is(tx.ID, wallet.Expired)
-	if expired.ErrorCode != wallet.ConfirmationExpired || !expired.Final {
+	if expired.ErrorCode != wallet.ConfirmationExpired || expired.Final {
 		t.Fatalf("expired as %+v", expired)
+	}
+	r.Blocks(40)
+	r.Pass(wallet.NeverLandsAfter)
+	r.Rounds(1)
+	if closed := r.is(tx.ID, wallet.Expired); !closed.Final {
+		t.Fatalf("nothing was found of it, and it is still open: %+v", closed)
 	}
 	// A tap or a signature that comes too late changes nothing.
 	if _, err := r.Signing.Refresh(context.Background(), tx.SignID); wallet.CodeOf(err) != wallet.Conflict {
 		t.Fatalf("refresh after the end: %v", err)
 	}
+}
+
+// TestARestoredDatabaseFindsWhatHappenedSince: a backup of the moment before the device asked for a
+// blockhash knows nothing of the payment that was made after it.
+func TestARestoredDatabaseFindsWhatHappenedSince(t *testing.T) {
+	r := newRig(t)
+	tx := r.confirmed("2") // this is what the backup holds
+	r.SendBehind(r.alice, wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount})
+	r.Blocks(40)
+	r.Restart()
+	r.Pass(wallet.SignWindow)
+	r.Rounds(1)
+	if expired := r.is(tx.ID, wallet.Expired); expired.NeverLanded() {
+		t.Fatal("it may be tried again, although nobody has looked")
+	}
+	r.Pass(r.Settler.Pace.Search)
+	r.Rounds(1)
+	found := r.is(tx.ID, wallet.Confirmed)
+	if found.Signature.IsZero() {
+		t.Fatalf("found as %+v", found)
+	}
+	r.paid(2 * sol)
+	_, err := r.Transfers.PrepareRetry(context.Background(), r.alice.Caller(), tx.ID)
+	r.Refused(wallet.Conflict, err)
 }
 
 func TestRestartGoesOnFromTheStore(t *testing.T) {

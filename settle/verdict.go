@@ -44,7 +44,10 @@ func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) 
 // outOfTime is the part of the never-to-land rule that our own clock decides.
 func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 	last, ok := t.LastIssue()
-	return ok && now.Sub(last.At) >= wallet.NeverLandsAfter
+	if !ok { // none that this database remembers: the sign link worked until it ended
+		return !t.EndedAt.IsZero() && now.Sub(t.EndedAt) >= wallet.NeverLandsAfter
+	}
+	return now.Sub(last.At) >= wallet.NeverLandsAfter
 }
 
 // search looks through history for a transaction that the cheap poll does not know, and applies
@@ -72,9 +75,11 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 	case !past: // not found, but some block could still hold it: by our clock it is late
 		return s.hold(ctx, t.ID)
 	}
-	sees, err := s.Chain.CanSeeBackTo(ctx, t.Issues[0].Blockhash.Slot)
-	if err != nil || !sees {
-		return errors.Join(err, s.hold(ctx, t.ID))
+	if len(t.Issues) > 0 {
+		sees, err := s.Chain.CanSeeBackTo(ctx, t.Issues[0].Blockhash.Slot)
+		if err != nil || !sees {
+			return errors.Join(err, s.hold(ctx, t.ID))
+		}
 	}
 	return s.gone(ctx, t.ID)
 }

@@ -65,8 +65,8 @@ type Edge struct {
 }
 
 // Lifecycle is the whole life of a transaction as data. docs/lifecycle.md is printed from it.
-// A transaction that ended without a signature closes only when no blockhash was ever issued for
-// it, or when CanNeverLand is proven: a device might have signed and kept it.
+// A transaction that ended without a signature closes at once only before its owner's Confirm; later
+// CanNeverLand must be proven: a device might have signed and kept it.
 func Lifecycle() []Edge {
 	return []Edge{
 		{AwaitingConfirmation, OwnerConfirmed, AwaitingSignature, []EventName{TransactionApproved}, false},
@@ -126,13 +126,17 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 		if landing.Fee > 0 { // a node may know the landing before its details
 			t.Fee = landing.Fee
 		}
+		if landing.Spent >= landing.Fee && landing.Fee > 0 && !t.Token.Native() && t.Kind == Send {
+			t.Rent = landing.Spent - landing.Fee // nothing, if somebody else made the account first
+		}
 	}
 	switch c.By {
 	case OwnerConfirmed:
 		t.Deadline = c.At.Add(SignWindow)
 	case OwnerRejected, TimeRanOut:
-		// With a blockhash in some device's hands it could still land: settle watches on.
-		t.Final = len(t.Issues) == 0
+		// With its sign link in some device's hands it could still land: settle watches on. That no
+		// blockhash is noted proves nothing, since the database may have been restored from a backup.
+		t.Final = edge.From != AwaitingSignature
 		t.EndedAt = c.At
 	case DeviceSigned:
 		t.SignedAt = c.At

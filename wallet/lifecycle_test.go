@@ -56,19 +56,22 @@ func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
 	}
 }
 
-// A device that was given a blockhash may have signed and kept the bytes: such a transaction must
-// stay under watch after it was rejected or ran out of time.
-func TestRejectedWithABlockhashOutIsWatchedOn(t *testing.T) {
-	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL}
-	closed, _, err := tx.After(Change{By: OwnerRejected, Failure: UserRejected})
-	if err != nil || !closed.Final {
-		t.Fatalf("without a blockhash it can never land: %+v, %v", closed, err)
-	}
-	tx.Issues = []Issue{{}}
-	for _, by := range []Happening{OwnerRejected, TimeRanOut} {
-		watched, _, err := tx.After(Change{By: by, Failure: UserRejected})
-		if err != nil || watched.Final {
-			t.Fatalf("%s: %+v, %v", by, watched, err)
+// A device that was given a sign link may have signed and kept the bytes: such a transaction must
+// stay under watch after it was rejected or ran out of time, even where no blockhash is remembered,
+// since the database may be an old one.
+func TestRejectedWithALinkOutIsWatchedOn(t *testing.T) {
+	for _, issues := range [][]Issue{nil, {{}}} {
+		for _, by := range []Happening{OwnerRejected, TimeRanOut} {
+			tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Issues: issues}
+			watched, _, err := tx.After(Change{By: by, Failure: UserRejected})
+			if err != nil || watched.Final {
+				t.Fatalf("%s: %+v, %v", by, watched, err)
+			}
+			tx.Status = AwaitingConfirmation // nobody has a link
+			closed, _, err := tx.After(Change{By: by, Failure: UserRejected})
+			if err != nil || !closed.Final {
+				t.Fatalf("%s before Confirm: %+v, %v", by, closed, err)
+			}
 		}
 	}
 }

@@ -70,7 +70,8 @@ type Landing struct {
 	Signature     Signature `json:"signature"` // may differ from ours: wallets may change fees
 	Slot          uint64    `json:"slot"`
 	BlockHeight   uint64    `json:"block_height"`
-	Fee           uint64    `json:"fee"` // lamports
+	Fee           uint64    `json:"fee"`   // lamports
+	Spent         uint64    `json:"spent"` // lamports that left the fee payer in all; 0 where the node did not tell
 	Confirmations int       `json:"confirmations"`
 	Finalized     bool      `json:"finalized"`
 	Failure       string    `json:"failure"` // "" for success, else the chain's own error, short

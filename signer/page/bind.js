@@ -2,7 +2,7 @@
 // prove the address with a signature, send the person back to the chat.
 
 import { chooseAccount, inApp } from './apps.js';
-import { Problem, button, foreign, form, h, notice } from './dom.js';
+import { Problem, button, copyButton, foreign, form, h, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
 import { checkChallenge, signInText } from './challenge.js';
@@ -74,8 +74,8 @@ function choose(ui, { challenge: c, wallets, taken, refusal, able, link }) {
       h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
       h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),
     notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
-    !able && notice('note', 'This browser cannot hold a Solana key itself (it lacks Ed25519). A wallet app can sign here all the same.'),
-    !able ? h('div', { class: 'actions' }, other)
+    !able && notice('note', 'This browser cannot hold a Solana key itself: it lacks Ed25519 in WebCrypto. Use a wallet app, or open the link in a current Chrome or Edge (137 or newer), Firefox (130 or newer) or Safari (17 or newer).'),
+    !able ? h('div', { class: 'actions' }, other, copyButton('Copy link', link, 'secondary'))
       : wallets.length === 0
         ? h('div', { class: 'actions' },
           button('Create a wallet', 'primary', () => done(() => createWallet(ui, NEXT))),

@@ -636,10 +636,16 @@ it('a browser without Ed25519 gets an explanation, not a broken page', async () 
   await tab.addInitScript(() => {
     SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); };
   });
-  await tab.goto(`${server.origin}/w/${BIND}`);
+  await tab.goto(`${server.origin}/w/`);
   await title(tab, 'This browser cannot hold a Solana key');
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
   assert.deepEqual(server.heard, []);
+  await follow(tab, server, BIND);
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
+  assert.equal(await tab.getByRole('button', { name: 'Create a wallet' }).count(), 0);
+  await press(tab, 'Use a wallet app');
+  await title(tab, 'Use a wallet app');
   await context.close();
 });
 
