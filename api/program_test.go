@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
@@ -86,6 +87,27 @@ func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
 	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "already")
 	r.Fund(p.address(), 3*sol)
 	p.paysOnce()
+}
+
+// TestNoLinkLeadsToAProgramsChallenge: what its attempt is kept under is no secret.
+func TestNoLinkLeadsToAProgramsChallenge(t *testing.T) {
+	r := newRig(t)
+	p := r.program(r.alice.secret)
+	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 200, "", "")
+	keys, err := r.Keys.List(context.Background())
+	check(t, err)
+	for _, key := range keys {
+		for _, token := range []string{"connect by key " + key.ID, key.ID} {
+			if got := r.page("/w/bind/challenge", map[string]string{"token": token}); got.status != 404 {
+				t.Errorf("%q: %d %s", token, got.status, got.body)
+			}
+			body := map[string]string{"token": token, "address": p.address().String(), "signature": p.sign([]byte("x"))}
+			if got := r.page("/w/bind", body); got.status != 404 {
+				t.Errorf("%q: %d %s", token, got.status, got.body)
+			}
+		}
+	}
+	r.want(p.connects(), 202, "", "") // and nothing was burnt
 }
 
 func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {

@@ -106,8 +106,11 @@ func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error
 // linked is the attempt behind a token and the person who began it.
 func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
 	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
+	if err == nil && bind.KeyID != "" { // a program's attempt: no link leads to it, whatever a token says
+		err = store.ErrNotFound
+	}
 	if err != nil {
-		return bind, wallet.User{}, found(err, wallet.NotFound, deadLink)
+		return wallet.Bind{}, wallet.User{}, found(err, wallet.NotFound, deadLink)
 	}
 	user, err := tx.User(bind.User)
 	return bind, user, found(err, wallet.NotFound, deadLink)
