@@ -26,7 +26,10 @@ func (s *Server) door(c *fiber.Ctx) error {
 	defer cancel()
 	c.SetUserContext(ctx)
 
-	err := s.recovered(c)
+	err := framed(c)
+	if err == nil {
+		err = s.recovered(c)
+	}
 	if err != nil {
 		if refused := s.refuse(c, err); refused != nil {
 			err = errors.Join(err, refused)
