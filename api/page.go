@@ -27,15 +27,17 @@ func (s *Server) asset(c *fiber.Ctx) error {
 // scripts elsewhere cannot forge, JSON, and not too often from one address (DESIGN §4).
 func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
+		// Before it counts: other pages in the same browser can send what we refuse, and must not use up
+		// what the owner needs to sign.
+		origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
+		if len(origins) != 1 || string(origins[0]) != s.origin {
+			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
+		}
 		q := s.page.take(s.client(c), s.Now())
 		if !q.ok {
 			return s.tooMany(c, q)
 		}
 		quotaHeaders(c, q)
-		origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
-		if len(origins) != 1 || string(origins[0]) != s.origin {
-			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
-		}
 		fields, err := jsonBody(c)
 		if err != nil {
 			return err

@@ -206,3 +206,16 @@ func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
 		t.Errorf("a minute later: %d %s", a.status, a.body)
 	}
 }
+
+// TestOtherPagesUseUpNothing: any page in the owner's browser can send what is refused.
+func TestOtherPagesUseUpNothing(t *testing.T) {
+	r := newRig(t)
+	for range 200 {
+		if got := r.do("POST", "/w/tx/get", "{}", "Content-Type", "text/plain", "Origin", "https://evil.example"); got.status != 403 {
+			t.Fatalf("status %d", got.status)
+		}
+	}
+	if got := r.page("/w/tx/get", map[string]string{"id": "AAAAAAAAAAAAAAAAAAAAAA"}); got.status != 404 {
+		t.Errorf("the owner's own page is answered %d %s", got.status, got.body)
+	}
+}

@@ -36,6 +36,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *w
 	var (
 		failed  *wallet.Landing
 		trouble error
+		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
 		landing, err := c.find(ctx, n, sought)
@@ -46,10 +47,12 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *w
 			return landing, true, nil
 		case landing != nil && failed == nil:
 			failed = landing
+		case landing == nil:
+			silent = true
 		}
 	}
-	if failed != nil {
-		return failed, trouble == nil, nil
+	if failed != nil { // certain only where every node says so: one that lies must not call a payment failed
+		return failed, trouble == nil && !silent, nil
 	}
 	return nil, trouble == nil, trouble
 }

@@ -18,9 +18,10 @@ import (
 	"purser/wallet"
 )
 
-// maxAnswer bounds what is read of one answer: a thousand signatures or one transaction with its
-// logs fit many times over.
-const maxAnswer = 4 << 20
+// maxAnswer bounds what is read of one answer: a thousand signatures or one transaction with its logs
+// fit many times over, and so do the 30,000 token accounts that somebody would have to pay 60 SOL for
+// to hide an address's balance behind them.
+const maxAnswer = 16 << 20
 
 // node is one RPC address. Its name stands for the URL wherever words are made.
 type node struct {

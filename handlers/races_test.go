@@ -189,3 +189,18 @@ func TestOneOwnerOfAnAddress(t *testing.T) {
 
 // errStopped rolls a stop back: it is only to be in the way.
 var errStopped = errors.New("not counted")
+
+// TestNoBlockhashForWhatWasPaid: a database from a backup may wait for a signature that was given long
+// ago.
+func TestNoBlockhashForWhatWasPaid(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
+	confirmed := r.Confirmed(alice, bob.Address(), "0.3", "SOL")
+	r.SendBehind(alice, wallet.Transaction{From: confirmed.From, To: confirmed.To, Reference: confirmed.Reference, Amount: confirmed.Amount})
+	r.Blocks(3)
+	_, err := r.Signing.Refresh(context.Background(), confirmed.SignID)
+	r.Refused(wallet.Conflict, err)
+	if got := r.Transaction(confirmed.ID); len(got.Issues) != 0 {
+		t.Errorf("a blockhash was issued: %+v", got.Issues)
+	}
+}

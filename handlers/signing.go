@@ -14,6 +14,8 @@ import (
 // SigningChain gives out blockhashes.
 type SigningChain interface {
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
+	// Find looks through history, by signature and by reference; nil when it is not there.
+	Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error)
 }
 
 // Messages are the pure operations on a transaction's bytes that signing needs.
@@ -108,8 +110,16 @@ func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Tran
 		}
 		return t, nil
 	}
-	if _, err := read(ctx, s.Store, may); err != nil {
+	waiting, err := read(ctx, s.Store, may)
+	if err != nil {
 		return SignView{}, err
+	}
+	// This database may be an older one than the chain knows of: what it waits for may have been paid.
+	switch landing, err := s.Chain.Find(ctx, waiting.Sought()); {
+	case err != nil:
+		return SignView{}, err
+	case landing != nil:
+		return SignView{}, wallet.Refuse(wallet.Conflict, "this has been paid already: it is on Solana. The chat will say so")
 	}
 	hash, err := s.Chain.Blockhash(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"purser/chain"
 	"purser/sandbox/solana"
 	"purser/settle"
 	"purser/store"
@@ -365,6 +366,46 @@ func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {
 	if _, err := r.Signing.Refresh(context.Background(), tx.SignID); wallet.CodeOf(err) != wallet.Conflict {
 		t.Fatalf("refresh after the end: %v", err)
 	}
+}
+
+// lyingPoll is a primary node that calls every transaction failed, for good.
+type lyingPoll struct {
+	*chain.Client
+	silent bool // and the other nodes know nothing
+}
+
+func (l *lyingPoll) Statuses(_ context.Context, signatures []wallet.Signature) ([]*wallet.Landing, error) {
+	out := make([]*wallet.Landing, len(signatures))
+	for i, signature := range signatures {
+		out[i] = &wallet.Landing{Signature: signature, Slot: 5, BlockHeight: 5, Fee: 5_000, Finalized: true, Failure: "InstructionError 0: Custom 1"}
+	}
+	return out, nil
+}
+
+func (l *lyingPoll) FindEverywhere(ctx context.Context, sought wallet.Sought) (*wallet.Landing, bool, error) {
+	if l.silent {
+		return nil, true, nil
+	}
+	return l.Client.FindEverywhere(ctx, sought)
+}
+
+// TestOneNodesWordThatAPaymentFailedIsNotEnough: whoever believed it would pay again.
+func TestOneNodesWordThatAPaymentFailedIsNotEnough(t *testing.T) {
+	r := newRig(t)
+	tx := r.signed("2")
+	r.Rounds(1)
+	r.Blocks(40)
+	liar := &lyingPoll{Client: r.Chain, silent: true}
+	r.Settler.Chain = liar
+	r.Rounds(1)
+	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+		t.Fatal("nodes disagree, and it is not held")
+	}
+	liar.silent = false
+	r.Pass(r.Settler.Pace.Search)
+	r.Rounds(1)
+	r.is(tx.ID, wallet.Confirmed)
+	r.paid(2 * sol)
 }
 
 // TestARestoredDatabaseFindsWhatHappenedSince: a backup of the moment before the device asked for a

@@ -21,6 +21,12 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 		if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
 			return nil // a node may need a moment to know the block's height, which the event tells
 		}
+		if landing.Failure != "" && landing.Finalized { // all nodes are asked about it, not at every poll
+			if now.Before(w.searchAt) {
+				return nil
+			}
+			w.searchAt = now.Add(s.Pace.Search)
+		}
 		return s.landed(ctx, t, *landing)
 	}
 	w.landedAt = time.Time{}
@@ -121,6 +127,17 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	}
 	if landing.Failure != "" && !landing.Finalized {
 		return nil
+	}
+	if landing.Failure != "" {
+		// One node's word is not enough to let anybody pay again: a success elsewhere counts more.
+		found, certain, err := s.Chain.FindEverywhere(ctx, seen.Sought())
+		switch {
+		case err != nil || found == nil || !certain:
+			return errors.Join(err, s.hold(ctx, seen.ID))
+		case !found.Finalized:
+			return nil
+		}
+		landing = *found
 	}
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := tx.Transaction(seen.ID)
