@@ -58,8 +58,9 @@ func (ch *checker) telegram() Telegram {
 	if t.Token != "" && !tokenShape.MatchString(t.Token.Reveal()) {
 		ch.wrong("telegram.token", "this is no bot token: copy it from @BotFather, digits, a colon, then the rest")
 	}
-	if t.WebhookSecret != "" && !secretShape.MatchString(t.WebhookSecret.Reveal()) {
-		ch.wrong("telegram.webhook_secret", "must be 1 to 256 letters, digits, _ or -")
+	const shortest = 16 // it is all that tells Telegram from others, who may guess as often as they like
+	if secret := t.WebhookSecret.Reveal(); secret != "" && (len(secret) < shortest || !secretShape.MatchString(secret)) {
+		ch.wrong("telegram.webhook_secret", "must be 16 to 256 letters, digits, _ or -")
 	}
 	if api, ok := ch.url("telegram.api_url", "http", "https"); ok {
 		if api.Scheme == "http" && !loopback(api.Hostname()) {

@@ -90,7 +90,7 @@ telegram:
   token: "`+botToken+`"
   api_url: http://127.0.0.1:8081/
   mode: webhook
-  webhook_secret: "abc_DEF-1"
+  webhook_secret: "abc_DEF-1_abc_DEF-1"
 chain:
   rpc_url: ["https://rpc.example.org/?api-key=hidden", "http://node:8899"]
   ws_url: wss://rpc.example.org/?api-key=hidden
@@ -349,5 +349,14 @@ func TestMasterKeyFromSettings(t *testing.T) {
 	fromFile.Store.MasterKeyFile = path + ".gone"
 	if _, _, err := MasterKey(fromFile, false, nil); err == nil {
 		t.Error("a key file that is named must exist, also for a new store")
+	}
+}
+
+// TestAGuessableWebhookSecretIsRefused: whoever has it speaks for every Telegram user.
+func TestAGuessableWebhookSecretIsRefused(t *testing.T) {
+	for secret, ok := range map[string]bool{"a": false, strings.Repeat("x", 15): false, strings.Repeat("x", 16): true, strings.Repeat("x", 257): false} {
+		if _, err := load(t, "telegram: {webhook_secret: \""+secret+"\"}"); (err == nil) != ok {
+			t.Errorf("%d characters: %v", len(secret), err)
+		}
 	}
 }

@@ -167,3 +167,27 @@ func TestAbsurdNumbersOfANodeCostNothing(t *testing.T) {
 		}
 	}
 }
+
+// thief is a node that calls every address a token account of its own.
+type thief struct {
+	*chain.Client
+	owner, mint wallet.Address
+}
+
+func (n *thief) TokenAccountAt(_ context.Context, at wallet.Address) (wallet.TokenAccount, error) {
+	return wallet.TokenAccount{Address: at, Exists: true, Mint: n.mint, Owner: n.owner, Program: wallet.TokenProgram}, nil
+}
+
+// TestANodeCannotSayWhoIsPaid: only what is derived from its owner stands for them.
+func TestANodeCannotSayWhoIsPaid(t *testing.T) {
+	r := newRig(t)
+	alice, bob, evil := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol), r.Rich(1003, "Evil", sol)
+	mint := r.token("USDC").Mint
+	r.Transfers.Chain = &thief{r.Chain, evil.Address(), mint}
+	for _, named := range []wallet.Address{bob.Address(), wallet.AssociatedAccount(bob.Address(), mint, wallet.TokenProgram)} {
+		got, err := r.Prepare(alice, named, "0.1", "SOL")
+		if err == nil || wallet.FieldOf(err) != wallet.FieldTo {
+			t.Errorf("%s is paid to %s, %v", named, got.To, err)
+		}
+	}
+}

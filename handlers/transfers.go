@@ -122,7 +122,9 @@ func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Addres
 	return to, wallet.About(wallet.FieldTo, err)
 }
 
-// recipient finds who is meant by an address: a token account stands for its owner.
+// recipient finds who is meant by an address: an associated token account stands for its owner, from
+// whom it is derived. What else a node says of an address is not believed: it could send any payment
+// to whom it likes.
 func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
 	no := func(format string, args ...any) error {
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, format, args...))
@@ -135,6 +137,8 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 		return named, no("no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
 	case !account.Exists:
 		return named, nil
+	case wallet.AssociatedAccount(account.Owner, account.Mint, account.Program) != named:
+		return named, no("that is a token account, and whose it is cannot be proven. Ask for the owner's wallet address")
 	case account.Owner == from:
 		return named, no("that is a token account of the sending wallet itself")
 	case account.Owner.IsZero() || !account.Owner.OnCurve():
