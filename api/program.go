@@ -84,8 +84,8 @@ func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return nil, "", err
 		}
-		return sendData{TransactionID: id, Status: view.Status, ExpiresAt: wallet.Timestamp(view.Transaction.Deadline),
-			UnsignedTransaction: unsigned(view)}, "Sign it and hand in the signature.", nil
+		return sendData{TransactionID: id, Status: view.Status, Recipient: view.Transaction.To,
+			ExpiresAt: wallet.Timestamp(view.Transaction.Deadline), UnsignedTransaction: unsigned(view)}, "Sign it and hand in the signature.", nil
 	})
 }
 

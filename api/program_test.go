@@ -84,7 +84,7 @@ func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
 		}
 		return err
 	}))
-	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "already")
+	r.want(p.connects(), 409, wallet.Conflict, "already")
 	r.Fund(p.address(), 3*sol)
 	p.paysOnce()
 }
@@ -122,7 +122,10 @@ func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {
 	other := r.program(r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier}))
 	other.key = p.key
 	r.want(other.sends(), 404, wallet.WalletNotFound, "")
-	r.want(other.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 409, wallet.Conflict, "")
+	r.want(other.connects(), 409, wallet.Conflict, "")
+	stranger := r.program(r.alice.secret)
+	challenge := fmt.Sprintf(`{"address":%q}`, p.address())
+	r.want(stranger.post("/v1/wallet/connect/challenge", challenge), 200, "", "") // who holds it is told to none who does not
 }
 
 // paysOnce takes a send of the program's to its signature.
@@ -138,6 +141,7 @@ func (p program) paysOnce() {
 	first := p.unsignedMessage(sent)
 	p.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("something else")))), 422, wallet.InvalidSignature, "")
 	check(t, p.Cluster.Advance(2))
+	p.Pass(wallet.FreshFor)
 	refreshed := p.post(path+"/refresh", "")
 	p.want(refreshed, 200, "", "")
 	if string(p.unsignedMessage(refreshed)) == string(first) {

@@ -73,7 +73,7 @@ func oneQuery(c *fiber.Ctx, name string) (string, error) {
 
 // sent is the answer to a send: who must do what next.
 func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
-	data := sendData{TransactionID: t.ID, Status: t.Status, ExpiresAt: wallet.Timestamp(t.Deadline)}
+	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: wallet.Timestamp(t.Deadline)}
 	if t.Status != wallet.AwaitingSignature {
 		return s.envelope("The owner is asked in chat to confirm.", data)
 	}
@@ -96,10 +96,12 @@ func unsigned(v handlers.SignView) *string {
 }
 
 // sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until
-// the owner's Confirm: there is nothing to sign before it.
+// the owner's Confirm: there is nothing to sign before it. recipient is who is paid: the owner, where
+// the request named a token account.
 type sendData struct {
 	TransactionID       wallet.TransactionID `json:"transaction_id"`
 	Status              wallet.Status        `json:"status"`
+	Recipient           wallet.Address       `json:"recipient"`
 	ExpiresAt           string               `json:"expires_at"`
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
 }

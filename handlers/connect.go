@@ -24,12 +24,13 @@ func (i Invitation) ExpiresAt() string { return wallet.Timestamp(i.bind.ExpiresA
 func invitationHash(key string) [32]byte { return sha256.Sum256([]byte("connect by key " + key)) }
 
 // PrepareInvitation draws the challenge for an address that a program wants to connect: to the
-// key's owner, or, for an operator's key that belongs to nobody, to the key itself.
+// key's owner, or, for an operator's key that belongs to nobody, to the key itself. Whether somebody
+// holds the address already is said to nobody who has not proven that they hold its key.
 func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wallet.Address) (Invitation, error) {
 	if !address.OnCurve() {
 		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address")
 	}
-	account, user, err := w.account(ctx, who, address)
+	account, user, err := w.account(ctx, who)
 	if err != nil {
 		return Invitation{}, err
 	}
@@ -43,21 +44,12 @@ func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wal
 }
 
 // account is what a program's wallet is connected to.
-func (w *Wallets) account(ctx context.Context, who Caller, address wallet.Address) (string, wallet.User, error) {
-	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) {
-		if err := bindable(tx, who, address); err != nil {
-			return wallet.User{}, err
-		}
-		if who.User == "" {
-			return wallet.User{}, nil
-		}
-		user, err := tx.User(who.User)
-		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
-	})
+func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User, error) {
 	if who.User == "" {
-		return wallet.KeyAccount(who.Key), user, err
+		return wallet.KeyAccount(who.Key), wallet.User{}, nil
 	}
-	return wallet.TelegramAccount(user.TelegramID), user, err
+	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(who.User) })
+	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "this person is not known here any more")
 }
 
 // CommitInvitation keeps the challenge. A person's open link is replaced by it, as by a newer link.
@@ -71,7 +63,7 @@ func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 // Connect takes the signature over the newest challenge for an address. A person's wallet ends in
 // their chat, like any bind (BindProven); an operator key's is connected at once (BindDone).
 func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Address, sig wallet.Signature) (wallet.BindStatus, error) {
-	account, _, err := w.account(ctx, who, address)
+	account, _, err := w.account(ctx, who)
 	if err != nil {
 		return "", err
 	}

@@ -91,7 +91,8 @@ func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 }
 
 // Refresh issues a fresh blockhash, and remembers it: whatever is signed with it may land until its
-// end. At most MaxRefreshes for one transaction, then RATE_LIMIT_EXCEEDED.
+// end. One that was issued a moment ago is handed out again, so that impatience uses nothing up. At
+// most MaxRefreshes for one transaction, then RATE_LIMIT_EXCEEDED.
 func (s *Signing) Refresh(ctx context.Context, signID string) (SignView, error) {
 	return s.refresh(ctx, func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
 }
@@ -105,7 +106,7 @@ func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Tran
 		if err := t.SignableAt(s.Now()); err != nil {
 			return t, err
 		}
-		if len(t.Issues) >= wallet.MaxRefreshes {
+		if !t.FreshAt(s.Now()) && len(t.Issues) >= wallet.MaxRefreshes {
 			return t, wallet.Refuse(wallet.RateLimitExceeded, "this transaction was opened for signing too often: reject it and start anew")
 		}
 		return t, nil
@@ -113,6 +114,9 @@ func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Tran
 	waiting, err := read(ctx, s.Store, may)
 	if err != nil {
 		return SignView{}, err
+	}
+	if waiting.FreshAt(s.Now()) {
+		return s.View(waiting)
 	}
 	// This database may be an older one than the chain knows of: what it waits for may have been paid.
 	switch landing, err := s.Chain.Find(ctx, waiting.Sought()); {
@@ -131,12 +135,14 @@ func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Tran
 		if err != nil {
 			return err
 		}
-		message, err := s.Messages.WithBlockhash(t.Message, hash.Hash)
-		if err != nil {
-			return fmt.Errorf("put the blockhash in: %w", err)
+		if t.FreshAt(s.Now()) { // somebody else was faster
+			view, err = s.View(t)
+			return err
 		}
 		t.Issues = append(t.Issues, wallet.Issue{Blockhash: hash, At: s.Now().UTC()})
-		view = s.view(t, message)
+		if view, err = s.View(t); err != nil {
+			return err
+		}
 		return tx.PutTransaction(t)
 	})
 	return view, err

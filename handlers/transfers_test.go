@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -146,6 +147,7 @@ func TestOneSignatureInItsLife(t *testing.T) {
 	ctx := context.Background()
 	alice, tx, first := signable(r)
 	r.Must(r.Cluster.Advance(5))
+	r.Pass(wallet.FreshFor)
 	again, err := r.Signing.Refresh(ctx, tx.SignID)
 	r.Must(err)
 	second := again.Message
@@ -193,11 +195,20 @@ func TestForeignSignaturesAndMessagesAreRefused(t *testing.T) {
 func TestRefreshesAreBoundedAndEndWithTheTransaction(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
-	_, tx, _ := signable(r)
+	_, tx, first := signable(r)
+	for range 2 * wallet.MaxRefreshes { // impatience uses nothing up
+		r.Must(r.Cluster.Advance(1))
+		again, err := r.Signing.Refresh(ctx, tx.SignID)
+		if err != nil || !bytes.Equal(again.Message, first) {
+			t.Fatalf("another blockhash within a moment, %v", err)
+		}
+	}
 	for range wallet.MaxRefreshes - 1 {
+		r.Pass(wallet.FreshFor)
 		_, err := r.Signing.Refresh(ctx, tx.SignID)
 		r.Must(err)
 	}
+	r.Pass(wallet.FreshFor)
 	_, err := r.Signing.Refresh(ctx, tx.SignID)
 	r.Refused(wallet.RateLimitExceeded, err)
 	r.Pass(wallet.SignWindow)

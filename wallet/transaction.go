@@ -49,6 +49,9 @@ const (
 	NeverLandsAfter = 3 * time.Minute
 	// MaxRefreshes bounds how many blockhashes are issued for one transaction.
 	MaxRefreshes = 10
+	// FreshFor is how long an issued blockhash is handed out again instead of a new one: short beside
+	// the minute that it can be signed for.
+	FreshFor = 10 * time.Second
 )
 
 // Blockhash is a recent blockhash with its end: a transaction that carries it cannot land above
@@ -247,6 +250,13 @@ func (t Transaction) LastIssue() (Issue, bool) {
 		return Issue{}, false
 	}
 	return t.Issues[len(t.Issues)-1], true
+}
+
+// FreshAt says whether the newest blockhash was handed out less than FreshFor ago.
+func (t Transaction) FreshAt(now time.Time) bool {
+	last, ok := t.LastIssue()
+	age := now.Sub(last.At)
+	return ok && age >= 0 && age < FreshFor
 }
 
 // LastValidBlockHeight is the highest block that any issue of t can land in.

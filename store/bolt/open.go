@@ -27,6 +27,9 @@ var ErrNewer = errors.New("this store was written by a newer purser: upgrade thi
 // ErrForeign says that the file is a bbolt file, but no store of purser's.
 var ErrForeign = errors.New("this file is not a store of purser's: give another path")
 
+// ErrCut says that the file ends too early: nothing in it can be relied upon.
+var ErrCut = errors.New("the file is cut off (a full disk, or a copy that did not finish?): restore a backup, or move it away to begin with an empty store")
+
 const (
 	// lockWait is how long Open waits for a process that is just shutting down.
 	lockWait = 200 * time.Millisecond
@@ -68,7 +71,7 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens or creates (mode 0600) the store and brings an older schema up to date. Errors that
-// a person can act on are ErrLocked, ErrNewer, ErrForeign and store.ErrMasterKey.
+// a person can act on are ErrLocked, ErrNewer, ErrForeign, ErrCut and store.ErrMasterKey.
 func Open(o Options) (*Store, error) {
 	s, err := open(o, migrations())
 	if err != nil {
@@ -116,6 +119,11 @@ func openFile(path string) (db *bbolt.DB, err error) {
 		}
 	}()
 	_, statErr := os.Stat(path)
+	if statErr == nil {
+		if err := whole(path); err != nil {
+			return nil, err
+		}
+	}
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout:         lockWait,
 		NoFreelistSync:  true, // found again at Open; writing it slows commits after mass deletion (DESIGN §8)
@@ -123,11 +131,8 @@ func openFile(path string) (db *bbolt.DB, err error) {
 		InitialMmapSize: mapped,
 		NoStatistics:    true,
 	})
-	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, ErrLocked
-	}
 	if err != nil {
-		return nil, err
+		return nil, lockedOr(err)
 	}
 	db.AllocSize = growth
 	if errors.Is(statErr, os.ErrNotExist) {
@@ -137,6 +142,36 @@ func openFile(path string) (db *bbolt.DB, err error) {
 		}
 	}
 	return db, nil
+}
+
+// whole refuses a file that is shorter than bbolt left it, from which it would read on until the
+// kernel ends the program (SIGBUS). It writes nothing.
+func whole(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return ErrCut // bbolt would take it for a new one
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
+	if err != nil {
+		return lockedOr(err)
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return ErrCut
+		}
+		return nil
+	})
+	return errors.Join(err, db.Close())
+}
+
+func lockedOr(err error) error {
+	if errors.Is(err, berrors.ErrTimeout) {
+		return ErrLocked
+	}
+	return err
 }
 
 func syncFolder(path string) error {

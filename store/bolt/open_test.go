@@ -107,6 +107,44 @@ func TestForeignFilesAreRefusedAndKept(t *testing.T) {
 	}
 }
 
+// TestACutFileIsRefusedAndKept: at any length, by one clear error. bbolt alone would end the program.
+func TestACutFileIsRefusedAndKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := fileBytes(t, path)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	if err := errors.Join(db.View(func(tx *bbolt.Tx) error { used = int(tx.Size()); return nil }), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	for _, length := range []int{0, 1, page - 1, page, 2 * page, 3 * page, used / 2, used - page, used - 1} {
+		if err := os.WriteFile(path, all[:length], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(options(path)); err == nil {
+			t.Errorf("%d of %d bytes were opened: %v", length, used, s.Close())
+		} else if length >= 2*page && length < used && !errors.Is(err, ErrCut) {
+			t.Errorf("%d of %d bytes: %v", length, used, err)
+		}
+		if !bytes.Equal(all[:length], fileBytes(t, path)) {
+			t.Errorf("%d bytes: the file was changed", length)
+		}
+	}
+	if err := os.WriteFile(path, all[:used], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := openAt(t, path).Close(); err != nil {
+		t.Errorf("what bbolt uses, whole: %v", err)
+	}
+}
+
 func TestStoreIsItsOwnersFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("file modes mean nothing here")
