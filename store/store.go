@@ -65,8 +65,10 @@ type Tx interface {
 	Chats
 	Queues
 	Keys
+	Apps
+	Counters
 	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers) and tells how many.
+	// links, replies that nobody would still want, idempotency answers, counters) and tells how many.
 	Sweep(now time.Time, limit int) (int, error)
 }
 
@@ -77,8 +79,9 @@ type Users interface {
 	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
-	// removes the user, their wallets, binds, contacts, conversations, buttons, cards and API keys, and what
-	// waits in queues for them. Their transactions leave every list and read as ErrNotFound.
+	// removes the user, their wallets, binds, contacts, conversations, buttons, cards, API keys, apps (with
+	// every grant to them) and grants, what is known of them as a developer, and what waits in queues for
+	// them. Their transactions leave every list and read as ErrNotFound.
 	EraseUser(wallet.UserID) error
 }
 
@@ -116,12 +119,21 @@ type Transactions interface {
 	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over. A
 	// damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
-	// TransactionsOf lists an owner's, newest first, after the given id ("" from the start).
-	TransactionsOf(owner wallet.UserID, after wallet.TransactionID, limit int) ([]wallet.Transaction, error)
+	// TransactionsOf lists an owner's, newest first. It costs what the page holds.
+	TransactionsOf(owner wallet.UserID, p Page) ([]wallet.Transaction, error)
+	// TransactionsAt lists those of a wallet, whosever it was: what it sent and what it received.
+	TransactionsAt(at wallet.Address, p Page) ([]wallet.Transaction, error)
 	// Recipients lists whom an owner's own transfers have reached (wallet.Transaction.Reached), newest
 	// first and each once; only the newest transfers, limit of them, are looked at. What others sent
 	// does not count, however much of it there is.
 	Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error)
+}
+
+// Page is a part of a list, newest first. The zero Page holds nothing: Limit must be set.
+type Page struct {
+	After wallet.TransactionID // the last one of the page before; "" from the start; ErrNotFound when it is none of the list
+	Until time.Time            // none that was created at or after it; zero: no such bound
+	Limit int
 }
 
 // Contacts are a person's own names for addresses. wallet.ContactKey tells one name from another.
@@ -254,8 +266,59 @@ type Keys interface {
 	// CreateKey keeps the key and the keyed hash of its secret, never the secret. An id or secret
 	// that exists is ErrConflict.
 	CreateKey(k wallet.Key, secret string) error
-	// PutKey replaces the key of that id; ErrNotFound without one.
+	// PutKey replaces the key of that id; ErrNotFound without one, ErrConflict when it is another owner's.
 	PutKey(wallet.Key) error
 	// AllKeys lists them, oldest first.
 	AllKeys() ([]wallet.Key, error)
+	// KeysOf lists a person's, oldest first.
+	KeysOf(owner wallet.UserID) ([]wallet.Key, error)
+}
+
+// Apps are developers, their programs, and who allows these what.
+type Apps interface {
+	App(wallet.AppID) (wallet.App, error)
+	// AppsOf lists a developer's ("": the operator's), oldest first.
+	AppsOf(owner wallet.UserID) ([]wallet.App, error)
+	// PutApp creates or replaces; an app of another owner is ErrConflict.
+	PutApp(wallet.App) error
+
+	Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error)
+	// GrantsOf lists what a person has allowed, oldest first.
+	GrantsOf(user wallet.UserID) ([]wallet.Grant, error)
+	PutGrant(wallet.Grant) error
+	// DeleteGrant takes it back; ErrNotFound without one.
+	DeleteGrant(user wallet.UserID, app wallet.AppID) error
+
+	// Developer is what is known of a person as a developer; the zero value with User set when nothing is.
+	Developer(wallet.UserID) (wallet.Developer, error)
+	PutDeveloper(wallet.Developer) error
+
+	// BotWebhook is the receiver of a bot token's events, by wallet.Key.Line.
+	BotWebhook(line string) (wallet.BotWebhook, error)
+	// PutBotWebhook creates or replaces the one of that line. It is sealed for owner, "" for an operator.
+	PutBotWebhook(owner wallet.UserID, w wallet.BotWebhook) error
+	DeleteBotWebhook(line string) error
+}
+
+// Counter is how often something was done, in equal slots of time, so that a limit that is rolling
+// need not remember every time. Its name is the counting room's own; no secret and no Telegram id may
+// be in it.
+type Counter struct {
+	Name      string    `json:"name"`
+	Slots     []Slot    `json:"slots"` // oldest first
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Slot is one slot of a counter: how often in the slot that began at Start (Unix seconds).
+type Slot struct {
+	Start int64  `json:"start"`
+	Count uint64 `json:"count"`
+}
+
+// Counters are what limits are counted by.
+type Counters interface {
+	// Counter by its name; ErrNotFound without one.
+	Counter(name string) (Counter, error)
+	// PutCounters creates or replaces.
+	PutCounters([]Counter) error
 }

@@ -28,14 +28,28 @@ const (
 // Scope is one family of deeds that a key may do.
 type Scope string
 
-// Scopes that guard what exists today.
+// Scopes that guard what exists today (DESIGN §6, Keys).
 const (
-	WalletRead Scope = "wallet:read"
-	WalletSend Scope = "wallet:send"
+	WalletRead Scope = "wallet:read" // balances, wallets and transactions
+	WalletSend Scope = "wallet:send" // propose transfers, connect wallets, hand in signatures
+	BotSend    Scope = "bot:send"    // send messages
+	BotExecute Scope = "bot:execute" // run commands
+	BotUsers   Scope = "bot:users"   // look people up, change what they are notified of
+	Webhooks   Scope = "webhooks"    // register receivers of events
 )
 
 // Scopes lists every scope.
-func Scopes() []Scope { return []Scope{WalletRead, WalletSend} }
+func Scopes() []Scope {
+	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, BotUsers, Webhooks}
+}
+
+// ScopesOf lists the scopes that mean anything for a kind of key.
+func ScopesOf(kind KeyKind) []Scope {
+	if kind == BotKey {
+		return []Scope{BotSend, BotExecute, BotUsers, Webhooks}
+	}
+	return []Scope{WalletRead, WalletSend}
+}
 
 // Key is an API key or bot token. The secret itself is shown once and never kept; the store looks
 // keys up by a keyed hash of it.
@@ -45,10 +59,22 @@ type Key struct {
 	Tier      Tier      `json:"tier"`
 	Scopes    []Scope   `json:"scopes"`
 	Owner     UserID    `json:"owner"` // "" for an operator's key
+	App       AppID     `json:"app"`   // for which program it was made; "" for none
 	Hint      string    `json:"hint"`  // the secret's last four characters
 	CreatedAt time.Time `json:"created_at"`
-	ExpiresAt time.Time `json:"expires_at"` // zero: never
-	RevokedAt time.Time `json:"revoked_at"` // zero: not revoked
+	ExpiresAt time.Time `json:"expires_at"`   // zero: never
+	RevokedAt time.Time `json:"revoked_at"`   // zero: not revoked; after a rotation it may lie ahead
+	LastUsed  time.Time `json:"last_used_at"` // zero: never; late by up to a minute
+	First     string    `json:"first"`        // id of the first key of a row of rotations; "" for that key itself
+}
+
+// Line names a key and those that took its place by rotation: what belongs to one of them (wallets,
+// limits, idempotency keys) belongs to all.
+func (k Key) Line() string {
+	if k.First != "" {
+		return k.First
+	}
+	return k.ID
 }
 
 // UsableAt tells whether the key opens anything at now.

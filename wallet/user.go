@@ -17,6 +17,8 @@ type User struct {
 	DefaultWallet Address   `json:"default_wallet"` // zero without a wallet
 	Unreachable   bool      `json:"unreachable"`    // the bot was blocked; cleared when they write again
 	PayableByID   bool      `json:"payable_by_id"`  // who picks them in Telegram may learn DefaultWallet, to pay it
+
+	Notifications *Notifications `json:"notifications,omitempty"` // nil: all of them
 }
 
 // Name is what the person is called: first and last name, or the @username.

@@ -33,12 +33,18 @@ func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	if err := t.put(keySecrets, hash[:], []byte(k.ID)); err != nil {
 		return err
 	}
+	if err := t.put(keysOf, join(userPrefix(k.Owner), []byte(k.ID)), nil); err != nil {
+		return err
+	}
 	return t.putKey(k)
 }
 
 func (t *tx) PutKey(k wallet.Key) error {
-	if t.get(keys, []byte(k.ID)) == nil {
-		return store.ErrNotFound
+	switch old, err := t.Key(k.ID); {
+	case err != nil:
+		return err
+	case old.Owner != k.Owner:
+		return store.ErrConflict
 	}
 	return t.putKey(k)
 }
@@ -61,8 +67,26 @@ func (t *tx) AllKeys() ([]wallet.Key, error) {
 		}
 		out = append(out, k)
 	}
-	slices.SortStableFunc(out, func(a, b wallet.Key) int {
+	oldestFirst(out)
+	return out, nil
+}
+
+func (t *tx) KeysOf(owner wallet.UserID) ([]wallet.Key, error) {
+	var out []wallet.Key
+	prefix := userPrefix(owner)
+	for _, e := range t.prefixed(keysOf, prefix) {
+		k, err := t.Key(string(e.key[len(prefix):]))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	oldestFirst(out)
+	return out, nil
+}
+
+func oldestFirst(all []wallet.Key) {
+	slices.SortStableFunc(all, func(a, b wallet.Key) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	return out, nil
 }

@@ -27,6 +27,7 @@ const (
 	unsettledFrom // address created-at transaction id -> -
 	byOwner       // user.0 created-at transaction id -> -
 	paidBy        // user.0 created-at recipient transaction id -> -, of transfers that reached them
+	byWallet      // address created-at transaction id -> -, by the wallet that it concerns
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
@@ -48,6 +49,16 @@ const (
 
 	keys       // key id -> row of wallet.Key
 	keySecrets // H(secret) -> key id
+	keysOf     // user.0 key id -> -
+
+	apps       // app id -> row of wallet.App
+	appsOf     // user.0 app id -> -; an operator's under a bare zero byte
+	grants     // user.0 app id -> row of wallet.Grant
+	grantsTo   // app id 0 user id -> -
+	developers // user id -> row of wallet.Developer
+	botHooks   // key line -> row of wallet.BotWebhook
+
+	counters // name -> row of store.Counter
 
 	expiries // time, kind of row, its key -> -; what Sweep walks
 
@@ -57,8 +68,9 @@ const (
 func (b bucket) String() string {
 	return [bucketCount]string{
 		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
-		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner", "paid_by", "contacts",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
-		"outbox", "waiting", "events", "event_ids", "answers", "keys", "key_secrets", "expiries",
+		"outbox", "waiting", "events", "event_ids", "answers", "keys", "key_secrets", "keys_of",
+		"apps", "apps_of", "grants", "grants_to", "developers", "bot_hooks", "counters", "expiries",
 	}[b]
 }

@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bytes"
 	"errors"
 
 	"purser/store"
@@ -23,6 +22,9 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseTelegram(u.TelegramID) },
 		func() error { return t.eraseQueued(id) },
 		func() error { return t.eraseKeys(id) },
+		func() error { return t.eraseApps(id) },
+		func() error { return t.eraseGrants(id) },
+		func() error { return t.delete(developers, []byte(id)) },
 		func() error { return t.delete(users, []byte(id)) },
 		func() error { return t.destroyDataKey(id) },
 	}
@@ -169,20 +171,59 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 
 // eraseKeys ends the API keys of a user: a key must not outlive the person it speaks for.
 func (t *tx) eraseKeys(id wallet.UserID) error {
+	prefix := userPrefix(id)
+	mine := map[string]bool{}
+	for _, e := range t.prefixed(keysOf, prefix) {
+		mine[string(e.key[len(prefix):])] = true
+	}
+	if len(mine) == 0 {
+		return nil
+	}
 	for _, e := range t.prefixed(keySecrets, nil) {
-		k, err := t.Key(string(e.value))
-		if err != nil {
-			return err
-		}
-		if k.Owner != id {
+		if !mine[string(e.value)] {
 			continue
 		}
 		if err := t.delete(keySecrets, e.key); err != nil {
 			return err
 		}
-		if err := t.delete(keys, bytes.Clone(e.value)); err != nil {
+	}
+	for key := range mine {
+		k, err := t.Key(key)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(t.delete(keys, []byte(key)), t.delete(botHooks, []byte(k.Line()))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.deletePrefixed(keysOf, prefix)
+}
+
+// eraseApps removes a developer's programs, and with them what people have allowed these.
+func (t *tx) eraseApps(id wallet.UserID) error {
+	prefix := userPrefix(id)
+	for _, e := range t.prefixed(appsOf, prefix) {
+		app := e.key[len(prefix):]
+		to := join(app, []byte{0})
+		for _, g := range t.prefixed(grantsTo, to) {
+			if err := t.delete(grants, grantKey(wallet.UserID(g.key[len(to):]), wallet.AppID(app))); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(t.deletePrefixed(grantsTo, to), t.delete(apps, app)); err != nil {
+			return err
+		}
+	}
+	return t.deletePrefixed(appsOf, prefix)
+}
+
+// eraseGrants takes back what a person has allowed.
+func (t *tx) eraseGrants(id wallet.UserID) error {
+	prefix := userPrefix(id)
+	for _, e := range t.prefixed(grants, prefix) {
+		if err := t.delete(grantsTo, grantToKey(wallet.AppID(e.key[len(prefix):]), id)); err != nil {
+			return err
+		}
+	}
+	return t.deletePrefixed(grants, prefix)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	bbolt "go.etcd.io/bbolt"
+
+	"purser/wallet"
 )
 
 // migration brings a file from one schema to the next. It may use the store's keys.
@@ -12,7 +14,7 @@ type migration func(*Store, *bbolt.Tx) error
 // migrations lists the steps from schema 1 on: the first leads from 1 to 2. The newest schema is
 // one more than there are steps. A step is never changed once released; testdata/ holds a file of
 // each schema, which every later purser must open.
-func migrations() []migration { return []migration{addressBook} }
+func migrations() []migration { return []migration{addressBook, programs} }
 
 // addressBook leads to schema 2: contacts, and an index of whom somebody has paid.
 func addressBook(s *Store, root *bbolt.Tx) error {
@@ -32,6 +34,38 @@ func addressBook(s *Store, root *bbolt.Tx) error {
 			continue
 		}
 		if err := t.put(paidBy, x.paid().key, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programs leads to schema 3: apps, grants, developers and counters, and indexes of keys by their owner
+// and of transactions by the wallet that they concern.
+func programs(s *Store, root *bbolt.Tx) error {
+	for _, b := range []bucket{byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters} {
+		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
+			return err
+		}
+	}
+	t := &tx{group: newGroup(root), store: s}
+	rows := t.bucket(transactions).Cursor()
+	for key, raw := rows.First(); key != nil; key, raw = rows.Next() {
+		x, _, err := plainOf[transactionIndex](raw)
+		if err != nil {
+			return err
+		}
+		if err := t.put(byWallet, x.concerns().key, nil); err != nil {
+			return err
+		}
+	}
+	all := t.bucket(keys).Cursor()
+	for key, raw := all.First(); key != nil; key, raw = all.Next() {
+		k, _, err := plainOf[wallet.Key](raw)
+		if err != nil {
+			return err
+		}
+		if err := t.put(keysOf, join(userPrefix(k.Owner), []byte(k.ID)), nil); err != nil {
 			return err
 		}
 	}

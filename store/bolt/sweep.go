@@ -17,6 +17,8 @@ const (
 	replyOver  expiry = 'r'
 	answerOver expiry = 'a'
 	parkedOver expiry = 'p'
+
+	counterOver expiry = 'c'
 )
 
 func (e expiry) key(at time.Time, key []byte) []byte {
@@ -84,6 +86,8 @@ func (t *tx) removeNoted(note []byte) error {
 		return t.removeAnswer(key)
 	case parkedOver:
 		return t.removeParked(key)
+	case counterOver:
+		return t.removeCounter(key)
 	}
 	return fmt.Errorf("%w: a note of kind %q", ErrDamaged, byte(e))
 }

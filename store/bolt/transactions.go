@@ -60,10 +60,19 @@ type indexEntry struct {
 	unique bool
 }
 
+// concerns is the entry in byWallet: of a receipt the wallet that received.
+func (x transactionIndex) concerns() indexEntry {
+	at := x.From
+	if x.Kind == wallet.Receive {
+		at = x.To
+	}
+	return indexEntry{byWallet, join(at[:], timeKey(x.CreatedAt), []byte(x.ID)), false}
+}
+
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
-	out := make([]indexEntry, 0, 6)
-	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false})
+	out := make([]indexEntry, 0, 7)
+	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.concerns())
 	if !x.Final {
 		out = append(out,
 			indexEntry{unsettled, created, false},
@@ -287,25 +296,42 @@ func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error 
 	return nil
 }
 
-func (t *tx) TransactionsOf(owner wallet.UserID, after wallet.TransactionID, limit int) ([]wallet.Transaction, error) {
-	prefix := userPrefix(owner)
-	cursor := t.bucket(byOwner).Cursor()
-	var key []byte
-	if after == "" {
-		key, _ = lastOf(cursor, prefix)
-	} else {
-		x, found, err := t.transactionIndex([]byte(after))
+func (t *tx) TransactionsOf(owner wallet.UserID, p store.Page) ([]wallet.Transaction, error) {
+	return t.page(byOwner, userPrefix(owner), p)
+}
+
+func (t *tx) TransactionsAt(at wallet.Address, p store.Page) ([]wallet.Transaction, error) {
+	return t.page(byWallet, at[:], p)
+}
+
+// page walks an index of created-at keys under a prefix, from the newest.
+func (t *tx) page(b bucket, prefix []byte, p store.Page) ([]wallet.Transaction, error) {
+	cursor := t.bucket(b).Cursor()
+	bound := prefix // every key of the list is below what it is replaced by
+	if !p.Until.IsZero() {
+		bound = join(prefix, timeKey(p.Until))
+	}
+	if p.After != "" {
+		x, found, err := t.transactionIndex([]byte(p.After))
 		if err != nil {
 			return nil, err
 		}
-		if !found || x.Owner != owner {
+		after := join(prefix, timeKey(x.CreatedAt), []byte(p.After))
+		if at, _ := cursor.Seek(after); !found || !bytes.Equal(at, after) {
 			return nil, store.ErrNotFound
 		}
-		cursor.Seek(join(prefix, timeKey(x.CreatedAt), []byte(after)))
-		key, _ = cursor.Prev()
+		if p.Until.IsZero() || bytes.Compare(after, bound) < 0 {
+			bound = after
+		}
+	}
+	var key []byte
+	if len(bound) == len(prefix) {
+		key, _ = lastOf(cursor, prefix)
+	} else {
+		key, _ = before(cursor, bound)
 	}
 	var out []wallet.Transaction
-	for ; bytes.HasPrefix(key, prefix) && len(out) < limit; key, _ = cursor.Prev() {
+	for ; bytes.HasPrefix(key, prefix) && len(out) < p.Limit; key, _ = cursor.Prev() {
 		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
 		}
@@ -334,16 +360,28 @@ func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error
 	return out, nil
 }
 
-// lastOf finds the last key under a prefix, which must end in a zero byte; nil without one.
+// lastOf finds the last key under a prefix; nil without one.
 func lastOf(cursor *bbolt.Cursor, prefix []byte) (key, value []byte) {
 	end := bytes.Clone(prefix)
-	end[len(end)-1]++
-	if key, _ := cursor.Seek(end); key == nil {
-		key, value = cursor.Last()
-		return under(prefix, key, value)
+	for i := len(end) - 1; ; i-- {
+		if i < 0 { // nothing but 0xff: there is no key behind it
+			key, value = cursor.Last()
+			return under(prefix, key, value)
+		}
+		if end[i]++; end[i] != 0 {
+			break
+		}
 	}
-	key, value = cursor.Prev()
+	key, value = before(cursor, end)
 	return under(prefix, key, value)
+}
+
+// before finds the last key below a bound; nil without one.
+func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
+	if key, _ := cursor.Seek(bound); key == nil {
+		return cursor.Last()
+	}
+	return cursor.Prev()
 }
 
 func under(prefix, key, value []byte) ([]byte, []byte) {

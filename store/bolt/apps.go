@@ -1,0 +1,208 @@
+package bolt
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// appWords is the sealed part of an app: its developer's own words.
+type appWords struct {
+	Name    string `json:"name"`
+	Purpose string `json:"purpose"`
+}
+
+func (t *tx) App(id wallet.AppID) (wallet.App, error) {
+	key := []byte(id)
+	raw := t.get(apps, key)
+	if raw == nil {
+		return wallet.App{}, store.ErrNotFound
+	}
+	var a wallet.App
+	var words appWords
+	err := t.unsealJSON(apps, key, raw, &a, "words", &words)
+	a.Name, a.Purpose = words.Name, words.Purpose
+	return a, err
+}
+
+func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
+	var out []wallet.App
+	prefix := userPrefix(owner)
+	for _, e := range t.prefixed(appsOf, prefix) {
+		a, err := t.App(wallet.AppID(e.key[len(prefix):]))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	slices.SortStableFunc(out, func(a, b wallet.App) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+func (t *tx) PutApp(a wallet.App) error {
+	if err := checkID(string(a.ID)); err != nil {
+		return err
+	}
+	key := []byte(a.ID)
+	if raw := t.get(apps, key); raw != nil {
+		old, _, err := plainOf[wallet.App](raw)
+		if err != nil {
+			return err
+		}
+		if old.Owner != a.Owner {
+			return store.ErrConflict
+		}
+	}
+	words := appWords{a.Name, a.Purpose}
+	a.Name, a.Purpose = "", ""
+	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
+		return err
+	}
+	return t.putSealed(apps, key, a.Owner, a, "words", words)
+}
+
+func grantKey(user wallet.UserID, app wallet.AppID) []byte {
+	return join(userPrefix(user), []byte(app))
+}
+
+func grantToKey(app wallet.AppID, user wallet.UserID) []byte {
+	return join([]byte(app), []byte{0}, []byte(user))
+}
+
+func (t *tx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error) {
+	raw := t.get(grants, grantKey(user, app))
+	if raw == nil {
+		return wallet.Grant{}, store.ErrNotFound
+	}
+	g, _, err := plainOf[wallet.Grant](raw)
+	return g, err
+}
+
+func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
+	var out []wallet.Grant
+	for _, e := range t.prefixed(grants, userPrefix(user)) {
+		g, _, err := plainOf[wallet.Grant](e.value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	slices.SortStableFunc(out, func(a, b wallet.Grant) int {
+		return cmp.Or(a.GrantedAt.Compare(b.GrantedAt), cmp.Compare(a.App, b.App))
+	})
+	return out, nil
+}
+
+func (t *tx) PutGrant(g wallet.Grant) error {
+	if err := errors.Join(checkID(string(g.User)), checkID(string(g.App))); err != nil {
+		return err
+	}
+	key := grantKey(g.User, g.App)
+	raw, err := t.seal(grants, key, g.User, g)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.put(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
+}
+
+func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
+	key := grantKey(user, app)
+	if t.get(grants, key) == nil {
+		return store.ErrNotFound
+	}
+	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
+}
+
+// developerWords is the sealed part of a developer: the mail address.
+type developerWords struct {
+	Email string `json:"email"`
+}
+
+func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
+	key := []byte(user)
+	raw := t.get(developers, key)
+	if raw == nil {
+		return wallet.Developer{User: user}, nil
+	}
+	var d wallet.Developer
+	var words developerWords
+	err := t.unsealJSON(developers, key, raw, &d, "words", &words)
+	d.Email = words.Email
+	return d, err
+}
+
+func (t *tx) PutDeveloper(d wallet.Developer) error {
+	if err := checkID(string(d.User)); err != nil {
+		return err
+	}
+	words := developerWords{d.Email}
+	d.Email = ""
+	return t.putSealed(developers, []byte(d.User), d.User, d, "words", words)
+}
+
+// hookWords is the sealed part of a bot webhook.
+type hookWords struct {
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+func (t *tx) BotWebhook(line string) (wallet.BotWebhook, error) {
+	key := []byte(line)
+	raw := t.get(botHooks, key)
+	if raw == nil {
+		return wallet.BotWebhook{}, store.ErrNotFound
+	}
+	var w wallet.BotWebhook
+	var words hookWords
+	err := t.unsealJSON(botHooks, key, raw, &w, "words", &words)
+	w.URL, w.Secret = words.URL, words.Secret
+	return w, err
+}
+
+func (t *tx) PutBotWebhook(owner wallet.UserID, w wallet.BotWebhook) error {
+	if err := checkID(w.Line); err != nil {
+		return err
+	}
+	words := hookWords{w.URL, w.Secret}
+	w.URL, w.Secret = "", ""
+	return t.putSealed(botHooks, []byte(w.Line), owner, w, "words", words)
+}
+
+func (t *tx) DeleteBotWebhook(line string) error {
+	if t.get(botHooks, []byte(line)) == nil {
+		return store.ErrNotFound
+	}
+	return t.delete(botHooks, []byte(line))
+}
+
+// putSealed writes a row with one sealed field.
+func (t *tx) putSealed(b bucket, key []byte, owner wallet.UserID, plain any, name string, secret any) error {
+	sealed, err := json.Marshal(secret)
+	if err != nil {
+		return fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	raw, err := t.seal(b, key, owner, plain, field{name, sealed})
+	if err != nil {
+		return err
+	}
+	return t.put(b, key, raw)
+}
+
+// unsealJSON reads what putSealed wrote.
+func (t *tx) unsealJSON(b bucket, key, raw []byte, plain any, name string, secret any) error {
+	sealed, err := t.unseal(b, key, raw, plain, name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(sealed[0], secret); err != nil {
+		return fmt.Errorf("%s: %w: %v", b, ErrDamaged, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package bolt
+
+import "purser/store"
+
+func (t *tx) Counter(name string) (store.Counter, error) {
+	raw := t.get(counters, []byte(name))
+	if raw == nil {
+		return store.Counter{}, store.ErrNotFound
+	}
+	c, _, err := plainOf[store.Counter](raw)
+	return c, err
+}
+
+func (t *tx) PutCounters(all []store.Counter) error {
+	for _, c := range all {
+		if err := checkID(c.Name); err != nil {
+			return err
+		}
+		key := []byte(c.Name)
+		if err := t.removeCounter(key); err != nil {
+			return err
+		}
+		raw, err := t.seal(counters, key, "", c)
+		if err != nil {
+			return err
+		}
+		if err := t.expire(counterOver, c.ExpiresAt, key); err != nil {
+			return err
+		}
+		if err := t.put(counters, key, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removeCounter(key []byte) error {
+	raw := t.get(counters, key)
+	if raw == nil {
+		return nil
+	}
+	c, _, err := plainOf[store.Counter](raw)
+	if err != nil {
+		return err
+	}
+	if err := t.unexpire(counterOver, c.ExpiresAt, key); err != nil {
+		return err
+	}
+	return t.delete(counters, key)
+}

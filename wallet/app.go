@@ -1,0 +1,85 @@
+package wallet
+
+import (
+	"slices"
+	"time"
+)
+
+// AppID names a developer's program ("app_…"). It is no secret: links that ask for consent hold it.
+type AppID string
+
+// App is a program that acts for people who have allowed it (DESIGN §6, Whose data). Name and Purpose
+// are its developer's own words.
+type App struct {
+	ID        AppID     `json:"id"`
+	Owner     UserID    `json:"owner"` // "" for an operator's
+	Name      string    `json:"name"`
+	Purpose   string    `json:"purpose"`
+	Scopes    []Scope   `json:"scopes"` // what it asks people for
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Limits of what a developer may write, in characters.
+const (
+	MaxAppName    = 40
+	MaxAppPurpose = 300
+)
+
+// Grant is one person's permission to an app. Scopes are what the app asked for when it was given.
+type Grant struct {
+	User      UserID    `json:"user"`
+	App       AppID     `json:"app"`
+	Scopes    []Scope   `json:"scopes"`
+	GrantedAt time.Time `json:"granted_at"`
+}
+
+// Covers tells whether the grant allows a family of deeds.
+func (g Grant) Covers(scope Scope) bool { return slices.Contains(g.Scopes, scope) }
+
+// Verification is one step by which a developer's identity is verified (verification.steps).
+type Verification string
+
+// The steps (DESIGN §10).
+const (
+	ByContact  Verification = "contact"  // their own phone number, shared in Telegram
+	ByEmail    Verification = "email"    // a code sent by mail
+	ByWallet   Verification = "wallet"   // a wallet that they have proven to hold
+	ByApproval Verification = "approval" // an operator's word
+)
+
+// Verifications lists the steps in the order in which they are taken.
+func Verifications() []Verification {
+	return []Verification{ByContact, ByEmail, ByWallet, ByApproval}
+}
+
+// Developer is a person who asked for access to the API, and what is known of them. Of a phone number
+// only that it was shared is kept.
+type Developer struct {
+	User       UserID                     `json:"user"`
+	Email      string                     `json:"email"`       // proven; "" for none
+	AcceptedAt time.Time                  `json:"accepted_at"` // the terms; zero: not yet
+	Verified   map[Verification]time.Time `json:"verified"`
+	Tier       Tier                       `json:"tier"`    // of the keys that they make; "" is free
+	Sending    bool                       `json:"sending"` // an operator allows wallet:send and bot:send
+	Asked      []Scope                    `json:"asked"`   // scopes that wait for an operator's word
+}
+
+// Has tells whether a step was taken.
+func (d Developer) Has(step Verification) bool { return !d.Verified[step].IsZero() }
+
+// Notifications are what a person wants to be told of. Events are names or wildcards.
+type Notifications struct {
+	Enabled   bool      `json:"enabled"`
+	Events    []string  `json:"events"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// BotWebhook is the one receiver of a bot token's events. The store seals Secret and URL.
+type BotWebhook struct {
+	ID        string    `json:"id"`
+	Line      string    `json:"line"` // of the bot token (Key.Line)
+	URL       string    `json:"url"`
+	Events    []string  `json:"events"`
+	Secret    string    `json:"secret"`
+	CreatedAt time.Time `json:"created_at"`
+}
