@@ -148,7 +148,7 @@ func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	view, err := s.Signing.Refresh(c.UserContext(), id)
+	view, err := s.Signing.Refresh(c.UserContext(), handlers.ByLink(id))
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Server) signSubmit(c *fiber.Ctx, fields object) error {
 			return err
 		}
 	}
-	status, err := s.Signing.Submit(c.UserContext(), id, given)
+	status, err := s.Signing.Submit(c.UserContext(), handlers.ByLink(id), given)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *Server) signReject(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	status, err := s.Signing.Reject(c.UserContext(), id)
+	status, err := s.Signing.Reject(c.UserContext(), handlers.ByLink(id))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -20,6 +21,9 @@ type challengeData struct {
 func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
+		return err
+	}
+	if err := fields.only("address"); err != nil {
 		return err
 	}
 	address, err := fields.address("address")
@@ -54,6 +58,9 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	if err := fields.only("address", "signature"); err != nil {
+		return err
+	}
 	address, err := fields.address("address")
 	if err != nil {
 		return err
@@ -79,8 +86,8 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 
 // refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash.
 func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
-	return s.onTransaction(c, key, func(id wallet.TransactionID, _ object) (any, string, error) {
-		view, err := s.Signing.RefreshOwn(c.UserContext(), caller(key), id)
+	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
+		view, err := s.Signing.Refresh(c.UserContext(), handlers.ByOwner(caller(key), id))
 		if err != nil {
 			return nil, "", err
 		}
@@ -98,27 +105,27 @@ type progressData struct {
 // signature is POST /v1/wallet/transactions/{id}/signature {signature | signed_transaction}: a
 // signature over the newest blockhash, or the whole transaction as a wallet handed it back.
 func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
-	return s.onTransaction(c, key, func(id wallet.TransactionID, fields object) (any, string, error) {
+	return s.onTransaction(c, key, []string{"signature", "signed_transaction"}, func(id wallet.TransactionID, fields object) (any, string, error) {
 		given, err := fields.signed()
 		if err != nil {
 			return nil, "", err
 		}
-		status, err := s.Signing.SubmitOwn(c.UserContext(), caller(key), id, given)
+		status, err := s.Signing.Submit(c.UserContext(), handlers.ByOwner(caller(key), id), given)
 		return progressData{id, status}, "The signature is kept; the transaction goes to the network.", err
 	})
 }
 
 // reject is POST /v1/wallet/transactions/{id}/reject.
 func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
-	return s.onTransaction(c, key, func(id wallet.TransactionID, _ object) (any, string, error) {
-		status, err := s.Signing.RejectOwn(c.UserContext(), caller(key), id)
+	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
+		status, err := s.Signing.Reject(c.UserContext(), handlers.ByOwner(caller(key), id))
 		return progressData{id, status}, "Rejected. Nothing was sent.", err
 	})
 }
 
-// onTransaction runs a POST about one transaction. Each of these deeds may be done again without
+// onTransaction runs a POST about one transaction, with a body of the known fields or none. Each of these deeds may be done again without
 // harm, so the idempotency record may follow the deed.
-func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, do func(wallet.TransactionID, object) (any, string, error)) error {
+func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do func(wallet.TransactionID, object) (any, string, error)) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {
 		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
@@ -129,6 +136,9 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, do func(wallet.Tran
 		if fields, err = jsonBody(c); err != nil {
 			return err
 		}
+	}
+	if err := fields.only(known...); err != nil {
+		return err
 	}
 	return s.once(c, key, func(remember remember) error {
 		data, message, err := do(id, fields)

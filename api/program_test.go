@@ -45,6 +45,53 @@ func (p program) connects() answer {
 		p.sign([]byte(challenge.text("data", "message")))))
 }
 
+// answered is the owner's tap on the address that their program proved.
+func (p program) answered() {
+	p.Helper()
+	p.Must(p.Update(func(tx store.Tx) error {
+		bind, err := tx.BindOf(p.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		_, err = p.Wallets.Choose(tx, p.alice.User.ID, bind.Nonce, p.address())
+		return err
+	}))
+}
+
+// TestEveryWalletOfAKeyIsAskedAbout: one question at a time, and a lost answer is given again.
+func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
+	r := newRig(t)
+	asked := func() (n int) {
+		r.View(func(tx store.Tx) error {
+			all, err := tx.PendingEvents(1000)
+			for _, e := range all {
+				if e.Name == wallet.WalletProven {
+					n++
+				}
+			}
+			return err
+		})
+		return n
+	}
+	before := asked()
+	for i := 1; i <= 3; i++ {
+		p := r.program(r.alice.secret)
+		challenge := p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
+		r.want(challenge, 200, "", "")
+		proof := fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(), p.sign([]byte(challenge.text("data", "message"))))
+		r.want(p.post("/v1/wallet/connect", proof), 202, "", "")
+		r.want(p.post("/v1/wallet/connect", proof), 202, "", "") // the first answer was lost
+		r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 429, wallet.RateLimitExceeded, "still asked")
+		if n := asked() - before; n != i {
+			t.Fatalf("after %d wallets the owner was asked %d times", i, n)
+		}
+		p.answered()
+		if got := p.post("/v1/wallet/connect", proof); got.status != 200 || got.text("data", "status") != "done" {
+			t.Errorf("once more: %d %s", got.status, got.body)
+		}
+	}
+}
+
 // sends 1 SOL to Bob.
 func (p program) sends() answer {
 	p.Helper()

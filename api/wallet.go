@@ -154,7 +154,7 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	if err != nil {
 		return handlers.SendRequest{}, err
 	}
-	if strings.EqualFold(amount, handlers.Max) {
+	if strings.EqualFold(amount, wallet.Max) {
 		return handlers.SendRequest{}, wallet.Refuse(wallet.InvalidRequest, "amount: a program must say exactly how much, for example 1.5")
 	}
 	token, err := fields.text("token")

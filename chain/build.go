@@ -2,7 +2,6 @@ package chain
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -120,16 +119,6 @@ func WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
 	out := slices.Clone(raw)
 	copy(out[m.blockhashAt:], hash[:])
 	return out, nil
-}
-
-// Intent is the SHA-256 of a message with its blockhash zeroed (DESIGN §3.4): two messages of equal
-// intent differ in nothing else. Errors are *NotAllowed.
-func Intent(raw []byte) ([32]byte, error) {
-	m, err := parse(raw)
-	if err != nil {
-		return [32]byte{}, err
-	}
-	return sha256.Sum256(m.zeroed(raw)), nil
 }
 
 // Assemble joins a message of one signer and its signature into a transaction as it goes over the

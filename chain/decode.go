@@ -42,7 +42,6 @@ func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: 
 
 const (
 	memoLimit          = 512       // bytes
-	unitLimit          = 1_400_000 // compute units of one transaction
 	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
 )
 
@@ -275,7 +274,7 @@ func (t *tally) budget(in instruction) error {
 	}
 	if isLimit {
 		limit := binary.LittleEndian.Uint32(value)
-		if limit > unitLimit {
+		if limit > wallet.MaxComputeUnits {
 			return refuse(Budget, "it asks for more compute units than there are")
 		}
 		t.limit = &limit

@@ -11,7 +11,7 @@ import (
 const Changed = "changed"
 
 // lighthouseProgram checks, in the transaction itself, that accounts are as a wallet showed them.
-var lighthouseProgram = mustAddress("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
+var lighthouseProgram = wallet.MustAddress("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
 
 // Lighthouse's instructions by their first byte (LighthouseInstruction): from MemoryWrite and
 // MemoryClose, which keep state and cost rent, to assertions, which only make a transaction fail.

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -135,67 +134,17 @@ func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signatur
 	return nil, n.trouble(method, errTooMany)
 }
 
-// carries tells whether the transaction sig on chain is the one sought. A node that lists a
-// transaction but cannot show it, or shows another one, cannot tell.
+// carries tells whether the transaction sig on chain is the one sought.
 func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.Sought) (bool, error) {
-	const method = "getTransaction"
-	answer, err := transaction(ctx, n, sig)
-	if err != nil {
-		return false, err
-	}
-	if answer == nil {
-		return false, n.trouble(method, errGarbage)
-	}
-	wire, err := answer.wire()
-	if err != nil {
-		return false, n.trouble(method, errGarbage)
-	}
-	signatures, raw, m, err := disassemble(wire)
-	if err != nil || signatures[0] != sig {
-		return false, n.trouble(method, errGarbage)
-	}
-	return m.keys[0] == sought.From && m.pays(sought) && VerifySignature(raw, sought.From, sig), nil
+	m, err := shown(ctx, n, sig)
+	return err == nil && m.keys[0] == sought.From && m.pays(sought), err
 }
 
 // pays tells whether m holds the transfer that is sought, reference and all, whatever else it holds.
 func (m *message) pays(sought wallet.Sought) bool {
 	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
-		if program, ok := m.key(in.program); !ok || program != sought.Token.Program || len(in.accounts) == 0 {
-			return false // SOL's program is the zero address, which is the System program's
-		}
-		if last, _ := m.key(in.accounts[len(in.accounts)-1]); last != sought.Reference {
-			return false
-		}
-		if sought.Token.Native() {
-			return m.moves(in, sought)
-		}
-		return m.movesToken(in, sought)
+		t, ok := m.transferred(in, sought.Token)
+		return ok && t.reference == sought.Reference && t.units == sought.Units &&
+			t.leaves(sought.From, sought.Token) && t.pays(sought.To, sought.Token)
 	})
-}
-
-// moves tells whether in is the System transfer that is sought.
-func (m *message) moves(in instruction, sought wallet.Sought) bool {
-	if len(in.accounts) < 3 || len(in.data) != 12 ||
-		binary.LittleEndian.Uint32(in.data) != systemTransfer ||
-		binary.LittleEndian.Uint64(in.data[4:]) != sought.Units {
-		return false
-	}
-	from, _ := m.key(in.accounts[0])
-	to, _ := m.key(in.accounts[1])
-	return from == sought.From && to == sought.To
-}
-
-// movesToken tells whether in is the TransferChecked that is sought.
-func (m *message) movesToken(in instruction, sought wallet.Sought) bool {
-	if len(in.accounts) < 5 || len(in.data) != 10 || in.data[0] != transferChecked ||
-		binary.LittleEndian.Uint64(in.data[1:]) != sought.Units || in.data[9] != sought.Token.Decimals {
-		return false
-	}
-	source, _ := m.key(in.accounts[0])
-	mint, _ := m.key(in.accounts[1])
-	destination, _ := m.key(in.accounts[2])
-	authority, _ := m.key(in.accounts[3])
-	return mint == sought.Token.Mint && authority == sought.From &&
-		source == wallet.AssociatedAccount(sought.From, mint, sought.Token.Program) &&
-		destination == wallet.AssociatedAccount(sought.To, mint, sought.Token.Program)
 }

@@ -278,8 +278,10 @@ func TestNodeCannotInventOurTransaction(t *testing.T) {
 	forged := control // the message that we seek, with a signature that Alice never made
 	forgery := testKey(7).sign(genuine.message)
 	forged.wire, forged.list = append([]byte{1}, append(forgery[:], genuine.message...)...), listed(forgery)
-	if found, err := forged.client(t).Find(t.Context(), bySearch); found != nil || err != nil {
-		t.Errorf("a forged signature counted: %+v, %v", found, err)
+	if found, err := forged.client(t).Find(t.Context(), bySearch); found != nil {
+		t.Errorf("a forged signature counted: %+v", found)
+	} else {
+		nobodyKnows(t, err) // no chain holds it: this node makes things up
 	}
 
 	for name, h := range map[string]history{

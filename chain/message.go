@@ -6,17 +6,9 @@ import (
 
 // Programs that the decoder knows. The System program is wallet.SystemProgram.
 var (
-	memoProgram          = mustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	computeBudgetProgram = mustAddress("ComputeBudget111111111111111111111111111111")
+	memoProgram          = wallet.MustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	computeBudgetProgram = wallet.MustAddress("ComputeBudget111111111111111111111111111111")
 )
-
-func mustAddress(text string) wallet.Address {
-	a, err := wallet.ParseAddress(text)
-	if err != nil {
-		panic(err) // a constant of this file is mistyped
-	}
-	return a
-}
 
 const (
 	// packetSize is the most that a transaction may weigh on the wire (Solana's PACKET_DATA_SIZE).

@@ -58,7 +58,7 @@ func (a *accountInfo) account(slot uint64) (wallet.Account, bool) {
 		return wallet.Account{}, false
 	}
 	return wallet.Account{
-		Exists: true, Lamports: *a.Lamports, Owner: owner, Executable: *a.Executable, Size: *a.Space, Slot: slot,
+		Exists: true, Lamports: *a.Lamports, Owner: owner, Executable: *a.Executable, Slot: slot,
 	}, true
 }
 

@@ -28,7 +28,7 @@ func parseMint(at, program wallet.Address, data []byte) (wallet.Mint, bool) {
 	if !isTokenProgram(program) || len(data) < mintSize || data[45] != 1 { // initialized
 		return m, false
 	}
-	m.Decimals, m.Freezable = data[44], binary.LittleEndian.Uint32(data[46:]) == 1
+	m.Decimals = data[44]
 	if program == wallet.TokenProgram {
 		return m, len(data) == mintSize
 	}

@@ -55,7 +55,7 @@ func TestMintsAreReadWithTheirPowers(t *testing.T) {
 		"room at the end":    {aMint(anExtension(3, delegate[:]...), make([]byte, 9)), func(*wallet.Mint) {}},
 	} {
 		got, ok := parseMint(at, wallet.Token2022Program, c.data)
-		want := wallet.Mint{Address: at, Program: wallet.Token2022Program, Decimals: 6, Freezable: true, AccountSize: 170}
+		want := wallet.Mint{Address: at, Program: wallet.Token2022Program, Decimals: 6, AccountSize: 170}
 		c.want(&want)
 		if got.TransferFee != nil {
 			f := *got.TransferFee

@@ -89,7 +89,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 	if err != nil {
 		return wallet.TokenFacts{}, err
 	}
-	facts := wallet.TokenFacts{Slot: all[0].Slot, From: all[0].Account, To: all[1].Account}
+	facts := wallet.TokenFacts{From: all[0].Account, To: all[1].Account}
 	var ok bool
 	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || facts.Mint.Program != program {
 		return facts, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s any more", mint)

@@ -49,7 +49,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.sought.From}); return err },
 		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
 		"Payments": func() error {
-			_, err := c.Payments(ctx, s.sought.To, s.sought.Reference, wallet.SOL)
+			_, err := c.Payments(ctx, s.sought.To, s.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err
 		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },

@@ -365,6 +365,26 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	}
 }
 
+// TestAClaimIsToldToWhoeverComesBack: while the bot was blocked, nobody could tell them.
+func TestAClaimIsToldToWhoeverComesBack(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	alice := r.people["alice"]
+	r.Must(r.Update(func(tx store.Tx) error {
+		held, err := tx.Wallet(alice.Address())
+		held.Claim = &wallet.Claim{User: "usr_erin", Type: wallet.PageWallet, At: r.Now()}
+		user, userErr := tx.User(held.Owner)
+		user.Unreachable = true
+		return errors.Join(err, userErr, tx.PutWallet(held), tx.PutUser(user))
+	}))
+	r.seen = nil
+	r.says("alice", "/help")
+	r.settle()
+	if told := strings.Join(r.seen, "\n"); strings.Count(told, "Somebody else has proven") != 1 || !strings.Contains(told, "[Stop it]") {
+		t.Errorf("said %q", r.seen)
+	}
+}
+
 func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)

@@ -65,7 +65,7 @@ signature stays open until it is certain that no device has signed it.
 
 func lifecycle() string {
 	var out strings.Builder
-	out.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> awaiting_confirmation\n    [*] --> received\n")
+	out.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> awaiting_confirmation\n    [*] --> received\n    [*] --> requested\n")
 	for _, edge := range wallet.Lifecycle() {
 		fmt.Fprintf(&out, "    %s --> %s: %s", edge.From, edge.To, edge.By)
 		for i, event := range edge.Emits {

@@ -104,7 +104,9 @@ func readParts(args []string, b book) (parts, error) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		address := ""
-		if contact, n := b.at(args[i:]); n > 1 || n == 1 && (p.Token != "" || !b.means(word)) {
+		// A token, and "to", are what their words mean first, whatever a contact's name begins with.
+		first := p.Token == "" && b.means(word) || strings.EqualFold(word, "to")
+		if contact, n := b.at(args[i:]); n > 0 && !first {
 			address = contact.Address.String()
 			i += n - 1
 		} else if addressLike(word) {
@@ -178,7 +180,7 @@ func checkAddress(text string) error {
 // what is wrong with it.
 func amountLike(word string) bool {
 	first, _ := utf8.DecodeRuneInString(word)
-	return strings.EqualFold(word, "max") || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) ||
+	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) ||
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
 }
 
@@ -213,7 +215,7 @@ func symbolLike(word string) bool {
 // checkAmount reads an amount as wallet.ParseAmount does, and says more plainly what people from
 // elsewhere get wrong. "max" passes: only the balance can tell what it is.
 func checkAmount(text string, token wallet.Token) error {
-	if strings.EqualFold(text, "max") {
+	if strings.EqualFold(text, wallet.Max) {
 		return nil
 	}
 	if scientific(text) {

@@ -17,7 +17,7 @@ func (s *scene) sendLink() error {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case old.OpenAt(s.now), old.ChoosableAt(s.now):
+	case old.OpenAt(s.now) && old.KeyID == "", old.ChoosableAt(s.now): // a program's challenge shows nowhere
 		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
 			return err
 		}
@@ -195,11 +195,7 @@ func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Addr
 	if err != nil {
 		return err
 	}
-	label, err := s.words.text("button.stop_claim", nil)
-	if err != nil {
-		return err
-	}
-	b, err := s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	b, err := s.stopClaim(address, "")
 	if err != nil {
 		return err
 	}
@@ -207,6 +203,15 @@ func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Addr
 		return err
 	}
 	return s.end()
+}
+
+// stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
+func (s *scene) stopClaim(address wallet.Address, tail string) (Button, error) {
+	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
+	if err != nil {
+		return Button{}, err
+	}
+	return s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
 }
 
 // TellMoved tells the first owner of an address that it is another account's now.

@@ -19,7 +19,7 @@ func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
 	if err != nil || !asked {
 		return nil, err
 	}
-	confirmation, err := c.Transfers.PrepareConfirmTyped(ctx, h.caller(), id, typed)
+	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id, typed)
 	if err != nil {
 		return refuse(err)
 	}

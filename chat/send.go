@@ -230,7 +230,7 @@ func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.To
 			round = append(round, amount.String())
 		}
 	}
-	return append(round[max(0, len(round)-3):], handlers.Max), nil
+	return append(round[max(0, len(round)-3):], wallet.Max), nil
 }
 
 // usualAmounts are round sums from small to large; the first so many are usual.
@@ -329,7 +329,7 @@ func (s *scene) askAddress() error {
 		return err
 	}
 	rows = append(rows, []Button{people})
-	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, handlers.Max), "Known": len(known) > 0,
+	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, wallet.Max), "Known": len(known) > 0,
 		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.weighed.token)}
 	return s.ask("send.ask_address", v, rows)
 }

@@ -74,7 +74,7 @@ func (s *scene) tooLate() error {
 // tapConfirm is the owner's word, after one more look at the chain.
 func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 	id := wallet.TransactionID(h.button.Subject)
-	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id)
+	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id, "")
 	switch {
 	case wallet.CodeOf(err) == wallet.Conflict:
 		return (*scene).tooLate, nil
@@ -284,7 +284,7 @@ func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error
 		return refuse(err)
 	}
 	return func(s *scene) error {
-		if _, err := s.Wallets.StopClaim(s.tx, s.user.ID, address); labelled(err) {
+		if err := s.Wallets.StopClaim(s.tx, s.user.ID, address); labelled(err) {
 			return s.refused(err)
 		} else if err != nil {
 			return err

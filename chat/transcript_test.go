@@ -184,7 +184,7 @@ func (r *rig) page(who string, what []string) {
 	case "keeps":
 		r.keeps(who)
 	case "rejects":
-		_, err := r.Signing.Reject(r.Context(), r.people[who].link[len("s="):])
+		_, err := r.Signing.Reject(r.Context(), handlers.ByLink(r.people[who].link[len("s="):]))
 		r.Must(err)
 		r.settle()
 	default:

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"purser/handlers"
@@ -68,12 +69,34 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
+		claimed, stops, err := s.claims(all)
+		if err != nil {
+			return err
+		}
 		tokens, _ := tokenLines(balance.Tokens)
 		return s.say("wallet.overview", vars{
 			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()), "Tokens": tokens,
-			"Unread": unread, "Others": others, "Network": c.network(), "Signs": signs, "Tail": html(w.Address.Tail()),
-		}, append(rows, more...)...)
+			"Unread": unread, "Others": others, "Claimed": claimed, "Network": c.network(), "Signs": signs, "Tail": html(w.Address.Tail()),
+		}, slices.Concat(stops, rows, more)...)
 	}, nil
+}
+
+// claims lists the wallets that somebody else has proven since, each with a button to stop that.
+func (s *scene) claims(all []wallet.Wallet) (html, [][]Button, error) {
+	var lines []string
+	var rows [][]Button
+	for _, w := range all {
+		if w.Claim == nil {
+			continue
+		}
+		b, err := s.stopClaim(w.Address, w.Address.Tail())
+		if err != nil {
+			return "", nil, err
+		}
+		lines = append(lines, string(code(w.Address.String())))
+		rows = append(rows, []Button{b})
+	}
+	return html(strings.Join(lines, "\n")), rows, nil
 }
 
 // signs says what kind of device signs for a wallet.

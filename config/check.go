@@ -114,7 +114,7 @@ func (ch *checker) chain() Chain {
 	}
 	switch {
 	case c.Cluster != "":
-		ch.oneOf("chain.cluster", wallet.Mainnet, wallet.Devnet, wallet.Localnet)
+		ch.oneOf("chain.cluster", wallet.Clusters()...)
 		if len(c.RPCURLs) == 0 && ch.values["chain.rpc_url"] == "" {
 			c.RPCURLs = publicRPC(c.Cluster)
 		}

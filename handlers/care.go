@@ -48,7 +48,7 @@ func (s *Transfers) recognized(ctx context.Context, t wallet.Transaction) (walle
 	}
 	// A token account may have been made to look like somebody's wallet: what was named counts too.
 	for _, shown := range []wallet.Address{t.To, t.Named} {
-		if seems, ok := wallet.LookAlike(shown, known); ok {
+		if seems, ok := wallet.Lookalike(shown, known); ok {
 			t.Lookalike = seems
 			return t, nil
 		}

@@ -152,7 +152,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 			t.Errorf("%s: a tap: %v", who, err)
 		}
 		for _, typed := range []string{"", wrong, middle + "x", to.String()} {
-			if _, err := r.Transfers.PrepareConfirmTyped(ctx, alice.Caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
+			if _, err := r.Transfers.PrepareConfirm(ctx, alice.Caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
 				t.Errorf("%s: %q typed: %v", who, typed, err)
 			}
 			if got, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), typed); err != nil || ok {
@@ -166,10 +166,10 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 		if err != nil || !ok || got != id {
 			t.Fatalf("%s: %s, %v, %v", who, got, ok, err)
 		}
-		if _, err := r.Transfers.PrepareConfirmTyped(ctx, bob.Caller(), id, middle); wallet.CodeOf(err) != wallet.TransactionNotFound {
+		if _, err := r.Transfers.PrepareConfirm(ctx, bob.Caller(), id, middle); wallet.CodeOf(err) != wallet.TransactionNotFound {
 			t.Errorf("%s: typed by another: %v", who, err)
 		}
-		c, err := r.Transfers.PrepareConfirmTyped(ctx, alice.Caller(), id, middle)
+		c, err := r.Transfers.PrepareConfirm(ctx, alice.Caller(), id, middle)
 		r.Must(err)
 		var confirmed wallet.Transaction
 		r.Must(r.Update(func(tx store.Tx) (err error) {

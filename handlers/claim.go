@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"purser/store"
@@ -22,7 +21,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
 		return err
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_claimed_%x", bind.TokenHash[:16]), wallet.WalletClaimed, now, held.Owner,
+	event, err := wallet.NewEvent("evt_claimed_"+attempt(bind), wallet.WalletClaimed, now, held.Owner,
 		wallet.WalletClaimedData{WalletAddress: held.Address})
 	if err != nil {
 		return err
@@ -30,15 +29,14 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 	return tx.Emit(event)
 }
 
-// StopClaim is the first owner's no: the address stays theirs. It returns who wanted it.
-func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) (wallet.UserID, error) {
+// StopClaim is the first owner's no: the address stays theirs.
+func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Owner != owner || held.Claim == nil {
-		return "", errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "nobody wants to take over this address any more"))
+		return errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "nobody wants to take over this address any more"))
 	}
-	user := held.Claim.User
 	held.Claim = nil
-	return user, tx.PutWallet(held)
+	return tx.PutWallet(held)
 }
 
 // TakeOver moves a claimed address to whoever proved it, once its first owner had their time.
@@ -52,7 +50,7 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	if from := claim.At.Add(ClaimWindow); now.Before(from) {
 		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "its first owner can stop this until %s: come back then", from.Format("2 January, 15:04 UTC"))
 	}
-	if _, _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
+	if _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
 		return wallet.Wallet{}, err
 	}
 	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyID: claim.KeyID})

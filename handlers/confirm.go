@@ -16,15 +16,10 @@ type Confirmation struct {
 	signID string
 }
 
-// PrepareConfirm looks at the chain once more, since minutes may have passed. A look-alike is
-// POLICY_VIOLATION: see PrepareConfirmTyped.
-func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.TransactionID) (Confirmation, error) {
-	return s.PrepareConfirmTyped(ctx, who, id, "")
-}
-
-// PrepareConfirmTyped is PrepareConfirm by an owner who has typed what a look-alike asks for
-// (wallet.Address.Middle); POLICY_VIOLATION if it is something else.
-func (s *Transfers) PrepareConfirmTyped(ctx context.Context, who Caller, id wallet.TransactionID, typed string) (Confirmation, error) {
+// PrepareConfirm looks at the chain once more, since minutes may have passed. typed is what the owner
+// wrote where a look-alike asks for it (wallet.Address.Middle), "" for a tap; POLICY_VIOLATION if
+// something else is asked for.
+func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.TransactionID, typed string) (Confirmation, error) {
 	t, err := s.Of(ctx, who, id)
 	if err != nil {
 		return Confirmation{}, err
@@ -55,7 +50,7 @@ func (s *Transfers) PrepareConfirmTyped(ctx context.Context, who Caller, id wall
 
 // stillFits tells whether what was proposed is what would happen now.
 func (f facts) stillFits(t wallet.Transaction) error {
-	if err := f.acceptable(); err != nil {
+	if err := f.checkAccounts(); err != nil {
 		return err
 	}
 	switch {
@@ -65,7 +60,7 @@ func (f facts) stillFits(t wallet.Transaction) error {
 		return wallet.Refuse(wallet.InvalidRequest, "the token's issuer keeps more of it than when this was prepared: start anew")
 	}
 	f.rent = t.Rent // counted even if somebody else paid it meanwhile
-	return f.affordable(t.Amount, t.Fee)
+	return f.checkAmount(t.Amount, t.Fee)
 }
 
 // CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed

@@ -52,16 +52,26 @@ func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User,
 	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "this person is not known here any more")
 }
 
-// CommitInvitation keeps the challenge. A person's open link is replaced by it, as by a newer link.
+// CommitInvitation keeps the challenge. A person's open link is replaced by it, as by a newer link. While
+// they are still asked about the one before it is RATE_LIMIT_EXCEEDED: no program can pester them.
 func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 	if i.bind.User == "" {
 		return tx.PutBind(i.bind)
+	}
+	switch asked, err := tx.Bind(i.bind.TokenHash); {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case asked.ChoosableAt(w.Now()):
+		return wallet.Refuse(wallet.RateLimitExceeded, "the owner is still asked in chat about the wallet before: wait for their answer, or until %s",
+			wallet.Timestamp(asked.ExpiresAt))
 	}
 	return w.CommitLink(tx, Link{bind: i.bind})
 }
 
 // Connect takes the signature over the newest challenge for an address. A person's wallet ends in
-// their chat, like any bind (BindProven); an operator key's is connected at once (BindDone).
+// their chat, like any bind (BindProven); an operator key's is connected at once (BindDone). The same
+// again is answered with the present status: the answer to the first may have been lost.
 func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Address, sig wallet.Signature) (wallet.BindStatus, error) {
 	account, _, err := w.account(ctx, who)
 	if err != nil {
@@ -77,10 +87,15 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err != nil || !bind.OpenAt(w.Now()) || bind.Address != address {
+		again := bind.ChoosableAt(w.Now()) || bind.Status == wallet.BindDone
+		if err != nil || bind.Address != address || !again && !bind.OpenAt(w.Now()) {
 			return wallet.Refuse(wallet.NotFound, "there is no open challenge for this address: ask for one first")
 		}
 		if err := w.signedIn(bind, address, account, sig); err != nil {
+			return err
+		}
+		if again {
+			status, err = connected(tx, who, address)
 			return err
 		}
 		if who.User != "" {
@@ -91,6 +106,18 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 		return err
 	})
 	return status, err
+}
+
+// connected is how far a proven address of a program has come.
+func connected(tx store.Tx, who Caller, address wallet.Address) (wallet.BindStatus, error) {
+	held, err := tx.Wallet(address)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && !who.owns(held):
+		return wallet.BindProven, nil
+	case err != nil:
+		return "", err
+	}
+	return wallet.BindDone, nil
 }
 
 // bound connects the wallet of an attempt that is proven and, where a person is asked, answered. An

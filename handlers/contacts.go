@@ -31,15 +31,16 @@ func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name, address string) (wa
 	if err != nil {
 		return none, err
 	}
-	if _, listed := c.Tokens.BySymbol(name); listed || strings.EqualFold(name, wallet.SOL.Symbol) {
-		return none, wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose another name", strings.ToUpper(name))
+	first := wallet.FirstWord(name)
+	if _, listed := c.Tokens.BySymbol(first); listed || strings.EqualFold(first, wallet.SOL.Symbol) {
+		return none, wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose a name that does not begin with it", strings.ToUpper(first))
 	}
 	to, err := wallet.ParseAddress(address)
 	if err != nil {
 		return none, err
 	}
-	if !to.OnCurve() || to.IsZero() {
-		return none, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
+	if err := to.Payable(); err != nil {
+		return none, err
 	}
 	if err := c.addable(tx, who, name, to); err != nil {
 		return none, err
@@ -78,7 +79,7 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 	if err != nil {
 		return err
 	}
-	if seems, ok := wallet.LookAlike(to, known); ok {
+	if seems, ok := wallet.Lookalike(to, known); ok {
 		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
 	}
 	return nil

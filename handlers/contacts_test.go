@@ -33,6 +33,8 @@ func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
 		"a token":              {"usdc", carol.Address().String(), wallet.InvalidRequest},
 		"SOL itself":           {"Sol", carol.Address().String(), wallet.InvalidRequest},
 		"an amount":            {"5", carol.Address().String(), wallet.InvalidRequest},
+		"a token first":        {"usdc rent", carol.Address().String(), wallet.InvalidRequest},
+		"a word of /send":      {"to bob", carol.Address().String(), wallet.InvalidRequest},
 		"all of it":            {"max", carol.Address().String(), wallet.InvalidRequest},
 		"an address":           {"Ab" + strings.Repeat("c", 30), carol.Address().String(), wallet.InvalidRequest},
 		"no name":              {" ", carol.Address().String(), wallet.InvalidRequest},

@@ -84,8 +84,8 @@ func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error
 	return sum, nil
 }
 
-// acceptable judges what the chain holds on both sides.
-func (f facts) acceptable() error {
+// checkAccounts judges what the chain holds on both sides.
+func (f facts) checkAccounts() error {
 	switch {
 	case f.to.Executable:
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
@@ -99,12 +99,12 @@ func (f facts) acceptable() error {
 	if f.token.Native() {
 		return nil
 	}
-	return f.sendable()
+	return f.checkToken()
 }
 
-// sendable judges a token and its two accounts. Whoever issued a token may have kept powers over it
+// checkToken judges a token and its two accounts. Whoever issued a token may have kept powers over it
 // that make a transfer fail, or undo it.
-func (f facts) sendable() error {
+func (f facts) checkToken() error {
 	no := func(format string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, format, args...) }
 	mint, name := f.held.Mint, f.token.Name()
 	switch {
@@ -170,7 +170,7 @@ func (f facts) most(fee uint64) (uint64, error) {
 	return f.free - fee, nil
 }
 
-// left is how many base units remain after an amount that affordable found good.
+// left is how many base units remain after an amount that checkAmount found good.
 func (f facts) left(units, fee uint64) uint64 {
 	if f.token.Native() {
 		return f.free - units - fee
@@ -178,10 +178,10 @@ func (f facts) left(units, fee uint64) uint64 {
 	return f.units - units
 }
 
-// affordable judges an amount; what it refuses is the amount's fault, or that of too little SOL.
-func (f facts) affordable(units, fee uint64) error {
+// checkAmount judges an amount; what it refuses is the amount's fault, or that of too little SOL.
+func (f facts) checkAmount(units, fee uint64) error {
 	if f.token.Native() {
-		return wallet.About(wallet.FieldAmount, f.judge(units, fee))
+		return wallet.About(wallet.FieldAmount, f.checkLamports(units, fee))
 	}
 	if units > f.units {
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds,
@@ -191,11 +191,11 @@ func (f facts) affordable(units, fee uint64) error {
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest,
 			"the issuer of %s would keep all of that as its fee: send more", f.token.Name()))
 	}
-	return f.payable(fee)
+	return f.checkFee(fee)
 }
 
-// payable finds the SOL good that a transfer of tokens costs.
-func (f facts) payable(fee uint64) error {
+// checkFee finds the SOL good that a transfer of tokens costs.
+func (f facts) checkFee(fee uint64) error {
 	// A node says what the rent is: the sum of what it says must not wrap around.
 	short := f.rent > f.free || fee > f.free-f.rent
 	left := uint64(0)
@@ -216,9 +216,9 @@ func (f facts) payable(fee uint64) error {
 	return nil
 }
 
-// judge finds an amount of SOL good that is covered with its fee, and neither side left under the
+// checkLamports finds an amount of SOL good that is covered with its fee, and neither side left under the
 // rent minimum, which the network would refuse (Agave: InsufficientFundsForRent).
-func (f facts) judge(lamports, fee uint64) error {
+func (f facts) checkLamports(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
 		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send; %s SOL and the network fee of %s SOL are needed",
 			wallet.Lamports(f.free), wallet.Lamports(lamports), wallet.Lamports(fee))

@@ -8,10 +8,10 @@ import (
 )
 
 // ownWallet finds a wallet of a person's by its address, or by the end of it where only one fits.
-func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, []wallet.Wallet, error) {
+func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
 	all, err := tx.WalletsOf(user)
 	if err != nil {
-		return wallet.Wallet{}, nil, err
+		return wallet.Wallet{}, err
 	}
 	var fits []wallet.Wallet
 	for _, w := range all {
@@ -22,17 +22,17 @@ func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, []w
 	}
 	switch len(fits) {
 	case 0:
-		return wallet.Wallet{}, all, wallet.Refuse(wallet.NotFound, "none of your wallets has this address or ends like this")
+		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, "none of your wallets has this address or ends like this")
 	case 1:
-		return fits[0], all, nil
+		return fits[0], nil
 	}
-	return wallet.Wallet{}, all, wallet.Refuse(wallet.InvalidRequest, "several of your wallets end like this: name the whole address")
+	return wallet.Wallet{}, wallet.Refuse(wallet.InvalidRequest, "several of your wallets end like this: name the whole address")
 }
 
 // Use makes one of a person's wallets the one that their commands mean. name is its address, or the
 // last characters of it, four at least.
 func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
-	chosen, _, err := ownWallet(tx, user, name)
+	chosen, err := ownWallet(tx, user, name)
 	if err != nil {
 		return wallet.Wallet{}, err
 	}
@@ -46,27 +46,27 @@ func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wall
 
 // Find is one of a person's wallets by its address or the end of it.
 func (w *Wallets) Find(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
-	found, _, err := ownWallet(tx, user, name)
-	return found, err
+	return ownWallet(tx, user, name)
 }
 
 // Disconnect forgets that a wallet is a person's; its key and its money are not touched. What waits
 // for a Confirm or a signature of it is rejected; what is signed goes on. The oldest of the others
 // becomes the default where this one was. It returns the wallet, and the new default (zero for none).
 func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, wallet.Address, error) {
-	gone, _, err := ownWallet(tx, user, name)
+	gone, err := ownWallet(tx, user, name)
 	if err != nil {
 		return wallet.Wallet{}, wallet.Address{}, err
 	}
-	return w.release(tx, gone, wallet.UserInitiated)
+	next, err := w.release(tx, gone, wallet.UserInitiated)
+	return gone, next, err
 }
 
-// release takes a wallet from its owner.
-func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Wallet, wallet.Address, error) {
+// release takes a wallet from its owner, and returns their new default.
+func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Address, error) {
 	now := w.Now().UTC()
 	open, err := tx.UnsettledFrom(gone.Address)
 	if err != nil {
-		return gone, wallet.Address{}, err
+		return wallet.Address{}, err
 	}
 	for _, t := range open {
 		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
@@ -74,22 +74,22 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 		}
 		if _, err := store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: now,
 			Failure: wallet.UserRejected, Reason: "The wallet was disconnected."}); err != nil {
-			return gone, wallet.Address{}, err
+			return wallet.Address{}, err
 		}
 	}
 	if err := tx.DeleteWallet(gone.Address); err != nil {
-		return gone, wallet.Address{}, err
+		return wallet.Address{}, err
 	}
 	next, err := w.nextDefault(tx, gone)
 	if err != nil {
-		return gone, next, err
+		return next, err
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_disconnected_%s_%d", gone.Address, now.UnixMilli()), wallet.WalletDisconnected, now, gone.Owner,
 		wallet.WalletDisconnectedData{UserID: gone.Owner, WalletAddress: gone.Address, DisconnectedAt: wallet.Timestamp(now), Reason: reason})
 	if err != nil {
-		return gone, next, err
+		return next, err
 	}
-	return gone, next, tx.Emit(event)
+	return next, tx.Emit(event)
 }
 
 // nextDefault gives a person another default wallet where the one that went was it.

@@ -13,8 +13,7 @@ const requiredMemo = "payment"
 
 // Budget of compute units, where a price for them is paid at all.
 const (
-	maxUnits = 1_400_000 // of one transaction
-	solUnits = 1_000     // of a System transfer: it takes 450 with the two instructions of its budget
+	solUnits = 1_000 // of a System transfer: it takes 450 with the two instructions of its budget
 	// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees
 	// the whole fee before they confirm.
 	maxPriority = 100_000
@@ -36,7 +35,7 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 			return t, wallet.About(wallet.FieldAmount, err)
 		}
 	}
-	if err := f.affordable(t.Amount, t.Fee); err != nil {
+	if err := f.checkAmount(t.Amount, t.Fee); err != nil {
 		return t, err
 	}
 	t.TransferFee = f.withheld(t.Amount)
@@ -45,11 +44,11 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		return t, err
 	}
 	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
-		taken = min(taken, maxUnits) // a node's word, which may be anything
-		t.UnitLimit = uint32(min(taken+taken/4+5_000, maxUnits))
+		taken = min(taken, wallet.MaxComputeUnits) // a node's word, which may be anything
+		t.UnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
 		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
 		t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
-		if err := f.affordable(t.Amount, t.Fee); err != nil {
+		if err := f.checkAmount(t.Amount, t.Fee); err != nil {
 			return t, err
 		}
 		if t.Message, err = s.Build(t); err != nil {

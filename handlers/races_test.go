@@ -83,13 +83,13 @@ func TestManyDevicesAtOnceMakeOneSignature(t *testing.T) {
 			message := messages[i%len(messages)]
 			switch i % 8 {
 			case 7:
-				_, err := r.Signing.Reject(ctx, confirmed.SignID)
+				_, err := r.Signing.Reject(ctx, handlers.ByLink(confirmed.SignID))
 				return err
 			case 6: // only the newest may come whole
-				_, err := r.Signing.Submit(ctx, confirmed.SignID, handlers.Signature{Signed: whole(message)})
+				_, err := r.Signing.Submit(ctx, handlers.ByLink(confirmed.SignID), handlers.Signature{Signed: whole(message)})
 				return err
 			case 5:
-				_, err := r.Signing.Refresh(ctx, confirmed.SignID)
+				_, err := r.Signing.Refresh(ctx, handlers.ByLink(confirmed.SignID))
 				return err
 			}
 			_, err := r.HandIn(alice, confirmed.SignID, message)
@@ -173,7 +173,7 @@ func TestOneOwnerOfAnAddress(t *testing.T) {
 		who := people[i%len(people)].User.ID
 		return r.Update(func(tx store.Tx) error {
 			if i >= 2*len(people) {
-				_, err := r.Wallets.StopClaim(tx, who, address)
+				err := r.Wallets.StopClaim(tx, who, address)
 				return errors.Join(err, errStopped)
 			}
 			_, err := r.Wallets.TakeOver(tx, who, address)
@@ -198,7 +198,7 @@ func TestNoBlockhashForWhatWasPaid(t *testing.T) {
 	confirmed := r.Confirmed(alice, bob.Address(), "0.3", "SOL")
 	r.SendBehind(alice, wallet.Transaction{From: confirmed.From, To: confirmed.To, Reference: confirmed.Reference, Amount: confirmed.Amount})
 	r.Blocks(3)
-	_, err := r.Signing.Refresh(context.Background(), confirmed.SignID)
+	_, err := r.Signing.Refresh(context.Background(), handlers.ByLink(confirmed.SignID))
 	r.Refused(wallet.Conflict, err)
 	if got := r.Transaction(confirmed.ID); len(got.Issues) != 0 {
 		t.Errorf("a blockhash was issued: %+v", got.Issues)

@@ -59,6 +59,24 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 	})
 }
 
+// Which says how a transaction to be signed is found, and so who has the right to it.
+type Which struct {
+	find   func(store.Tx) (wallet.Transaction, error)
+	reject string // what is said of a rejection by them
+}
+
+// ByLink is the transaction of a sign link: whoever holds its secret is the owner's device.
+func ByLink(signID string) Which {
+	return Which{func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) },
+		"The owner rejected the transaction on the device."}
+}
+
+// ByOwner is a transaction of the caller's, by its id: their program's way to it.
+func ByOwner(who Caller, id wallet.TransactionID) Which {
+	return Which{func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) },
+		"A program of the owner rejected the transaction."}
+}
+
 func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {
 	if signID == "" {
 		return wallet.Transaction{}, wallet.Refuse(wallet.NotFound, deadSignLink)
@@ -93,13 +111,9 @@ func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 // Refresh issues a fresh blockhash, and remembers it: whatever is signed with it may land until its
 // end. One that was issued a moment ago is handed out again, so that impatience uses nothing up. At
 // most MaxRefreshes for one transaction, then RATE_LIMIT_EXCEEDED.
-func (s *Signing) Refresh(ctx context.Context, signID string) (SignView, error) {
-	return s.refresh(ctx, func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
-}
-
-func (s *Signing) refresh(ctx context.Context, which func(store.Tx) (wallet.Transaction, error)) (SignView, error) {
+func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	may := func(tx store.Tx) (wallet.Transaction, error) {
-		t, err := which(tx)
+		t, err := which.find(tx)
 		if err != nil {
 			return t, err
 		}
@@ -157,33 +171,13 @@ type Signature struct {
 	Signed    []byte // wire bytes; nil without
 }
 
-// RefreshOwn is Refresh for the program of a transaction's owner, by its id.
-func (s *Signing) RefreshOwn(ctx context.Context, who Caller, id wallet.TransactionID) (SignView, error) {
-	return s.refresh(ctx, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
-}
-
-// SubmitOwn is Submit for the program of a transaction's owner, by its id.
-func (s *Signing) SubmitOwn(ctx context.Context, who Caller, id wallet.TransactionID, given Signature) (wallet.Status, error) {
-	return s.submit(ctx, given, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
-}
-
-// RejectOwn is the no of the program of a transaction's owner, before or after the owner's Confirm.
-func (s *Signing) RejectOwn(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Status, error) {
-	return s.reject(ctx, "A program of the owner rejected the transaction.",
-		func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
-}
-
 // Submit takes what a device signed. The first valid one is the only one that the transaction will
 // ever have; the same again is answered with the present status. Signed bytes are durable when it
 // returns.
-func (s *Signing) Submit(ctx context.Context, signID string, given Signature) (wallet.Status, error) {
-	return s.submit(ctx, given, func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
-}
-
-func (s *Signing) submit(ctx context.Context, given Signature, which func(store.Tx) (wallet.Transaction, error)) (wallet.Status, error) {
+func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		t, err := which(tx)
+		t, err := which.find(tx)
 		if err != nil {
 			return err
 		}
@@ -250,16 +244,11 @@ func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, er
 	return nil, wallet.Refuse(wallet.InvalidSignature, "what was signed is not what was asked to be signed")
 }
 
-// Reject is the owner's no, on the device.
-func (s *Signing) Reject(ctx context.Context, signID string) (wallet.Status, error) {
-	return s.reject(ctx, "The owner rejected the transaction on the device.",
-		func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) })
-}
-
-func (s *Signing) reject(ctx context.Context, reason string, which func(store.Tx) (wallet.Transaction, error)) (wallet.Status, error) {
+// Reject is the owner's no, on the device or by their program, before or after their Confirm.
+func (s *Signing) Reject(ctx context.Context, which Which) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		t, err := which(tx)
+		t, err := which.find(tx)
 		if err != nil {
 			return err
 		}
@@ -268,7 +257,7 @@ func (s *Signing) reject(ctx context.Context, reason string, which func(store.Tx
 			return nil
 		}
 		t, err = store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
-			Failure: wallet.UserRejected, Reason: reason})
+			Failure: wallet.UserRejected, Reason: which.reject})
 		status = t.Status
 		return err
 	})

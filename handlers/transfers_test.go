@@ -120,7 +120,7 @@ func TestConfirmLooksAtTheChainAgain(t *testing.T) {
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "4")
 	spent := r.proposed(alice, bob.Address(), "3")
-	c, err := r.Transfers.PrepareConfirm(context.Background(), alice.Caller(), id)
+	c, err := r.Transfers.PrepareConfirm(context.Background(), alice.Caller(), id, "")
 	r.Must(err)
 	_, err = r.Confirm(alice.Caller(), spent) // while the first Confirm is under way
 	r.Must(err)
@@ -137,7 +137,7 @@ func signable(r *rig) (*world.Person, wallet.Transaction, []byte) {
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	t, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "1"))
 	r.Must(err)
-	view, err := r.Signing.Refresh(context.Background(), t.SignID)
+	view, err := r.Signing.Refresh(context.Background(), handlers.ByLink(t.SignID))
 	r.Must(err)
 	return alice, t, view.Message
 }
@@ -148,24 +148,24 @@ func TestOneSignatureInItsLife(t *testing.T) {
 	alice, tx, first := signable(r)
 	r.Must(r.Cluster.Advance(5))
 	r.Pass(wallet.FreshFor)
-	again, err := r.Signing.Refresh(ctx, tx.SignID)
+	again, err := r.Signing.Refresh(ctx, handlers.ByLink(tx.SignID))
 	r.Must(err)
 	second := again.Message
 	sign := func(message []byte) wallet.Signature { return alice.Sign(message) }
 
-	status, err := r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(second), Signature: sign(second)})
+	status, err := r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(second), Signature: sign(second)})
 	if err != nil || status != wallet.Signed {
 		t.Fatalf("%s, %v", status, err)
 	}
 	// The answer was lost and the device sends the same again: it is told how things stand.
-	status, err = r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(second), Signature: sign(second)})
+	status, err = r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(second), Signature: sign(second)})
 	if err != nil || status != wallet.Signed {
 		t.Fatalf("%s, %v", status, err)
 	}
 	// Another device signed the older message.
-	_, err = r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(first), Signature: sign(first)})
+	_, err = r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(first), Signature: sign(first)})
 	r.Refused(wallet.Conflict, err)
-	_, err = r.Signing.Reject(ctx, tx.SignID)
+	_, err = r.Signing.Reject(ctx, handlers.ByLink(tx.SignID))
 	r.Refused(wallet.Conflict, err)
 	view, err := r.Signing.Get(ctx, tx.SignID)
 	if err != nil || view.Message != nil {
@@ -178,15 +178,15 @@ func TestForeignSignaturesAndMessagesAreRefused(t *testing.T) {
 	ctx := context.Background()
 	alice, tx, message := signable(r)
 	_, other, _ := ed25519.GenerateKey(rand.Reader)
-	_, err := r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(message), Signature: wallet.Signature(ed25519.Sign(other, message))})
+	_, err := r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(message), Signature: wallet.Signature(ed25519.Sign(other, message))})
 	r.Refused(wallet.InvalidSignature, err)
 
 	swapped := append([]byte(nil), message...)
 	swapped[len(swapped)-1] ^= 1
-	_, err = r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(swapped), Signature: alice.Sign(swapped)})
+	_, err = r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(swapped), Signature: alice.Sign(swapped)})
 	r.Refused(wallet.InvalidSignature, err)
 
-	_, err = r.Signing.Submit(ctx, "AAAAAAAAAAAAAAAAAAAAAA", handlers.Signature{Over: world.HashOf(message), Signature: alice.Sign(message)})
+	_, err = r.Signing.Submit(ctx, handlers.ByLink("AAAAAAAAAAAAAAAAAAAAAA"), handlers.Signature{Over: world.HashOf(message), Signature: alice.Sign(message)})
 	r.Refused(wallet.NotFound, err)
 	_, err = r.Signing.Get(ctx, "")
 	r.Refused(wallet.NotFound, err)
@@ -198,21 +198,21 @@ func TestRefreshesAreBoundedAndEndWithTheTransaction(t *testing.T) {
 	_, tx, first := signable(r)
 	for range 2 * wallet.MaxRefreshes { // impatience uses nothing up
 		r.Must(r.Cluster.Advance(1))
-		again, err := r.Signing.Refresh(ctx, tx.SignID)
+		again, err := r.Signing.Refresh(ctx, handlers.ByLink(tx.SignID))
 		if err != nil || !bytes.Equal(again.Message, first) {
 			t.Fatalf("another blockhash within a moment, %v", err)
 		}
 	}
 	for range wallet.MaxRefreshes - 1 {
 		r.Pass(wallet.FreshFor)
-		_, err := r.Signing.Refresh(ctx, tx.SignID)
+		_, err := r.Signing.Refresh(ctx, handlers.ByLink(tx.SignID))
 		r.Must(err)
 	}
 	r.Pass(wallet.FreshFor)
-	_, err := r.Signing.Refresh(ctx, tx.SignID)
+	_, err := r.Signing.Refresh(ctx, handlers.ByLink(tx.SignID))
 	r.Refused(wallet.RateLimitExceeded, err)
 	r.Pass(wallet.SignWindow)
-	_, err = r.Signing.Refresh(ctx, tx.SignID)
+	_, err = r.Signing.Refresh(ctx, handlers.ByLink(tx.SignID))
 	r.Refused(wallet.Conflict, err)
 	view, err := r.Signing.Get(ctx, tx.SignID)
 	if err != nil || view.Message != nil || view.Status != wallet.Expired {
@@ -225,12 +225,12 @@ func TestRejectedOnTheDeviceStaysRejected(t *testing.T) {
 	ctx := context.Background()
 	alice, tx, message := signable(r)
 	for range 2 { // said twice is said once
-		status, err := r.Signing.Reject(ctx, tx.SignID)
+		status, err := r.Signing.Reject(ctx, handlers.ByLink(tx.SignID))
 		if err != nil || status != wallet.Rejected {
 			t.Fatalf("%s, %v", status, err)
 		}
 	}
-	_, err := r.Signing.Submit(ctx, tx.SignID, handlers.Signature{Over: world.HashOf(message), Signature: alice.Sign(message)})
+	_, err := r.Signing.Submit(ctx, handlers.ByLink(tx.SignID), handlers.Signature{Over: world.HashOf(message), Signature: alice.Sign(message)})
 	r.Refused(wallet.Conflict, err)
 }
 

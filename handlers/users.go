@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"purser/store"
@@ -38,7 +39,35 @@ func (u *Users) Meet(tx store.Tx, p Person) (wallet.User, bool, error) {
 	if now == known {
 		return known, false, nil
 	}
+	if known.Unreachable {
+		if err := u.missed(tx, now); err != nil {
+			return wallet.User{}, false, err
+		}
+	}
 	return now, false, tx.PutUser(now)
+}
+
+// missed announces once more what somebody who could not be told must not overlook: that an address of
+// theirs is about to move to another account.
+func (u *Users) missed(tx store.Tx, back wallet.User) error {
+	all, err := tx.WalletsOf(back.ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.Claim == nil {
+			continue
+		}
+		event, err := wallet.NewEvent(fmt.Sprintf("evt_missed_%s_%d", w.Address, u.Now().UnixMilli()), wallet.WalletClaimed, u.Now().UTC(), back.ID,
+			wallet.WalletClaimedData{WalletAddress: w.Address})
+		if err != nil {
+			return err
+		}
+		if err := tx.Emit(event); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"purser/store"
@@ -170,12 +169,19 @@ func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, cho
 	if err := tx.PutBind(bind); err != nil {
 		return err
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_bind_%x", bind.TokenHash[:16]), wallet.WalletProven,
+	event, err := wallet.NewEvent("evt_bind_"+attempt(bind), wallet.WalletProven,
 		w.Now().UTC(), bind.User, struct{}{})
 	if err != nil {
 		return err
 	}
 	return tx.Emit(event)
+}
+
+// attempt names one attempt to connect a wallet in the ids of its events. A program's attempts are all
+// kept under one hash; their nonces differ, but are not to be read from an id.
+func attempt(b wallet.Bind) string {
+	sum := sha256.Sum256(append(b.TokenHash[:], b.Nonce...))
+	return hex.EncodeToString(sum[:16])
 }
 
 // bindable refuses an address that is connected already.
@@ -265,83 +271,4 @@ func (w *Wallets) Default(ctx context.Context, user wallet.UserID) (wallet.Walle
 		found, _, err := sender(tx, Caller{User: user}, wallet.Address{})
 		return found, err
 	})
-}
-
-// Balance is what an address holds, and how much of it confirmed transactions have reserved.
-type Balance struct {
-	Address  wallet.Address
-	Lamports uint64
-	Reserved uint64
-	Tokens   []TokenBalance // listed ones first, each group by name
-	At       time.Time
-}
-
-// TokenBalance is what an address holds of one token. Apart lies in accounts that purser does not
-// send from.
-type TokenBalance struct {
-	Token    wallet.Token
-	Units    uint64
-	Reserved uint64
-	Apart    uint64
-	Frozen   bool
-}
-
-// Free is what can be sent of it.
-func (b TokenBalance) Free() uint64 {
-	if b.Frozen {
-		return 0
-	}
-	return b.Units - b.Apart - b.Reserved
-}
-
-// Balance reads the chain: three calls, however many tokens. An address that is neither ours nor on
-// chain is WALLET_NOT_FOUND; one of ours without funds holds zero.
-func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance, error) {
-	accounts, err := w.Chain.Accounts(ctx, []wallet.Address{address})
-	if err != nil {
-		return Balance{}, err
-	}
-	account := accounts[0]
-	held, err := w.Chain.Holdings(ctx, address)
-	if err != nil {
-		return Balance{}, err
-	}
-	return read(ctx, w.Store, func(tx store.Tx) (Balance, error) {
-		if !account.Exists && len(held) == 0 {
-			if _, err := tx.Wallet(address); err != nil {
-				return Balance{}, found(err, wallet.WalletNotFound, "this address is not connected here and holds nothing on chain")
-			}
-		}
-		reserved, err := Reserved(tx, address, account.Slot)
-		if err != nil {
-			return Balance{}, err
-		}
-		tokensReserved := reserved // read at other slots than the lamports, by a moment
-		if len(held) > 0 {
-			if tokensReserved, err = Reserved(tx, address, held[0].Slot); err != nil {
-				return Balance{}, err
-			}
-		}
-		b := Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved.Lamports, account.Lamports), At: w.Now().UTC()}
-		for _, h := range held {
-			if listed, ok := w.Tokens.ByMint(h.Token.Mint); ok && listed.Program == h.Token.Program && listed.Decimals == h.Token.Decimals {
-				h.Token = listed
-			}
-			b.Tokens = append(b.Tokens, TokenBalance{Token: h.Token, Units: h.Units, Apart: h.Apart, Frozen: h.Frozen,
-				Reserved: min(tokensReserved.Tokens[h.Token.Mint], h.Units-h.Apart)})
-		}
-		slices.SortFunc(b.Tokens, byName)
-		return b, nil
-	})
-}
-
-// byName puts listed tokens before others.
-func byName(a, b TokenBalance) int {
-	if (a.Token.Symbol == "") != (b.Token.Symbol == "") {
-		if a.Token.Symbol == "" {
-			return 1
-		}
-		return -1
-	}
-	return strings.Compare(a.Token.Name(), b.Token.Name())
 }

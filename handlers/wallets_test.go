@@ -147,7 +147,7 @@ func TestAddressBelongsToOnePerson(t *testing.T) {
 	}
 	stop := func(who wallet.User) error {
 		return r.Update(func(tx store.Tx) error {
-			_, err := r.Wallets.StopClaim(tx, who.ID, alice.Address())
+			err := r.Wallets.StopClaim(tx, who.ID, alice.Address())
 			return err
 		})
 	}

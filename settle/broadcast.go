@@ -13,7 +13,9 @@ import (
 // transactions silently, and the same bytes can land only once.
 func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 	w, now := s.watched[t.ID], s.Now()
-	if t.Status != wallet.Signed && t.Status != wallet.Pending || now.Before(w.broadcastAt) {
+	// One that was found on chain after its end, and rolled back again, has no bytes here: they are
+	// with whoever sent them.
+	if t.Status != wallet.Signed && t.Status != wallet.Pending || len(t.Signed) == 0 || now.Before(w.broadcastAt) {
 		return nil
 	}
 	if !w.hinted {

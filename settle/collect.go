@@ -10,15 +10,19 @@ import (
 )
 
 // collect looks for what pays a request. Each payment that names its reference is a receipt of its
-// own; the request ends with the first that pays all of it. Only what is finalized counts
-// (docs/decisions/0006).
+// own; the request ends with the first that pays all of it, or once it cannot be paid in time any more.
+// Only what is finalized counts (docs/decisions/0006), which takes its time: whoever paid in the last
+// second is waited for.
 func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
 	w, now := s.watched[t.ID], s.Now()
 	if now.Before(w.searchAt) {
 		return nil
 	}
 	w.searchAt = now.Add(s.Pace.Collect)
-	payments, err := s.Chain.Payments(ctx, t.To, t.Reference, t.Token)
+	if w.judged == nil {
+		w.judged = map[wallet.Signature]bool{}
+	}
+	payments, err := s.Chain.Payments(ctx, t.To, t.Reference, t.Token, w.judged)
 	if err != nil {
 		return fmt.Errorf("look for payments of %s: %w", t.ID, err)
 	}
@@ -26,6 +30,10 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
 		if err := s.Store.Update(ctx, func(tx store.Tx) error { return s.received(tx, t.ID, p) }); err != nil {
 			return fmt.Errorf("settle %s: %w", t.ID, err)
 		}
+		w.judged[p.Landing.Signature] = true
+	}
+	if !now.Before(t.Deadline.Add(wallet.NeverLandsAfter)) { // this look began after all that could count
+		return s.timeOut(ctx, t)
 	}
 	return nil
 }

@@ -118,6 +118,9 @@ func TestWhatOnlyMentionsARequestDoesNotPayIt(t *testing.T) {
 	}
 	r.Pass(handlers.RequestWindow)
 	r.Rounds(1)
+	r.is(asked.Transaction.ID, wallet.Requested) // whoever paid in the last second is waited for
+	r.Pass(wallet.NeverLandsAfter)
+	r.Rounds(1)
 	ended := r.is(asked.Transaction.ID, wallet.Expired)
 	if !ended.Final || ended.ErrorCode != "" {
 		t.Errorf("ended as %+v", ended)
@@ -171,4 +174,36 @@ func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 	if now := r.is(tx.ID, wallet.Confirmed); now.Held {
 		t.Error("it is held after it was found")
 	}
+}
+
+// TestARequestPaidInItsLastSecondIsPaid: finality comes after the deadline.
+func TestARequestPaidInItsLastSecondIsPaid(t *testing.T) {
+	r := newRig(t)
+	asked := r.requests("1", "SOL")
+	r.Pass(handlers.RequestWindow - time.Second)
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Amount: sol})
+	r.Rounds(4)
+	r.is(asked.Transaction.ID, wallet.Requested)
+	r.Pass(time.Minute)
+	r.look()
+	r.is(asked.Transaction.ID, wallet.Received)
+}
+
+// TestMentionsDoNotHideAPayment: whoever sees the link may mention its reference as often as they like.
+func TestMentionsDoNotHideAPayment(t *testing.T) {
+	r := newRig(t)
+	asked := r.requests("1", "SOL")
+	mallory, carol := r.Rich(1003, "Mallory", 10*sol), r.Rich(1004, "Carol", sol)
+	for i := range 50 {
+		to, amount := carol.Address(), uint64(1_000_000+i)
+		if i%2 == 0 { // a payment, of next to nothing
+			to, amount = r.bob.Address(), uint64(1+i)
+		}
+		r.SendBehind(mallory, wallet.Transaction{From: mallory.Address(), To: to, Reference: asked.Transaction.Reference, Amount: amount})
+	}
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Amount: sol})
+	for range 3 {
+		r.look()
+	}
+	r.is(asked.Transaction.ID, wallet.Received)
 }

@@ -12,6 +12,7 @@ import (
 
 	"purser/chain"
 	"purser/e2e/world"
+	"purser/handlers"
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/wallet"
@@ -139,6 +140,7 @@ func (l *ledger) trouble() {
 	}
 	odds := rand.New(rand.NewPCG(l.chance.Uint64(), 1))
 	every := odds.IntN(2) == 0
+	l.Trouble()
 	l.Cluster.SetFault(func(m string, _ json.RawMessage) solana.Fault {
 		if (method == "" || m == method) && every {
 			return fault
@@ -191,7 +193,7 @@ func (l *ledger) goOn() {
 			}
 			return
 		}
-		view, err := l.Signing.Refresh(context.Background(), t.SignID)
+		view, err := l.Signing.Refresh(context.Background(), handlers.ByLink(t.SignID))
 		if err != nil || view.Message == nil {
 			return
 		}
@@ -199,7 +201,7 @@ func (l *ledger) goOn() {
 		case 0: // signed, and kept: the device may send it itself, or hand it in later
 			l.kept[t.ID] = view.Message
 		case 1:
-			_, _ = l.Signing.Reject(context.Background(), t.SignID)
+			_, _ = l.Signing.Reject(context.Background(), handlers.ByLink(t.SignID))
 		case 2: // and nothing more
 		default:
 			_, _ = l.HandIn(owner, t.SignID, view.Message)

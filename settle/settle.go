@@ -35,8 +35,9 @@ type Chain interface {
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
 	// CanSeeBackTo tells whether the nodes' history reaches back to slot.
 	CanSeeBackTo(ctx context.Context, slot uint64) (bool, error)
-	// Payments lists finalized transfers of a token to an address that name a reference.
-	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token) ([]wallet.Payment, error)
+	// Payments lists finalized transfers of a token to an address that name a reference. judged are
+	// mentions of it that need no other look; what is found to pay nothing is added to it.
+	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error)
 	// Watch asks for a hint on Hints when a signature lands; a hint may never come.
 	Watch(signature wallet.Signature)
 	Hints() <-chan wallet.Signature
@@ -77,7 +78,10 @@ type watch struct {
 	knownAt     time.Time // when the cheap poll last knew it, or watching began
 	landedAt    time.Time // when it was first seen landed
 	hinted      bool
-	askedAt     time.Time // the owner's newest request that was followed
+	askedAt     time.Time                 // the owner's newest request that was followed
+	judged      map[wallet.Signature]bool // of a request: mentions that need no second look
+	retryAt     time.Time                 // when it may be worked on again after trouble
+	troubles    int                       // rounds in a row in which it had some
 }
 
 // most bounds one round. What is beyond it waits until older ones have ended.
@@ -100,7 +104,7 @@ func (s *Settler) Run(ctx context.Context) error {
 			return nil
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return fmt.Errorf("settle: %w", err)
-		case err != nil:
+		case err != nil: // nobody could be asked; the trouble of single transactions is their own
 			failures++
 			s.Log.Warn("settle: a round failed", "error", err, "in_a_row", failures)
 		default:
@@ -125,8 +129,8 @@ func (s *Settler) Run(ctx context.Context) error {
 }
 
 // Round is what Run repeats: it looks once at everything that can still change. It tells whether any
-// of it is worth looking at again soon. Its errors are those of the store and of single transactions,
-// joined; all others were looked at nevertheless. One goroutine at a time calls Run or Round.
+// of it is worth looking at again soon. Its error is one that concerns all; the trouble of a single
+// transaction is logged, and has that one alone wait. One goroutine at a time calls Run or Round.
 func (s *Settler) Round(ctx context.Context) (bool, error) {
 	var open []wallet.Transaction
 	err := s.Store.View(ctx, func(tx store.Tx) error {
@@ -138,21 +142,21 @@ func (s *Settler) Round(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.forget(open)
-	var moving, requested []wallet.Transaction
-	var failed error // gathered: one row's trouble must not hold up the others
+	var late, moving, requested []wallet.Transaction
 	for _, t := range open {
-		switch t.Status {
-		case wallet.AwaitingConfirmation, wallet.AwaitingSignature, wallet.Requested:
+		switch {
+		case s.Now().Before(s.watched[t.ID].retryAt):
+		case t.Status == wallet.Requested:
+			requested = append(requested, t)
+		case t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature:
 			if t.TimedOutAt(s.Now()) {
-				failed = errors.Join(failed, s.timeOut(ctx, t.ID))
-			} else if t.Status == wallet.Requested {
-				requested = append(requested, t)
+				late = append(late, t)
 			}
 		default:
 			moving = append(moving, t)
 		}
 	}
-	return len(open) > 0, errors.Join(failed, s.carry(ctx, moving), s.each(ctx, requested, s.collect))
+	return len(open) > 0, errors.Join(s.each(ctx, 1, late, s.timeOut), s.carry(ctx, moving), s.each(ctx, parallel, requested, s.collect))
 }
 
 func (s *Settler) forget(open []wallet.Transaction) {
@@ -169,8 +173,8 @@ func (s *Settler) forget(open []wallet.Transaction) {
 }
 
 // timeOut ends a transaction whose Confirm or signature did not come in time.
-func (s *Settler) timeOut(ctx context.Context, id wallet.TransactionID) error {
-	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
+func (s *Settler) timeOut(ctx context.Context, late wallet.Transaction) error {
+	return s.step(ctx, late.ID, func(t wallet.Transaction) *wallet.Change {
 		now := s.Now().UTC()
 		if !t.TimedOutAt(now) {
 			return nil
@@ -192,20 +196,20 @@ func (s *Settler) carry(ctx context.Context, moving []wallet.Transaction) error 
 		return nil
 	}
 	// The bytes go out before anything is asked: a new transaction must not wait for a poll.
-	failed := s.each(ctx, moving, s.broadcast)
+	failed := s.each(ctx, parallel, moving, s.broadcast)
 	landings, err := s.statuses(ctx, moving)
 	failed = errors.Join(failed, err)
-	return errors.Join(failed, s.each(ctx, moving, func(ctx context.Context, t wallet.Transaction) error {
+	return errors.Join(failed, s.each(ctx, parallel, moving, func(ctx context.Context, t wallet.Transaction) error {
 		return s.judge(ctx, t, landings[t.Signature])
 	}))
 }
 
-func (s *Settler) each(ctx context.Context, all []wallet.Transaction, do func(context.Context, wallet.Transaction) error) error {
-	// No transaction's trouble may keep the others waiting, so errors are gathered, not returned
-	// by the first.
+// each works on all, atOnce of them together. What goes wrong with one is logged and has it wait for longer and
+// longer; only an unknown outcome of the store concerns all.
+func (s *Settler) each(ctx context.Context, atOnce int, all []wallet.Transaction, do func(context.Context, wallet.Transaction) error) error {
 	errs := make([]error, len(all))
 	group := errgroup.Group{}
-	group.SetLimit(parallel)
+	group.SetLimit(atOnce)
 	for i, t := range all {
 		group.Go(func() error {
 			errs[i] = do(ctx, t)
@@ -213,7 +217,27 @@ func (s *Settler) each(ctx context.Context, all []wallet.Transaction, do func(co
 		})
 	}
 	_ = group.Wait() // the workers return nil; their errors are in errs
-	return errors.Join(errs...)
+	var unknown error
+	for i, t := range all {
+		s.troubled(ctx, t.ID, errs[i])
+		if errors.Is(errs[i], store.ErrUnknownOutcome) {
+			unknown = errs[i]
+		}
+	}
+	return unknown
+}
+
+// troubled notes how work on one transaction went. Trouble puts its next turn off.
+func (s *Settler) troubled(ctx context.Context, id wallet.TransactionID, err error) {
+	w := s.watched[id]
+	switch {
+	case err == nil && !s.Now().Before(w.retryAt):
+		w.troubles = 0
+	case err != nil && ctx.Err() == nil:
+		w.retryAt = s.Now().Add(min(s.Pace.Poll<<min(w.troubles, 5), s.Pace.Idle))
+		w.troubles++
+		s.Log.Warn("settle: a transaction's turn failed", "transaction", id, "error", err, "in_a_row", w.troubles)
+	}
 }
 
 func (s *Settler) statuses(ctx context.Context, moving []wallet.Transaction) (map[wallet.Signature]*wallet.Landing, error) {

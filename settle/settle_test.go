@@ -1,13 +1,17 @@
 package settle_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"purser/chain"
+	"purser/handlers"
 	"purser/sandbox/solana"
 	"purser/settle"
 	"purser/store"
@@ -315,11 +319,62 @@ func TestOneFailingRowHoldsUpNoOther(t *testing.T) {
 	tx := r.signed("2")
 	r.Pass(time.Minute)
 	r.Settler.Store = refusing{Store: r.Store, id: late.ID}
-	if _, err := r.Settler.Round(context.Background()); err == nil {
-		t.Fatal("the failure is not told")
+	var told bytes.Buffer
+	r.Settler.Log = slog.New(slog.NewTextHandler(&told, nil))
+	if busy, err := r.Settler.Round(context.Background()); err != nil || !busy {
+		t.Fatalf("one row's trouble became everybody's: %v", err)
+	}
+	if !strings.Contains(told.String(), string(late.ID)) {
+		t.Fatalf("the failure is not told: %s", told.String())
 	}
 	r.is(tx.ID, wallet.Pending)
 	r.is(late.ID, wallet.AwaitingSignature)
+	told.Reset()
+	if _, err := r.Settler.Round(context.Background()); err != nil || strings.Contains(told.String(), string(late.ID)) {
+		t.Errorf("it is tried again at once: %v %s", err, told.String())
+	}
+	r.Settler.Store = r.Store
+	r.Pass(r.Settler.Pace.Poll)
+	r.Rounds(1)
+	r.is(late.ID, wallet.Expired)
+}
+
+// TestAPaymentToAnOperatorsOwnWalletEnds: nobody is behind its address who could be told.
+func TestAPaymentToAnOperatorsOwnWalletEnds(t *testing.T) {
+	r := newRig(t)
+	carol := r.Rich(1003, "Carol", sol)
+	r.Must(r.Update(func(tx store.Tx) error {
+		if err := tx.DeleteWallet(carol.Address()); err != nil {
+			return err
+		}
+		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyID: "key_1", ConnectedAt: r.Now()})
+	}))
+	tx := r.Signed(r.alice, carol.Address(), "1", "SOL")
+	if got := r.Settled(tx.ID); got.Status != wallet.Confirmed {
+		t.Fatalf("ended as %s", got.Status)
+	}
+}
+
+// TestWhatHasNoBytesHereIsNotBroadcast: it was found on chain after it ended here, and rolled back.
+func TestWhatHasNoBytesHereIsNotBroadcast(t *testing.T) {
+	r := newRig(t)
+	tx := r.confirmed("1")
+	view, err := r.Signing.Refresh(context.Background(), handlers.ByLink(tx.SignID))
+	r.Must(err)
+	r.Pass(wallet.SignWindow)
+	r.Look()
+	r.is(tx.ID, wallet.Expired)
+	r.SendBehind(r.alice, tx)
+	r.Blocks(3)
+	r.Pass(wallet.NeverLandsAfter)
+	r.Look()
+	found := r.is(tx.ID, wallet.Confirmed)
+	if len(found.Signed) != 0 || len(view.Message) == 0 {
+		t.Fatalf("purser has bytes of it: %d", len(found.Signed))
+	}
+	r.Must(r.Cluster.Fork(5))
+	r.Pass(r.Settler.Pace.Search)
+	r.Rounds(3) // fails on any trouble
 }
 
 // refusing is a store in which one transaction cannot be written.
@@ -363,7 +418,7 @@ func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {
 		t.Fatalf("nothing was found of it, and it is still open: %+v", closed)
 	}
 	// A tap or a signature that comes too late changes nothing.
-	if _, err := r.Signing.Refresh(context.Background(), tx.SignID); wallet.CodeOf(err) != wallet.Conflict {
+	if _, err := r.Signing.Refresh(context.Background(), handlers.ByLink(tx.SignID)); wallet.CodeOf(err) != wallet.Conflict {
 		t.Fatalf("refresh after the end: %v", err)
 	}
 }

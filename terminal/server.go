@@ -98,7 +98,8 @@ func (c *caller) post(ctx context.Context, path string, body, answer any) error 
 	return &refusedError{tame(refusal.Error.Message, 300)}
 }
 
-// tame makes foreign text fit for a terminal: no control or format characters, and not endless.
+// tame makes foreign text fit for a terminal: no control or format characters, nothing that is not
+// seen, and not endless.
 func tame(text string, longest int) string {
 	var out strings.Builder
 	for i, r := range []rune(strings.ToValidUTF8(text, "\uFFFD")) {
@@ -106,7 +107,8 @@ func tame(text string, longest int) string {
 			out.WriteRune('…')
 			break
 		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			r = '\uFFFD'
 		}
 		out.WriteRune(r)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func (c challenge) text(origin *caller, address wallet.Address) (string, error) 
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != c.TelegramID {
 		return "", odd("telegram_id")
 	}
-	if c.Chain != wallet.Mainnet && c.Chain != wallet.Devnet && c.Chain != wallet.Localnet {
+	if !slices.Contains(wallet.Clusters(), c.Chain) {
 		return "", odd("chain")
 	}
 	if !nonceShape.MatchString(c.Nonce) {

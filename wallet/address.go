@@ -12,6 +12,15 @@ type Address [32]byte
 // Address, so it never names a wallet.
 var SystemProgram Address
 
+// MustAddress is an address that is a constant of the program: a mistyped one panics at its start.
+func MustAddress(text string) Address {
+	a, err := ParseAddress(text)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
 // ParseAddress reads base58 text of exactly 32 bytes. It does not judge what the address is for:
 // see OnCurve.
 func ParseAddress(text string) (Address, error) {
@@ -108,5 +117,17 @@ func (s *Signature) UnmarshalText(text []byte) error {
 		return err
 	}
 	*s = parsed
+	return nil
+}
+
+// Payable refuses an address that can be no person's wallet: no key exists for it, whatever the chain
+// holds there. INVALID_REQUEST.
+func (a Address) Payable() error {
+	switch {
+	case a.IsZero():
+		return Refuse(InvalidRequest, "that is the System program, not a wallet")
+	case !a.OnCurve():
+		return Refuse(InvalidRequest, "no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
+	}
 	return nil
 }

@@ -15,6 +15,9 @@ type Amount struct {
 // maxAmountText bounds what ParseAmount looks at: 20 digits, a point, 255 decimals fit.
 const maxAmountText = 300
 
+// Max is the word for the amount "all that can be sent".
+const Max = "max"
+
 // ParseAmount reads a positive decimal ("1.5", ".5", "2") exactly. Refused, with a reason: empty
 // text, signs, exponents, separators, digits other than 0-9, zero, more decimals than the token
 // has, more units than 64 bits hold.

@@ -7,3 +7,6 @@ const (
 	Testnet  = "testnet" // known, so that a node of it is told apart; purser does not serve it
 	Localnet = "localnet"
 )
+
+// Clusters lists those that purser serves.
+func Clusters() []string { return []string{Mainnet, Devnet, Localnet} }

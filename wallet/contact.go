@@ -25,7 +25,7 @@ const (
 )
 
 // ParseContactName reads a name for an address: 1 to 32 letters, digits, spaces, "-", "_" and "'",
-// in Unicode's NFC with single spaces. It begins with a letter, and is none of the words that mean
+// in Unicode's NFC with single spaces. It begins with a letter, and with none of the words that mean
 // something else in a command: in "/send 5 USDC rent" nothing but a contact may be read as one.
 // Names that only look alike to the eye are not told apart here.
 func ParseContactName(text string) (string, error) {
@@ -46,15 +46,21 @@ func ParseContactName(text string) (string, error) {
 	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) {
 		return no("a name begins with a letter, so that it cannot be taken for an amount")
 	}
-	switch ContactKey(name) {
-	case "max", "to", "nan", "inf", "infinity":
-		return no("that word means something else in /send: choose another name")
+	switch word := ContactKey(FirstWord(name)); word {
+	case Max, "to", "nan", "inf", "infinity":
+		return no("“" + word + "” means something else in /send: choose a name that does not begin with it")
 	}
 	// As long as the shortest address, and nothing in it that an address could not have.
 	if len(name) >= 32 && !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || r == ' ' }) {
 		return no("that name could be taken for an address: choose a shorter one")
 	}
 	return name, nil
+}
+
+// FirstWord is what a name begins with, up to its first space.
+func FirstWord(name string) string {
+	first, _, _ := strings.Cut(name, " ")
+	return first
 }
 
 // inContactName keeps out everything that is not seen: format characters (which turn text around or

@@ -2,10 +2,10 @@ package wallet
 
 import "strings"
 
-// LookAlike finds, among the addresses that somebody knows, the one that to could be taken for: apps
+// Lookalike finds, among the addresses that somebody knows, the one that to could be taken for: apps
 // show addresses by their ends, so thieves grind for keys whose addresses end the same (address
 // poisoning). false when to is known itself, or resembles none. Of several, the one that shares most.
-func LookAlike(to Address, known []Address) (Address, bool) {
+func Lookalike(to Address, known []Address) (Address, bool) {
 	text := to.String()
 	var nearest Address
 	most := 0

@@ -38,8 +38,8 @@ func next(c, not byte) byte {
 }
 
 func TestLookAlikes(t *testing.T) {
-	known := mustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")
-	far := mustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+	known := MustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")
+	far := MustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 	for _, c := range []struct {
 		front, back int
 		alike       bool
@@ -52,20 +52,20 @@ func TestLookAlikes(t *testing.T) {
 		if front != c.front || back != c.back {
 			t.Fatalf("the example shares %d and %d, not %d and %d", front, back, c.front, c.back)
 		}
-		got, alike := LookAlike(to, []Address{far, known})
+		got, alike := Lookalike(to, []Address{far, known})
 		if alike != c.alike || alike && got != known {
 			t.Errorf("%d and %d: %v, %s", c.front, c.back, alike, got)
 		}
 	}
 	near, nearer := resembling(t, known, 4, 4), resembling(t, known, 6, 6)
 	to := resembling(t, known, 7, 7)
-	if got, ok := LookAlike(to, []Address{near, known, nearer}); !ok || got != known {
+	if got, ok := Lookalike(to, []Address{near, known, nearer}); !ok || got != known {
 		t.Errorf("of several, %s", got)
 	}
-	if got, ok := LookAlike(known, []Address{near, known}); ok {
+	if got, ok := Lookalike(known, []Address{near, known}); ok {
 		t.Errorf("one that is known itself looks like %s", got)
 	}
-	if _, ok := LookAlike(known, nil); ok {
+	if _, ok := Lookalike(known, nil); ok {
 		t.Error("it looks like nobody's")
 	}
 	// An eye passes over case.
@@ -78,7 +78,7 @@ func TestLookAlikes(t *testing.T) {
 }
 
 func TestALookAlikeIsConfirmedByTypingItsMiddle(t *testing.T) {
-	t1 := Transaction{To: mustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")}
+	t1 := Transaction{To: MustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")}
 	if err := t1.TypedFor(""); err != nil {
 		t.Errorf("an ordinary one asks for %v", err)
 	}

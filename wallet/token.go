@@ -7,18 +7,10 @@ import (
 
 // Programs of tokens (SPL Token, Token-2022) and of their associated accounts.
 var (
-	TokenProgram      = mustAddress("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
-	Token2022Program  = mustAddress("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
-	AssociatedProgram = mustAddress("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+	TokenProgram      = MustAddress("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+	Token2022Program  = MustAddress("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+	AssociatedProgram = MustAddress("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 )
-
-func mustAddress(text string) Address {
-	a, err := ParseAddress(text)
-	if err != nil {
-		panic(err) // a constant of this file is mistyped
-	}
-	return a
-}
 
 // Token is a kind of money: native SOL (no mint) or an SPL token.
 type Token struct {
@@ -78,7 +70,6 @@ type Mint struct {
 	Address     Address
 	Program     Address
 	Decimals    uint8
-	Freezable   bool         // somebody may freeze accounts of it
 	TransferFee *TransferFee // nil without one (Token-2022)
 
 	NonTransferable   bool
@@ -131,7 +122,6 @@ type TokenAccount struct {
 
 // TokenFacts is what a transfer of a token is judged by, all read at one slot.
 type TokenFacts struct {
-	Slot        uint64
 	Epoch       uint64
 	From, To    Account // the two owners, as System accounts
 	Mint        Mint

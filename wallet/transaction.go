@@ -54,31 +54,8 @@ const (
 	FreshFor = 10 * time.Second
 )
 
-// Blockhash is a recent blockhash with its end: a transaction that carries it cannot land above
-// LastValidBlockHeight (getLatestBlockhash). Slot is the node's slot when it answered.
-type Blockhash struct {
-	Hash                 [32]byte `json:"hash"`
-	LastValidBlockHeight uint64   `json:"last_valid_block_height"`
-	Slot                 uint64   `json:"slot"`
-}
-
-// Issue is one blockhash that was handed to a device for one transaction.
-type Issue struct {
-	Blockhash Blockhash `json:"blockhash"`
-	At        time.Time `json:"at"`
-}
-
-// Landing is what the chain says of a transaction that is in a block.
-type Landing struct {
-	Signature     Signature `json:"signature"` // may differ from ours: wallets may change fees
-	Slot          uint64    `json:"slot"`
-	BlockHeight   uint64    `json:"block_height"`
-	Fee           uint64    `json:"fee"`   // lamports
-	Spent         uint64    `json:"spent"` // lamports that left the fee payer in all; 0 where the node did not tell
-	Confirmations int       `json:"confirmations"`
-	Finalized     bool      `json:"finalized"`
-	Failure       string    `json:"failure"` // "" for success, else the chain's own error, short
-}
+// MaxComputeUnits is what one transaction may ask for at most (Solana's own limit).
+const MaxComputeUnits = 1_400_000
 
 // Transaction is one movement of value from its proposal to its end. Amount is in base units of
 // Token; Fee in lamports (the estimate before landing, the charged fee after).
@@ -275,47 +252,3 @@ const (
 	ActionCreateAccount = "create_account" // To's associated account for a mint, paid by the signer
 	ActionMemo          = "memo"
 )
-
-// Action is one thing that a decoded transaction does.
-type Action struct {
-	Type      string
-	From, To  Address // owners; To of a token transfer is zero where the bytes do not prove it
-	Lamports  uint64  // of a transfer
-	Account   Address // token account: of a token transfer where it goes, or the one created
-	Mint      Address
-	Program   Address // the token program
-	Units     uint64  // of a token transfer
-	Decimals  uint8   // of a token transfer
-	Reference Address // of either transfer; zero without
-	Text      string  // of a memo
-}
-
-// Decoded is what a message says, read from its bytes alone. Intent is the SHA-256 of the message
-// with its blockhash zeroed: two messages of equal intent differ in nothing else.
-type Decoded struct {
-	Version          string // "legacy" or "v0"
-	FeePayer         Address
-	Blockhash        [32]byte
-	Intent           [32]byte
-	Actions          []Action
-	ComputeUnitLimit *uint32
-	ComputeUnitPrice uint64 // micro-lamports a unit
-	Fee              uint64 // lamports: 5,000 a signature and the priority fee, rounded up
-}
-
-// Payment is one transfer that came in.
-type Payment struct {
-	From    Address
-	Units   uint64
-	Landing Landing
-}
-
-// Account is what the chain holds at an address.
-type Account struct {
-	Exists     bool
-	Lamports   uint64
-	Owner      Address
-	Executable bool
-	Size       uint64
-	Slot       uint64 // at which the node read it
-}

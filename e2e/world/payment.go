@@ -29,7 +29,7 @@ func (w *World) Propose(p *Person, to wallet.Address, amount, token string) wall
 
 // Confirm is the owner's word; it may be refused.
 func (w *World) Confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	c, err := w.Transfers.PrepareConfirm(context.Background(), who, id)
+	c, err := w.Transfers.PrepareConfirm(context.Background(), who, id, "")
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
@@ -45,14 +45,14 @@ func (w *World) Confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Tr
 // Issue hands the device a fresh blockhash, and returns the message to sign.
 func (w *World) Issue(signID string) []byte {
 	w.Helper()
-	view, err := w.Signing.Refresh(context.Background(), signID)
+	view, err := w.Signing.Refresh(context.Background(), handlers.ByLink(signID))
 	w.Must(err)
 	return view.Message
 }
 
 // HandIn gives the device's signature over a message to purser, as the page does.
 func (w *World) HandIn(p *Person, signID string, message []byte) (wallet.Status, error) {
-	return w.Signing.Submit(context.Background(), signID, handlers.Signature{Over: HashOf(message), Signature: p.Sign(message)})
+	return w.Signing.Submit(context.Background(), handlers.ByLink(signID), handlers.Signature{Over: HashOf(message), Signature: p.Sign(message)})
 }
 
 // HashOf names a message, as the page does: SHA-256 in hexadecimal.

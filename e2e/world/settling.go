@@ -11,12 +11,22 @@ import (
 
 // Restart begins settling anew, with nothing but what the store holds.
 func (w *World) Restart() {
-	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Log: slog.New(slog.DiscardHandler), Pace: settle.DefaultPace()}
+	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Pace: settle.DefaultPace(),
+		Log: slog.New(slog.NewTextHandler(&w.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }
 
-// Look lets the settler look once. What it cannot do is part of what tests are about: they see it in
-// the rows.
-func (w *World) Look() { _, _ = w.Settler.Round(context.Background()) }
+// Trouble says that the settler may fail until Whole: the test is about that.
+func (w *World) Trouble() { w.troubled = true }
+
+// Look lets the settler look once. Whatever it cannot do fails the test, unless Trouble is expected.
+func (w *World) Look() {
+	w.Helper()
+	_, err := w.Settler.Round(context.Background())
+	if warned := w.warnings.String(); !w.troubled && (err != nil || warned != "") {
+		w.Errorf("settling failed: %v\n%s", err, warned)
+	}
+	w.warnings.Reset()
+}
 
 // Rounds lets the settler look n times, with a poll's time after each.
 func (w *World) Rounds(n int) {

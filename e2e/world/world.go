@@ -4,6 +4,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -62,6 +63,9 @@ type World struct {
 	now  time.Time
 	ids  int
 	dice *mathrand.ChaCha8
+
+	warnings bytes.Buffer // of the settler's last look
+	troubled bool         // they are part of the test
 }
 
 // New builds a world that ends with the test. Its clock begins at noon UTC, and two worlds of one
@@ -183,8 +187,9 @@ func (w *World) Blocks(n int) {
 	w.Must(w.Cluster.Advance(n))
 }
 
-// During makes one RPC method misbehave ("" is all of them), until Whole.
+// During makes one RPC method misbehave ("" is all of them), until Whole. Settling may fail then.
 func (w *World) During(method string, fault solana.Fault) {
+	w.Trouble()
 	w.Cluster.SetFault(func(m string, _ json.RawMessage) solana.Fault {
 		if method == "" || m == method {
 			return fault
@@ -193,5 +198,8 @@ func (w *World) During(method string, fault solana.Fault) {
 	})
 }
 
-// Whole ends all faults of the node.
-func (w *World) Whole() { w.Cluster.SetFault(nil) }
+// Whole ends all faults of the node, and with them what may fail.
+func (w *World) Whole() {
+	w.Cluster.SetFault(nil)
+	w.troubled = false
+}

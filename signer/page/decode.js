@@ -1,6 +1,7 @@
 // What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
 // and v0 message formats, System transfer, the token programs' checked transfer, associated token
-// accounts, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's description of the bytes, and touches neither network nor page.
+// accounts, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
+// description of the bytes, and touches neither network nor page.
 //
 // The server decodes the same bytes in Go (package chain); signer/testdata/transactions.json holds
 // both to the same answers. A message can be wrong in several ways at once, so the order of the

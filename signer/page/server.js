@@ -52,7 +52,7 @@ export const bindChallenge = (token) => post('/w/bind/challenge', { token });
 /** Proves an address; type is "page" or "external". Resolves to {address, status}. */
 export const bind = (token, address, signature, type) => post('/w/bind', { token, address, signature, wallet_type: type });
 
-/** {status, address, chain, message (base64 or null), expires_at} of a sign link. */
+/** {status, address, recipient, wallet_type, chain, message (base64 or null), expires_at} of a sign link. */
 export const getTransaction = (id) => post('/w/tx/get', { id });
 
 /** The same with a fresh blockhash. */

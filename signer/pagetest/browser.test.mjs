@@ -255,7 +255,7 @@ it('what is no plain payment is refused, and can be turned down', async () => {
       server.world.rawMessage = message;
       await follow(tab, server, SIGN);
       await title(tab, 'This page refuses to sign');
-      assert.ok((await whole(tab)).includes(code), `${code}: ${await text(tab)}`);
+      await tab.locator('main').getByText(code, { exact: true }).waitFor();
       assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
       await press(tab, 'Reject it');
       await title(tab, 'Rejected');

@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Token finds what a symbol or a mint means. Only listed symbols count; a mint that is on no list
+// has no symbol here, whatever it calls itself. What it refuses is wallet.FieldToken.
+func (s *Transfers) Token(ctx context.Context, name string) (wallet.Token, error) {
+	if name == "" || strings.EqualFold(name, wallet.SOL.Symbol) {
+		return wallet.SOL, nil
+	}
+	if token, ok := s.Tokens.BySymbol(name); ok {
+		return token, nil
+	}
+	at, err := wallet.ParseAddress(name)
+	if err != nil {
+		return wallet.Token{}, wallet.About(wallet.FieldToken, wallet.Refuse(wallet.TokenNotFound,
+			"%s is on no list here: name the token by its mint address, which its issuer publishes", tokenName(name)))
+	}
+	if token, ok := s.Tokens.ByMint(at); ok {
+		return token, nil
+	}
+	mint, err := s.Chain.Mint(ctx, at)
+	if err != nil {
+		return wallet.Token{}, wallet.About(wallet.FieldToken, err)
+	}
+	return wallet.Token{Mint: at, Decimals: mint.Decimals, Program: mint.Program}, nil
+}
+
+// tokenName is a symbol fit for repeating to whoever wrote it.
+func tokenName(symbol string) string {
+	const longest = 16 // no token worth naming is longer
+	if symbol == "" || len(symbol) > longest || strings.ContainsFunc(symbol, unicode.IsControl) || !utf8.ValidString(symbol) {
+		return "this token"
+	}
+	return strings.ToUpper(symbol)
+}
+
+// Destination reads an address that money may be sent to from a wallet. It judges the text alone;
+// Prepare also looks at what the chain holds there. What it refuses is wallet.FieldTo.
+func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Address, error) {
+	to, err := wallet.ParseAddress(text)
+	switch {
+	case err != nil:
+	case to.IsZero():
+		err = wallet.Refuse(wallet.InvalidRequest, "that is the System program, not a wallet")
+	case to == from:
+		err = wallet.Refuse(wallet.InvalidRequest, "that is the sending wallet's own address")
+	}
+	return to, wallet.About(wallet.FieldTo, err)
+}
+
+// recipient finds who is meant by an address: an associated token account stands for its owner, from
+// whom it is derived. What else a node says of an address is not believed: it could send any payment
+// to whom it likes.
+func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
+	no := func(format string, args ...any) error {
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, format, args...))
+	}
+	account, err := s.Chain.TokenAccountAt(ctx, named)
+	switch {
+	case err != nil:
+		return named, err
+	case !account.Exists:
+		return named, wallet.About(wallet.FieldTo, named.Payable())
+	case wallet.AssociatedAccount(account.Owner, account.Mint, account.Program) != named:
+		return named, no("that is a token account, and whose it is cannot be proven. Ask for the owner's wallet address")
+	case account.Owner == from:
+		return named, no("that is a token account of the sending wallet itself")
+	case account.Owner.IsZero() || !account.Owner.OnCurve():
+		return named, no("that is a token account of a program, not of a person. Ask for the owner's wallet address")
+	}
+	return account.Owner, nil
+}
+
+// Sender finds the wallet that a caller may send from.
+func (s *Transfers) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
+	var w wallet.Wallet
+	var u wallet.User
+	err := s.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		w, u, err = sender(tx, who, from)
+		return err
+	})
+	return w, u, err
+}
+
+func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
+	none := wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you")
+	var user wallet.User
+	if who.User != "" {
+		var err error
+		if user, err = tx.User(who.User); err != nil {
+			return wallet.Wallet{}, wallet.User{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+		}
+	}
+	if from.IsZero() {
+		from = user.DefaultWallet
+	}
+	if from.IsZero() {
+		return wallet.Wallet{}, user, wallet.Refuse(wallet.WalletNotFound, "you have no wallet yet")
+	}
+	w, err := tx.Wallet(from)
+	if err != nil {
+		return wallet.Wallet{}, user, found(err, wallet.WalletNotFound, none.Detail)
+	}
+	if !who.owns(w) {
+		return wallet.Wallet{}, user, none
+	}
+	return w, user, nil
+}
