@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -198,7 +199,7 @@ func (c *Chat) cancel(context.Context, heard) (act, error) {
 // cancelNothing answers /cancel when nothing is being asked here: they may mean transfers that wait
 // for them all the same, or their last one.
 func (s *scene) cancelNothing() error {
-	last, err := s.tx.TransactionsOf(s.user.ID, "", 1)
+	last, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 1})
 	if err != nil {
 		return err
 	}

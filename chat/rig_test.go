@@ -267,7 +267,7 @@ func (r *rig) newest(who string) wallet.Transaction {
 		if err != nil {
 			return err
 		}
-		all, err := tx.TransactionsOf(user.ID, "", 1)
+		all, err := tx.TransactionsOf(user.ID, store.Page{Limit: 1})
 		if err == nil && len(all) == 0 {
 			err = fmt.Errorf("%s has no transaction", who)
 		}

@@ -73,7 +73,7 @@ func payURL(t wallet.Transaction) string {
 // CommitRequest stores a request, which is looked for from now on.
 func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	const look = 100
-	past, err := tx.TransactionsOf(r.Transaction.Owner, "", look)
+	past, err := tx.TransactionsOf(r.Transaction.Owner, store.Page{Limit: look})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (r *rig) received() []wallet.Transaction {
 	r.Helper()
 	var in []wallet.Transaction
 	r.View(func(tx store.Tx) error {
-		all, err := tx.TransactionsOf(r.bob.User.ID, "", 100)
+		all, err := tx.TransactionsOf(r.bob.User.ID, store.Page{Limit: 100})
 		for _, t := range all {
 			if t.Status == wallet.Received && !t.Signature.IsZero() {
 				in = append([]wallet.Transaction{t}, in...)

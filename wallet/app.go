@@ -55,17 +55,32 @@ func Verifications() []Verification {
 // Developer is a person who asked for access to the API, and what is known of them. Of a phone number
 // only that it was shared is kept.
 type Developer struct {
-	User       UserID                     `json:"user"`
-	Email      string                     `json:"email"`       // proven; "" for none
-	AcceptedAt time.Time                  `json:"accepted_at"` // the terms; zero: not yet
-	Verified   map[Verification]time.Time `json:"verified"`
-	Tier       Tier                       `json:"tier"`    // of the keys that they make; "" is free
-	Sending    bool                       `json:"sending"` // an operator allows wallet:send and bot:send
-	Asked      []Scope                    `json:"asked"`   // scopes that wait for an operator's word
+	User       UserID     `json:"user"`
+	Email      string     `json:"email"`       // proven; "" for none
+	AcceptedAt time.Time  `json:"accepted_at"` // the terms; zero: not yet
+	Verified   []Verified `json:"verified"`
+	Tier       Tier       `json:"tier"`     // of the keys that they make; "" is free
+	Approved   []Scope    `json:"approved"` // scopes that an operator allowed them
+}
+
+// Verified is a step that was taken.
+type Verified struct {
+	By Verification `json:"by"`
+	At time.Time    `json:"at"`
 }
 
 // Has tells whether a step was taken.
-func (d Developer) Has(step Verification) bool { return !d.Verified[step].IsZero() }
+func (d Developer) Has(step Verification) bool {
+	return slices.ContainsFunc(d.Verified, func(v Verified) bool { return v.By == step })
+}
+
+// With is d with a step taken at a time; one that was taken before stays as it is.
+func (d Developer) With(step Verification, at time.Time) Developer {
+	if !d.Has(step) {
+		d.Verified = append(slices.Clone(d.Verified), Verified{step, at})
+	}
+	return d
+}
 
 // Notifications are what a person wants to be told of. Events are names or wildcards.
 type Notifications struct {

@@ -85,7 +85,7 @@ func (c *crowd) proposedBy(tx store.Tx, telegramID int64) map[uint64]int {
 	c.Helper()
 	user, err := tx.UserByTelegram(telegramID)
 	c.must(err)
-	all, err := tx.TransactionsOf(user.ID, "", math.MaxInt32)
+	all, err := tx.TransactionsOf(user.ID, store.Page{Limit: math.MaxInt32})
 	c.must(err)
 	count := map[uint64]int{}
 	for _, t := range all {

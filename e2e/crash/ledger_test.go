@@ -145,7 +145,7 @@ func (c *couple) confirmedOf(tx store.Tx, telegramID int64) map[uint64][]wallet.
 	c.Helper()
 	user, err := tx.UserByTelegram(telegramID)
 	c.must(err)
-	all, err := tx.TransactionsOf(user.ID, "", math.MaxInt32)
+	all, err := tx.TransactionsOf(user.ID, store.Page{Limit: math.MaxInt32})
 	c.must(err)
 	moved := map[uint64][]wallet.Transaction{}
 	for _, t := range all {

@@ -21,14 +21,19 @@ import (
 // the chain, and what steers the engine. Every other text or number of a row must not be found.
 func inTheClear() []string {
 	return []string{
-		"User.ID",
+		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]",
 		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID", "Wallet.Claim.Type", "Wallet.Claim.KeyID", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
 		"Transaction.Memo", "Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy",
 		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Refusal", "Transaction.RefusalText", "Transaction.Message", "Transaction.Signed",
-		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint",
+		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First",
+		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
+		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
+		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By", "Developer.Tier", "Developer.Approved[0]", "Developer.Approved[1]",
+		"BotWebhook.ID", "BotWebhook.Line", "BotWebhook.Events[0]", "BotWebhook.Events[1]",
+		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
 		"Conversation.Flow", "Conversation.State",
 		"Button.Nonce", "Button.Action",
 		"Update.ID", "Update.Attempts",
@@ -58,9 +63,14 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		a    store.Answer
 		e    wallet.Event
 		book wallet.Contact
+		app  wallet.App
+		gr   wallet.Grant
+		dev  wallet.Developer
+		hook wallet.BotWebhook
+		tick store.Counter
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book, &app, &gr, &dev, &hook, &tick} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
@@ -70,7 +80,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	write := func(tx store.Tx) error {
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
 		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book)} {
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutBotWebhook(u.ID, hook), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step
 			}
@@ -95,6 +106,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	c.Version, c.User = 0, u.TelegramID
 	in.ID, in.Chat, out.Chat, n.User = in.ID+500_000, u.TelegramID, u.TelegramID, u.TelegramID
 	book.Owner = u.ID
+	gr.User, dev.User = u.ID, u.ID
+	app.ID, app.Owner = "app_second", u.ID
 	b.User, b.TokenHash, e.User, e.ID = u.ID, [32]byte{1}, u.ID, "evt_second"
 	mustUpdate(t, s, write)
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })

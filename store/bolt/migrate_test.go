@@ -32,25 +32,14 @@ func TestOldPaymentsAreKnownAfterTheUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = file.Update(func(root *bbolt.Tx) error {
-		return errors.Join(root.DeleteBucket([]byte(paidBy.String())), root.DeleteBucket([]byte(contacts.String())),
-			root.Bucket([]byte(metaBucket.String())).Put([]byte(metaSchema), numberKey(1)))
-	})
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
-
+	takeBack(t, path, 1, paidBy, contacts, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters)
 	s = openAt(t, path)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	err = s.View(t.Context(), func(tx store.Tx) error {
+	err := s.View(t.Context(), func(tx store.Tx) error {
 		paid, err := tx.Recipients("usr_a", 10)
 		if want := []wallet.Address{{4}, {1}}; !slices.Equal(paid, want) {
 			t.Errorf("paid %v, want %v", paid, want)
@@ -61,4 +50,61 @@ func TestOldPaymentsAreKnownAfterTheUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutContact(wallet.Contact{Owner: "usr_a", Name: "rent"}) })
+}
+
+// takeBack makes a file of an older schema of one without rows that only newer ones have.
+func takeBack(t *testing.T, path string, schema uint64, newer ...bucket) {
+	t.Helper()
+	file, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = file.Update(func(root *bbolt.Tx) error {
+		for _, b := range newer {
+			if err := root.DeleteBucket([]byte(b.String())); err != nil {
+				return err
+			}
+		}
+		return root.Bucket([]byte(metaBucket.String())).Put([]byte(metaSchema), numberKey(schema))
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOldKeysAndTransactionsAreListedAfterTheUpgrade: by owner, and by wallet.
+func TestOldKeysAndTransactionsAreListedAfterTheUpgrade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	sent := wallet.Transaction{ID: "tx_1", Owner: "usr_a", Kind: wallet.Send, From: wallet.Address{1}, To: wallet.Address{2}}
+	got := wallet.Transaction{ID: "tx_2", Owner: "usr_b", Kind: wallet.Receive, From: wallet.Address{1}, To: wallet.Address{2}}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.CreateTransaction(sent), tx.CreateTransaction(got),
+			tx.CreateKey(wallet.Key{ID: "key_1", Owner: "usr_a"}, "one"), tx.CreateKey(wallet.Key{ID: "key_2"}, "two"))
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	takeBack(t, path, 2, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters)
+	s = openAt(t, path)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		for at, want := range map[byte]wallet.TransactionID{1: "tx_1", 2: "tx_2"} {
+			if all, err := tx.TransactionsAt(wallet.Address{at}, store.Page{Limit: 9}); err != nil || len(all) != 1 || all[0].ID != want {
+				t.Errorf("of wallet %d: %+v, %v", at, all, err)
+			}
+		}
+		for owner, want := range map[wallet.UserID]string{"usr_a": "key_1", "": "key_2"} {
+			if all, err := tx.KeysOf(owner); err != nil || len(all) != 1 || all[0].ID != want {
+				t.Errorf("of %q: %+v, %v", owner, all, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 }

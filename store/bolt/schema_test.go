@@ -43,6 +43,11 @@ type samples struct {
 	Event        wallet.Event
 	Card         int
 	Contact      wallet.Contact // since schema 2
+	App          wallet.App     // since schema 3, with all below
+	Grant        wallet.Grant
+	Developer    wallet.Developer
+	BotWebhook   wallet.BotWebhook
+	Counter      store.Counter
 }
 
 func newSamples() samples {
@@ -52,6 +57,7 @@ func newSamples() samples {
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Contact.Owner = x.User.ID
+	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner, x.BotWebhook.Line = x.User.ID, x.User.ID, x.User.ID, x.User.ID, x.Key.Line()
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
 	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
 	return x
@@ -68,7 +74,8 @@ func (x samples) write(tx store.Tx) error {
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card), tx.Enqueue([]store.Reply{x.Reply}),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
-		tx.PutContact(x.Contact))
+		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
+		tx.PutBotWebhook(x.User.ID, x.BotWebhook), tx.PutCounters([]store.Counter{x.Counter}))
 }
 
 // read reads them in every way there is.
@@ -97,10 +104,18 @@ func (x samples) read(tx store.Tx) error {
 	check("transaction by sign id", x.Transaction, row, err)
 	row, err = tx.TransactionBySignature(x.Transaction.Signature)
 	check("transaction by signature", x.Transaction, row, err)
-	rows, err := tx.TransactionsOf(x.User.ID, "", 10)
+	rows, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
 	check("transactions", []wallet.Transaction{x.Transaction}, rows, err)
+	at := x.Transaction.From
+	if x.Transaction.Kind == wallet.Receive {
+		at = x.Transaction.To
+	}
+	rows, err = tx.TransactionsAt(at, store.Page{Limit: 10})
+	check("transactions of a wallet", []wallet.Transaction{x.Transaction}, rows, err)
 	k, err := tx.KeyBySecret("sample secret")
 	check("key", x.Key, k, err)
+	ks, err := tx.KeysOf(x.Key.Owner)
+	check("keys", []wallet.Key{x.Key}, ks, err)
 	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User)
 	check("conversation", x.Conversation, c, err)
 	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)
@@ -122,6 +137,22 @@ func (x samples) read(tx store.Tx) error {
 		check("contacts", []wallet.Contact(nil), book, err)
 	} else {
 		check("contacts", []wallet.Contact{x.Contact}, book, err)
+	}
+	if x.App.ID != "" { // else a file from before there were any
+		app, err := tx.App(x.App.ID)
+		check("app", x.App, app, err)
+		apps, err := tx.AppsOf(x.App.Owner)
+		check("apps", []wallet.App{x.App}, apps, err)
+		grant, err := tx.Grant(x.Grant.User, x.Grant.App)
+		check("grant", x.Grant, grant, err)
+		grants, err := tx.GrantsOf(x.Grant.User)
+		check("grants", []wallet.Grant{x.Grant}, grants, err)
+		dev, err := tx.Developer(x.Developer.User)
+		check("developer", x.Developer, dev, err)
+		hook, err := tx.BotWebhook(x.BotWebhook.Line)
+		check("bot webhook", x.BotWebhook, hook, err)
+		counter, err := tx.Counter(x.Counter.Name)
+		check("counter", x.Counter, counter, err)
 	}
 	return errors.Join(errs...)
 }

@@ -432,10 +432,19 @@ func (m *model) checkTransactions(tx store.Tx) error {
 			return err
 		}
 		owner := wallet.UserID(fmt.Sprintf("usr_%d", n-1))
-		got, err = tx.TransactionsOf(owner, "", 1<<20)
+		got, err = tx.TransactionsOf(owner, store.Page{Limit: 1 << 20})
 		want = pick(func(t wallet.Transaction) bool { return t.Owner == owner })
 		slices.Reverse(want)
 		if err := errors.Join(err, differ("transactions of", got, want)); err != nil {
+			return err
+		}
+		at := wallet.Address{n}
+		got, err = tx.TransactionsAt(at, store.Page{Limit: 1 << 20})
+		concern := pick(func(t wallet.Transaction) bool {
+			return t.Kind != wallet.Receive && t.From == at || t.Kind == wallet.Receive && t.To == at
+		})
+		slices.Reverse(concern)
+		if err := errors.Join(err, differ("transactions at", got, concern)); err != nil {
 			return err
 		}
 		var paid []wallet.Address

@@ -144,7 +144,9 @@ func testTransactionLists(t *testing.T, open Open) {
 		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledFrom(wallet.Address{n}) }))
 	}
 	of := func(owner wallet.UserID, after wallet.TransactionID, limit int) []wallet.TransactionID {
-		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.TransactionsOf(owner, after, limit) }))
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) {
+			return tx.TransactionsOf(owner, store.Page{After: after, Limit: limit})
+		}))
 	}
 	type list = []wallet.TransactionID
 	same(t, "unsettled", unsettled(10), list{"tx_001", "tx_002", "tx_003", "tx_004", "tx_004_twin", "tx_005", "tx_006"})
@@ -156,7 +158,31 @@ func testTransactionLists(t *testing.T, open Open) {
 	same(t, "after the last", of("usr_a", "tx_001", 3), list{})
 	same(t, "nobody's", of("", "", 3), list{"tx_006"})
 	same(t, "a stranger's", of("usr_", "", 3), list{})
-	absent(t, s, "after another's", func(tx store.Tx) error { _, err := tx.TransactionsOf("usr_a", "tx_003", 3); return err })
+	absent(t, s, "after another's", func(tx store.Tx) error {
+		_, err := tx.TransactionsOf("usr_a", store.Page{After: "tx_003", Limit: 3})
+		return err
+	})
+	until := func(owner wallet.UserID, after wallet.TransactionID, created int) []wallet.TransactionID {
+		p := store.Page{After: after, Until: transaction(created, owner, 1).CreatedAt, Limit: 3}
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.TransactionsOf(owner, p) }))
+	}
+	same(t, "an owner's until a time", until("usr_a", "", 5), list{"tx_004_twin", "tx_004", "tx_002"})
+	same(t, "an owner's next page until a time", until("usr_a", "tx_004", 5), list{"tx_002", "tx_001"})
+	same(t, "until before the page", until("usr_a", "tx_005", 2), list{"tx_001"})
+	same(t, "until before all", until("usr_a", "", 1), list{})
+	at := func(n byte, after wallet.TransactionID) []wallet.TransactionID {
+		p := store.Page{After: after, Limit: 3}
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.TransactionsAt(wallet.Address{n}, p) }))
+	}
+	same(t, "a wallet's", at(1, ""), list{"tx_005", "tx_004_twin", "tx_004"})
+	same(t, "a wallet's next page", at(1, "tx_004"), list{"tx_001"})
+	same(t, "an operator's wallet's", at(3, ""), list{"tx_006"})
+	same(t, "nobody's wallet's", at(9, ""), list{})
+	same(t, "the highest wallet's", at(0xff, ""), list{})
+	absent(t, s, "after another wallet's", func(tx store.Tx) error {
+		_, err := tx.TransactionsAt(wallet.Address{1}, store.Page{After: "tx_003", Limit: 3})
+		return err
+	})
 
 	done := rows[1]
 	done.Version, done.Final, done.Status = 1, true, wallet.Rejected

@@ -71,6 +71,11 @@ func testErase(t *testing.T, open Open) {
 			tx.CreateTransaction(wallet.Transaction{ID: id + "_paid", Owner: who.ID, Kind: wallet.Send, Status: wallet.Confirmed,
 				To: wallet.Address{n}, CreatedAt: at, Final: true}),
 			tx.CreateKey(wallet.Key{ID: "key_" + string(who.ID), Owner: who.ID}, "secret_"+string(who.ID)),
+			tx.PutApp(wallet.App{ID: wallet.AppID("app_" + who.ID), Owner: who.ID, Name: "Shop", CreatedAt: at}),
+			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_alice", GrantedAt: at}),
+			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_bob", GrantedAt: at}),
+			tx.PutDeveloper(wallet.Developer{User: who.ID, Email: "dev@example.com", AcceptedAt: at}),
+			tx.PutBotWebhook(who.ID, wallet.BotWebhook{Line: "key_" + string(who.ID), URL: "https://example.com/"}),
 		}
 		_, err := tx.PutUpdates(at, []store.Update{{ID: int64(n), Chat: chat, At: at, Body: []byte("hello")}})
 		for _, step := range append(steps, err) {
@@ -100,6 +105,9 @@ func testErase(t *testing.T, open Open) {
 			"button":        func(tx store.Tx) error { _, err := tx.Button("nonce_" + string(who.ID)); return err },
 			"card":          func(tx store.Tx) error { _, err := tx.Card(who.TelegramID, "card"); return err },
 			"key":           func(tx store.Tx) error { _, err := tx.Key("key_" + string(who.ID)); return err },
+			"app":           func(tx store.Tx) error { _, err := tx.App(wallet.AppID("app_" + who.ID)); return err },
+			"grant":         func(tx store.Tx) error { _, err := tx.Grant(who.ID, "app_usr_bob"); return err },
+			"bot webhook":   func(tx store.Tx) error { _, err := tx.BotWebhook("key_" + string(who.ID)); return err },
 			"key by secret": func(tx store.Tx) error { _, err := tx.KeyBySecret("secret_" + string(who.ID)); return err },
 		}
 	}
@@ -123,7 +131,7 @@ func testErase(t *testing.T, open Open) {
 		count("unsettled", len(x), err)
 		x, err = tx.UnsettledFrom(wallet.Address{1})
 		count("unsettled of hers", len(x), err)
-		x, err = tx.TransactionsOf(alice.ID, "", 10)
+		x, err = tx.TransactionsOf(alice.ID, store.Page{Limit: 10})
 		count("transactions of hers", len(x), err)
 		w, err := tx.WalletsOf(alice.ID)
 		count("wallets of hers", len(w), err)
@@ -143,12 +151,23 @@ func testErase(t *testing.T, open Open) {
 		count("events", len(e), err)
 		k, err := tx.AllKeys()
 		count("keys", len(k), err)
+		for what, who := range map[string]wallet.UserID{"hers": alice.ID, "his": bob.ID} {
+			k, err := tx.KeysOf(who)
+			count("keys of "+what, len(k), err)
+			apps, err := tx.AppsOf(who)
+			count("apps of "+what, len(apps), err)
+			grants, err := tx.GrantsOf(who)
+			count("grants of "+what, len(grants), err)
+			dev, err := tx.Developer(who)
+			count("verified of "+what, len(dev.Email), err)
+		}
 		talk, err := tx.Conversation(alice.TelegramID, alice.TelegramID)
 		count("version of hers", int(talk.Version), err)
 		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0,
 			"transactions of hers": 0, "wallets of hers": 0, "conversations": 2, "updates": 1, "replies": 1,
 			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
-			"events": 1, "keys": 1, "version of hers": 0})
+			"events": 1, "keys": 1, "version of hers": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,
+			"grants of hers": 0, "grants of his": 1, "verified of hers": 0, "verified of his": len("dev@example.com")})
 		return nil
 	})
 	// What has an index of its own must not trip over the holes.
@@ -232,6 +251,12 @@ func testKeys(t *testing.T, open Open) {
 	})
 	one.RevokedAt = noon()
 	update(t, s, func(tx store.Tx) error { return tx.PutKey(one) })
+	stolen := one
+	stolen.Owner = "usr_b"
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutKey(stolen) })
+	same(t, "an owner's", get(t, s, func(tx store.Tx) ([]wallet.Key, error) { return tx.KeysOf("usr_a") }), []wallet.Key{one})
+	same(t, "the operator's", get(t, s, func(tx store.Tx) ([]wallet.Key, error) { return tx.KeysOf("") }), []wallet.Key{two})
+	same(t, "a stranger's", len(get(t, s, func(tx store.Tx) ([]wallet.Key, error) { return tx.KeysOf("usr_") })), 0)
 	same(t, "revoked", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.KeyBySecret("s1") }), one)
 	same(t, "all, oldest first", get(t, s, func(tx store.Tx) ([]wallet.Key, error) { return tx.AllKeys() }), []wallet.Key{one, two})
 }

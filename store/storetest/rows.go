@@ -155,9 +155,14 @@ func testEveryField(t *testing.T, open Open) {
 		out  store.Reply
 		a    store.Answer
 		e    wallet.Event
+		app  wallet.App
+		gr   wallet.Grant
+		dev  wallet.Developer
+		hook wallet.BotWebhook
+		tick store.Counter
 		from = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &app, &gr, &dev, &hook, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
@@ -169,7 +174,8 @@ func testEveryField(t *testing.T, open Open) {
 		}
 		in = fresh[0]
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
-			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e)} {
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e),
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutBotWebhook("", hook), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
 			}
@@ -187,5 +193,10 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "update", get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(1) }), []store.Update{in})
 	same(t, "reply", get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(0, 1) }), []store.Reply{out})
 	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
+	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
+	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)
+	same(t, "developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer(dev.User) }), dev)
+	same(t, "bot webhook", get(t, s, func(tx store.Tx) (wallet.BotWebhook, error) { return tx.BotWebhook(hook.Line) }), hook)
+	same(t, "counter", get(t, s, func(tx store.Tx) (store.Counter, error) { return tx.Counter(tick.Name) }), tick)
 	same(t, "event", get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(1) }), []wallet.Event{e})
 }

@@ -39,6 +39,8 @@ func Run(t *testing.T, open Open) {
 		{"Events", testEvents},
 		{"Answers", testAnswers},
 		{"Keys", testKeys},
+		{"Apps", testApps},
+		{"Counters", testCounters},
 		{"Sweep", testSweep},
 		{"EveryField", testEveryField},
 		{"Rollback", testRollback},
