@@ -23,7 +23,7 @@ import (
 
 // keyCommand manages API keys, beside a running server or without one.
 func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
-	parent := &cobra.Command{Use: "key", Short: "Create, list and revoke API keys"}
+	parent := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys"}
 	with := func(do func(ctx context.Context, keys api.KeyService) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error { return withKeys(cmd.Context(), *settings, *world, do) }
 	}
@@ -54,8 +54,9 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	flags := create.Flags()
 	flags.StringVar(&kind, "kind", string(wallet.APIKey), "api or bot")
 	flags.StringVar(&tier, "tier", string(wallet.FreeTier), "free or pro")
-	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all): "+scopeNames(wallet.Scopes()))
+	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all of its kind): "+scopeNames(wallet.Scopes()))
 	flags.Var((*telegramID)(&req.OwnerTelegramID), "owner", "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
+	flags.StringVar(&req.App, "app", "", "name of a program that people can allow to act for them (default: none)")
 	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
 	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
 
@@ -72,12 +73,7 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 			return nil
 		})}
 
-	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return errors.New("name one key by its id: purser key list shows them")
-		}
-		return nil
-	}}
+	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: oneKey}
 	revoke.RunE = func(cmd *cobra.Command, args []string) error {
 		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
 			key, err := keys.Revoke(ctx, args[0])
@@ -88,8 +84,34 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 			return err
 		})
 	}
-	parent.AddCommand(create, list, revoke)
+	parent.AddCommand(create, list, rotateCommand(settings, world, out), revoke)
 	return parent
+}
+
+// oneKey wants the id of one key.
+func oneKey(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("name one key by its id: purser key list shows them")
+	}
+	return nil
+}
+
+// rotateCommand makes the successor of a key.
+func rotateCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
+	var endNow, asJSON bool
+	rotate := &cobra.Command{Use: "rotate ID", Short: "Make a key's successor; the old one works for 24 hours more", Args: oneKey}
+	rotate.RunE = func(cmd *cobra.Command, args []string) error {
+		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
+			key, secret, err := keys.Rotate(ctx, args[0], endNow)
+			if err != nil {
+				return plain(err)
+			}
+			return printKey(out, key, secret, asJSON)
+		})
+	}
+	rotate.Flags().BoolVar(&endNow, "now", false, "end the old key at once")
+	rotate.Flags().BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
+	return rotate
 }
 
 // telegramID is a person's numeric id as a flag.
@@ -134,7 +156,7 @@ func whose(key wallet.Key) string {
 func ended(key wallet.Key) string {
 	switch {
 	case !key.RevokedAt.IsZero():
-		return ", revoked " + key.RevokedAt.Format(time.DateOnly)
+		return ", ends or ended " + key.RevokedAt.Format(time.DateTime)
 	case !key.ExpiresAt.IsZero():
 		return ", until " + key.ExpiresAt.Format(time.DateOnly)
 	}

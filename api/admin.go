@@ -24,6 +24,7 @@ type KeyService interface {
 	Create(context.Context, handlers.KeyRequest) (wallet.Key, string, error)
 	List(context.Context) ([]wallet.Key, error)
 	Revoke(ctx context.Context, id string) (wallet.Key, error)
+	Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error)
 }
 
 // Admin serves an operator's commands on a Unix socket. Whoever can open the socket (file mode 0600:
@@ -41,9 +42,14 @@ type (
 		Scopes          []wallet.Scope `json:"scopes"`
 		OwnerTelegramID int64          `json:"owner_telegram_id"`
 		ExpiresAt       time.Time      `json:"expires_at"`
+		App             string         `json:"app"`
 	}
 	adminRevoke struct {
 		ID string `json:"id"`
+	}
+	adminRotate struct {
+		ID  string `json:"id"`
+		Now bool   `json:"now"` // the old one ends at once
 	}
 	adminAnswer struct {
 		Key    wallet.Key   `json:"key"`
@@ -111,6 +117,7 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux.HandleFunc("POST /keys", a.create)
 	mux.HandleFunc("GET /keys", a.list)
 	mux.HandleFunc("POST /keys/revoke", a.revoke)
+	mux.HandleFunc("POST /keys/rotate", a.rotate)
 	server := &http.Server{
 		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
@@ -150,6 +157,15 @@ func (a *Admin) revoke(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := a.Keys.Revoke(r.Context(), req.ID)
 	a.answer(w, adminAnswer{Key: key}, err)
+}
+
+func (a *Admin) rotate(w http.ResponseWriter, r *http.Request) {
+	var req adminRotate
+	if !a.read(w, r, &req) {
+		return
+	}
+	key, secret, err := a.Keys.Rotate(r.Context(), req.ID, req.Now)
+	a.answer(w, adminAnswer{Key: key, Secret: secret}, err)
 }
 
 func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
@@ -216,6 +232,12 @@ func (a *AdminClient) List(ctx context.Context) ([]wallet.Key, error) {
 func (a *AdminClient) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys/revoke", adminRevoke{id})
 	return answer.Key, err
+}
+
+// Rotate makes the successor of a key; see handlers.Keys.
+func (a *AdminClient) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error) {
+	answer, err := a.call(ctx, http.MethodPost, "/keys/rotate", adminRotate{id, endNow})
+	return answer.Key, answer.Secret, err
 }
 
 // Close ends idle connections.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -52,9 +51,4 @@ func bearer(header string) string {
 		return ""
 	}
 	return strings.Trim(secret, " ")
-}
-
-// caller is who a key speaks for.
-func caller(key wallet.Key) handlers.Caller {
-	return handlers.Caller{User: key.Owner, Key: key.ID}
 }

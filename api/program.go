@@ -31,7 +31,7 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.once(c, key, func(remember remember) error {
-		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), caller(key), address)
+		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), handlers.CallerOf(key), address)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.once(c, key, func(remember remember) error {
-		status, err := s.Wallets.Connect(c.UserContext(), caller(key), address, signature)
+		status, err := s.Wallets.Connect(c.UserContext(), handlers.CallerOf(key), address, signature)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 // refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash.
 func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
 	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
-		view, err := s.Signing.Refresh(c.UserContext(), handlers.ByOwner(caller(key), id))
+		view, err := s.Signing.Refresh(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id))
 		if err != nil {
 			return nil, "", err
 		}
@@ -110,7 +110,7 @@ func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return nil, "", err
 		}
-		status, err := s.Signing.Submit(c.UserContext(), handlers.ByOwner(caller(key), id), given)
+		status, err := s.Signing.Submit(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id), given)
 		return progressData{id, status}, "The signature is kept; the transaction goes to the network.", err
 	})
 }
@@ -118,7 +118,7 @@ func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 // reject is POST /v1/wallet/transactions/{id}/reject.
 func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
-		status, err := s.Signing.Reject(c.UserContext(), handlers.ByOwner(caller(key), id))
+		status, err := s.Signing.Reject(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id))
 		return progressData{id, status}, "Rejected. Nothing was sent.", err
 	})
 }

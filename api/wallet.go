@@ -118,7 +118,7 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.once(c, key, func(remember remember) error {
-		p, err := s.Transfers.Prepare(c.UserContext(), caller(key), req)
+		p, err := s.Transfers.Prepare(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if !saneID(string(id)) {
 		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
 	}
-	t, err := s.Transfers.Read(c.UserContext(), caller(key), id)
+	t, err := s.Transfers.Read(c.UserContext(), handlers.CallerOf(key), id)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,18 @@ import (
 // Caller is who asks: a person of ours, and by which key when it comes over HTTP.
 type Caller struct {
 	User wallet.UserID // "" for an operator's key that belongs to nobody
-	Key  string        // id of the key; "" in chat
+	Key  string        // line of the key (wallet.Key.Line); "" in chat
+	App  wallet.AppID  // the program that the key was made for; "" for none
+	Bot  bool          // a bot token
 }
+
+// CallerOf is who a key speaks for.
+func CallerOf(k wallet.Key) Caller {
+	return Caller{User: k.Owner, Key: k.Line(), App: k.App, Bot: k.Kind == wallet.BotKey}
+}
+
+// operator tells that the caller is an operator's key, which belongs to nobody.
+func (c Caller) operator() bool { return c.User == "" && c.Key != "" }
 
 // owns tells whether a wallet is the caller's: a person's own, or, for an operator's key that belongs
 // to nobody, one that the key itself connected.

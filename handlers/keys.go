@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,13 +21,19 @@ type Keys struct {
 	Random  io.Reader
 }
 
-// KeyRequest asks for a key. OwnerTelegramID 0 makes an operator's key that belongs to nobody.
+// RotationGrace is how long a key still opens what its successor opens (DESIGN §6, Keys).
+const RotationGrace = 24 * time.Hour
+
+// KeyRequest asks for a key. OwnerTelegramID 0 makes an operator's key that belongs to nobody. App names
+// a program for which people can grant more than their owner's own data; one that the owner has by this
+// name already is meant, else it is made.
 type KeyRequest struct {
 	Kind            wallet.KeyKind
 	Tier            wallet.Tier
 	Scopes          []wallet.Scope // empty: all that fit the kind
 	OwnerTelegramID int64
 	ExpiresAt       time.Time
+	App             string
 }
 
 // Create makes a key and returns its secret: the only time that anybody sees it.
@@ -37,37 +44,109 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 	case req.Tier != wallet.FreeTier && req.Tier != wallet.ProTier:
 		return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
 	}
+	fitting := wallet.ScopesOf(req.Kind)
 	for _, scope := range req.Scopes {
-		if !slices.Contains(wallet.Scopes(), scope) {
-			return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "there is no scope %q; the scopes are %v", scope, wallet.Scopes())
+		if !slices.Contains(fitting, scope) {
+			return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
 		}
 	}
-	if len(req.Scopes) == 0 && req.Kind == wallet.APIKey {
-		req.Scopes = wallet.Scopes()
+	if len(req.Scopes) == 0 {
+		req.Scopes = fitting
 	}
-	secret, err := wallet.NewKeySecret(k.Random, req.Kind, k.Mainnet)
+	made, err := k.Draw(wallet.Key{Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt})
 	if err != nil {
-		return wallet.Key{}, "", fmt.Errorf("draw a key: %w", err)
+		return wallet.Key{}, "", err
 	}
-	key := wallet.Key{
-		ID: k.NewID("key"), Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes,
-		Hint: secret[len(secret)-4:], CreatedAt: k.Now().UTC(), ExpiresAt: req.ExpiresAt,
-	}
+	appID := wallet.AppID(k.NewID("app"))
 	err = k.Store.Update(ctx, func(tx store.Tx) error {
-		key.Owner = ""
+		made.Key.Owner, made.Key.App = "", ""
 		if req.OwnerTelegramID != 0 {
 			owner, err := tx.UserByTelegram(req.OwnerTelegramID)
 			if err != nil {
 				return found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot yet: let them send /start first")
 			}
-			key.Owner = owner.ID
+			made.Key.Owner = owner.ID
 		}
-		return tx.CreateKey(key, secret)
+		if req.App != "" {
+			app, err := appNamed(tx, wallet.App{ID: appID, Owner: made.Key.Owner, Name: req.App, Scopes: req.Scopes, CreatedAt: k.Now().UTC()})
+			if err != nil {
+				return err
+			}
+			made.Key.App = app.ID
+		}
+		return tx.CreateKey(made.Key, made.Secret)
 	})
 	if err != nil {
 		return wallet.Key{}, "", err
 	}
-	return key, secret, nil
+	return made.Key, made.Secret, nil
+}
+
+// NewKey is a key with its secret, which nobody sees again.
+type NewKey struct {
+	Key    wallet.Key
+	Secret string
+}
+
+// Draw makes id, secret, hint and time of a key that is described; nothing is stored.
+func (k *Keys) Draw(described wallet.Key) (NewKey, error) {
+	secret, err := wallet.NewKeySecret(k.Random, described.Kind, k.Mainnet)
+	if err != nil {
+		return NewKey{}, fmt.Errorf("draw a key: %w", err)
+	}
+	described.ID, described.Hint, described.CreatedAt = k.NewID("key"), secret[len(secret)-4:], k.Now().UTC()
+	described.LastUsed, described.RevokedAt = time.Time{}, time.Time{}
+	return NewKey{described, secret}, nil
+}
+
+// PrepareRotation draws what takes the place of a key.
+func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
+	old, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) { return k.rotatable(tx, id) })
+	if err != nil {
+		return NewKey{}, err
+	}
+	next := old
+	next.First = old.Line()
+	return k.Draw(next)
+}
+
+// CommitRotation puts the new key in the place of the old one, which opens everything for
+// RotationGrace more, or ends now. A key that took another's place before is CONFLICT: of a line, at
+// most two open anything.
+func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) error {
+	old, err := k.rotatable(tx, id)
+	if err != nil {
+		return err
+	}
+	old.RevokedAt = k.Now().UTC()
+	if !endNow {
+		old.RevokedAt = old.RevokedAt.Add(RotationGrace)
+	}
+	return errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
+}
+
+// rotatable is a key that lives and has no successor yet.
+func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
+	old, err := tx.Key(id)
+	switch {
+	case err != nil:
+		return old, found(err, wallet.NotFound, "there is no key with this id")
+	case !old.UsableAt(k.Now()):
+		return old, wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
+	case !old.RevokedAt.IsZero():
+		return old, wallet.Refuse(wallet.Conflict, "this key was rotated already, and ends at %s: use its successor", wallet.Timestamp(old.RevokedAt))
+	}
+	return old, nil
+}
+
+// Rotate is PrepareRotation and CommitRotation at once, for the operator.
+func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error) {
+	next, err := k.PrepareRotation(ctx, id)
+	if err != nil {
+		return wallet.Key{}, "", err
+	}
+	err = k.Store.Update(ctx, func(tx store.Tx) error { return k.CommitRotation(tx, id, next, endNow) })
+	return next.Key, next.Secret, err
 }
 
 // Check finds the key behind a secret. Everything that does not open the wanted kind of endpoint
@@ -100,13 +179,20 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	var key wallet.Key
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		if key, err = tx.Key(id); err != nil {
-			return found(err, wallet.NotFound, "there is no key with this id")
-		}
-		if key.RevokedAt.IsZero() {
-			key.RevokedAt = k.Now().UTC()
-		}
-		return tx.PutKey(key)
+		key, err = k.End(tx, id)
+		return err
 	})
 	return key, err
+}
+
+// End is Revoke in the caller's transaction.
+func (k *Keys) End(tx store.Tx, id string) (wallet.Key, error) {
+	key, err := tx.Key(id)
+	if err != nil {
+		return key, found(err, wallet.NotFound, "there is no key with this id")
+	}
+	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
+		key.RevokedAt = now
+	}
+	return key, tx.PutKey(key)
 }

@@ -80,7 +80,8 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 	return account.Owner, nil
 }
 
-// Sender finds the wallet that a caller may send from.
+// Sender finds the wallet that a caller may send from, and whose it is: their own, or one of a person
+// who lets the caller's app propose transfers.
 func (s *Transfers) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	var w wallet.Wallet
 	var u wallet.User
@@ -111,8 +112,15 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 	if err != nil {
 		return wallet.Wallet{}, user, found(err, wallet.WalletNotFound, none.Detail)
 	}
-	if !who.owns(w) {
+	if who.owns(w) {
+		return w, user, nil
+	}
+	switch ok, err := granted(tx, who, w.Owner, wallet.WalletSend); {
+	case err != nil:
+		return wallet.Wallet{}, user, err
+	case !ok:
 		return wallet.Wallet{}, user, none
 	}
-	return w, user, nil
+	owner, err := tx.User(w.Owner)
+	return w, owner, found(err, wallet.WalletNotFound, none.Detail)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -124,7 +125,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, facts: f}
-	if t.Signer == wallet.DeveloperWallet && who.Key != "" && t.Lookalike.IsZero() {
+	if t.Signer == wallet.DeveloperWallet && who.Key != "" && who.owns(from) && t.Lookalike.IsZero() {
 		p.approved, err = s.approve(ctx)
 	}
 	return p, err
@@ -157,15 +158,122 @@ func (s *Transfers) Of(ctx context.Context, who Caller, id wallet.TransactionID)
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
 }
 
-// Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction.
+// Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction, an
+// app those of people who let it.
 func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	if who.User != "" || who.Key == "" {
-		return s.Of(ctx, who, id)
-	}
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
-		t, err := tx.Transaction(id)
-		return t, found(err, wallet.TransactionNotFound, "no transaction has this id")
+		t, err := owned(tx, who, id)
+		if err == nil || wallet.CodeOf(err) != wallet.TransactionNotFound {
+			return t, err
+		}
+		other, missing := tx.Transaction(id)
+		if missing != nil {
+			return t, err
+		}
+		if who.operator() {
+			return other, nil
+		}
+		switch ok, grantErr := granted(tx, who, other.Owner, wallet.WalletRead); {
+		case grantErr != nil:
+			return t, grantErr
+		case ok:
+			return other, nil
+		}
+		return t, err
 	})
+}
+
+// Filter chooses transactions of a list. Zero fields choose all.
+type Filter struct {
+	Address      wallet.Address // of the wallet that they concern; an operator's key must name one
+	Token        string         // a symbol or a mint
+	Kind         wallet.Kind
+	Status       wallet.Status
+	Since, Until time.Time // by creation; until itself is left out
+	Cursor       wallet.TransactionID
+	Limit        int
+}
+
+// maxLooked bounds how many transactions one page looks at: a filter that little fits gets short pages,
+// even empty ones, with a cursor to go on from.
+const maxLooked = 1000
+
+// List is a page of transactions, newest first, and where the next one begins ("" at the end): the
+// caller's own, or those of one wallet that they may read. INVALID_REQUEST, WALLET_NOT_FOUND.
+func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Transaction, wallet.TransactionID, error) {
+	mint, err := s.Token(ctx, f.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	if who.operator() && f.Address.IsZero() {
+		return nil, "", wallet.Refuse(wallet.InvalidRequest, "address: this key belongs to nobody: say which wallet's transactions")
+	}
+	var out []wallet.Transaction
+	var next wallet.TransactionID
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		if !f.Address.IsZero() {
+			if err := readable(tx, who, f.Address); err != nil {
+				return err
+			}
+		}
+		page := store.Page{After: f.Cursor, Until: f.Until, Limit: f.Limit}
+		for looked := 0; ; looked += page.Limit {
+			batch, err := listed(tx, who, f.Address, page)
+			if err != nil {
+				return found(err, wallet.InvalidRequest, "cursor: this list has no such place: begin anew without one")
+			}
+			for _, t := range batch {
+				if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
+					next = ""
+					return nil
+				}
+				next = t.ID
+				if f.fits(t, mint) {
+					if out = append(out, t); len(out) == f.Limit {
+						return nil
+					}
+				}
+			}
+			if len(batch) < page.Limit {
+				next = ""
+				return nil
+			}
+			if looked >= maxLooked {
+				return nil
+			}
+			page.After = next
+		}
+	})
+	return out, next, err
+}
+
+func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wallet.Transaction, error) {
+	if address.IsZero() {
+		return tx.TransactionsOf(who.User, p)
+	}
+	return tx.TransactionsAt(address, p)
+}
+
+func (f Filter) fits(t wallet.Transaction, token wallet.Token) bool {
+	return (f.Kind == "" || f.Kind == t.Kind) && (f.Status == "" || f.Status == t.Status) &&
+		(f.Token == "" || token.Mint == t.Token.Mint)
+}
+
+// readable tells whether a caller may see a wallet's history.
+func readable(tx store.Tx, who Caller, address wallet.Address) error {
+	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
+	w, err := tx.Wallet(address)
+	switch {
+	case err != nil:
+		return found(err, wallet.WalletNotFound, none.Detail)
+	case who.owns(w), who.operator():
+		return nil
+	}
+	ok, err := granted(tx, who, w.Owner, wallet.WalletRead)
+	if err != nil || ok {
+		return err
+	}
+	return none
 }
 
 // owned hides other people's transactions as if they did not exist.

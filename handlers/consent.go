@@ -1,0 +1,36 @@
+package handlers
+
+import (
+	"errors"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// granted tells whether a person lets the caller's app do a family of deeds.
+func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (bool, error) {
+	if who.App == "" || person == "" {
+		return false, nil
+	}
+	grant, err := tx.Grant(person, who.App)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && grant.Covers(scope), err
+}
+
+// consented refuses what a person has not allowed: the caller is that person, an operator's bot token,
+// or an app with a grant that covers the scope; else CONSENT_REQUIRED (DESIGN §6, Whose data).
+func consented(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
+	if who.User != "" && who.User == person || who.operator() && who.Bot {
+		return nil
+	}
+	ok, err := granted(tx, who, person, scope)
+	if err != nil || ok {
+		return err
+	}
+	if who.App == "" {
+		return wallet.Refuse(wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
+	}
+	return wallet.Refuse(wallet.ConsentRequired, "send them the link t.me/<this bot>?start=%s: it asks them to allow %s", who.App, scope)
+}
