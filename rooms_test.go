@@ -30,6 +30,7 @@ func rooms() map[string][]string {
 		"market":           {"wallet"},
 		"terminal":         {"chain", "market", "wallet"},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
+		"quota":            {"store"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},

@@ -1,0 +1,251 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"purser/e2e/world"
+	"purser/quota"
+	"purser/store"
+)
+
+// rig is a meter over a real file, with a clock of its own.
+type rig struct {
+	*testing.T
+	store store.Store
+	mu    sync.Mutex
+	now   time.Time
+}
+
+func newRig(t *testing.T) *rig {
+	return &rig{T: t, store: world.OpenStore(t), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+}
+
+func (r *rig) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+func (r *rig) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
+// start runs a meter; stop ends it cleanly. Without stop it ended in a crash, as far as its store knows.
+func (r *rig) start(s store.Store) (m *quota.Meter, stop func()) {
+	at := time.After
+	if s == nil {
+		s = r.store
+	}
+	m = &quota.Meter{Store: s, Now: r.clock, Log: slog.New(slog.DiscardHandler),
+		After: func(time.Duration) <-chan time.Time { return at(0) }}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.Errorf("Run: %v", err)
+		}
+	})
+	return m, stop
+}
+
+func (r *rig) take(m *quota.Meter, l quota.Limit) quota.Quota {
+	r.Helper()
+	q, err := m.Take(context.Background(), "api/usr_1", l)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return q
+}
+
+var hourly = quota.Limit{Count: 100, Span: time.Hour}
+
+func TestALimitIsWhatItSays(t *testing.T) {
+	r := newRig(t)
+	m, stop := r.start(nil)
+	defer stop()
+	for i := range 100 {
+		if q := r.take(m, hourly); !q.OK || q.Limit != 100 || q.Left != uint64(99-i) {
+			t.Fatalf("request %d: %+v", i+1, q)
+		}
+	}
+	q := r.take(m, hourly)
+	if q.OK || q.Left != 0 || q.Reset < time.Hour || q.Reset > time.Hour+time.Minute {
+		t.Fatalf("request 101: %+v", q)
+	}
+	r.pass(q.Reset - time.Second)
+	if q := r.take(m, hourly); q.OK {
+		t.Errorf("a second too early: %+v", q)
+	}
+	r.pass(time.Second)
+	if q := r.take(m, hourly); !q.OK {
+		t.Errorf("when it was told to come again: %+v", q)
+	}
+	other, err := m.Take(context.Background(), "api/usr_2", hourly)
+	if err != nil || !other.OK || other.Left != 99 {
+		t.Errorf("another's: %+v, %v", other, err)
+	}
+}
+
+// TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
+func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
+	for seed := range uint64(10) {
+		r := newRig(t)
+		chance := rand.New(rand.NewPCG(seed, 1))
+		limit := quota.Limit{Count: 5 + chance.Uint64N(30), Span: time.Minute * time.Duration(1+chance.IntN(60))}
+		m, stop := r.start(nil)
+		var taken []time.Time
+		refused, crashes := 0, 0
+		for range 1500 {
+			r.pass(time.Duration(chance.Int64N(int64(2 * limit.Span / time.Duration(limit.Count)))))
+			switch chance.IntN(300) {
+			case 0:
+				stop()
+				m, stop = r.start(nil)
+			case 1: // the new one does not know what the old one had in memory
+				old := stop
+				m, stop = r.start(&snapshot{Store: r.store})
+				defer old()
+				crashes++
+			}
+			if r.take(m, limit).OK {
+				taken = append(taken, r.clock())
+			} else {
+				refused++
+			}
+		}
+		stop()
+		for i := range taken {
+			j := i
+			for j < len(taken) && taken[j].Sub(taken[i]) < limit.Span {
+				j++
+			}
+			if uint64(j-i) > limit.Count {
+				t.Fatalf("seed %d: %d in one span, the limit is %d", seed, j-i, limit.Count)
+			}
+		}
+		if refused == 0 || len(taken) < 100 {
+			t.Errorf("seed %d: %d taken, %d refused: this tests nothing", seed, len(taken), refused)
+		}
+	}
+}
+
+// snapshot is the store as it is; it stands for a process that begins beside what a crashed one left.
+type snapshot struct{ store.Store }
+
+func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
+	r := newRig(t)
+	m, stop := r.start(nil)
+	for range 10 {
+		r.take(m, hourly)
+	}
+	stop()
+	m, stop = r.start(nil)
+	if q := r.take(m, hourly); q.Left != 89 {
+		t.Fatalf("after a clean stop: %+v", q)
+	}
+	stop()
+	m, stop = r.start(nil)
+	r.take(m, hourly)
+	defer stop() // too late for the next one: to it, this one crashed
+	m, stopLast := r.start(nil)
+	defer stopLast()
+	if q := r.take(m, hourly); q.Left > 100-5-12 || q.Left < 100-5-13 {
+		t.Fatalf("after a crash: %+v", q)
+	}
+	fresh, err := m.Take(context.Background(), "api/usr_9", hourly)
+	if err != nil || fresh.Left != 94 {
+		t.Errorf("of somebody whose counter may have been lost: %+v, %v", fresh, err)
+	}
+}
+
+// failing is a store whose writes can fail.
+type failing struct {
+	store.Store
+	mu   sync.Mutex
+	fail error
+}
+
+func (f *failing) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = err
+}
+
+func (f *failing) Update(ctx context.Context, change func(store.Tx) error) error {
+	f.mu.Lock()
+	err := f.fail
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.Store.Update(ctx, change)
+}
+
+func TestWhatCannotBeWrittenIsNotGivenAway(t *testing.T) {
+	r := newRig(t)
+	full := &failing{Store: r.store}
+	m, stop := r.start(full)
+	defer stop()
+	r.take(m, hourly)
+	full.set(errors.New("the disk is full"))
+	given := 0
+	for range 50 {
+		q, err := m.Take(context.Background(), "api/usr_1", hourly)
+		if err != nil {
+			break
+		}
+		if q.OK {
+			given++
+		}
+	}
+	if given > 10 {
+		t.Errorf("%d were given away that a crash would forget", given)
+	}
+	full.set(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil { // the next writing heals it
+		if q, err := m.Take(ctx, "api/usr_1", hourly); err == nil && q.OK {
+			return
+		}
+	}
+	t.Error("it never counts again")
+}
+
+func TestManyAtOnceGetNoMoreThanTheLimit(t *testing.T) {
+	r := newRig(t)
+	m, stop := r.start(nil)
+	defer stop()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	given := 0
+	for range 16 {
+		group.Go(func() {
+			for range 20 {
+				q, err := m.Take(context.Background(), "api/usr_1", hourly)
+				if err != nil {
+					t.Error(err)
+				}
+				if q.OK {
+					mu.Lock()
+					given++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	if given != 100 {
+		t.Errorf("%d of 100 were given", given)
+	}
+}
