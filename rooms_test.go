@@ -23,7 +23,7 @@ func rooms() map[string][]string {
 		"settle":           {"wallet", "store"},
 		"chat":             {"wallet", "store", "handlers"},
 		"bot":              {"chat", "handlers", "wallet", "store"},
-		"api":              {"handlers", "chat", "signer", "wallet", "store"},
+		"api":              {"handlers", "chat", "quota", "signer", "wallet", "store"},
 		"signer":           {},
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {"wallet"},

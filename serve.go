@@ -25,6 +25,7 @@ import (
 	"purser/handlers"
 	"purser/market"
 	"purser/notify"
+	"purser/quota"
 	"purser/settle"
 	"purser/store"
 	"purser/store/bolt"
@@ -43,6 +44,8 @@ type product struct {
 	notifier *notify.Notifier
 	settler  *settle.Settler
 	sweeper  *store.Sweeper
+	meter    *quota.Meter
+	keys     *handlers.Keys
 	server   *api.Server
 	admin    *api.Admin
 	listener net.Listener
@@ -151,7 +154,8 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
-	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
+	p.keys = &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader, Log: log}
+	p.meter = &quota.Meter{Store: p.store, Now: time.Now, Log: log}
 
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		Contacts:  &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
@@ -166,14 +170,19 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Log: log}
 	p.settler = &settle.Settler{Store: p.store, Chain: p.chain, Now: time.Now, Log: log, Pace: settle.DefaultPace()}
 	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
-	p.admin = &api.Admin{Keys: keys, Log: log}
+	p.admin = &api.Admin{Keys: p.keys, Log: log}
 
 	var hook *api.Webhook
 	if c.Telegram.Mode == config.Webhook {
 		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
-		Keys: keys, Wallets: wallets, Transfers: transfers, Signing: signing, Webhook: hook, Now: time.Now, NewID: newID, Log: log})
+		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
+		People:        &handlers.People{Store: p.store, Wallets: wallets, Now: time.Now},
+		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now},
+		BotWebhooks:   &handlers.BotWebhooks{Store: p.store, Now: time.Now, NewID: newID, Random: rand.Reader},
+		Chat:          p.chat, Bot: p.bot, Meter: p.meter, Limits: api.Limits(c.Limits), Cluster: c.Chain.Cluster,
+		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
 	return p, note, err
 }
 
@@ -189,7 +198,7 @@ func (p *product) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.meter.Run, p.keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

@@ -11,10 +11,15 @@ import (
 // deed is a handler that knows who asks.
 type deed func(c *fiber.Ctx, key wallet.Key) error
 
-// key lets a request through that carries an API key with a scope (SPEC, Authentication).
+// key lets a request through that carries a key with a scope (SPEC, Authentication), within its limit.
+// Scopes of bot tokens open the bot's endpoints, all others those of wallets: see wallet.ScopesOf.
 func (s *Server) key(scope wallet.Scope, next deed) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		key, err := s.authenticate(c)
+		want := wallet.APIKey
+		if underBot(c.Path()) {
+			want = wallet.BotKey
+		}
+		key, err := s.admit(c, want)
 		if err != nil {
 			return err
 		}
@@ -25,20 +30,43 @@ func (s *Server) key(scope wallet.Scope, next deed) fiber.Handler {
 	}
 }
 
+// anyKey lets a request through that carries any key.
+func (s *Server) anyKey(next deed) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		key, err := s.admit(c, "")
+		if err != nil {
+			return err
+		}
+		return next(c, key)
+	}
+}
+
+// underBot tells whether a path belongs to the bot's endpoints.
+func underBot(path string) bool { return strings.HasPrefix(path, "/v1/telegram/") }
+
+// admit finds the key, and counts the request against its limit.
+func (s *Server) admit(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, error) {
+	key, err := s.authenticate(c, want)
+	if err != nil {
+		return key, err
+	}
+	return key, s.within(c, key)
+}
+
 // authenticate finds the key. A client whose keys keep being refused is told to slow down instead;
 // a good key from the same address always passes, so that nobody can lock a neighbour out.
-func (s *Server) authenticate(c *fiber.Ctx) (wallet.Key, error) {
+func (s *Server) authenticate(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, error) {
 	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
 	secret := ""
 	if len(headers) == 1 {
 		secret = bearer(string(headers[0]))
 	}
-	key, err := s.Keys.Check(c.UserContext(), secret, wallet.APIKey)
+	key, err := s.Keys.Check(c.UserContext(), secret, want)
 	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
 		return key, err
 	}
-	if quota := s.badKeys.take(s.client(c), s.Now()); !quota.ok {
-		return wallet.Key{}, s.tooMany(c, quota)
+	if q := s.badKeys.take(s.client(c), s.Now()); !q.ok {
+		return wallet.Key{}, s.tooMany(c, q)
 	}
 	c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	return wallet.Key{}, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"mime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -28,6 +29,14 @@ func jsonBody(c *fiber.Ctx) (object, error) {
 		return nil, wallet.Refuse(wallet.InvalidRequest, "send the body without Content-Encoding")
 	}
 	return parseObject(c.BodyRaw())
+}
+
+// optionalBody is jsonBody for a request that may come without one.
+func optionalBody(c *fiber.Ctx) (object, error) {
+	if len(c.BodyRaw()) == 0 {
+		return object{}, nil
+	}
+	return jsonBody(c)
 }
 
 func isJSON(contentType string) error {
@@ -118,6 +127,60 @@ func (o object) optional(name, fallback string) (string, error) {
 		return fallback, nil
 	}
 	return o.text(name)
+}
+
+// boolean is a field that is true or false, and may be left out.
+func (o object) boolean(name string, fallback bool) (bool, error) {
+	raw, ok := o[name]
+	if !ok {
+		return fallback, nil
+	}
+	var value *bool
+	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
+		return false, wallet.Refuse(wallet.InvalidRequest, "%s: must be true or false", name)
+	}
+	return *value, nil
+}
+
+// texts is a field that must be there and be a list of strings, of at most the given number.
+func (o object) texts(name string, most int) ([]string, error) {
+	raw, ok := o[name]
+	if !ok {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: this field is missing", name)
+	}
+	var values *[]*string
+	if err := json.Unmarshal(raw, &values); err != nil || values == nil {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: must be a list of strings", name)
+	}
+	if len(*values) > most {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: %d at most", name, most)
+	}
+	out := make([]string, len(*values))
+	for i, value := range *values {
+		if value == nil {
+			return nil, wallet.Refuse(wallet.InvalidRequest, "%s: must be a list of strings", name)
+		}
+		out[i] = *value
+	}
+	return out, nil
+}
+
+// telegramID is a field that holds a person's Telegram id, which is their private chat's too: digits, as
+// a string.
+func (o object) telegramID(name string) (int64, error) {
+	text, err := o.text(name)
+	if err != nil {
+		return 0, err
+	}
+	return parseTelegramID(name, text)
+}
+
+func parseTelegramID(name, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
+		return 0, wallet.Refuse(wallet.InvalidRequest, "%s: must be a person's Telegram id, digits as a string", name)
+	}
+	return id, nil
 }
 
 // decimal is a field that holds a number, bare or as a string: the exact text of it.

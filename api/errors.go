@@ -31,6 +31,8 @@ func refusals() map[wallet.Code]refusal {
 		wallet.UserNotFound:        {404, "This user is not known."},
 		wallet.WalletNotFound:      {404, "This wallet is not known."},
 		wallet.TransactionNotFound: {404, "This transaction is not known."},
+		wallet.WebhookNotFound:     {404, "There is no such webhook."},
+		wallet.InvalidWebhookURL:   {400, "The address of the webhook is not valid."},
 		wallet.TokenNotFound:       {404, "This token is not known."},
 		wallet.MethodNotAllowed:    {405, "This method is not allowed here."},
 		wallet.Conflict:            {409, "This is not possible in the present state."},

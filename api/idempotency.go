@@ -47,47 +47,89 @@ func (b *busy) leave(key string) {
 // effect. Without a key it does nothing.
 type remember func(tx store.Tx, status int, body []byte) error
 
+// record is the idempotency record of one request; the zero record is of one without a key.
+type record struct {
+	name        string
+	fingerprint [32]byte
+	now         func() time.Time
+}
+
+// keep writes the answer, first of all.
+func (r record) keep(tx store.Tx, status int, body []byte) error {
+	if r.name == "" {
+		return nil
+	}
+	// Asked again inside the Update, since a key whose time is over is freed by being looked up.
+	if _, err := tx.Answer(r.name, r.now()); !errors.Is(err, store.ErrNotFound) {
+		return errors.Join(err, store.ErrConflict)
+	}
+	return tx.PutAnswer(r.name, store.Answer{
+		Fingerprint: r.fingerprint, Status: status, Body: body, ExpiresAt: r.now().UTC().Add(idempotencyTTL),
+	})
+}
+
+// replace puts the answer in the place of what was kept while its outcome was open.
+func (r record) replace(tx store.Tx, status int, body []byte) error {
+	if r.name == "" {
+		return nil
+	}
+	return errors.Join(tx.DropAnswer(r.name), r.keep(tx, status, body))
+}
+
+// free gives the key back: nothing came of the request.
+func (r record) free(tx store.Tx) error {
+	if r.name == "" {
+		return nil
+	}
+	return tx.DropAnswer(r.name)
+}
+
 // once runs a POST at most once for each Idempotency-Key: work decides and commits, and calls
 // remember inside its own Update. Refusals remember nothing and leave the key free.
 func (s *Server) once(c *fiber.Ctx, key wallet.Key, work func(remember) error) error {
+	return s.onceOpen(c, key, func(r record) error { return work(r.keep) }, func(record, []byte) error {
+		return errors.New("an answer without a status")
+	})
+}
+
+// open is the status of a record whose request is answered only when something outside has ended.
+const open = 0
+
+// onceOpen is once for a request whose outcome is open for a while: its record is kept with the status
+// open, together with what was begun. When the same request comes again before that ended, or after a
+// crash, resume goes on from what was kept.
+func (s *Server) onceOpen(c *fiber.Ctx, key wallet.Key, work func(record) error, resume func(record, []byte) error) error {
 	header, given, err := idempotencyKey(c)
 	if err != nil {
 		return err
 	}
 	if !given {
-		return work(func(store.Tx, int, []byte) error { return nil })
+		return work(record{})
 	}
 	// Keyed by whose key, method and path too: a header alone would hand one customer another's answer.
-	name := key.ID + " " + c.Method() + " " + c.Path() + " " + header
-	if !s.busy.enter(name) {
+	r := record{name: key.Line() + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
+	if !s.busy.enter(r.name) {
 		return wallet.Refuse(wallet.Conflict, "a request with this Idempotency-Key is being worked on: try again in a moment")
 	}
-	defer s.busy.leave(name)
+	defer s.busy.leave(r.name)
 
-	fingerprint := sha256.Sum256(c.BodyRaw())
 	var answer store.Answer
 	err = s.Store.View(c.UserContext(), func(tx store.Tx) error {
-		answer, err = tx.Answer(name, s.Now())
+		answer, err = tx.Answer(r.name, s.Now())
 		return err
 	})
 	switch {
-	case err == nil && answer.Fingerprint != fingerprint:
+	case err == nil && answer.Fingerprint != r.fingerprint:
 		return wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
+	case err == nil && answer.Status == open:
+		return resume(r, answer.Body)
 	case err == nil:
 		c.Set("Idempotency-Replayed", "true")
 		return sendJSON(c, answer.Status, answer.Body)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	return work(func(tx store.Tx, status int, body []byte) error {
-		// Asked again inside the Update, since a key whose time is over is freed by being looked up.
-		if _, err := tx.Answer(name, s.Now()); !errors.Is(err, store.ErrNotFound) {
-			return errors.Join(err, store.ErrConflict)
-		}
-		return tx.PutAnswer(name, store.Answer{
-			Fingerprint: fingerprint, Status: status, Body: body, ExpiresAt: s.Now().UTC().Add(idempotencyTTL),
-		})
-	})
+	return work(r)
 }
 
 func idempotencyKey(c *fiber.Ctx) (key string, given bool, err error) {

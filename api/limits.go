@@ -34,8 +34,8 @@ func newWindow(limit int, span time.Duration) *window {
 	return &window{limit: limit, span: span, clients: map[netip.Prefix][]time.Time{}}
 }
 
-// quota is what a client has left.
-type quota struct {
+// share is what a client has left.
+type share struct {
 	ok        bool
 	limit     int
 	remaining int
@@ -43,14 +43,14 @@ type quota struct {
 }
 
 // take counts one more, unless the client has had its fill.
-func (w *window) take(client netip.Prefix, now time.Time) quota {
+func (w *window) take(client netip.Prefix, now time.Time) share {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now.Sub(w.swept) >= w.span {
 		w.sweep(now)
 	}
 	times := live(w.clients[client], now.Add(-w.span))
-	q := quota{limit: w.limit, ok: len(times) < w.limit}
+	q := share{limit: w.limit, ok: len(times) < w.limit}
 	if q.ok {
 		times = append(times, now)
 	}
@@ -91,13 +91,13 @@ func (w *window) forgetOne() {
 }
 
 // tooMany writes the headers of a 429 and returns its error.
-func (s *Server) tooMany(c *fiber.Ctx, q quota) error {
+func (s *Server) tooMany(c *fiber.Ctx, q share) error {
 	quotaHeaders(c, q)
 	c.Set(fiber.HeaderRetryAfter, seconds(q.reset))
 	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d a minute: try again in %s seconds", q.limit, seconds(q.reset))
 }
 
-func quotaHeaders(c *fiber.Ctx, q quota) {
+func quotaHeaders(c *fiber.Ctx, q share) {
 	c.Set("RateLimit-Limit", strconv.Itoa(q.limit))
 	c.Set("RateLimit-Remaining", strconv.Itoa(q.remaining))
 	c.Set("RateLimit-Reset", seconds(q.reset))

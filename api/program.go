@@ -130,12 +130,9 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 	if !saneID(string(id)) {
 		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
 	}
-	fields := object{}
-	if len(c.BodyRaw()) > 0 {
-		var err error
-		if fields, err = jsonBody(c); err != nil {
-			return err
-		}
+	fields, err := optionalBody(c)
+	if err != nil {
+		return err
 	}
 	if err := fields.only(known...); err != nil {
 		return err

@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"purser/chat"
 	"purser/e2e/world"
 	"purser/handlers"
+	"purser/quota"
 	"purser/wallet"
 )
 
@@ -36,6 +38,9 @@ type rig struct {
 	alice  person
 	bob    person
 	logged *safeBuffer
+	chat   *chat.Chat
+	meter  *quota.Meter
+	bot    fakeBot
 	accept func(ctx context.Context, secret string, body []byte) error
 	stop   func() error // ends Run and gives its result
 	client *http.Client
@@ -70,8 +75,14 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
 	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
+	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts,
+		PublicURL: public, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
+	r.Must(err)
+	r.meter = &quota.Meter{Store: r.Store, Now: r.Now, Log: slog.New(slog.NewTextHandler(r.logged, nil))}
 	r.server, err = New(Options{
 		PublicURL: public, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
+		People: r.People, Notifications: r.Notices, BotWebhooks: r.BotHooks, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
+		Limits: Limits{1e6, 1e6, 1e6, 1e6, 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
 		Now: r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
@@ -83,7 +94,9 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.server.Run(ctx, ln) }()
-	r.stop = sync.OnceValue(func() error { cancel(); return <-done })
+	counted := make(chan error, 1)
+	go func() { counted <- r.meter.Run(ctx) }()
+	r.stop = sync.OnceValue(func() error { cancel(); return errors.Join(<-done, <-counted) })
 	r.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"purser/handlers"
+	"purser/quota"
 	"purser/signer"
 	"purser/store"
 	"purser/wallet"
@@ -40,12 +41,20 @@ type Options struct {
 	PublicURL      *url.URL       // where the world reaches this listener: the only accepted Origin
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
-	Store     store.Store
-	Keys      *handlers.Keys
-	Wallets   *handlers.Wallets
-	Transfers *handlers.Transfers
-	Signing   *handlers.Signing
-	Webhook   *Webhook // nil: Telegram is polled, and the route does not exist
+	Store         store.Store
+	Keys          *handlers.Keys
+	Wallets       *handlers.Wallets
+	Transfers     *handlers.Transfers
+	Signing       *handlers.Signing
+	People        *handlers.People
+	Notifications *handlers.Notifications
+	BotWebhooks   *handlers.BotWebhooks
+	Chat          Chat
+	Bot           Bot
+	Meter         *quota.Meter
+	Limits        Limits
+	Cluster       string
+	Webhook       *Webhook // nil: Telegram is polled, and the route does not exist
 
 	Now   func() time.Time
 	NewID handlers.IDs // of request ids ("req")
@@ -73,8 +82,11 @@ func New(o Options) (*Server, error) {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "":
 		return nil, errors.New("api: a public URL is needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil:
-		return nil, errors.New("api: a store and the deeds are needed")
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
+		o.People == nil || o.Notifications == nil || o.BotWebhooks == nil || o.Chat == nil || o.Bot == nil || o.Meter == nil:
+		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
+	case o.Limits == (Limits{}):
+		return nil, errors.New("api: limits are needed")
 	case o.Now == nil || o.NewID == nil || o.Log == nil:
 		return nil, errors.New("api: a clock, ids and a log are needed")
 	}
@@ -121,14 +133,30 @@ func New(o Options) (*Server, error) {
 func (s *Server) routes() {
 	s.get("/healthz", s.healthz)
 
+	s.get("/v1/key", s.anyKey(s.whoAmI))
+	s.post("/v1/key/rotate", s.anyKey(s.rotate))
+	s.get("/v1/wallets", s.key(wallet.WalletRead, s.wallets))
+	s.delete("/v1/wallets/:address", s.key(wallet.WalletSend, s.disconnect))
+	s.get("/v1/notifications", s.key(wallet.WalletRead, s.notifications))
+	s.put("/v1/notifications", s.key(wallet.WalletSend, s.setNotifications))
+	s.post("/v1/wallet/create", s.key(wallet.WalletSend, s.createWallet))
 	s.get("/v1/wallet/balance", s.key(wallet.WalletRead, s.balance))
 	s.post("/v1/wallet/send", s.key(wallet.WalletSend, s.send))
+	s.get("/v1/wallet/transactions", s.key(wallet.WalletRead, s.transactions))
 	s.get("/v1/wallet/transactions/:id", s.key(wallet.WalletRead, s.transaction))
 	s.post("/v1/wallet/transactions/:id/refresh", s.key(wallet.WalletSend, s.refresh))
 	s.post("/v1/wallet/transactions/:id/signature", s.key(wallet.WalletSend, s.signature))
 	s.post("/v1/wallet/transactions/:id/reject", s.key(wallet.WalletSend, s.reject))
 	s.post("/v1/wallet/connect/challenge", s.key(wallet.WalletSend, s.connectChallenge))
 	s.post("/v1/wallet/connect", s.key(wallet.WalletSend, s.connect))
+
+	s.post("/v1/telegram/send-message", s.key(wallet.BotSend, s.sendMessage))
+	s.post("/v1/telegram/execute-command", s.key(wallet.BotExecute, s.executeCommand))
+	s.get("/v1/telegram/user/:id", s.key(wallet.BotUsers, s.user))
+	s.put("/v1/telegram/user/:id/notifications", s.key(wallet.BotUsers, s.setUserNotifications))
+	s.get("/v1/telegram/webhook", s.key(wallet.Webhooks, s.botWebhook))
+	s.post("/v1/telegram/webhook", s.key(wallet.Webhooks, s.setBotWebhook))
+	s.delete("/v1/telegram/webhook", s.key(wallet.Webhooks, s.deleteBotWebhook))
 
 	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
 	s.get("/w/", s.asset)
@@ -149,6 +177,10 @@ func (s *Server) routes() {
 // answers HEAD too.
 func (s *Server) get(pattern string, h fiber.Handler)  { s.app.Get(pattern, named(pattern), h) }
 func (s *Server) post(pattern string, h fiber.Handler) { s.app.Post(pattern, named(pattern), h) }
+func (s *Server) put(pattern string, h fiber.Handler)  { s.app.Put(pattern, named(pattern), h) }
+func (s *Server) delete(pattern string, h fiber.Handler) {
+	s.app.Delete(pattern, named(pattern), h)
+}
 
 func named(pattern string) fiber.Handler {
 	return func(c *fiber.Ctx) error {

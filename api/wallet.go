@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,14 @@ type balanceEntry struct {
 // balance is GET /v1/wallet/balance?address=. What the chain holds is public: any key may ask for
 // any address.
 func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
-	text, err := oneQuery(c, "address")
+	q, err := query(c, "address")
 	if err != nil {
 		return err
 	}
-	address, err := parseAddress("address", text)
+	if q["address"] == "" {
+		return wallet.Refuse(wallet.InvalidRequest, "address: this query parameter is missing")
+	}
+	address, err := parseAddress("address", q["address"])
 	if err != nil {
 		return err
 	}
@@ -59,16 +63,28 @@ func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
 	})
 }
 
-// oneQuery is a query parameter that must be there exactly once.
-func oneQuery(c *fiber.Ctx, name string) (string, error) {
-	values := c.Context().QueryArgs().PeekMulti(name)
+// query reads the query parameters that are known here, each given once at most; another one is
+// refused, since whoever misspells a filter would take the answer for a filtered one.
+func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
+	values, twice, strange := map[string]string{}, "", ""
+	c.Context().QueryArgs().VisitAll(func(rawName, rawValue []byte) {
+		name := string(rawName)
+		if !slices.Contains(known, name) {
+			strange = name
+			return
+		}
+		if _, given := values[name]; given {
+			twice = name
+		}
+		values[name] = string(rawValue)
+	})
 	switch {
-	case len(values) == 0 || len(values[0]) == 0:
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: this query parameter is missing", name)
-	case len(values) > 1:
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: given twice", name)
+	case twice != "":
+		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: given twice", twice)
+	case strange != "":
+		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: this query parameter is not known here", shown(strange))
 	}
-	return string(values[0]), nil
+	return values, nil
 }
 
 // sent is the answer to a send: who must do what next.

@@ -38,7 +38,7 @@ func TestBalanceOfNobody(t *testing.T) {
 		"?address=9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin": {404, wallet.WalletNotFound, ""},
 		"":                                      {400, wallet.InvalidRequest, "address: this query parameter is missing"},
 		"?address=":                             {400, wallet.InvalidRequest, "address"},
-		"?Address=x":                            {400, wallet.InvalidRequest, "address"},
+		"?Address=x":                            {400, wallet.InvalidRequest, "Address"},
 		"?address=x":                            {400, wallet.InvalidRequest, "address:"},
 		"?address=0OIl":                         {400, wallet.InvalidRequest, "address:"},
 		"?address=a&address=b":                  {400, wallet.InvalidRequest, "twice"},

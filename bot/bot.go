@@ -88,7 +88,9 @@ type Bot struct {
 	router *router
 	intake intake
 	me     atomic.Pointer[account]
-	ran    atomic.Bool
+
+	outcomes outcomes
+	ran      atomic.Bool
 
 	fatalOnce sync.Once
 	fatalErr  error

@@ -61,7 +61,7 @@ func (b *Bot) deliver(ctx context.Context, p parcel) result {
 		return result{}
 	}
 	if !row.NotAfter.IsZero() && !b.now().Before(row.NotAfter) {
-		return b.sent(ctx, row, 0, nil)
+		return b.sent(ctx, row, 0, errTooLate)
 	}
 	var reply chat.Reply
 	if err := json.Unmarshal(row.Body, &reply); err != nil {
@@ -111,11 +111,19 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, p parcel, reply chat.R
 		b.log.Error("an odd answer to a reply; trying again", "error", err)
 		return result{again: true, wait: retryLimit}
 	}
-	b.log.Error("a reply cannot be sent and is dropped", "kind", reply.Kind, "error", err)
-	return b.sent(ctx, row, 0, nil)
+	level := slog.LevelError
+	if reply.ParseMode != "" { // an app's own words are its own fault
+		level = slog.LevelInfo
+	}
+	b.log.Log(ctx, level, "a reply cannot be sent and is dropped", "kind", reply.Kind, "error", err)
+	return b.sent(ctx, row, 0, err)
 }
 
-// sent removes the reply. message is the new message of its card, 0 when there is none.
+// errTooLate says that nobody wants the reply any more.
+var errTooLate = errors.New("bot: the reply is too late")
+
+// sent removes the reply, and tells whoever waits for it. message is the new message of its card, 0
+// when there is none; why says what kept it from being sent.
 func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error) result {
 	newer := false
 	err := b.update(ctx, func(tx store.Tx) error {
@@ -142,6 +150,7 @@ func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error)
 		b.log.Error("a sent reply could not be noted; it may be sent twice", "error", err)
 		return result{again: true, wait: time.Second}
 	}
+	b.outcomes.tell(row, outcomeOf(message, why))
 	return result{again: newer}
 }
 
@@ -165,7 +174,10 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 
 // message edits the card, or sends a message when there is none or it is gone.
 func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Reply) (int, error) {
-	texts := splitHTML(reply.Text, maxText)
+	texts := []string{reply.Text} // an app's markup is Telegram's to judge
+	if reply.ParseMode == "" {
+		texts = splitHTML(reply.Text, maxText)
+	}
 	if card != 0 && len(texts) == 1 {
 		params := text(where, texts[0], reply.Buttons)
 		params["message_id"] = card
@@ -186,6 +198,9 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 		}
 		var err error
 		params := text(where, part, buttons)
+		if reply.ParseMode != "" {
+			params["parse_mode"] = reply.ParseMode
+		}
 		if reply.Keyboard != nil {
 			params["reply_markup"] = replyKeyboard(*reply.Keyboard)
 		}

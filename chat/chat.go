@@ -66,7 +66,8 @@ const (
 // true, and sent by the front afterwards.
 type Reply struct {
 	Kind       ReplyKind  `json:"kind"`
-	Text       string     `json:"text,omitempty"` // Telegram HTML, everything foreign escaped; of a toast: plain
+	Text       string     `json:"text,omitempty"`       // Telegram HTML, everything foreign escaped; of a toast: plain
+	ParseMode  string     `json:"parse_mode,omitempty"` // of a message by an app; "" is HTML
 	Buttons    [][]Button `json:"buttons,omitempty"`
 	Keyboard   *Keyboard  `json:"keyboard,omitempty"` // of a message without buttons and card
 	PNG        []byte     `json:"png,omitempty"`
@@ -74,6 +75,13 @@ type Reply struct {
 	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
 	MessageID  int        `json:"message_id,omitempty"`  // of a delete
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
+}
+
+// Outcome is how a reply ended.
+type Outcome struct {
+	MessageID int    // of the message that it became; 0 for none
+	Blocked   bool   // the person lets the bot write no more
+	Refusal   string // what Telegram found wrong with it, in its own words; "" for nothing
 }
 
 // Button is one inline button: exactly one of Data, URL and Copy is set.

@@ -25,17 +25,19 @@ type command struct {
 	groups bool   // works in a group too; all else is answered there by the way to a private chat
 	looks  bool   // only looks at something: what was being asked goes on
 	run    func(*Chat, context.Context, heard) (act, error)
+	// app runs it for an app; nil: no app may (DESIGN §6, What apps may run).
+	app func(*Chat, context.Context, heard) (act, error)
 }
 
 func commands() []command {
 	return []command{
 		{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start},
-		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet},
-		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send},
+		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet, app: (*Chat).walletForApp},
+		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send, app: (*Chat).sendForApp},
 		{name: "contacts", menu: "menu.contacts", usage: "usage.contacts", looks: true, run: (*Chat).contacts},
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
-		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help},
-		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy},
+		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help},
+		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy, app: (*Chat).privacy},
 		{name: "delete_me", menu: "menu.delete_me", usage: "usage.delete_me", looks: true, run: (*Chat).deleteMe},
 	}
 }

@@ -22,30 +22,62 @@ func (s *scene) sendLink() error {
 			return err
 		}
 	}
-	link, err := s.Wallets.PrepareLink(s.user)
-	if err != nil {
-		return err
-	}
-	if err := s.Wallets.CommitLink(s.tx, link); err != nil {
-		return err
-	}
-	bind, err := s.tx.BindOf(s.user.ID)
+	bind, err := s.newLink("link.open", vars{})
 	if err != nil {
 		return err
 	}
 	s.topic = topic{Bind: bind.Nonce}
 	s.conv.ExpiresAt = bind.ExpiresAt
+	return nil
+}
 
-	text, err := s.words.text("link.open", vars{"Host": s.PublicURL.Host})
+// newLink draws a link and says a text with it.
+func (s *scene) newLink(key string, v vars) (wallet.Bind, error) {
+	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
-		return err
+		return wallet.Bind{}, err
+	}
+	if err := s.Wallets.CommitLink(s.tx, link); err != nil {
+		return wallet.Bind{}, err
+	}
+	bind, err := s.tx.BindOf(s.user.ID)
+	if err != nil {
+		return bind, err
+	}
+	v["Host"] = s.PublicURL.Host
+	text, err := s.words.text(key, v)
+	if err != nil {
+		return bind, err
 	}
 	label, err := s.words.text("button.open_page", nil)
 	if err != nil {
+		return bind, err
+	}
+	return bind, s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
+		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
+}
+
+// OfferLink sends a person a link to connect a wallet because a program asks for that. Their own
+// conversation goes on where it is. It writes to the transaction of its caller.
+func (c *Chat) OfferLink(tx store.Tx, user wallet.UserID, keyID string) error {
+	s, err := c.sceneOf(tx, user, confirmations)
+	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
-		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
+	switch old, err := tx.BindOf(user); {
+	case err == nil && (old.OpenAt(s.now) || old.ChoosableAt(s.now)): // they have begun by themselves meanwhile
+		return nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	hint, err := s.keyHint(keyID)
+	if err != nil {
+		return err
+	}
+	if _, err := s.newLink("link.offered", vars{"KeyHint": hint}); err != nil {
+		return err
+	}
+	return s.end()
 }
 
 // page is a link to the signing page; what follows # never reaches a server by itself.

@@ -72,6 +72,8 @@ func refusals() map[wallet.Code]string {
 		wallet.WalletNotFound:      "refusal.wallet_not_found",
 		wallet.TransactionNotFound: "refusal.transaction_not_found",
 		wallet.TokenNotFound:       "refusal.token_not_found",
+		wallet.WebhookNotFound:     "refusal.not_found",
+		wallet.InvalidWebhookURL:   "refusal.invalid_request",
 		wallet.NotFound:            "refusal.not_found",
 		wallet.MethodNotAllowed:    "refusal.not_possible",
 		wallet.Conflict:            "refusal.conflict",

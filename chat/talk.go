@@ -80,6 +80,7 @@ type heard struct {
 	silent bool               // the conversation's time is over, and nobody has said so yet
 	topic  topic
 	button store.Button // of a tap; zero when its nonce is unknown
+	app    *AppCommand  // an app that runs this for the person; nil: they themselves
 }
 
 // caller is the person as handlers know them.

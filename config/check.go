@@ -25,7 +25,7 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Log: ch.log()}
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)
 	}
@@ -246,6 +246,17 @@ func split(text string) []string {
 		}
 	}
 	return items
+}
+
+func (ch *checker) limits() Limits {
+	count := func(name string) uint64 {
+		n, err := strconv.ParseUint(ch.values["limits."+name], 10, 32)
+		if err != nil || n == 0 {
+			ch.wrong("limits."+name, "must be a whole number from 1 to 4294967295")
+		}
+		return n
+	}
+	return Limits{APIFree: count("api_free"), APIPro: count("api_pro"), BotFree: count("bot_free"), BotPro: count("bot_pro"), Messages: count("messages")}
 }
 
 func (ch *checker) log() Log {

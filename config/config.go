@@ -17,6 +17,7 @@ type Config struct {
 	Chain    Chain
 	Store    Store
 	HTTP     HTTP
+	Limits   Limits
 	Log      Log
 }
 
@@ -54,6 +55,13 @@ type HTTP struct {
 	Listen         string   // host:port
 	PublicURL      *url.URL // https or loopback; no path
 	TrustedProxies []netip.Prefix
+}
+
+// Limits are how much programs may do (SPEC, Limits).
+type Limits struct {
+	APIFree, APIPro uint64 // requests an hour of one owner
+	BotFree, BotPro uint64 // calls an hour of one bot token
+	Messages        uint64 // a minute to one person
 }
 
 // Log is what is logged and how.
@@ -125,6 +133,11 @@ func (c Config) LogValue() slog.Value {
 		slog.String("http.listen", c.HTTP.Listen),
 		slog.String("http.public_url", public),
 		slog.String("http.trusted_proxies", strings.Join(proxies, ",")),
+		slog.Uint64("limits.api_free", c.Limits.APIFree),
+		slog.Uint64("limits.api_pro", c.Limits.APIPro),
+		slog.Uint64("limits.bot_free", c.Limits.BotFree),
+		slog.Uint64("limits.bot_pro", c.Limits.BotPro),
+		slog.Uint64("limits.messages", c.Limits.Messages),
 		slog.String("log.level", strings.ToLower(c.Log.Level.String())),
 		slog.String("log.format", c.Log.Format),
 	)

@@ -121,6 +121,11 @@ store.master_key: [withheld]
 http.listen: 0.0.0.0:9000
 http.public_url: https://wallet.example.org
 http.trusted_proxies: 10.0.0.0/8,::1/128
+limits.api_free: 100
+limits.api_pro: 1000
+limits.bot_free: 50
+limits.bot_pro: 500
+limits.messages: 30
 log.level: debug
 log.format: json
 `
@@ -198,6 +203,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"public port", "http: {public_url: 'https://wallet.example.org:99999'}", []string{"http.public_url", "port"}},
 		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
 		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
+		{"limits", "limits: {api_free: 0, messages: many}", []string{"limits.api_free", "limits.messages"}},
 		{"level", "log: {level: loud}", []string{"log.level"}},
 		{"format", "log: {format: xml}", []string{"log.format"}},
 	}

@@ -34,6 +34,11 @@ func keys() []key {
 		{name: "http.listen", fallback: "127.0.0.1:8080", help: "address to listen on"},
 		{name: "http.public_url", help: "https address at which people reach this listener"},
 		{name: "http.trusted_proxies", help: "addresses of reverse proxies, separated by commas", list: true},
+		{name: "limits.api_free", fallback: "100", help: "API requests an hour of one owner, tier free"},
+		{name: "limits.api_pro", fallback: "1000", help: "API requests an hour of one owner, tier pro"},
+		{name: "limits.bot_free", fallback: "50", help: "bot calls an hour of one token, tier free"},
+		{name: "limits.bot_pro", fallback: "500", help: "bot calls an hour of one token, tier pro"},
+		{name: "limits.messages", fallback: "30", help: "messages of apps a minute to one person"},
 		{name: "log.level", fallback: "info", help: "debug, info, warn or error"},
 		{name: "log.format", fallback: "text", help: "text or json"},
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"purser/store"
@@ -19,6 +21,10 @@ type Keys struct {
 	Now     Clock
 	NewID   IDs
 	Random  io.Reader
+	Log     *slog.Logger // nil: silence
+
+	mu   sync.Mutex
+	used map[string]time.Time // by id: what was opened since the last writing
 }
 
 // RotationGrace is how long a key still opens what its successor opens (DESIGN §6, Keys).
@@ -111,18 +117,18 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 }
 
 // CommitRotation puts the new key in the place of the old one, which opens everything for
-// RotationGrace more, or ends now. A key that took another's place before is CONFLICT: of a line, at
-// most two open anything.
-func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) error {
+// RotationGrace more, or ends now; it returns when. A key that has a successor already is CONFLICT: of
+// a line, at most two open anything.
+func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) (time.Time, error) {
 	old, err := k.rotatable(tx, id)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	old.RevokedAt = k.Now().UTC()
 	if !endNow {
 		old.RevokedAt = old.RevokedAt.Add(RotationGrace)
 	}
-	return errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
+	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
 }
 
 // rotatable is a key that lives and has no successor yet.
@@ -145,15 +151,20 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 	if err != nil {
 		return wallet.Key{}, "", err
 	}
-	err = k.Store.Update(ctx, func(tx store.Tx) error { return k.CommitRotation(tx, id, next, endNow) })
+	err = k.Store.Update(ctx, func(tx store.Tx) error {
+		_, err := k.CommitRotation(tx, id, next, endNow)
+		return err
+	})
 	return next.Key, next.Secret, err
 }
 
 // Check finds the key behind a secret. Everything that does not open the wanted kind of endpoint
-// (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike.
+// (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike. want "" is
+// either kind. The secret itself is compared with nothing: it is looked up by a keyed hash, which says
+// nothing of how near a guess came.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY")
-	if kind, ok := wallet.IsKeySecret(secret); !ok || kind != want {
+	if kind, ok := wallet.IsKeySecret(secret); !ok || want != "" && kind != want {
 		return wallet.Key{}, refused
 	}
 	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
@@ -163,10 +174,83 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	if err != nil {
 		return wallet.Key{}, err
 	}
-	if !key.UsableAt(k.Now()) || key.Kind != want {
+	now := k.Now()
+	if !key.UsableAt(now) || want != "" && key.Kind != want {
 		return wallet.Key{}, refused
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.used == nil {
+		k.used = map[string]time.Time{}
+	}
+	k.used[key.ID] = now
 	return key, nil
+}
+
+// lastUsedEvery is how late wallet.Key.LastUsed may be.
+const lastUsedEvery = 30 * time.Second
+
+// Run writes when keys were last used, many at once, until ctx ends. Its error is
+// store.ErrUnknownOutcome.
+func (k *Keys) Run(ctx context.Context) error {
+	ticker := time.NewTicker(lastUsedEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+		err := k.WriteUse(context.WithoutCancel(ctx))
+		switch {
+		case errors.Is(err, store.ErrUnknownOutcome):
+			return fmt.Errorf("write when keys were used: %w", err)
+		case err != nil && k.Log != nil:
+			k.Log.Warn("when keys were used could not be written", "error", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// WriteUse writes when keys were used since it was called last. What fails is written the next time.
+func (k *Keys) WriteUse(ctx context.Context) error {
+	k.mu.Lock()
+	used := k.used
+	k.used = nil
+	k.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	err := k.Store.Update(ctx, func(tx store.Tx) error {
+		for id, at := range used {
+			key, err := tx.Key(id)
+			if errors.Is(err, store.ErrNotFound) || err == nil && !key.LastUsed.Before(at) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			key.LastUsed = at.UTC()
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for id, at := range used {
+			if k.used == nil {
+				k.used = map[string]time.Time{}
+			}
+			if k.used[id].Before(at) {
+				k.used[id] = at
+			}
+		}
+	}
+	return err
 }
 
 // List is every key, without secrets.

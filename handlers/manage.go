@@ -94,6 +94,9 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 
 // nextDefault gives a person another default wallet where the one that went was it.
 func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, error) {
+	if gone.Owner == "" { // an operator key's own
+		return wallet.Address{}, nil
+	}
 	person, err := tx.User(gone.Owner)
 	if err != nil || person.DefaultWallet != gone.Address {
 		return person.DefaultWallet, err

@@ -56,6 +56,7 @@ type SendRequest struct {
 	Amount  string
 	Token   string
 	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
+	Ask     bool                 // the owner must confirm in chat, whoever signs
 }
 
 // Proposal is a transfer that was found possible, ready to be committed.
@@ -125,7 +126,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, facts: f}
-	if t.Signer == wallet.DeveloperWallet && who.Key != "" && who.owns(from) && t.Lookalike.IsZero() {
+	if t.Signer == wallet.DeveloperWallet && who.Key != "" && who.owns(from) && !req.Ask && t.Lookalike.IsZero() {
 		p.approved, err = s.approve(ctx)
 	}
 	return p, err

@@ -27,6 +27,7 @@ type Talker interface {
 	AskWhichWallet(store.Tx, wallet.UserID) error
 	TellClaimed(store.Tx, wallet.UserID, wallet.Address) error
 	TellMoved(store.Tx, wallet.UserID, wallet.Address) error
+	OfferLink(tx store.Tx, person wallet.UserID, keyID string) error
 }
 
 // Notifier turns events into chat messages.
@@ -134,7 +135,8 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 	if event.User == "" {
 		return nil
 	}
-	switch user, err := tx.User(event.User); {
+	user, err := tx.User(event.User)
+	switch {
 	case errors.Is(err, store.ErrNotFound): // erased meanwhile
 		return nil
 	case err != nil:
@@ -148,9 +150,18 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 		wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed:
 		return n.about(tx, event, n.Chat.ShowTransaction)
 	case wallet.TransactionReceived:
+		if !user.Wants(string(event.Name)) {
+			return nil
+		}
 		return n.about(tx, event, n.Chat.TellReceived)
 	case wallet.WalletProven:
 		return n.Chat.AskWhichWallet(tx, event.User)
+	case wallet.WalletWanted:
+		var data wallet.WalletWantedData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		return n.Chat.OfferLink(tx, event.User, data.KeyID)
 	case wallet.WalletClaimed:
 		var data wallet.WalletClaimedData
 		if err := json.Unmarshal(event.Data, &data); err != nil {

@@ -42,6 +42,10 @@ func (l *listener) TellMoved(tx store.Tx, user wallet.UserID, _ wallet.Address) 
 	return l.tell(tx, "moved", wallet.TransactionID(user))
 }
 
+func (l *listener) OfferLink(tx store.Tx, user wallet.UserID, _ string) error {
+	return l.tell(tx, "offered", wallet.TransactionID(user))
+}
+
 func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	return l.tell(tx, "ask", wallet.TransactionID(user))
 }

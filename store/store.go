@@ -239,6 +239,8 @@ type Queues interface {
 	// Enqueue adds replies in order. One with a Card takes the place (and Seq) of a reply of the
 	// same chat and card that still waits: only the newest state is worth sending.
 	Enqueue([]Reply) error
+	// Waits tells whether a reply of that card still waits to be sent.
+	Waits(chat int64, card string) (bool, error)
 	// Replies lists those after seq, by Seq.
 	Replies(after uint64, limit int) ([]Reply, error)
 	// DoneReply removes the reply if it still is the one that was read (same Seq and Body); a
@@ -257,6 +259,8 @@ type Queues interface {
 	Answer(key string, now time.Time) (Answer, error)
 	// PutAnswer keeps it; a key that is taken is ErrConflict.
 	PutAnswer(key string, a Answer) error
+	// DropAnswer frees a key; one that is free is no error.
+	DropAnswer(key string) error
 }
 
 // Keys are API keys, by a keyed hash of their secret.

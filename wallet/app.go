@@ -2,6 +2,7 @@ package wallet
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,6 +88,17 @@ type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"`
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Wants tells whether a person is to be told of an event: by default of all.
+func (u User) Wants(name string) bool {
+	if u.Notifications == nil {
+		return true
+	}
+	family, _, _ := strings.Cut(name, ".")
+	return u.Notifications.Enabled && slices.ContainsFunc(u.Notifications.Events, func(e string) bool {
+		return e == name || e == "*" || e == family+".*"
+	})
 }
 
 // BotWebhook is the one receiver of a bot token's events. The store seals Secret and URL.

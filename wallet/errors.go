@@ -22,6 +22,8 @@ const (
 	UserNotFound        Code = "USER_NOT_FOUND"
 	WalletNotFound      Code = "WALLET_NOT_FOUND"
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	WebhookNotFound     Code = "WEBHOOK_NOT_FOUND"
+	InvalidWebhookURL   Code = "INVALID_WEBHOOK_URL"
 	TokenNotFound       Code = "TOKEN_NOT_FOUND"
 	NotFound            Code = "NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
@@ -41,7 +43,7 @@ func Codes() []Code {
 	return []Code{
 		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
 		PolicyViolation, BotBlocked, UnknownCommand, UserNotFound, WalletNotFound,
-		TransactionNotFound, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
+		TransactionNotFound, WebhookNotFound, InvalidWebhookURL, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
 		PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
 		RateLimitExceeded, Internal, TelegramError, NetworkError,
 	}

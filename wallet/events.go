@@ -34,6 +34,7 @@ const (
 	TransactionClosed     EventName = "internal.transaction.closed" // ended before, and now can never land
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
+	WalletWanted          EventName = "internal.wallet.wanted"
 )
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
@@ -121,6 +122,11 @@ const (
 // WalletClaimedData is `data` of the internal event by which an owner is told.
 type WalletClaimedData struct {
 	WalletAddress Address `json:"wallet_address"`
+}
+
+// WalletWantedData is `data` of the internal event by which a person is offered a link.
+type WalletWantedData struct {
+	KeyID string `json:"key_id"` // of the program that asks (Key.Line)
 }
 
 // UserRegisteredData is `data` of user.registered.

@@ -22,6 +22,15 @@ const (
 	Requested            Status = "requested" // somebody was asked to pay, by a link
 )
 
+// Known tells whether s is a state.
+func (s Status) Known() bool {
+	switch s {
+	case AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received, Requested:
+		return true
+	}
+	return false
+}
+
 // Happening is what can befall a transaction.
 type Happening string
 

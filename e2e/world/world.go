@@ -56,6 +56,10 @@ type World struct {
 	Signing   *handlers.Signing
 	Contacts  *handlers.Contacts
 	Keys      *handlers.Keys
+	Apps      *handlers.Apps
+	People    *handlers.People
+	Notices   *handlers.Notifications
+	BotHooks  *handlers.BotWebhooks
 	Settler   *settle.Settler
 	PublicURL *url.URL
 
@@ -122,6 +126,10 @@ func (w *World) wire() {
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature,
 			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
+	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
+	w.People = &handlers.People{Store: w.Store, Wallets: w.Wallets, Now: w.Now}
+	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
+	w.BotHooks = &handlers.BotWebhooks{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
 }
 

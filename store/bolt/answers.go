@@ -61,6 +61,10 @@ func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
 	return t.put(answers, key, raw)
 }
 
+func (t *tx) DropAnswer(idempotencyKey string) error {
+	return t.removeAnswer(t.answerKey(idempotencyKey))
+}
+
 func (t *tx) removeAnswer(key []byte) error {
 	raw := t.get(answers, key)
 	if raw == nil {

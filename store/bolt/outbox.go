@@ -25,12 +25,20 @@ func (t *tx) Enqueue(replies []store.Reply) error {
 	return nil
 }
 
+func (t *tx) waitsKey(chat int64, card string) []byte {
+	where := t.chatHash(chat)
+	hash := t.store.lookup.Text(store.ByCard, string(where[:]), card)
+	return hash[:]
+}
+
+func (t *tx) Waits(chat int64, card string) (bool, error) {
+	return card != "" && t.get(waiting, t.waitsKey(chat, card)) != nil, nil
+}
+
 func (t *tx) enqueue(reply store.Reply) error {
 	var waits, key []byte
 	if reply.Card != "" {
-		where := t.chatHash(reply.Chat)
-		hash := t.store.lookup.Text(store.ByCard, string(where[:]), reply.Card)
-		waits = hash[:]
+		waits = t.waitsKey(reply.Chat, reply.Card)
 		key = bytes.Clone(t.get(waiting, waits))
 	}
 	if _, err := keyNumber(key); key != nil && err != nil {

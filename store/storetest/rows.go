@@ -62,6 +62,9 @@ func testAnswers(t *testing.T, open Open) {
 		return tx.PutAnswer("k", empty)
 	})
 	same(t, "answered anew", get(t, s, read("k", late)), empty)
+	update(t, s, func(tx store.Tx) error { return tx.DropAnswer("k") })
+	absent(t, s, "dropped", func(tx store.Tx) error { _, err := read("k", late)(tx); return err })
+	update(t, s, func(tx store.Tx) error { return tx.DropAnswer("k") })
 }
 
 // testSweep: rows go when their time is over, not before, a few at a time, with their indexes.

@@ -183,6 +183,10 @@ func testOutbox(t *testing.T, open Open) {
 		return tx.Enqueue([]store.Reply{reply(5, "", "a"), reply(5, "c1", "b"), reply(6, "c1", "c"), reply(5, "c2", "d")})
 	})
 	same(t, "in order", bodies(), []string{"a", "b", "c", "d"})
+	waits := func(chat int64, card string) bool {
+		return get(t, s, func(tx store.Tx) (bool, error) { return tx.Waits(chat, card) })
+	}
+	same(t, "who waits", []bool{waits(5, "c1"), waits(6, "c1"), waits(6, "c2"), waits(5, "")}, []bool{true, true, false, false})
 	all := list(0, 100)
 	want := reply(6, "c1", "c")
 	want.Seq = all[2].Seq
@@ -207,6 +211,7 @@ func testOutbox(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.DoneReply(newer) })
 	update(t, s, func(tx store.Tx) error { return tx.DoneReply(all[0]) })
 	same(t, "done", bodies(), []string{"c", "d", "e", "f2"})
+	same(t, "who waits then", []bool{waits(5, "c1"), waits(6, "c1")}, []bool{false, true})
 	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{reply(5, "c1", "b3")}) })
 	same(t, "a card that does not wait joins at the end", bodies(), []string{"c", "d", "e", "f2", "b3"})
 }

@@ -1,0 +1,340 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/chat"
+	"purser/handlers"
+	"purser/quota"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Endpoints for programs with a bot token (SPEC, Bot API).
+
+// Chat runs commands for apps; it is chat.Chat.
+type Chat interface {
+	Execute(ctx context.Context, cmd chat.AppCommand) (chat.Execution, error)
+}
+
+// Bot tells what becomes of messages; it is bot.Bot.
+type Bot interface {
+	Await(where int64, card string) (outcome <-chan chat.Outcome, done func())
+}
+
+// maxMessage is how long a message of an app may be, in characters (DESIGN §6, send-message).
+const maxMessage = 4000
+
+// sentMessageData is `data` of POST /v1/telegram/send-message.
+type sentMessageData struct {
+	MessageID int    `json:"message_id"`
+	SentAt    string `json:"sent_at"`
+}
+
+// openMessage is what the record of a message holds until it is sent.
+type openMessage struct {
+	Chat int64  `json:"chat"`
+	Card string `json:"card"`
+}
+
+// sendMessage is POST /v1/telegram/send-message {chat_id, message, parse_mode}.
+func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("chat_id", "message", "parse_mode"); err != nil {
+		return err
+	}
+	id, err := fields.telegramID("chat_id")
+	if err != nil {
+		return err
+	}
+	message, err := fields.text("message")
+	if err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(message) > maxMessage || strings.TrimSpace(message) == "" {
+		return wallet.Refuse(wallet.InvalidRequest, "message: 1 to %d characters, and not blank", maxMessage)
+	}
+	mode, err := fields.parseMode()
+	if err != nil {
+		return err
+	}
+	return s.onceOpen(c, key, func(r record) error {
+		person, err := s.reachable(c, key, id)
+		if err != nil {
+			return err
+		}
+		q, err := s.Meter.Take(c.UserContext(), "message/"+string(person.ID), quota.Limit{Count: s.Limits.Messages, Span: time.Minute})
+		if err != nil {
+			return err
+		}
+		if !q.OK {
+			left(c, q)
+			c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
+			return wallet.Refuse(wallet.RateLimitExceeded, "at most %d messages a minute to one person: try again in %s seconds", q.Limit, seconds(q.Reset))
+		}
+		from, err := s.sender(c.UserContext(), key)
+		if err != nil {
+			return err
+		}
+		reply, err := json.Marshal(composed(from, message, mode))
+		if err != nil {
+			return err
+		}
+		sent := openMessage{Chat: id, Card: "app:" + s.NewID("msg")}
+		kept, err := json.Marshal(sent)
+		if err != nil {
+			return err
+		}
+		outcome, done := s.Bot.Await(sent.Chat, sent.Card)
+		defer done()
+		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
+			if err := tx.Enqueue([]store.Reply{{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, Body: reply, At: s.Now().UTC()}}); err != nil {
+				return err
+			}
+			return r.keep(tx, open, kept)
+		})
+		if err != nil {
+			return err
+		}
+		return s.awaited(c, r, outcome)
+	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
+}
+
+// reachable is a person whom a key may write to, and who lets the bot write.
+func (s *Server) reachable(c *fiber.Ctx, key wallet.Key, telegramID int64) (wallet.User, error) {
+	person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), telegramID, wallet.BotSend)
+	if err == nil && person.Unreachable {
+		err = wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
+	}
+	return person, err
+}
+
+// awaited answers as soon as a message is sent, or found impossible.
+func (s *Server) awaited(c *fiber.Ctx, r record, outcome <-chan chat.Outcome) error {
+	select {
+	case o := <-outcome:
+		return s.ended(c, r, o)
+	case <-c.UserContext().Done():
+		return wallet.Refuse(wallet.TelegramError, "Telegram has not taken the message yet, and it goes out as soon as that does: ask again with the same Idempotency-Key to learn its id")
+	}
+}
+
+// ended answers what became of a message, and settles the request's record.
+func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
+	var refusal error
+	switch {
+	case o.Blocked:
+		refusal = wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
+	case o.Refusal != "":
+		refusal = wallet.Refuse(wallet.InvalidRequest, "message: Telegram does not take it: %s", o.Refusal)
+	case o.MessageID == 0:
+		refusal = wallet.Refuse(wallet.TelegramError, "the message was not sent")
+	}
+	var body []byte
+	err := s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
+		if refusal != nil {
+			return r.free(tx)
+		}
+		if body, err = s.envelope("Sent.", sentMessageData{o.MessageID, wallet.Timestamp(s.Now())}); err != nil {
+			return err
+		}
+		return r.replace(tx, fiber.StatusOK, body)
+	})
+	if err := errors.Join(refusal, err); err != nil {
+		return err
+	}
+	return sendJSON(c, fiber.StatusOK, body)
+}
+
+// resumeMessage goes on with a message whose outcome was open when its request ended.
+func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
+	var sent openMessage
+	if err := json.Unmarshal(kept, &sent); err != nil {
+		return err
+	}
+	outcome, done := s.Bot.Await(sent.Chat, sent.Card) // first, so that nothing ends unheard
+	defer done()
+	var waits bool
+	var message int
+	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
+		if waits, err = tx.Waits(sent.Chat, sent.Card); err != nil || waits {
+			return err
+		}
+		message, err = tx.Card(sent.Chat, sent.Card)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case waits:
+		return s.awaited(c, r, outcome)
+	}
+	return s.ended(c, r, chat.Outcome{MessageID: message})
+}
+
+// sender is what people are told a key's messages are from; "" for an operator's.
+func (s *Server) sender(ctx context.Context, key wallet.Key) (string, error) {
+	var name string
+	err := s.Store.View(ctx, func(tx store.Tx) error {
+		if key.App != "" {
+			app, err := tx.App(key.App)
+			name = app.Name
+			return err
+		}
+		if key.Owner != "" {
+			name = "your own key …" + key.Hint
+		}
+		return nil
+	})
+	if key.Owner == "" {
+		return "", err
+	}
+	return name, err
+}
+
+// parseModes are the values of parse_mode, with how purser's own words are escaped in each.
+func parseModes() map[string]*strings.Replacer {
+	escaped := func(special string) *strings.Replacer {
+		var pairs []string
+		for _, r := range special {
+			pairs = append(pairs, string(r), `\`+string(r))
+		}
+		return strings.NewReplacer(pairs...)
+	}
+	entities := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	return map[string]*strings.Replacer{
+		"": entities, "HTML": entities,
+		"Markdown":   escaped("_*`["),
+		"MarkdownV2": escaped("\\_*[]()~`>#+-=|{}.!"),
+	}
+}
+
+func (o object) parseMode() (string, error) {
+	raw, ok := o["parse_mode"]
+	if !ok || string(raw) == `""` {
+		return "", nil
+	}
+	mode, err := o.text("parse_mode")
+	if err != nil {
+		return "", err
+	}
+	if _, known := parseModes()[mode]; !known {
+		return "", wallet.Refuse(wallet.InvalidRequest, "parse_mode: must be Markdown, MarkdownV2, HTML or left out")
+	}
+	return mode, nil
+}
+
+// composed is a message of an app as it is sent: purser's own first line, so that nobody takes an app's
+// words for purser's, and then the app's, which Telegram judges.
+func composed(from, message, mode string) chat.Reply {
+	escape := parseModes()[mode]
+	text := message
+	if mode == "" {
+		text = escape.Replace(message)
+	}
+	if from != "" {
+		text = escape.Replace("From "+from+", not from purser:") + "\n\n" + text
+	}
+	if mode == "" {
+		mode = "HTML"
+	}
+	return chat.Reply{Kind: chat.Message, Text: text, ParseMode: mode}
+}
+
+// executedData is `data` of POST /v1/telegram/execute-command.
+type executedData struct {
+	Command    string `json:"command"`
+	Response   string `json:"response"` // Markdown
+	ExecutedAt string `json:"executed_at"`
+}
+
+// maxCommand is how long a command may be, in characters.
+const maxCommand = 1000
+
+// executeCommand is POST /v1/telegram/execute-command {chat_id, command, silent}.
+func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("chat_id", "command", "silent"); err != nil {
+		return err
+	}
+	id, err := fields.telegramID("chat_id")
+	if err != nil {
+		return err
+	}
+	command, err := fields.text("command")
+	if err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(command) > maxCommand {
+		return wallet.Refuse(wallet.InvalidRequest, "command: %d characters at most", maxCommand)
+	}
+	silent, err := fields.boolean("silent", false)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		who := handlers.CallerOf(key)
+		person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotExecute)
+		if err != nil {
+			return err
+		}
+		from, err := s.sender(c.UserContext(), key)
+		if err != nil {
+			return err
+		}
+		run, err := s.Chat.Execute(c.UserContext(), chat.AppCommand{By: who, Name: from, Person: person, Text: command, Silent: silent})
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+			response, err := run.Commit(tx)
+			if err != nil {
+				return nil, err
+			}
+			return s.envelope("The command ran.", executedData{command, response, wallet.Timestamp(s.Now())})
+		})
+	})
+}
+
+// userData is `data` of GET /v1/telegram/user/{telegram_id} (SPEC, Bot user).
+type userData struct {
+	TelegramID           string `json:"telegram_id"`
+	Username             string `json:"username"` // with its @; "" when unset
+	RegisteredAt         string `json:"registered_at"`
+	WalletConnected      bool   `json:"wallet_connected"`
+	NotificationsEnabled bool   `json:"notifications_enabled"`
+}
+
+// user is GET /v1/telegram/user/{telegram_id}.
+func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
+	id, err := parseTelegramID("telegram_id", c.Params("id"))
+	if err != nil {
+		return err
+	}
+	p, err := s.People.Profile(c.UserContext(), handlers.CallerOf(key), id)
+	if err != nil {
+		return err
+	}
+	data := userData{TelegramID: c.Params("id"), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
+	if p.User.Username != "" {
+		data.Username = "@" + p.User.Username
+	}
+	return s.succeed(c, fiber.StatusOK, "User read.", data)
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"purser/quota"
+	"purser/store"
+	"purser/wallet"
+)
+
+// keyData is `data` of GET /v1/key: who a key speaks for, and what is left of its limit in the rolling
+// hour. What is not set is "".
+type keyData struct {
+	KeyID      string         `json:"key_id"`
+	Kind       wallet.KeyKind `json:"kind"`
+	Tier       wallet.Tier    `json:"tier"`
+	Scopes     []wallet.Scope `json:"scopes"`
+	Owner      wallet.UserID  `json:"owner"`  // "" for an operator's
+	AppID      wallet.AppID   `json:"app_id"` // for which people can grant more
+	Cluster    string         `json:"cluster"`
+	CreatedAt  string         `json:"created_at"`
+	ExpiresAt  string         `json:"expires_at"`
+	LastUsedAt string         `json:"last_used_at"` // before this request; late by up to a minute
+	RateLimit  rateLimitData  `json:"rate_limit"`
+}
+
+type rateLimitData struct {
+	Limit        uint64 `json:"limit"`
+	Remaining    uint64 `json:"remaining"`
+	ResetSeconds int64  `json:"reset_seconds"` // until one more is free
+}
+
+// whoAmI is GET /v1/key.
+func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
+	q, _ := c.Locals(quotaKey).(quota.Quota)
+	ends := key.ExpiresAt
+	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
+		ends = key.RevokedAt // it was rotated
+	}
+	return s.succeed(c, fiber.StatusOK, "Key read.", keyData{
+		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: append([]wallet.Scope{}, key.Scopes...), Owner: key.Owner, AppID: key.App,
+		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
+		RateLimit: rateLimitData{q.Limit, q.Left, int64(q.Reset.Seconds())},
+	})
+}
+
+// rotatedData is `data` of POST /v1/key/rotate. The key is told this once: a replay of the answer says
+// secret_shown instead.
+type rotatedData struct {
+	KeyID       string `json:"key_id"`
+	Key         string `json:"key"`
+	SecretShown bool   `json:"secret_shown"` // true in a replay: the key was told before
+	OldEndsAt   string `json:"old_ends_at"`
+}
+
+// rotate is POST /v1/key/rotate {end_now}: a successor of the key that asks.
+func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := optionalBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("end_now"); err != nil {
+		return err
+	}
+	endNow, err := fields.boolean("end_now", false)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		next, err := s.Keys.PrepareRotation(c.UserContext(), key.ID)
+		if err != nil {
+			return err
+		}
+		var body []byte
+		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+			ends, err := s.Keys.CommitRotation(tx, key.ID, next, endNow)
+			if err != nil {
+				return err
+			}
+			data := rotatedData{KeyID: next.Key.ID, Key: next.Secret, OldEndsAt: stamp(ends)}
+			const message = "The key is told this once: keep it secret."
+			if body, err = s.envelope(message, data); err != nil {
+				return err
+			}
+			data.Key, data.SecretShown = "", true
+			replay, err := s.envelope("The key was told when it was made, and is not told again.", data)
+			if err != nil {
+				return err
+			}
+			return remember(tx, fiber.StatusOK, replay)
+		})
+		if err != nil {
+			return err
+		}
+		return sendJSON(c, fiber.StatusOK, body)
+	})
+}

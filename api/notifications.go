@@ -1,0 +1,96 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// notificationsData is `data` of every endpoint about notifications.
+type notificationsData struct {
+	Enabled   bool     `json:"enabled"`
+	Events    []string `json:"events"`
+	UpdatedAt string   `json:"updated_at"`
+}
+
+func notificationsOf(n wallet.Notifications) notificationsData {
+	return notificationsData{n.Enabled, append([]string{}, n.Events...), stamp(n.UpdatedAt)}
+}
+
+// owner is the person whose key it is; nobody is behind an operator's.
+func owner(key wallet.Key) (wallet.UserID, error) {
+	if key.Owner == "" {
+		return "", wallet.Refuse(wallet.UserNotFound, "this key belongs to nobody: there is no chat to be notified in")
+	}
+	return key.Owner, nil
+}
+
+// notifications is GET /v1/notifications: what the key's owner is told of in their chat.
+func (s *Server) notifications(c *fiber.Ctx, key wallet.Key) error {
+	person, err := owner(key)
+	if err != nil {
+		return err
+	}
+	n, err := s.Notifications.Of(c.UserContext(), handlers.CallerOf(key), person)
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "Notifications read.", notificationsOf(n))
+}
+
+// setNotifications is PUT /v1/notifications {enabled, events}.
+func (s *Server) setNotifications(c *fiber.Ctx, key wallet.Key) error {
+	person, err := owner(key)
+	if err != nil {
+		return err
+	}
+	return s.putNotifications(c, key, person)
+}
+
+// setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}.
+func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
+	id, err := parseTelegramID("chat_id", c.Params("id"))
+	if err != nil {
+		return err
+	}
+	person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.BotUsers)
+	if err != nil {
+		return err
+	}
+	return s.putNotifications(c, key, person.ID)
+}
+
+func (s *Server) putNotifications(c *fiber.Ctx, key wallet.Key, person wallet.UserID) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("enabled", "events"); err != nil {
+		return err
+	}
+	if _, given := fields["enabled"]; !given {
+		return wallet.Refuse(wallet.InvalidRequest, "enabled: this field is missing")
+	}
+	enabled, err := fields.boolean("enabled", false)
+	if err != nil {
+		return err
+	}
+	events, err := fields.texts("events", maxEvents)
+	if err != nil {
+		return err
+	}
+	var set wallet.Notifications
+	err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+		set, err = s.Notifications.Set(tx, handlers.CallerOf(key), person, enabled, events)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "Notifications set.", notificationsOf(set))
+}
+
+// maxEvents bounds lists of event names.
+const maxEvents = 50

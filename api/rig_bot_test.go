@@ -1,0 +1,65 @@
+package api
+
+import (
+	"sync"
+
+	"purser/chat"
+	"purser/store"
+)
+
+// fakeBot stands for Telegram: a test decides what becomes of the messages in the outbox.
+type fakeBot struct {
+	mu      sync.Mutex
+	waiting map[string]chan chat.Outcome
+	asked   chan string // cards, as somebody begins to wait for them
+}
+
+func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting == nil {
+		b.waiting = map[string]chan chat.Outcome{}
+	}
+	ch := make(chan chat.Outcome, 1)
+	b.waiting[card] = ch
+	if b.asked != nil {
+		b.asked <- card
+	}
+	return ch, func() {}
+}
+
+// ends takes a message of an app out of the outbox, as the bot does.
+func (r *rig) ends(o chat.Outcome) store.Reply {
+	r.Helper()
+	card := <-r.bot.asked
+	for { // it is enqueued a moment after somebody waits for it
+		var row store.Reply
+		r.Must(r.Update(func(tx store.Tx) error {
+			row = store.Reply{}
+			all, err := tx.Replies(0, 1000)
+			if err != nil {
+				return err
+			}
+			for _, one := range all {
+				if one.Card == card {
+					row = one
+				}
+			}
+			if row.Card == "" {
+				return nil
+			}
+			if o.MessageID != 0 {
+				if err := tx.PutCard(row.Chat, card, o.MessageID); err != nil {
+					return err
+				}
+			}
+			return tx.DoneReply(row)
+		}))
+		if row.Card != "" {
+			r.bot.mu.Lock()
+			defer r.bot.mu.Unlock()
+			r.bot.waiting[card] <- o
+			return row
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// walletData is one wallet of GET /v1/wallets.
+type walletData struct {
+	Address     wallet.Address    `json:"address"`
+	WalletType  wallet.WalletType `json:"wallet_type"`
+	ConnectedAt string            `json:"connected_at"`
+}
+
+// walletsData is `data` of GET /v1/wallets, oldest first.
+type walletsData struct {
+	Wallets []walletData `json:"wallets"`
+}
+
+// wallets is GET /v1/wallets: those of the key's owner, or of an operator's key itself.
+func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
+	own, err := s.Wallets.Own(c.UserContext(), handlers.CallerOf(key))
+	if err != nil {
+		return err
+	}
+	data := walletsData{Wallets: []walletData{}}
+	for _, w := range own {
+		data.Wallets = append(data.Wallets, walletData{w.Address, w.Type, stamp(w.ConnectedAt)})
+	}
+	return s.succeed(c, fiber.StatusOK, "Wallets read.", data)
+}
+
+// disconnect is DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money
+// are not touched.
+func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
+	address, err := parseAddress("address", c.Params("address"))
+	if err != nil {
+		return err
+	}
+	var gone wallet.Wallet
+	err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+		gone, err = s.Wallets.DisconnectOwn(tx, handlers.CallerOf(key), address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "The wallet is disconnected.", walletData{gone.Address, gone.Type, stamp(gone.ConnectedAt)})
+}
+
+// createData is `data` of POST /v1/wallet/create.
+type createData struct {
+	Status    string `json:"status"`     // "sent_to_chat"
+	ExpiresAt string `json:"expires_at"` // until when the link works, or a moment longer
+}
+
+// createWallet is POST /v1/wallet/create {chat_id}: the person gets a link in their chat, by which they
+// create or connect a wallet on their own device.
+func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("chat_id"); err != nil {
+		return err
+	}
+	id, err := fields.telegramID("chat_id")
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.WalletSend)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.People.OfferLink(tx, handlers.CallerOf(key), person.ID); err != nil {
+				return nil, err
+			}
+			return s.envelope("A link goes to the person's chat.",
+				createData{"sent_to_chat", wallet.Timestamp(s.Now().Add(wallet.BindWindow))})
+		})
+	})
+}
+
+// transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last
+// page; a page may hold fewer than asked for, even none, and still have a next one.
+type transactionsData struct {
+	Transactions []transactionData    `json:"transactions"`
+	NextCursor   wallet.TransactionID `json:"next_cursor"`
+}
+
+// Pages of transactions.
+const (
+	usualPage   = 20
+	largestPage = 100
+)
+
+// transactions is GET /v1/wallet/transactions?address&token&type&status&since&until&cursor&limit.
+func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	page, next, err := s.Transfers.List(c.UserContext(), handlers.CallerOf(key), f)
+	if err != nil {
+		return err
+	}
+	data := transactionsData{Transactions: []transactionData{}, NextCursor: next}
+	for _, t := range page {
+		data.Transactions = append(data.Transactions, recordOf(t))
+	}
+	return s.succeed(c, fiber.StatusOK, "Transactions read.", data)
+}
+
+func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
+	q, err := query(c, "address", "token", "type", "status", "since", "until", "cursor", "limit")
+	if err != nil {
+		return f, err
+	}
+	if q["address"] != "" {
+		if f.Address, err = parseAddress("address", q["address"]); err != nil {
+			return f, err
+		}
+	}
+	f.Token, f.Kind, f.Status, f.Limit = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"]), usualPage
+	if f.Kind != "" && f.Kind != wallet.Send && f.Kind != wallet.Receive {
+		return f, wallet.Refuse(wallet.InvalidRequest, "type: must be send or receive")
+	}
+	if f.Status != "" && !f.Status.Known() {
+		return f, wallet.Refuse(wallet.InvalidRequest, "status: there is no such status")
+	}
+	for name, into := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		if q[name] == "" {
+			continue
+		}
+		if *into, err = time.Parse(time.RFC3339, q[name]); err != nil {
+			return f, wallet.Refuse(wallet.InvalidRequest, "%s: must be a time in ISO 8601, such as 2026-01-31T12:00:00Z", name)
+		}
+	}
+	if q["cursor"] != "" {
+		if !saneID(q["cursor"]) {
+			return f, wallet.Refuse(wallet.InvalidRequest, "cursor: must be a next_cursor of an earlier page")
+		}
+		f.Cursor = wallet.TransactionID(q["cursor"])
+	}
+	if q["limit"] != "" {
+		if f.Limit, err = strconv.Atoi(q["limit"]); err != nil || f.Limit < 1 || f.Limit > largestPage {
+			return f, wallet.Refuse(wallet.InvalidRequest, "limit: must be 1 to %d", largestPage)
+		}
+	}
+	return f, nil
+}

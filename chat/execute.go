@@ -1,0 +1,146 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// AppCommand is a command that an app runs for a person.
+type AppCommand struct {
+	By     handlers.Caller // the app's key
+	Name   string          // who the person is told it was; "" says nothing of it (an operator's)
+	Person wallet.User
+	Text   string // a slash command with its arguments
+	Silent bool   // nothing is posted, except what the person must confirm
+}
+
+// Execution is a command of an app that was found possible. Commit writes what it does, and posts to
+// the person's chat; it returns the reply as Markdown.
+type Execution struct {
+	Commit func(tx store.Tx) (string, error)
+}
+
+// Execute finds out what a command of an app leads to. It runs what the same command typed runs, in a
+// conversation of its own: whatever the person is just asked goes on. UNKNOWN_COMMAND for what is no
+// command, POLICY_VIOLATION for one that no app may run; else the refusals of its deed.
+func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (Execution, error) {
+	line := read(cmd.Text)
+	if line.command == "" {
+		return Execution{}, wallet.Refuse(wallet.UnknownCommand, "command: begin with a slash, for example /wallet balance")
+	}
+	at := slices.IndexFunc(c.table, func(row command) bool { return row.name == line.command })
+	me := c.BotName()
+	switch {
+	case at < 0, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
+		return Execution{}, wallet.Refuse(wallet.UnknownCommand, "command: the bot has no such command")
+	case c.table[at].app == nil:
+		return Execution{}, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
+	}
+	if c.secrets.in(cmd.Text) {
+		return Execution{}, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words or a private key: never send these anywhere")
+	}
+	p := cmd.Person
+	h := heard{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
+		From: Person{TelegramID: p.TelegramID, Username: p.Username, FirstName: p.FirstName, LastName: p.LastName, Language: p.Language}},
+		line: line, user: p, app: &cmd}
+	act, err := c.table[at].app(c, ctx, h)
+	if err != nil {
+		return Execution{}, err
+	}
+	return Execution{func(tx store.Tx) (string, error) { return c.playForApp(tx, h, act) }}, nil
+}
+
+// playForApp runs an act for an app, and tells what it said.
+func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
+	s := &scene{Chat: c, tx: tx, heard: h, user: h.user, now: c.Now().UTC(), priority: alerts}
+	s.conv.Chat, s.conv.User = h.Chat, h.From.TelegramID
+	if err := act(s); err != nil {
+		return "", err
+	}
+	if s.moved {
+		return "", fmt.Errorf("%s moved a conversation for an app", h.line.command)
+	}
+	var said []string
+	for i, out := range s.out {
+		var r Reply
+		if err := json.Unmarshal(out.Body, &r); err != nil {
+			return "", err
+		}
+		switch {
+		case r.Secret:
+			said = append(said, withheld)
+		case r.Text != "":
+			said = append(said, markdown(r.Text))
+		}
+		if i > 0 || h.app.Name == "" {
+			continue
+		}
+		head, err := c.words.text("app.ran", vars{"App": h.app.Name, "Command": echo(h.Text)})
+		if err != nil {
+			return "", err
+		}
+		r.Text = string(head) + "\n\n" + r.Text
+		if s.out[i].Body, err = json.Marshal(r); err != nil {
+			return "", err
+		}
+	}
+	if !h.app.Silent {
+		if err := tx.Enqueue(s.out); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(said, "\n\n"), nil
+}
+
+// withheld stands where a reply holds what no program may see.
+const withheld = "[withheld]"
+
+// walletForApp is /wallet for apps: what only looks.
+func (c *Chat) walletForApp(ctx context.Context, h heard) (act, error) {
+	switch {
+	case len(h.line.args) == 0:
+		return c.walletOverview(ctx, h)
+	case len(h.line.args) > 1:
+	case strings.EqualFold(h.line.args[0], "balance"):
+		return c.walletBalance(ctx, h)
+	case strings.EqualFold(h.line.args[0], "address"):
+		return c.walletAddress(ctx, h)
+	}
+	return nil, wallet.Refuse(wallet.PolicyViolation, "of /wallet, apps may run balance and address: its person does the rest, in the chat")
+}
+
+// sendForApp is /send for apps: a proposal that the person is asked to confirm. Nothing is asked for,
+// so all of it must be there; and names of the person's contacts are no app's business.
+func (c *Chat) sendForApp(ctx context.Context, h heard) (act, error) {
+	p, err := readParts(h.line.args, book{})
+	if err == nil && (p.Amount == "" || p.To == "") {
+		err = wallet.Refuse(wallet.InvalidRequest, "name all of it: /send 1.5 SOL ADDRESS")
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return nil, err
+	}
+	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, Key: h.app.By.Key},
+		handlers.SendRequest{From: from.Address, To: p.To, Amount: p.Amount, Token: p.Token, Ask: true})
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		t, err := s.Transfers.CommitByProgram(s.tx, proposal)
+		if err != nil {
+			return err
+		}
+		// The question itself comes by its event, silent or not.
+		return s.say("app.proposed", vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "To": code(t.To.String()), "ID": code(string(t.ID))})
+	}, nil
+}

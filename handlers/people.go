@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Profile is what programs may know of a person (SPEC, Bot user).
+type Profile struct {
+	User          wallet.User
+	HasWallet     bool
+	Notifications bool
+}
+
+// People is who programs ask about.
+type People struct {
+	Store   store.Store
+	Wallets *Wallets
+	Now     Clock
+}
+
+// ByTelegram finds a person by their Telegram id, for whoever may do a family of deeds for them.
+// USER_NOT_FOUND for a stranger; CONSENT_REQUIRED.
+func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
+	return read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) {
+		user, err := tx.UserByTelegram(telegramID)
+		if err != nil {
+			return user, found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
+		}
+		return user, consented(tx, who, user.ID, scope)
+	})
+}
+
+// Profile is what programs may know of a person.
+func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
+	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
+	if err != nil {
+		return Profile{}, err
+	}
+	return read(ctx, p.Store, func(tx store.Tx) (Profile, error) {
+		all, err := tx.WalletsOf(user.ID)
+		return Profile{User: user, HasWallet: len(all) > 0, Notifications: user.Notifications == nil || user.Notifications.Enabled}, err
+	})
+}
+
+// OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
+// because an app asks that may propose transfers. While one is open or answered it is
+// RATE_LIMIT_EXCEEDED: nobody is pestered with links.
+func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error {
+	if err := consented(tx, who, person, wallet.WalletSend); err != nil {
+		return err
+	}
+	now := p.Now().UTC()
+	switch bind, err := tx.BindOf(person); {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case bind.OpenAt(now) || bind.ChoosableAt(now):
+		return wallet.Refuse(wallet.RateLimitExceeded, "a link to connect a wallet is open in their chat already, until %s", wallet.Timestamp(bind.ExpiresAt))
+	}
+	event, err := wallet.NewEvent("evt_link_"+who.Key+"_"+strings.ReplaceAll(wallet.Timestamp(now), ":", ""), wallet.WalletWanted, now, person,
+		wallet.WalletWantedData{KeyID: who.Key})
+	if err != nil {
+		return err
+	}
+	return tx.Emit(event)
+}
+
+// Own lists a caller's wallets, oldest first: a person's, or those that an operator's key connected.
+func (w *Wallets) Own(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
+	return read(ctx, w.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
+		all, err := tx.WalletsOf(who.User)
+		if err != nil {
+			return nil, err
+		}
+		var own []wallet.Wallet
+		for _, one := range all {
+			if who.owns(one) {
+				own = append(own, one)
+			}
+		}
+		return own, nil
+	})
+}
+
+// DisconnectOwn forgets that an address is the caller's; see Disconnect. An operator key's has no
+// default and no chat.
+func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
+	held, err := tx.Wallet(address)
+	if err != nil || !who.owns(held) {
+		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you"))
+	}
+	_, err = w.release(tx, held, wallet.UserInitiated)
+	return held, err
+}
