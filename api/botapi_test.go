@@ -1,0 +1,397 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"purser/chat"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// app is a developer's program: Carol's, with a bot token and an API key.
+type app struct {
+	id     wallet.AppID
+	token  string
+	secret string
+}
+
+func (r *rig) app() app {
+	r.Helper()
+	r.Meet(r.Somebody(1003, "Carol"))
+	var a app
+	for kind, into := range map[wallet.KeyKind]*string{wallet.BotKey: &a.token, wallet.APIKey: &a.secret} {
+		key, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: 1003, App: "Carol's <Shop>"})
+		r.Must(err)
+		a.id, *into = key.App, secret
+	}
+	return a
+}
+
+// allows is a person's consent to all that the app asks for.
+func (r *rig) allows(p person, a app) {
+	r.Helper()
+	r.Must(r.Update(func(tx store.Tx) error {
+		asked, err := r.Apps.Ask(tx, p.User.ID, a.id)
+		if err != nil {
+			return err
+		}
+		return r.Apps.Allow(tx, p.User.ID, a.id, asked.App.Scopes)
+	}))
+}
+
+func (r *rig) withdraws(p person, a app) {
+	r.Helper()
+	r.Must(r.Update(func(tx store.Tx) error { return r.Apps.Withdraw(tx, p.User.ID, a.id) }))
+}
+
+// sends posts a message and lets Telegram answer it.
+func (r *rig) sends(secret, body string, o chat.Outcome, headers ...string) (answer, chat.Reply) {
+	r.Helper()
+	r.bot.asked = make(chan string, 1)
+	got := make(chan answer, 1)
+	go func() { got <- r.call("POST", "/v1/telegram/send-message", secret, body, headers...) }()
+	row := r.ends(o)
+	var reply chat.Reply
+	r.Must(json.Unmarshal(row.Body, &reply))
+	r.bot.asked = nil
+	return <-got, reply
+}
+
+func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
+	r := newRig(t)
+	a := r.app()
+	body := `{"chat_id":"1001","message":"Your order *42* is <ready>","parse_mode":"Markdown"}`
+	post := func(secret, body string) answer { return r.call("POST", "/v1/telegram/send-message", secret, body) }
+	r.want(post(a.token, body), 403, wallet.ConsentRequired, "start=app_")
+	r.allows(r.alice, a)
+	got, said := r.sends(a.token, body, chat.Outcome{MessageID: 77})
+	r.want(got, 200, "", "")
+	if got.field("data", "message_id") != 77.0 || got.text("data", "sent_at") != "2026-11-21T12:00:00.000Z" {
+		t.Errorf("got %s", got.body)
+	}
+	if said.ParseMode != "Markdown" || said.Text != "From Carol's <Shop>, not from purser:\n\nYour order *42* is <ready>" {
+		t.Errorf("said %+v", said)
+	}
+	_, said = r.sends(a.token, `{"chat_id":"1001","message":"1 < 2 & so on"}`, chat.Outcome{MessageID: 78})
+	if said.ParseMode != "HTML" || said.Text != "From Carol's &lt;Shop&gt;, not from purser:\n\n1 &lt; 2 &amp; so on" {
+		t.Errorf("said %+v", said)
+	}
+	_, said = r.sends(a.token, `{"chat_id":"1001","message":"x","parse_mode":"MarkdownV2"}`, chat.Outcome{MessageID: 79})
+	if said.Text != "From Carol's <Shop\\>, not from purser:\n\nx" {
+		t.Errorf("said %q", said.Text)
+	}
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	if _, said = r.sends(operator, `{"chat_id":"1001","message":"hello","parse_mode":""}`, chat.Outcome{MessageID: 80}); said.Text != "hello" {
+		t.Errorf("an operator's: %q", said.Text)
+	}
+	for body, c := range map[string]struct {
+		status int
+		code   wallet.Code
+		says   string
+	}{
+		`{"chat_id":"9999","message":"x"}`:                                         {404, wallet.UserNotFound, ""},
+		`{"chat_id":"-1001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
+		`{"chat_id":"01001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
+		`{"chat_id":"1001"}`:                                                       {400, wallet.InvalidRequest, "message"},
+		`{"chat_id":"1001","message":" \n "}`:                                      {400, wallet.InvalidRequest, "message"},
+		`{"chat_id":"1001","message":"` + strings.Repeat("é", 4001) + `"}`:         {400, wallet.InvalidRequest, "4000"},
+		`{"chat_id":"1001","message":"x","parse_mode":"markdown"}`:                 {400, wallet.InvalidRequest, "parse_mode"},
+		`{"chat_id":"1001","message":"x","reply_markup":{"inline_keyboard":[[]]}}`: {400, wallet.InvalidRequest, "reply_markup"},
+	} {
+		r.want(post(a.token, body), c.status, c.code, c.says)
+	}
+	r.withdraws(r.alice, a)
+	r.want(post(a.token, body), 403, wallet.ConsentRequired, "")
+}
+
+func TestWhatTelegramSaysOfAMessageIsTold(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	body := `{"chat_id":"1001","message":"*x","parse_mode":"Markdown"}`
+	got, _ := r.sends(operator, body, chat.Outcome{Refusal: "Bad Request: can't parse entities"}, "Idempotency-Key", "m")
+	r.want(got, 400, wallet.InvalidRequest, "can't parse entities")
+	got, _ = r.sends(operator, body, chat.Outcome{Blocked: true}, "Idempotency-Key", "m") // the key was left free
+	r.want(got, 403, wallet.BotBlocked, "")
+	got, _ = r.sends(operator, body, chat.Outcome{}, "Idempotency-Key", "m")
+	r.want(got, 502, wallet.TelegramError, "")
+	got, _ = r.sends(operator, body, chat.Outcome{MessageID: 5}, "Idempotency-Key", "m")
+	r.want(got, 200, "", "")
+	again := r.call("POST", "/v1/telegram/send-message", operator, body, "Idempotency-Key", "m")
+	if again.status != 200 || string(again.body) != string(got.body) || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("again: %d %s", again.status, again.body)
+	}
+	r.Must(r.Update(func(tx store.Tx) error {
+		u, err := tx.User(r.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		u.Unreachable = true
+		return tx.PutUser(u)
+	}))
+	r.want(r.call("POST", "/v1/telegram/send-message", operator, body), 403, wallet.BotBlocked, "write to the bot")
+}
+
+// TestAMessageIsSentOnceWhateverCrashes: its request ended in the midst, and comes again.
+func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
+	for _, sent := range []bool{true, false} {
+		r := newRig(t)
+		operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+		body := `{"chat_id":"1001","message":"hello"}`
+		post := func() answer {
+			return r.call("POST", "/v1/telegram/send-message", operator, body, "Idempotency-Key", "once")
+		}
+		// The first request's connection breaks while Telegram does not answer: as after a crash, the
+		// record stays open, and the message in the outbox.
+		r.bot.asked = make(chan string, 2)
+		ctx, cancel := context.WithCancel(context.Background())
+		r.server.base = ctx
+		first := make(chan answer, 1)
+		go func() { first <- post() }()
+		card := <-r.bot.asked
+		waits := func() (yes bool) {
+			r.View(func(tx store.Tx) (err error) { yes, err = tx.Waits(1001, card); return err })
+			return yes
+		}
+		for !waits() {
+		}
+		cancel()
+		r.want(<-first, 502, wallet.TelegramError, "Idempotency-Key")
+		r.server.base = context.Background()
+		if sent { // it goes out while nobody waits
+			r.bot.asked <- card
+			r.ends(chat.Outcome{MessageID: 9})
+			r.want(post(), 200, "", "")
+		} else {
+			second := make(chan answer, 1)
+			go func() { second <- post() }()
+			r.ends(chat.Outcome{MessageID: 9})
+			got := <-second
+			r.want(got, 200, "", "")
+			if got.field("data", "message_id") != 9.0 {
+				t.Errorf("got %s", got.body)
+			}
+		}
+		if waits() {
+			t.Error("it waits to be sent once more")
+		}
+		if got := post(); got.header.Get("Idempotency-Replayed") != "true" || got.field("data", "message_id") != 9.0 {
+			t.Errorf("replay: %s", got.body)
+		}
+	}
+}
+
+func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
+	r := newRig(t, func(s *Server) { s.Limits.Messages = 3 })
+	var tokens []string
+	for range 2 { // over all tokens
+		tokens = append(tokens, r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier}))
+	}
+	for i := range 3 {
+		got, _ := r.sends(tokens[i%2], `{"chat_id":"1001","message":"x"}`, chat.Outcome{MessageID: i + 1})
+		r.want(got, 200, "", "")
+	}
+	over := r.call("POST", "/v1/telegram/send-message", tokens[1], `{"chat_id":"1001","message":"x"}`)
+	r.want(over, 429, wallet.RateLimitExceeded, "3 messages a minute")
+	if over.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	got, _ := r.sends(tokens[1], `{"chat_id":"1002","message":"x"}`, chat.Outcome{MessageID: 9})
+	r.want(got, 200, "", "")
+}
+
+// replies are what waits to be posted to a chat.
+func (r *rig) replies(where int64) (said []chat.Reply) {
+	r.Helper()
+	r.View(func(tx store.Tx) error {
+		rows, err := tx.Replies(0, 1000)
+		for _, row := range rows {
+			var reply chat.Reply
+			if row.Chat == where && json.Unmarshal(row.Body, &reply) == nil {
+				said = append(said, reply)
+			}
+		}
+		return err
+	})
+	return said
+}
+
+func TestAnAppRunsWhatAPersonTypes(t *testing.T) {
+	r := newRig(t)
+	a := r.app()
+	run := func(command string, more string) answer {
+		return r.call("POST", "/v1/telegram/execute-command", a.token, fmt.Sprintf(`{"chat_id":"1001","command":%q%s}`, command, more))
+	}
+	r.want(run("/wallet balance", ""), 403, wallet.ConsentRequired, "")
+	r.allows(r.alice, a)
+	got := run("/wallet balance", "")
+	r.want(got, 200, "", "")
+	if !strings.Contains(got.text("data", "response"), "`10` SOL") || got.text("data", "command") != "/wallet balance" || got.text("data", "executed_at") == "" {
+		t.Errorf("got %s", got.body)
+	}
+	said := r.replies(1001)
+	if len(said) != 1 || !strings.HasPrefix(said[0].Text, "<i>Carol's &lt;Shop&gt;, an app that you have allowed this, ran <code>/wallet balance</code></i>") {
+		t.Fatalf("posted %+v", said)
+	}
+	if r.want(run("/WALLET   balance", `,"silent":true`), 200, "", ""); len(r.replies(1001)) != 1 {
+		t.Errorf("posted %+v", r.replies(1001))
+	}
+	for command, c := range map[string]struct {
+		status int
+		code   wallet.Code
+	}{
+		"hello":                    {400, wallet.UnknownCommand},
+		"/nonsense":                {400, wallet.UnknownCommand},
+		"/":                        {400, wallet.UnknownCommand},
+		"\fconfirm":                {400, wallet.UnknownCommand},
+		"/start":                   {403, wallet.PolicyViolation},
+		"/wallet new":              {403, wallet.PolicyViolation},
+		"/wallet disconnect x":     {403, wallet.PolicyViolation},
+		"/wallet address 1.5 USDC": {403, wallet.PolicyViolation},
+		"/contacts":                {403, wallet.PolicyViolation},
+		"/cancel":                  {403, wallet.PolicyViolation},
+		"/delete_me":               {403, wallet.PolicyViolation},
+		"/send":                    {400, wallet.InvalidRequest},
+		"/send 1 SOL":              {400, wallet.InvalidRequest},
+		"/send 1 SOL Bob":          {400, wallet.InvalidRequest},
+		"/send max SOL":            {400, wallet.InvalidRequest},
+		"/send 1e3 SOL x":          {400, wallet.InvalidRequest},
+		strings.Repeat("/", 2000):  {400, wallet.InvalidRequest},
+	} {
+		r.want(run(command, ""), c.status, c.code, "")
+	}
+	r.want(r.call("POST", "/v1/telegram/execute-command", a.token, `{"chat_id":"1001","command":"/help","silent":"no"}`), 400, wallet.InvalidRequest, "silent")
+	if n := len(r.replies(1001)); n != 1 {
+		t.Errorf("%d posted", n)
+	}
+}
+
+// TestAnAppProposesAndNeverConfirms: the person is asked, silent or not, and their own conversation
+// goes on where it was.
+func TestAnAppProposesAndNeverConfirms(t *testing.T) {
+	r := newRig(t)
+	a := r.app()
+	r.allows(r.alice, a)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutConversation(store.Conversation{Chat: 1001, User: 1001, Flow: "send", State: "amount", Data: []byte("{}"), ExpiresAt: r.Now().Add(chat.Silence)})
+	}))
+	command := fmt.Sprintf(`{"chat_id":"1001","command":"/send 1.5 SOL %s","silent":true}`, r.bob.Address())
+	got := r.call("POST", "/v1/telegram/execute-command", a.token, command, "Idempotency-Key", "pay")
+	r.want(got, 200, "", "")
+	again := r.call("POST", "/v1/telegram/execute-command", a.token, command, "Idempotency-Key", "pay")
+	if string(again.body) != string(got.body) {
+		t.Errorf("again %s", again.body)
+	}
+	r.View(func(tx store.Tx) error {
+		open, err := tx.UnsettledFrom(r.alice.Address())
+		if err != nil || len(open) != 1 || open[0].Status != wallet.AwaitingConfirmation || open[0].KeyID == "" || open[0].Owner != r.alice.User.ID {
+			t.Errorf("open %+v, %v", open, err)
+		}
+		if names := r.Events(open[0].ID); len(names) != 1 || names[0] != wallet.TransactionProposed {
+			t.Errorf("announced %v", names)
+		}
+		conv, err := tx.Conversation(1001, 1001)
+		if err != nil || conv.Flow != "send" || conv.State != "amount" || conv.Version != 1 {
+			t.Errorf("the person's conversation is %+v, %v", conv, err)
+		}
+		return nil
+	})
+	if said := r.replies(1001); len(said) != 0 {
+		t.Errorf("posted %+v", said)
+	}
+	// The same by the wallet's endpoint, and no more questions than a person can bear.
+	for i := range 10 {
+		sent := r.send(a.secret, r.sendBody("amount", fmt.Sprintf("0.%d", i+1)))
+		if i < 4 {
+			r.want(sent, 202, "", "")
+		} else {
+			r.want(sent, 429, wallet.RateLimitExceeded, "wait for this wallet's owner")
+		}
+	}
+	r.withdraws(r.alice, a)
+	r.want(r.send(a.secret, r.sendBody()), 404, wallet.WalletNotFound, "")
+	r.want(r.call("POST", "/v1/telegram/execute-command", a.token, command), 403, wallet.ConsentRequired, "")
+}
+
+func TestAppsKnowWhoAllowsIt(t *testing.T) {
+	r := newRig(t)
+	a := r.app()
+	r.want(r.get("/v1/telegram/user/1001", a.token), 403, wallet.ConsentRequired, "")
+	r.allows(r.alice, a)
+	got := r.get("/v1/telegram/user/1001", a.token)
+	r.want(got, 200, "", "")
+	if want := `{"telegram_id":"1001","username":"@alice","registered_at":"2026-11-21T12:00:00.000Z","wallet_connected":true,"notifications_enabled":true}`; !strings.Contains(string(got.body), want) {
+		t.Errorf("got %s", got.body)
+	}
+	set := r.call("PUT", "/v1/telegram/user/1001/notifications", a.token, `{"enabled":false,"events":["price.alert","transaction.*","price.alert"]}`)
+	r.want(set, 200, "", "")
+	if want := `{"enabled":false,"events":["price.alert","transaction.*"],"updated_at":"2026-11-21T12:00:00.000Z"}`; !strings.Contains(string(set.body), want) {
+		t.Errorf("got %s", set.body)
+	}
+	if got := r.get("/v1/notifications", r.alice.secret); !strings.Contains(string(got.body), `"enabled":false`) {
+		t.Errorf("got %s", got.body)
+	}
+	if got := r.get("/v1/telegram/user/1001", a.token); got.field("data", "notifications_enabled") != false {
+		t.Errorf("got %s", got.body)
+	}
+	for body, says := range map[string]string{
+		`{"enabled":true}`: "events",
+		`{"events":[]}`:    "enabled",
+		`{"enabled":true,"events":["transaction.stolen"]}`: "events",
+		`{"enabled":true,"events":"*"}`:                    "events",
+		`{"enabled":true,"events":[null]}`:                 "events",
+		`{"enabled":null,"events":[]}`:                     "enabled",
+	} {
+		r.want(r.call("PUT", "/v1/notifications", r.alice.secret, body), 400, wallet.InvalidRequest, says)
+	}
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
+	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "nobody")
+}
+
+func TestABotTokenHasOneWebhook(t *testing.T) {
+	r := newRig(t)
+	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	free := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier})
+	const path = "/v1/telegram/webhook"
+	body := `{"url":"https://example.com/hook","events":["command.executed","*"]}`
+	r.want(r.get(path, token), 404, wallet.WebhookNotFound, "")
+	r.want(r.call("POST", path, free, body), 403, wallet.TierRequired, "pro")
+	a := r.call("POST", path, token, body, "Idempotency-Key", "hook")
+	r.want(a, 201, "", "")
+	secret := a.text("data", "secret")
+	if !strings.HasPrefix(secret, "whsec_") || len(secret) != len("whsec_")+44 {
+		t.Errorf("got %s", a.body)
+	}
+	replay := r.call("POST", path, token, body, "Idempotency-Key", "hook")
+	if replay.status != 201 || replay.text("data", "secret") != "" || replay.field("data", "secret_shown") != true {
+		t.Errorf("replay: %d %s", replay.status, replay.body)
+	}
+	if got := r.get(path, token); got.text("data", "url") != "https://example.com/hook" || strings.Contains(string(got.body), "secret") {
+		t.Errorf("got %s", got.body)
+	}
+	given := r.call("POST", path, token, `{"url":"https://example.com/other","events":["user.registered"],"secret":"0123456789abcdef"}`)
+	r.want(given, 201, "", "")
+	if strings.Contains(string(given.body), "0123456789abcdef") || given.text("data", "webhook_id") == a.text("data", "webhook_id") {
+		t.Errorf("got %s", given.body)
+	}
+	for _, url := range []string{"http://example.com/", "https://user:pass@example.com/", "https://127.0.0.1/", "https://10.1.2.3/", "https://[::1]/", "https://[::ffff:127.0.0.1]/",
+		"https://localhost/", "https://printer.local/", "https://db.internal/", "https://intranet/", "https://2130706433/", "https://0x7f.1/", "https://127.1/",
+		"https://example.com/#x", "ftp://example.com/", "https://", "javascript:alert(1)", "https://exa mple.com/", "https://169.254.169.254/latest", "https://" + strings.Repeat("a", 2100) + ".com/"} {
+		r.want(r.call("POST", path, token, fmt.Sprintf(`{"url":%q,"events":["*"]}`, url)), 400, wallet.InvalidWebhookURL, "url")
+	}
+	for body, says := range map[string]string{
+		`{"url":"https://example.com/","events":[]}`:                        "events",
+		`{"url":"https://example.com/","events":["transaction.confirmed"]}`: "events",
+		`{"url":"https://example.com/","events":["*"],"secret":"short"}`:    "secret",
+		`{"url":"https://example.com/","events":["*"],"active":true}`:       "active",
+		`{"events":["*"]}`: "url",
+	} {
+		r.want(r.call("POST", path, token, body), 400, wallet.InvalidRequest, says)
+	}
+	r.want(r.call("DELETE", path, token, ""), 200, "", "")
+	r.want(r.call("DELETE", path, token, ""), 404, wallet.WebhookNotFound, "")
+}
