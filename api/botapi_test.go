@@ -312,6 +312,19 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 			r.want(sent, 429, wallet.RateLimitExceeded, "wait for this wallet's owner")
 		}
 	}
+	// Nor may they be worn down: what is rejected counts as well.
+	for round := range 20 {
+		var open []wallet.Transaction
+		r.View(func(tx store.Tx) (err error) { open, err = tx.UnsettledFrom(r.alice.Address()); return err })
+		for _, t := range open {
+			r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.Reject(tx, r.alice.Caller(), t.ID); return err }))
+		}
+		if sent := r.send(a.secret, r.sendBody("amount", "0.01")); sent.status == 429 && strings.Contains(sent.text("error", "details"), "within an hour") {
+			break
+		} else if round == 19 {
+			t.Errorf("asked again and again: %d %s", sent.status, sent.body)
+		}
+	}
 	r.withdraws(r.alice, a)
 	r.want(r.send(a.secret, r.sendBody()), 404, wallet.WalletNotFound, "")
 	r.want(r.call("POST", "/v1/telegram/execute-command", a.token, command), 403, wallet.ConsentRequired, "")

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -47,20 +48,45 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	return s.confirmed(tx, t, p.facts, p.approved.signID)
 }
 
-// roomFor refuses proposals of programs beyond maxAsked for one wallet.
+// How often programs may ask one person: a key in wrong hands must not bury the chat in questions, nor
+// ask until somebody taps the wrong button (DESIGN §6, Whose data).
+const (
+	maxAsked       = 5  // wait for an answer at once
+	maxAskedHourly = 20 // were asked in an hour, answered or not
+)
+
+// roomFor refuses proposals of programs beyond what one person can be asked.
 func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
-	open, err := tx.UnsettledFrom(t.From)
+	past, err := s.askedOf(tx, t)
 	if err != nil {
 		return err
 	}
-	asked := 0
-	for _, other := range open {
-		if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
-			asked++
+	waiting, lately := 0, 0
+	for _, other := range past {
+		if other.KeyID == "" || other.Kind != wallet.Send {
+			continue
+		}
+		if other.Status == wallet.AwaitingConfirmation {
+			waiting++
+		}
+		if s.Now().Sub(other.CreatedAt) < time.Hour && other.Signer != wallet.DeveloperWallet {
+			lately++
 		}
 	}
-	if asked >= maxAsked {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", asked)
+	switch {
+	case waiting >= maxAsked:
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", waiting)
+	case lately >= maxAskedHourly && t.Signer != wallet.DeveloperWallet:
+		return wallet.Refuse(wallet.RateLimitExceeded, "this wallet's owner was asked %d times within an hour: let them rest", lately)
 	}
 	return nil
+}
+
+// askedOf lists what may count of a person's newest transactions; of an operator key's wallet, its own.
+func (s *Transfers) askedOf(tx store.Tx, t wallet.Transaction) ([]wallet.Transaction, error) {
+	const look = 200
+	if t.Owner == "" {
+		return tx.UnsettledFrom(t.From)
+	}
+	return tx.TransactionsOf(t.Owner, store.Page{Limit: look})
 }

@@ -140,10 +140,6 @@ func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
 	return tx.CreateTransaction(p.Transaction)
 }
 
-// maxAsked is how many proposals of programs may wait for one wallet's owner at once: a key in
-// wrong hands must not bury the chat in questions (DESIGN §6).
-const maxAsked = 5
-
 // Reject ends a transaction that is not signed yet, by its owner's word.
 func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	t, err := owned(tx, who, id)
