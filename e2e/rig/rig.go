@@ -99,6 +99,8 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 		"PURSER_HTTP_LISTEN=" + listen,
 		"PURSER_HTTP_PUBLIC_URL=" + p.URL,
 		"PURSER_STORE_URL=bolt:" + filepath.Join(dir, "purser.db"),
+		// Not what most tests are about; those that are say their own.
+		"PURSER_LIMITS_API_FREE=1000000", "PURSER_LIMITS_API_PRO=1000000",
 	}, extra...)
 	return p.watched()
 }
