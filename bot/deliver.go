@@ -166,7 +166,7 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 // message edits the card, or sends a message when there is none or it is gone.
 func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Reply) (int, error) {
 	texts := splitHTML(reply.Text, maxText)
-	if card != 0 && len(texts) == 1 {
+	if card != 0 && len(texts) == 1 && !reply.Anew {
 		params := text(where, texts[0], reply.Buttons)
 		params["message_id"] = card
 		err := b.wire.call(ctx, "editMessageText", params, nil)
