@@ -62,6 +62,16 @@ func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 	if n := len(w.calls("editMessageText")); n != 2 {
 		t.Errorf("%d edits", n)
 	}
+	// Shown below all others: a new message, which is the card from then on.
+	below := says("confirmed")
+	below.Anew = true
+	w.enqueue(onCard(row(telegram.Alice, 0, below), "tx_1"))
+	w.eventually("there is a newer message", func() bool { return w.card(telegram.Alice, "tx_1") != first.ID })
+	w.sentAll()
+	if n := len(w.calls("editMessageText")); n != 2 {
+		t.Errorf("%d edits", n)
+	}
+	first.ID = w.card(telegram.Alice, "tx_1")
 	// The person deleted the message: it is sent anew, and is the card from then on.
 	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Delete, MessageID: int(first.ID)}))
 	w.enqueue(onCard(row(telegram.Alice, 0, says("finalized")), "tx_1"))

@@ -121,6 +121,7 @@ func (s *scene) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	r.Anew = s.anew
 	return s.reply(r, TransactionCard(t.ID))
 }
 
@@ -157,7 +158,8 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
-		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final,
+		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final, "ID": code(string(t.ID)),
+		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.Asked.IsZero(),
 	}
 	maps.Copy(v, resemblance(t))
 	if t.KeyID != "" {
@@ -238,6 +240,7 @@ func warnings() map[wallet.Warning]string {
 		wallet.WarnDelegate:     "warning.permanent_delegate",
 		wallet.WarnScaled:       "warning.scaled_amounts",
 		wallet.WarnUnknown:      "warning.unknown_extensions",
+		wallet.WarnAllSOL:       "warning.all_sol",
 	}
 }
 
@@ -300,8 +303,8 @@ func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
 		return nil, err
 	case t.Held:
 		label, verb = "button.check", "check"
-	case t.Kind != wallet.Send || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "":
-		return rows, nil
+	case t.Kind != wallet.Send || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "" || t.KeyID != "":
+		return rows, nil // what an app asked for, the app may ask for again
 	}
 	b, err := s.buttonUntil(t, label, verb, s.now.Add(menuLife))
 	return append(rows, []Button{b}), err

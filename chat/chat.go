@@ -74,6 +74,7 @@ type Reply struct {
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
 	MessageID  int        `json:"message_id,omitempty"`  // of a delete
+	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 }
 

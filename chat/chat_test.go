@@ -97,7 +97,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app with your key asked for this") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app asked for this, with your API key") {
 		t.Errorf("asked:\n%s", said)
 	}
 	r.taps("alice", "Confirm", "alice")
@@ -405,5 +405,39 @@ func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 	r.says("alice", "/start") // who writes again can be reached again
 	if len(r.seen) != 1 {
 		t.Errorf("said %q", r.seen)
+	}
+}
+
+// TestALinkToBePaidIsPaidHere: whoever made it is told that it was, and its reference is not needed.
+func TestALinkToBePaidIsPaidHere(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.rich("bob", sol)
+	r.says("bob", "/wallet address 1.5 SOL")
+	asked := r.newest("bob")
+	link := wallet.PayLink{To: asked.To, Amount: "1.5", Reference: asked.Reference}.String()
+	for _, text := range []string{"solana:nonsense", "solana:https%3A%2F%2Fevil.example", link + "&memo=x", link + "&reference=" + asked.Reference.String()} {
+		r.seen = nil
+		r.says("alice", text)
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "link") || strings.Contains(said, "[Confirm]") {
+			t.Errorf("%s: %s", text, said)
+		}
+	}
+	r.seen = nil
+	r.says("alice", link)
+	r.says("alice", "/send "+link)
+	if said := strings.Join(r.seen, ""); strings.Count(said, "<b>Send 1.5 SOL?</b>") < 2 || !strings.Contains(said, "This pays a link") {
+		t.Fatalf("said %s", said)
+	}
+	r.taps("alice", "Confirm", "alice")
+	r.signs("alice")
+	r.seen = nil
+	r.Settled(r.newest("alice").ID)
+	r.settle()
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") {
+		t.Errorf("Bob was told: %s", said)
+	}
+	if got := r.Transaction(asked.ID); got.Status != wallet.Received || !got.Final {
+		t.Errorf("the request is %s", got.Status)
 	}
 }

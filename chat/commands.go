@@ -205,46 +205,51 @@ func (s *scene) cancelNothing() error {
 	if err != nil {
 		return err
 	}
-	own, apps, err := s.waiting()
+	waiting, err := s.waiting()
 	if err != nil {
 		return err
 	}
-	all := own + apps
 	switch {
-	case all > 0 && own == 0:
-		return s.say("cancel.apps_waiting", vars{"One": all == 1, "Count": all})
-	case all > 0:
-		return s.say("cancel.waiting", vars{"One": all == 1, "Count": all})
+	case len(waiting) > 0:
+		if err := s.say("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
+			return err
+		}
+		s.anew = true // wherever their messages are by now
+		for _, t := range waiting[:min(len(waiting), mostShown)] {
+			if err := s.card(t); err != nil {
+				return err
+			}
+		}
+		return nil
 	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
 		return s.say("cancel.on_its_way", nil)
 	}
 	return s.say("cancel.nothing", nil)
 }
 
-// waiting counts the person's transfers that wait for their Confirm or signature: those that they
-// began, and those that an app asked for.
-func (s *scene) waiting() (own, apps int, err error) {
+// mostShown bounds how many waiting transfers are shown again at once.
+const mostShown = 5
+
+// waiting lists the person's transfers that wait for their Confirm or signature.
+func (s *scene) waiting() ([]wallet.Transaction, error) {
 	wallets, err := s.tx.WalletsOf(s.user.ID)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
+	var out []wallet.Transaction
 	for _, w := range wallets {
 		open, err := s.tx.UnsettledFrom(w.Address)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
 		for _, t := range open {
 			unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
-			switch {
-			case !unsigned || !s.now.Before(t.Deadline):
-			case t.KeyID != "":
-				apps++
-			default:
-				own++
+			if unsigned && s.now.Before(t.Deadline) {
+				out = append(out, t)
 			}
 		}
 	}
-	return own, apps, nil
+	return out, nil
 }
 
 // help answers /help and its topics.
@@ -322,6 +327,19 @@ func (c *Chat) deleteMe(context.Context, heard) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.say("erase.ask", nil, []Button{yes})
+		no, err := s.keep("")
+		if err != nil {
+			return err
+		}
+		return s.say("erase.ask", nil, []Button{no, yes})
 	}, nil
+}
+
+// keep is the way back from a question whose yes takes something away. It ends the question's buttons.
+func (s *scene) keep(subject string) (Button, error) {
+	label, err := s.words.text("button.keep", nil)
+	if err != nil {
+		return Button{}, err
+	}
+	return s.button(label, "keep", subject, s.now.Add(Silence))
 }

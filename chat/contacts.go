@@ -91,6 +91,12 @@ func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
 	switch {
 	case action == "":
 		return (*scene).listContacts, nil
+	case action == "list" && len(args) == 1:
+		return (*scene).listContacts, nil
+	case action == "add" && len(args) == 2:
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "the address is missing: /contacts add %s ADDRESS", cut(echo(args[1]), wallet.MaxContactName)))
+	case (action == "add" || action == "remove" || action == "delete") && len(args) == 1:
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "the name is missing: /contacts add NAME ADDRESS, or /contacts remove NAME"))
 	case action == "add" && len(args) > 2:
 		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1]), nil
 	case (action == "remove" || action == "delete") && len(args) > 1:

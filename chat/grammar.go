@@ -86,6 +86,7 @@ type parts struct {
 	Amount string `json:"amount,omitempty"`
 	Token  string `json:"token,omitempty"`
 	To     string `json:"to,omitempty"`
+	Asked  string `json:"asked,omitempty"` // reference of the payment link that To came with
 }
 
 // shortestAddress is how many base58 digits 32 bytes have at least; amounts and symbols are shorter.
@@ -99,6 +100,9 @@ func readParts(args []string, b book) (parts, error) {
 	var p parts
 	strange := func(word string) (parts, error) {
 		return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
+	}
+	if len(args) == 1 && wallet.IsPayLink(args[0]) {
+		return payParts(args[0])
 	}
 	odd := "" // stands where an address could be
 	for i := 0; i < len(args); i++ {
@@ -133,6 +137,8 @@ func readParts(args []string, b book) (parts, error) {
 				wallet.Refuse(wallet.InvalidRequest, "there are two amounts in that: name one"))
 		case p.Amount != "" && odd == "":
 			odd = word
+		case p.Token != "" && !b.means(p.Token) && b.means(word):
+			return strange(p.Token)
 		default:
 			return strange(word)
 		}
@@ -142,6 +148,22 @@ func readParts(args []string, b book) (parts, error) {
 		return strange(odd)
 	case odd != "":
 		p.To = odd // judged as an address, it is told what is wrong
+	}
+	return p, nil
+}
+
+// payParts are those of a payment link.
+func payParts(link string) (parts, error) {
+	l, err := wallet.ParsePayLink(link)
+	if err != nil {
+		return parts{}, err
+	}
+	p := parts{Amount: l.Amount, To: l.To.String()}
+	if !l.Mint.IsZero() {
+		p.Token = l.Mint.String()
+	}
+	if !l.Reference.IsZero() {
+		p.Asked = l.Reference.String()
 	}
 	return p, nil
 }

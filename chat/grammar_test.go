@@ -152,10 +152,10 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 		b.byKey[wallet.ContactKey(name)] = wallet.Contact{Name: name, Address: wallet.Address{to}}
 	}
 	for text, want := range map[string]parts{
-		"5 USDC rent": {"5", "USDC", rent}, "5 usdc to RENT": {"5", "usdc", rent}, "rent": {To: rent}, "5 rent": {"5", "", rent},
-		"5 rent flat": {"5", "", flat}, "rent flat 5": {"5", "", flat}, `5 "rent  flat"`: {"5", "", flat}, "to rent 5 usdc": {"5", "usdc", rent},
-		"5 bonk": {"5", "bonk", ""}, "5 usdc bonk": {"5", "usdc", other}, "5 bonk bonk": {"5", "bonk", other},
-		"5 " + rent + " rent": {"5", rent, rent}, "5 usdc rentier": {"5", "usdc", "rentier"},
+		"5 USDC rent": {"5", "USDC", rent, ""}, "5 usdc to RENT": {"5", "usdc", rent, ""}, "rent": {To: rent}, "5 rent": {"5", "", rent, ""},
+		"5 rent flat": {"5", "", flat, ""}, "rent flat 5": {"5", "", flat, ""}, `5 "rent  flat"`: {"5", "", flat, ""}, "to rent 5 usdc": {"5", "usdc", rent, ""},
+		"5 bonk": {"5", "bonk", "", ""}, "5 usdc bonk": {"5", "usdc", other, ""}, "5 bonk bonk": {"5", "bonk", other, ""},
+		"5 " + rent + " rent": {"5", rent, rent, ""}, "5 usdc rentier": {"5", "usdc", "rentier", ""},
 	} {
 		if got, err := readParts(read("/send "+text).args, b); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)

@@ -195,6 +195,9 @@ func (s *scene) choose(choice wallet.Address) error {
 		return err
 	}
 	rows, err := s.menu("button.address", "/wallet address", "button.balance", "/wallet balance")
+	if user.DefaultWallet != bound.Address { // those would be about another one
+		rows, err = s.useThis(bound.Address)
+	}
 	if err != nil {
 		return err
 	}
@@ -202,6 +205,16 @@ func (s *scene) choose(choice wallet.Address) error {
 		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
 		"Default": code("…" + user.DefaultWallet.Tail()), "None": user.DefaultWallet.IsZero(), "Tail": html(bound.Address.Tail()),
 	}, rows...)
+}
+
+// useThis is a button that makes commands mean a wallet.
+func (s *scene) useThis(address wallet.Address) ([][]Button, error) {
+	label, err := s.words.text("button.use_this", vars{"Tail": html(address.Tail())})
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.button(label, "run:/wallet use "+address.String(), "menu", s.now.Add(menuLife))
+	return [][]Button{{b}}, err
 }
 
 // sayClaimed tells who proved an address of somebody else's how it goes on.

@@ -35,9 +35,9 @@ func (s *scene) offerPeople() error {
 }
 
 // closePeople gives the ordinary keyboard back, once the list is of no use any more.
-func (s *scene) closePeople(key string) error {
+func (s *scene) closePeople(key string, v vars) error {
 	s.topic.People = 0
-	text, err := s.words.text(key, nil)
+	text, err := s.words.text(key, v)
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (s *scene) closePeople(key string) error {
 // names is no secret of anybody's: it is a destination like any other, which the card shows in full.
 func (c *Chat) hearPicked(ctx context.Context, h heard) (act, error) {
 	if h.at(sendFlow) != asksAddress || h.topic.People == 0 || h.topic.People != h.Picked.Request {
-		return func(s *scene) error { return s.closePeople("people.old") }, nil
+		return func(s *scene) error { return s.closePeople("people.old", nil) }, nil
 	}
 	p := h.topic.parts
-	to, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
+	to, name, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
 	if refusal == nil {
 		p.To = to.String()
 	} else if !labelled(refusal) {
@@ -62,7 +62,7 @@ func (c *Chat) hearPicked(ctx context.Context, h heard) (act, error) {
 		return next, err
 	}
 	return func(s *scene) error {
-		if err := s.closePeople("people.picked"); err != nil {
+		if err := s.closePeople("people.picked", vars{"Name": cut(echo(name), 64)}); err != nil {
 			return err
 		}
 		return next(s)

@@ -182,6 +182,10 @@ func (r *rig) deliver(row store.Reply) {
 		if row.Card == "" || m.card != row.Card {
 			continue
 		}
+		if reply.Anew {
+			m.card = "" // it stays as it is, and shows the subject no more
+			break
+		}
 		if m.reply.Text == reply.Text && fmt.Sprint(m.reply.Buttons) == fmt.Sprint(reply.Buttons) {
 			return // "message is not modified"
 		}

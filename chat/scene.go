@@ -39,6 +39,7 @@ type scene struct {
 	topic topic
 	moved bool
 
+	anew     bool    // cards are sent anew, not edited
 	weighed  weighed // of a transfer: what came of the question so far
 	priority int
 	out      []store.Reply
@@ -113,7 +114,7 @@ func (s *scene) walk(flow string, by Trigger) error {
 	was := s.topic
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if was.People != 0 && step.To != asksAddress {
-		if err := s.closePeople("people.closed"); err != nil {
+		if err := s.closePeople("people.closed", nil); err != nil {
 			return err
 		}
 	}

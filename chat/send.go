@@ -90,7 +90,7 @@ func (p parts) with(newer parts) parts {
 		p.Token = newer.Token
 	}
 	if newer.To != "" {
-		p.To = newer.To
+		p.To, p.Asked = newer.To, newer.Asked
 	}
 	return p
 }
@@ -116,7 +116,7 @@ func (p *parts) drop(field wallet.Field) {
 	case wallet.FieldAmount:
 		p.Amount = ""
 	case wallet.FieldTo:
-		p.To = ""
+		p.To, p.Asked = "", ""
 	case wallet.FieldToken:
 		p.Token = ""
 	}
@@ -169,8 +169,9 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		return weighed{}, w.refusal
 	}
 	if w.parts.Amount != "" && w.parts.To != "" {
+		asked, _ := wallet.ParseAddress(w.parts.Asked) // our own words; none is zero
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
-			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token,
+			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token, Asked: asked,
 		})
 		if err == nil {
 			w.trigger = possible

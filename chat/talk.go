@@ -221,6 +221,9 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		}
 		return say("talk.text_only", nil), nil
 	}
+	if len(h.line.args) == 1 && wallet.IsPayLink(h.line.args[0]) {
+		return c.begin(c.send(ctx, h))
+	}
 	if len(h.line.args) == 1 {
 		if _, err := wallet.ParseAddress(h.line.args[0]); err == nil {
 			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))

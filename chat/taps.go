@@ -30,6 +30,7 @@ func taps() map[string]tap {
 		"stopclaim":  (*Chat).tapStopClaim,
 		"disconnect": (*Chat).tapDisconnect,
 		"erase":      (*Chat).tapErase,
+		"keep":       (*Chat).tapKeep,
 	}
 }
 
@@ -202,7 +203,7 @@ func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, e
 		if err := s.toast("toast.disconnected", nil); err != nil {
 			return err
 		}
-		v := vars{"Address": code(gone.Address.String()), "Default": html("")}
+		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
 		if !now.IsZero() {
 			v["Default"] = code(now.String())
 		}
@@ -312,5 +313,15 @@ func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
 			return err
 		}
 		return s.say("erase.done", nil)
+	}, nil
+}
+
+// tapKeep leaves everything as it is.
+func (c *Chat) tapKeep(context.Context, heard, string) (act, error) {
+	return func(s *scene) error {
+		if err := s.use(); err != nil {
+			return err
+		}
+		return s.toast("toast.kept", nil)
 	}, nil
 }

@@ -18,7 +18,7 @@ func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
 		action = strings.ToLower(h.line.args[0])
 	}
 	switch action {
-	case "":
+	case "", "list":
 		return c.walletOverview(ctx, h)
 	case "balance":
 		return c.walletBalance(ctx, h)
@@ -165,7 +165,11 @@ func (c *Chat) walletChosen(action string, args []string) act {
 		if err != nil {
 			return err
 		}
-		return s.say("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{yes})
+		no, err := s.keep("disconnect:" + w.Address.String())
+		if err != nil {
+			return err
+		}
+		return s.say("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{no, yes})
 	}
 }
 

@@ -106,15 +106,15 @@ func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 
 // Pick is where a person is paid who was picked in Telegram. That they do not use purser, have no
 // wallet or do not allow it are one and the same answer: nobody may find out who is here. What is
-// refused is wallet.FieldTo.
-func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, error) {
+// refused is wallet.FieldTo. It tells what the person is called, too.
+func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, string, error) {
 	user, err := read(ctx, c.Store, func(tx store.Tx) (wallet.User, error) { return tx.UserByTelegram(telegramID) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return wallet.Address{}, err
+		return wallet.Address{}, "", err
 	}
 	if err != nil || !user.PayableByID || user.DefaultWallet.IsZero() {
-		return wallet.Address{}, wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"this person cannot be paid by picking them: they do not use me, or have not allowed it. Ask them for their address"))
+		return wallet.Address{}, "", wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
+			"this person cannot be paid by picking them: they do not use me, or have not allowed it. Ask them for their address, or to send me /contacts findable on"))
 	}
-	return user.DefaultWallet, nil
+	return user.DefaultWallet, user.Name(), nil
 }

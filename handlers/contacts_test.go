@@ -85,12 +85,12 @@ func TestOnlyWhoAllowsItIsFound(t *testing.T) {
 	}
 	find(alice.User.ID, true)
 	find(poor.ID, true)
-	if got, err := r.Contacts.Pick(ctx, 1001); err != nil || got != alice.Address() {
+	if got, _, err := r.Contacts.Pick(ctx, 1001); err != nil || got != alice.Address() {
 		t.Errorf("found at %s, %v", got, err)
 	}
 	var answers []string
 	for what, id := range map[string]int64{"who does not allow it": shy.User.TelegramID, "who has no wallet": 1003, "a stranger": 999, "nobody": 0, "a group": -5} {
-		got, err := r.Contacts.Pick(ctx, id)
+		got, _, err := r.Contacts.Pick(ctx, id)
 		if !got.IsZero() || wallet.FieldOf(err) != wallet.FieldTo {
 			t.Errorf("%s: %s, %v", what, got, err)
 		}
@@ -102,7 +102,7 @@ func TestOnlyWhoAllowsItIsFound(t *testing.T) {
 		}
 	}
 	find(alice.User.ID, false)
-	if _, err := r.Contacts.Pick(ctx, 1001); err == nil || err.Error() != answers[0] {
+	if _, _, err := r.Contacts.Pick(ctx, 1001); err == nil || err.Error() != answers[0] {
 		t.Errorf("who allows it no more: %v", err)
 	}
 }

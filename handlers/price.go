@@ -56,6 +56,9 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		}
 	}
 	t.BalanceLeft = f.left(t.Amount, t.Fee)
+	if t.Token.Native() && t.BalanceLeft == 0 {
+		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
+	}
 	return t, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"purser/store"
@@ -63,11 +62,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name
 
 // payURL is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=….
 func payURL(t wallet.Transaction) string {
-	query := url.Values{"amount": {t.Money().String()}, "reference": {t.Reference.String()}}
-	if !t.Token.Native() {
-		query.Set("spl-token", t.Token.Mint.String())
-	}
-	return "solana:" + t.To.String() + "?" + query.Encode()
+	return wallet.PayLink{To: t.To, Amount: t.Money().String(), Mint: t.Token.Mint, Reference: t.Reference}.String()
 }
 
 // CommitRequest stores a request, which is looked for from now on.

@@ -57,6 +57,7 @@ type SendRequest struct {
 	Token   string
 	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
 	Ask     bool                 // the owner must confirm in chat, whoever signs
+	Asked   wallet.Address       // reference of the payment link that it answers; zero for none
 }
 
 // Proposal is a transfer that was found possible, ready to be committed.
@@ -107,7 +108,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Send, Status: wallet.AwaitingConfirmation,
 		Owner: user.ID, Chat: user.TelegramID, KeyID: who.Key, Signer: from.Type,
 		From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
-		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf,
+		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf, Asked: req.Asked,
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
 	}
 	if named != to {

@@ -45,14 +45,20 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 		return err
 	}
 	paid := t
+	paid.Asked = t.Reference
 	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
 	if err := s.receipt(tx, paid); err != nil {
 		return err
 	}
-	if p.Units < t.Amount {
+	return s.answered(tx, t, p.Units)
+}
+
+// answered ends a request that a payment covers.
+func (s *Settler) answered(tx store.Tx, request wallet.Transaction, units uint64) error {
+	if units < request.Amount {
 		return nil // a part: the rest may follow
 	}
-	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
+	_, err := store.Step(tx, request, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
 	if errors.Is(err, store.ErrConflict) {
 		return nil
 	}

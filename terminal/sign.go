@@ -29,7 +29,7 @@ type Signer struct {
 }
 
 // ErrDeclined is the person's no.
-var ErrDeclined = errors.New("you said no: nothing was signed")
+var ErrDeclined = errors.New("you did not type yes: nothing was signed")
 
 // Follow does what a link of purser's is for: connects the key's wallet, or signs a transaction. It
 // asks for the link where none is given: what is typed shows in no list of processes.
@@ -53,8 +53,9 @@ func (s *Signer) Follow(ctx context.Context, text string) error {
 	return s.sign(ctx, server, l.secret)
 }
 
-// asks puts a question that only the given word answers with yes.
-func (s *Signer) asks(question, yes string) error {
+// asks puts a question that only the word yes answers so.
+func (s *Signer) asks(question string) error {
+	const yes = "yes"
 	fmt.Fprintf(s.Out, "%s Type %s and Enter to go on, anything else to stop: ", question, yes)
 	answer, err := s.In.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -120,7 +121,7 @@ func (s *Signer) connect(ctx context.Context, server *caller, token string) erro
 	}
 	fmt.Fprintf(s.Out, "Connect a wallet\n  Wallet    %s\n  Telegram  %s, id %s\n  Server    %s\n\n"+
 		"Did somebody else send you this link? Then stop: it would connect your wallet to their account.\n", address, who, c.TelegramID, server.origin.Host)
-	if err := s.asks("Is this your own Telegram account?", "yes"); err != nil {
+	if err := s.asks("Is this your own Telegram account?"); err != nil {
 		return err
 	}
 	signature := wallet.Signature(ed25519.Sign(s.Key, []byte(text)))
@@ -180,7 +181,7 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	if err := s.show(first, shown); err != nil {
 		return err
 	}
-	if err := s.asks("Compare amount and address with what you want to pay.", "sign"); err != nil {
+	if err := s.asks("Compare amount and address with what you want to pay."); err != nil {
 		return err
 	}
 	if err := server.post(ctx, "/w/tx/refresh", map[string]string{"id": id}, &fresh); err != nil {

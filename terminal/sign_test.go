@@ -102,7 +102,7 @@ func (d *desk) shows(words ...string) {
 
 func TestAPaymentIsShownAndSigned(t *testing.T) {
 	d := newDesk(t)
-	if err := d.follows("s=secret", "sign"); err != nil {
+	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
 	d.shows("1.5 SOL", d.pay.To.String(), d.pay.From.String(), "0.000005 SOL", "localnet")
@@ -129,18 +129,18 @@ func TestATokenIsNamedByTheListAlone(t *testing.T) {
 	}
 	d.pay.Token = wallet.Token{Symbol: "WORTHLESS", Mint: mint, Decimals: 6, Program: wallet.TokenProgram}
 	d.pay.Amount, d.pay.Rent, d.pay.Memo = 25_500_000, 1, "rent"
-	if err := d.follows("s=secret", "sign"); err != nil {
+	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
 	d.shows("25.5 USDC", mint.String(), d.pay.To.String(), "rent", "deposit")
 	d.pay.Token.Mint[0] ^= 1
 	d.pay.Rent = 0
-	if err := d.follows("s=secret", "sign"); err != nil {
+	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
 	d.shows("25.5 of the unlisted token "+d.pay.Token.Mint.String(), "To           "+d.pay.To.String())
 	d.change = func(_ bool, o map[string]any) { o["recipient"] = d.pay.From.String() }
-	if err := d.follows("s=secret", "sign"); err != nil {
+	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
 	d.shows("whose it is cannot be told")
@@ -174,18 +174,18 @@ func TestNothingIsSignedUnlessItIsWhatWasShown(t *testing.T) {
 		"no message":      func(_ bool, o map[string]any) { o["message"] = "AAAA" },
 	} {
 		d.change = lie
-		if err := d.follows("s=secret", "sign"); err == nil || len(d.said) > 0 {
+		if err := d.follows("s=secret", "yes"); err == nil || len(d.said) > 0 {
 			t.Errorf("%s: %v, handed in %v", name, err, d.said)
 		}
 	}
 	d.change = nil
-	for _, answer := range []string{"", "no", "yes", "SIGN", "sign it"} {
+	for _, answer := range []string{"", "no", "sign", "YES", "yes please"} {
 		if err := d.follows("s=secret", answer); err != ErrDeclined || len(d.said) > 0 {
 			t.Errorf("after %q: %v, handed in %v", answer, err, d.said)
 		}
 	}
 	d.refuse = "/w/tx/signature"
-	if err := d.follows("s=secret", "sign"); err == nil || !strings.Contains(err.Error(), "look in the chat") || strings.Contains(err.Error(), "\x1b") || len(d.said) != 1 {
+	if err := d.follows("s=secret", "yes"); err == nil || !strings.Contains(err.Error(), "look in the chat") || strings.Contains(err.Error(), "\x1b") || len(d.said) != 1 {
 		t.Errorf("refused: %v, handed in %d", err, len(d.said))
 	}
 }

@@ -85,6 +85,7 @@ type Transaction struct {
 	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
+	Asked       Address       `json:"asked,omitzero"`       // reference of the payment link that it answers; of a receipt, of the request
 	RetriedBy   TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
 	AskedAt     time.Time     `json:"asked_at"`             // when its owner last asked to look for it
 
@@ -129,6 +130,7 @@ const (
 	WarnDelegate     Warning = "permanent_delegate" // somebody may take the token from anybody
 	WarnScaled       Warning = "scaled_amounts"     // other wallets show other figures for it
 	WarnUnknown      Warning = "unknown_extensions" // the token can do things unknown here
+	WarnAllSOL       Warning = "all_sol"            // nothing is left to pay the fee of another transfer
 )
 
 // Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
