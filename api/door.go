@@ -22,8 +22,8 @@ const routeKey = "route"
 func (s *Server) door(c *fiber.Ctx) error {
 	started := s.Now()
 	id := s.dress(c)
-	ctx, cancel := context.WithTimeout(s.base, answerTimeout)
-	defer cancel()
+	ctx := &deadline{base: s.base, at: time.Now().Add(answerTimeout)}
+	defer ctx.end()
 	c.SetUserContext(ctx)
 
 	err := framed(c)
@@ -59,6 +59,9 @@ func (s *Server) recovered(c *fiber.Ctx) (err error) {
 // log writes the one line of a request. Its level is that of the worst that can be behind it.
 func (s *Server) log(c *fiber.Ctx, id string, took time.Duration, err error) {
 	status := c.Response().StatusCode()
+	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
 	route, _ := c.Locals(routeKey).(string)
 	attrs := []slog.Attr{
 		slog.String("method", c.Method()), slog.String("route", route), slog.Int("status", status),

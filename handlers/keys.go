@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,8 +24,9 @@ type Keys struct {
 	Random  io.Reader
 	Log     *slog.Logger // nil: silence
 
-	mu   sync.Mutex
-	used map[string]time.Time // by id: what was opened since the last writing
+	mu    sync.Mutex
+	used  map[string]time.Time  // by id: what was opened since the last writing
+	known map[[32]byte]knownKey // by the SHA-256 of the secret
 }
 
 // RotationGrace is how long a key still opens what its successor opens (DESIGN §6, Keys).
@@ -163,20 +165,22 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 // either kind. The secret itself is compared with nothing: it is looked up by a keyed hash, which says
 // nothing of how near a guess came.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
-	refused := wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY")
-	if kind, ok := wallet.IsKeySecret(secret); !ok || want != "" && kind != want {
-		return wallet.Key{}, refused
+	refused := func() (wallet.Key, error) {
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY")
 	}
-	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
-		key, err := tx.KeyBySecret(secret)
-		return key, found(err, wallet.InvalidAPIKey, refused.Detail)
-	})
+	if kind, ok := wallet.IsKeySecret(secret); !ok || want != "" && kind != want {
+		return refused()
+	}
+	key, err := k.bySecret(ctx, secret)
+	if wallet.CodeOf(err) == wallet.InvalidAPIKey {
+		return refused()
+	}
 	if err != nil {
 		return wallet.Key{}, err
 	}
 	now := k.Now()
 	if !key.UsableAt(now) || want != "" && key.Kind != want {
-		return wallet.Key{}, refused
+		return refused()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -184,6 +188,41 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 		k.used = map[string]time.Time{}
 	}
 	k.used[key.ID] = now
+	return key, nil
+}
+
+// knownKey is a key as it was read when the store's keys had a version.
+type knownKey struct {
+	key     wallet.Key
+	version uint64
+}
+
+// mostKnown bounds the memory of known keys: about half a kilobyte each.
+const mostKnown = 16384
+
+// bySecret finds a key, by memory as long as no key has changed since it was read: each request of the
+// API asks.
+func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) {
+	sum, version := sha256.Sum256([]byte(secret)), k.Store.KeysVersion()
+	k.mu.Lock()
+	known, ok := k.known[sum]
+	k.mu.Unlock()
+	if ok && known.version == version {
+		return known.key, nil
+	}
+	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
+		key, err := tx.KeyBySecret(secret)
+		return key, found(err, wallet.InvalidAPIKey, "")
+	})
+	if err != nil {
+		return key, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= mostKnown {
+		k.known = map[[32]byte]knownKey{}
+	}
+	k.known[sum] = knownKey{key, version}
 	return key, nil
 }
 

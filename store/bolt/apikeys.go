@@ -50,6 +50,7 @@ func (t *tx) PutKey(k wallet.Key) error {
 }
 
 func (t *tx) putKey(k wallet.Key) error {
+	t.touchedKeys = true
 	raw, err := t.seal(keys, []byte(k.ID), "", k)
 	if err != nil {
 		return err

@@ -173,6 +173,9 @@ func (s *Store) finish(g *group, batch []*job, wrote bool) {
 		answer(batch, fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err))
 		return
 	}
+	if g.touchedKeys {
+		s.version.Add(1) // before anybody hears of it
+	}
 	for _, j := range batch {
 		if !j.gone {
 			j.turns <- turn{err: j.err}

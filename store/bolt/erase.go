@@ -179,6 +179,7 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 	if len(mine) == 0 {
 		return nil
 	}
+	t.touchedKeys = true
 	for _, e := range t.prefixed(keySecrets, nil) {
 		if !mine[string(e.value)] {
 			continue

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
@@ -64,6 +65,7 @@ type Store struct {
 	changed map[store.Queue]chan struct{}
 
 	damages damages
+	version atomic.Uint64 // of the keys
 	closing sync.RWMutex // held for reading while a job is queued
 	closed  bool
 }
@@ -287,6 +289,9 @@ func (s *Store) create(root *bbolt.Tx, schema uint64) (*bbolt.Bucket, error) {
 		meta.Put([]byte(metaSystem), system),
 	)
 }
+
+// KeysVersion rises with every commit that touched an API key.
+func (s *Store) KeysVersion() uint64 { return s.version.Load() }
 
 // View runs read on a consistent snapshot, on the caller's goroutine.
 func (s *Store) View(ctx context.Context, read func(store.Tx) error) error {

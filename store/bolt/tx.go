@@ -17,6 +17,8 @@ type group struct {
 	open [bucketCount]*bbolt.Bucket
 	keys map[wallet.UserID]*store.Key // data keys unwrapped so far
 	news map[store.Queue]bool         // queues that were added to
+
+	touchedKeys bool
 }
 
 func newGroup(t *bbolt.Tx) *group {

@@ -251,6 +251,13 @@ func testKeys(t *testing.T, open Open) {
 	})
 	one.RevokedAt = noon()
 	update(t, s, func(tx store.Tx) error { return tx.PutKey(one) })
+	before := s.KeysVersion()
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 7)) })
+	same(t, "the version after what touched no key", s.KeysVersion(), before)
+	update(t, s, func(tx store.Tx) error { return tx.PutKey(one) })
+	if s.KeysVersion() <= before {
+		t.Error("the version did not rise with a key")
+	}
 	stolen := one
 	stolen.Owner = "usr_b"
 	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutKey(stolen) })
