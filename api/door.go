@@ -87,9 +87,10 @@ func (s *Server) dress(c *fiber.Ctx) string {
 	if !saneID(id) {
 		id = s.NewID("req")
 	}
-	c.Set(fiber.HeaderXRequestID, id)
+	header := &c.Response().Header
+	header.SetCanonical([]byte("X-Request-Id"), []byte(id))
 	for _, h := range s.headers {
-		c.Set(h.Name, h.Value)
+		header.SetCanonical(h.name, h.value)
 	}
 	return id
 }

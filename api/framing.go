@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -16,13 +15,14 @@ import (
 func framed(c *fiber.Ctx) error {
 	lengths, codings := 0, 0
 	for line := range bytes.Lines(c.Request().Header.RawHeaders()) {
-		name, value, _ := strings.Cut(string(line), ":")
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		name = bytes.TrimSpace(name)
 		switch {
-		case strings.EqualFold(strings.TrimSpace(name), fiber.HeaderContentLength):
+		case bytes.EqualFold(name, []byte(fiber.HeaderContentLength)):
 			lengths++
-		case strings.EqualFold(strings.TrimSpace(name), fiber.HeaderTransferEncoding):
+		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
 			codings++
-			if !strings.EqualFold(strings.TrimSpace(value), "chunked") {
+			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")) {
 				codings++ // another coding, or several in one line
 			}
 		}

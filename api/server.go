@@ -66,7 +66,7 @@ type Server struct {
 	Options
 	origin   string
 	refusals map[wallet.Code]refusal
-	headers  []signer.Header
+	headers  []header
 	page     *window // requests of the signing page, per client
 	badKeys  *window // refused keys, per client
 	busy     *busy   // idempotency keys in flight
@@ -94,7 +94,7 @@ func New(o Options) (*Server, error) {
 		Options:  o,
 		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
 		refusals: refusals(),
-		headers:  signer.Headers(),
+		headers:  canonical(signer.Headers()),
 		page:     newWindow(pagePerMinute, time.Minute),
 		badKeys:  newWindow(badKeysPerMinute, time.Minute),
 		busy:     newBusy(),

@@ -67,7 +67,8 @@ func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
 
 // left writes the headers that tell what is left of a limit.
 func left(c *fiber.Ctx, q quota.Quota) {
-	c.Set("RateLimit-Limit", strconv.FormatUint(q.Limit, 10))
-	c.Set("RateLimit-Remaining", strconv.FormatUint(q.Left, 10))
-	c.Set("RateLimit-Reset", seconds(q.Reset))
+	h := &c.Response().Header
+	h.SetCanonical([]byte("Ratelimit-Limit"), strconv.AppendUint(nil, q.Limit, 10))
+	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(nil, q.Left, 10))
+	h.SetCanonical([]byte("Ratelimit-Reset"), []byte(seconds(q.Reset)))
 }
