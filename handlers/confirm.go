@@ -76,11 +76,14 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 	if err := t.TypedFor(c.typed); err != nil {
 		return t, err
 	}
-	return s.confirmed(tx, t, c.facts, c.signID)
+	if t, err = s.covered(tx, t, c.facts, c.signID); err != nil {
+		return t, err
+	}
+	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
-// confirmed takes the step to awaiting the signature, with funds that nobody else has reserved.
-func (s *Transfers) confirmed(tx store.Tx, t wallet.Transaction, f facts, signID string) (wallet.Transaction, error) {
+// covered makes a transaction ready to wait for its signature, with funds that nobody else has reserved.
+func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f facts, signID string) (wallet.Transaction, error) {
 	f, err := f.less(tx)
 	if err != nil {
 		return t, err
@@ -90,5 +93,5 @@ func (s *Transfers) confirmed(tx store.Tx, t wallet.Transaction, f facts, signID
 	}
 	t.SignID = signID
 	t.BalanceLeft = f.left(t.Amount, t.Fee) // as of now, not of the proposal
-	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
+	return t, nil
 }

@@ -27,25 +27,28 @@ func (s *Transfers) approve(ctx context.Context) (*approval, error) {
 // program signs for the wallet, it waits for that signature at once, with its funds reserved.
 func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
-	if err := s.roomFor(tx, t); err != nil {
-		return t, err
-	}
-	if err := s.Commit(tx, p); err != nil {
-		return t, err
-	}
 	if p.approved == nil {
+		if err := s.roomFor(tx, t); err != nil {
+			return t, err
+		}
+		if err := s.Commit(tx, p); err != nil {
+			return t, err
+		}
 		event, err := t.Proposed()
 		if err != nil {
 			return t, err
 		}
 		return t, tx.Emit(event)
 	}
-	t, err := tx.Transaction(t.ID)
+	if err := s.replaces(tx, t); err != nil {
+		return t, err
+	}
+	t, err := s.covered(tx, t, p.facts, p.approved.signID)
 	if err != nil {
 		return t, err
 	}
 	t.Issues = append(t.Issues, wallet.Issue{Blockhash: p.approved.blockhash, At: s.Now().UTC()})
-	return s.confirmed(tx, t, p.facts, p.approved.signID)
+	return store.Begin(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // How often programs may ask one person: a key in wrong hands must not bury the chat in questions, nor
