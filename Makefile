@@ -29,7 +29,7 @@ race: deps
 	CI=true go test -race -short -parallel 8 -timeout 15m $$(go list ./... | grep -vE '/e2e/|/signer$$')
 
 bench:
-	go test -run "^$$" -bench . -timeout 30m . ./bot ./store/bolt ./chain ./signer
+	go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer
 
 staticcheck:
 	go run $(STATICCHECK) ./...

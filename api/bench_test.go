@@ -262,3 +262,57 @@ func BenchmarkSend(b *testing.B) {
 	b.ReportMetric(median(rates)/median(bounds), "of-raw-commits")
 	b.ReportMetric(float64(median(slowest).Microseconds())/1000, "ms-p99")
 }
+
+// BenchmarkManyRows reads a page of transactions, and a key, among few rows and among very many: what
+// else is stored is not to be felt.
+func BenchmarkManyRows(b *testing.B) {
+	const few, many, manyKeys = 1000, 1_000_000, 10_000
+	r := newRig(b)
+	put := func(from, to int) {
+		for batch := from; batch < to; batch += 1000 {
+			r.Must(r.Update(func(tx store.Tx) error {
+				for i := batch; i < min(batch+1000, to); i++ {
+					t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_b_%07d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Final: true,
+						Owner: r.alice.User.ID, From: r.alice.Address(), To: r.bob.Address(), Amount: uint64(i), CreatedAt: r.Now().Add(time.Duration(i) * time.Millisecond)}
+					if err := tx.CreateTransaction(t); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+		}
+	}
+	client := &fasthttp.HostClient{Addr: strings.TrimPrefix(r.base, "http://")}
+	measure := func(path string) time.Duration {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		defer fasthttp.ReleaseRequest(req)
+		defer fasthttp.ReleaseResponse(resp)
+		req.SetRequestURI(r.base + path)
+		req.Header.Set("Authorization", "Bearer "+r.alice.secret)
+		var times []time.Duration
+		for range 300 {
+			at := time.Now()
+			if err := client.Do(req, resp); err != nil || resp.StatusCode() != 200 {
+				b.Fatalf("%d %s %v", resp.StatusCode(), resp.Body(), err)
+			}
+			times = append(times, time.Since(at))
+		}
+		return median(times)
+	}
+	put(0, few)
+	list, key := "/v1/wallet/transactions?limit=20", "/v1/key"
+	listFew, keyFew := measure(list), measure(key)
+	put(few, many)
+	for i := range manyKeys {
+		if _, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier}); err != nil {
+			b.Fatalf("key %d: %v", i, err)
+		}
+	}
+	var listMany, keyMany []time.Duration
+	for b.Loop() {
+		listMany, keyMany = append(listMany, measure(list)), append(keyMany, measure(key))
+	}
+	b.ReportMetric(float64(median(listMany).Microseconds()), "µs-list")
+	b.ReportMetric(float64(median(listMany))/float64(listFew), "×-few-list")
+	b.ReportMetric(float64(median(keyMany))/float64(keyFew), "×-few-key")
+}
