@@ -169,7 +169,9 @@ func TestRetryAfterIsWaitedForOrTold(t *testing.T) {
 
 func TestTriesEnd(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{"refused": refusal(503, "NETWORK_ERROR"), "broken": hangsUp,
-		"a proxy's page": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>Bad gateway</h1>", http.StatusBadGateway) }} {
+		"a proxy's page": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<h1>Bad gateway</h1>", http.StatusBadGateway)
+		}} {
 		f, c := serve(t, answer)
 		if _, err := send(t.Context(), c); err == nil || len(f.seen()) != 4 {
 			t.Errorf("%s: %d requests, %v", name, len(f.seen()), err)
