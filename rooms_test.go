@@ -35,6 +35,8 @@ func rooms() map[string][]string {
 		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
+		"e2e/clients":      {},
+		"clients/go":       {}, // a developer takes it alone
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}

@@ -78,7 +78,11 @@ func TestARequestInFlightHoldsItsKey(t *testing.T) {
 	first := make(chan answer, 1)
 	go func() { first <- r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k") }()
 	<-begun
-	r.want(r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k"), 409, wallet.Conflict, "being worked on")
+	meanwhile := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")
+	r.want(meanwhile, 409, wallet.Conflict, "being worked on")
+	if meanwhile.header.Get("Retry-After") != "1" {
+		t.Error("a program cannot tell that it should ask again")
+	}
 	close(release)
 	a := <-first
 	again := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")

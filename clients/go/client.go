@@ -1,0 +1,135 @@
+package purser
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client speaks for one key at one purser. It may be used by many goroutines at once.
+type Client struct {
+	base *url.URL
+	// key is a function, so that printing a Client, even by reflection, shows an address and no secret.
+	key     func() string
+	invalid error // why no call can be made
+
+	http    *http.Client
+	tries   int
+	first   time.Duration // before the second try
+	timeout time.Duration // of one try
+	maxWait time.Duration // longest Retry-After that is waited for
+}
+
+// What a Client does that is told nothing else.
+const (
+	usualTries   = 4
+	usualFirst   = 250 * time.Millisecond
+	longestPause = 8 * time.Second // of those that grow by themselves
+	usualTimeout = 30 * time.Second
+	usualMaxWait = time.Minute
+)
+
+// Option changes how a Client works.
+type Option func(*Client)
+
+// WithHTTPClient has requests go through h: its proxy, its certificates. Its redirects are not followed.
+func WithHTTPClient(h *http.Client) Option {
+	return func(c *Client) {
+		own := *h // a copy: the caller's own goes on as it was
+		c.http = &own
+	}
+}
+
+// WithTries tries a call at most n times (4 when not given); 1 never repeats one. first is the pause
+// before the second try, about; it doubles with each, up to 8 s (250 ms when not given or 0).
+func WithTries(n int, first time.Duration) Option {
+	return func(c *Client) {
+		c.tries = max(1, n)
+		if first > 0 {
+			c.first = first
+		}
+	}
+}
+
+// WithTimeout ends one try after d (30 s when not given); a context ends the whole call. purser itself
+// answers within 15 s.
+func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
+
+// WithMaxWait bounds which Retry-After is waited for (1 minute when not given). A longer one ends the
+// call with its *Error, whose RetryAfter says when to come again.
+func WithMaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
+
+// New makes a client of the purser at baseURL ("https://wallet.example.org"; a path before /v1 is kept)
+// for a key ("pur_live_…", "pur_test_…" or "pur_bot_…"). It asks nothing yet; what is wrong with its
+// arguments is told by the first call. Over http:// a key travels readable: only within one machine.
+func New(baseURL, key string, opts ...Option) *Client {
+	c := &Client{key: func() string { return key }, http: &http.Client{}, tries: usualTries, first: usualFirst,
+		timeout: usualTimeout, maxWait: usualMaxWait}
+	for _, opt := range opts {
+		opt(c)
+	}
+	// A redirect would carry key and body to wherever an answer says.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	base, err := url.Parse(baseURL)
+	switch {
+	case err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "":
+		c.invalid = errors.New("purser: the base URL must be such as https://wallet.example.org")
+	case base.User != nil:
+		c.invalid = errors.New("purser: the base URL must hold no user name or password")
+	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		c.invalid = errors.New("purser: the key must be one word of printable ASCII, such as pur_live_…")
+	default:
+		base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), ""
+		c.base = base
+	}
+	return c
+}
+
+// String names the purser, and not the key.
+func (c *Client) String() string {
+	if c.base == nil {
+		return "purser.Client(invalid)"
+	}
+	return "purser.Client(" + c.base.String() + ")"
+}
+
+// Secret is a text that no log shows: it prints as "[secret]". string(s) is the text itself.
+type Secret string
+
+// String hides the text.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[secret]"
+}
+
+// GoString hides the text from %#v.
+func (s Secret) GoString() string { return `purser.Secret("` + s.String() + `")` }
+
+type idempotencyKey struct{}
+
+// WithIdempotencyKey has the POST that is made with this context carry key (1 to 128 printable ASCII
+// characters) instead of a random one. Name your own order by it, and repeat the call whenever you do
+// not know its end, also after a restart of your process: within 24 hours purser answers what it
+// answered first, and does nothing twice. One key belongs to one call; another body is refused with
+// IdempotencyConflict.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+// newIdempotencyKey is the context's, or a random UUID (version 4).
+func newIdempotencyKey(ctx context.Context) string {
+	if key, given := ctx.Value(idempotencyKey{}).(string); given {
+		return key
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails: crypto/rand ends the process first
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

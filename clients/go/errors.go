@@ -1,0 +1,88 @@
+package purser
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Code names what went wrong: error.code of purser's answer.
+type Code string
+
+// The codes that purser answers with. More may come: treat one that you do not know by its Status.
+const (
+	InvalidRequest      Code = "INVALID_REQUEST"
+	UnknownCommand      Code = "UNKNOWN_COMMAND"
+	InvalidWebhookURL   Code = "INVALID_WEBHOOK_URL"
+	InvalidAPIKey       Code = "INVALID_API_KEY"
+	InsufficientScope   Code = "INSUFFICIENT_SCOPE"
+	TierRequired        Code = "TIER_REQUIRED"
+	ConsentRequired     Code = "CONSENT_REQUIRED"
+	PolicyViolation     Code = "POLICY_VIOLATION"
+	BotBlocked          Code = "BOT_BLOCKED"
+	NotFound            Code = "NOT_FOUND"
+	UserNotFound        Code = "USER_NOT_FOUND"
+	WalletNotFound      Code = "WALLET_NOT_FOUND"
+	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
+	WebhookNotFound     Code = "WEBHOOK_NOT_FOUND"
+	TokenNotFound       Code = "TOKEN_NOT_FOUND"
+	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
+	Conflict            Code = "CONFLICT"
+	PayloadTooLarge     Code = "PAYLOAD_TOO_LARGE"
+	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"
+	InvalidSignature    Code = "INVALID_SIGNATURE"
+	IdempotencyConflict Code = "IDEMPOTENCY_CONFLICT"
+	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
+	InternalError       Code = "INTERNAL_ERROR"
+	TelegramError       Code = "TELEGRAM_ERROR"
+	NetworkError        Code = "NETWORK_ERROR"
+)
+
+// Error is an HTTP answer that is no success. Its texts never hold the client's key.
+type Error struct {
+	Status     int    // of HTTP
+	Code       Code   // "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then
+	Message    string // a sentence for people
+	Details    string // what exactly; may be ""
+	RequestID  string // by which the operator finds the request in purser's log; may be ""
+	RetryAfter time.Duration
+}
+
+// Error tells status, code and sentences.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "purser: %d", e.Status)
+	if e.Code != "" {
+		b.WriteString(" " + string(e.Code))
+	}
+	b.WriteString(": " + e.Message)
+	if e.Details != "" {
+		b.WriteString(" (" + e.Details + ")")
+	}
+	if e.RequestID != "" {
+		b.WriteString(" [" + e.RequestID + "]")
+	}
+	return b.String()
+}
+
+// ErrSecretLost says that a call took effect, and that the only answer with its new secret was lost on
+// the way: purser tells a secret once. What to do stands at the method.
+var ErrSecretLost = errors.New("purser: it is done, but the answer that held the new secret was lost, and it is not told again")
+
+// longestText bounds what is kept of a text in a refusal, in bytes.
+const longestText = 1000
+
+// told is a text of a refusal as an error may show it: bounded, printable, without the key.
+func (c *Client) told(text string) string {
+	if len(text) > longestText {
+		text = strings.ToValidUTF8(text[:longestText], "") + "…"
+	}
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.ReplaceAll(text, c.key(), "[key]")
+}

@@ -1,0 +1,65 @@
+package purser
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Key is who a key speaks for, and what is left of its limit.
+type Key struct {
+	KeyID      string    `json:"key_id"`
+	Kind       string    `json:"kind"`   // "api" or "bot"
+	Tier       string    `json:"tier"`   // "free" or "pro"
+	Scopes     []string  `json:"scopes"` // such as "wallet:read"
+	Owner      string    `json:"owner"`  // "" for an operator's
+	AppID      string    `json:"app_id"` // "" for none
+	Cluster    string    `json:"cluster"`
+	CreatedAt  time.Time `json:"created_at"`
+	ExpiresAt  time.Time `json:"expires_at"`   // zero: never
+	LastUsedAt time.Time `json:"last_used_at"` // zero: never; late by up to a minute
+	RateLimit  RateLimit `json:"rate_limit"`
+}
+
+// RateLimit counts requests in a rolling hour.
+type RateLimit struct {
+	Limit        uint64 `json:"limit"`
+	Remaining    uint64 `json:"remaining"`
+	ResetSeconds int64  `json:"reset_seconds"` // until one more is free
+}
+
+func (k Key) complete() bool { return k.KeyID != "" && k.Kind != "" }
+
+// Key is GET /v1/key: the key that this client speaks for. Any key may ask.
+func (c *Client) Key(ctx context.Context) (Key, error) {
+	return do[Key](ctx, c, call{method: http.MethodGet, path: "/v1/key"})
+}
+
+// Rotation says how a key is replaced.
+type Rotation struct {
+	EndNow bool `json:"end_now"` // the old key ends at once, not in 24 hours
+}
+
+// RotatedKey is the successor of a key.
+type RotatedKey struct {
+	KeyID       string    `json:"key_id"`
+	Key         Secret    `json:"key"`          // told this once
+	SecretShown bool      `json:"secret_shown"` // it was told in an answer that was lost
+	OldEndsAt   time.Time `json:"old_ends_at"`
+}
+
+func (k RotatedKey) complete() bool { return k.KeyID != "" && (k.Key != "" || k.SecretShown) }
+
+// RotateKey is POST /v1/key/rotate: it makes the successor of this client's key. The client goes on with
+// the old one: make another Client with string(rotated.Key).
+//
+// Where it fails with [ErrSecretLost] the record is there, without the new key: the old one works until
+// OldEndsAt and cannot be rotated again, so ask the operator for a key before that. With EndNow a lost
+// answer can leave no key at all (its repetition is refused with InvalidAPIKey): prefer the 24 hours.
+func (c *Client) RotateKey(ctx context.Context, how Rotation) (RotatedKey, error) {
+	made, err := do[RotatedKey](ctx, c, call{method: http.MethodPost, path: "/v1/key/rotate", body: how})
+	if err == nil && made.Key == "" {
+		err = ErrSecretLost
+	}
+	return made, err
+}

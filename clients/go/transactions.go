@@ -1,0 +1,208 @@
+package purser
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Status is where a transaction is in its life.
+type Status string
+
+// The states of a transaction.
+const (
+	AwaitingConfirmation Status = "awaiting_confirmation"
+	AwaitingSignature    Status = "awaiting_signature"
+	Signed               Status = "signed"
+	Pending              Status = "pending"
+	Confirmed            Status = "confirmed"
+	Failed               Status = "failed"
+	Rejected             Status = "rejected"
+	Expired              Status = "expired"
+	Received             Status = "received"
+	Requested            Status = "requested"
+)
+
+// SendRequest asks for a transfer.
+type SendRequest struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Amount string `json:"amount"` // "1.5", in the token's own unit
+	Token  string `json:"token"`  // a well-known symbol, or a mint
+}
+
+// Proposal is a transfer that awaits its owner's Confirm or a signature.
+type Proposal struct {
+	TransactionID       string    `json:"transaction_id"`
+	Status              Status    `json:"status"`
+	Recipient           string    `json:"recipient"` // who is paid: the owner, where To was a token account
+	ExpiresAt           time.Time `json:"expires_at"`
+	UnsignedTransaction string    `json:"unsigned_transaction"` // base64; "" until the owner's Confirm: see Sign
+}
+
+func (p Proposal) complete() bool { return p.TransactionID != "" && p.Status != "" }
+
+// Send is POST /v1/wallet/send. No call moves money by itself: the owner is asked in chat, or, where a
+// program of theirs holds the wallet's key, the signature is awaited at once.
+func (c *Client) Send(ctx context.Context, r SendRequest) (Proposal, error) {
+	return do[Proposal](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/send", body: r})
+}
+
+// Transaction is one transfer. What is not known yet is "", zero or nil.
+type Transaction struct {
+	TransactionID string    `json:"transaction_id"`
+	Type          string    `json:"type"` // "send" or "receive"
+	Status        Status    `json:"status"`
+	WalletAddress string    `json:"wallet_address"`
+	Recipient     string    `json:"recipient"`
+	Amount        string    `json:"amount"`
+	Token         string    `json:"token"`
+	Mint          string    `json:"mint"`         // "" for SOL
+	Fee           string    `json:"fee"`          // SOL: estimated until it lands
+	Rent          string    `json:"rent"`         // SOL: for the recipient's new token account
+	TransferFee   string    `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
+	RetryOf       string    `json:"retry_of"`     // which failed one it takes the place of
+	Signature     string    `json:"signature"`
+	Reference     string    `json:"reference"`
+	CreatedAt     time.Time `json:"created_at"`
+	SubmittedAt   time.Time `json:"submitted_at"`
+	ConfirmedAt   time.Time `json:"confirmed_at"`
+	BlockHeight   *uint64   `json:"block_height"`
+	Confirmations *int      `json:"confirmations"`
+	ErrorCode     string    `json:"error_code"`
+	ErrorMessage  string    `json:"error_message"`
+	Held          bool      `json:"held"`       // nobody can tell yet whether it landed
+	ExpiresAt     time.Time `json:"expires_at"` // of Confirm, then of the signature; then zero
+}
+
+func (t Transaction) complete() bool { return t.TransactionID != "" && t.Status != "" }
+
+// Transaction is GET /v1/wallet/transactions/{id}.
+func (c *Client) Transaction(ctx context.Context, id string) (Transaction, error) {
+	path, err := ofTransaction(id, "")
+	if err != nil {
+		return Transaction{}, err
+	}
+	return do[Transaction](ctx, c, call{method: http.MethodGet, path: path})
+}
+
+func ofTransaction(id, deed string) (string, error) {
+	id, err := segment("transaction id", id)
+	return "/v1/wallet/transactions/" + id + deed, err
+}
+
+// TransactionFilter chooses transactions; its zero value is all of them.
+type TransactionFilter struct {
+	Address      string
+	Token        string
+	Type         string // "send" or "receive"
+	Status       Status
+	Since, Until time.Time
+	Cursor       string // where a page begins: NextCursor of the one before
+	Limit        int    // of a page: 1 to 100; 0: purser's usual
+}
+
+func (f TransactionFilter) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"address": f.Address, "token": f.Token, "type": f.Type, "status": string(f.Status), "cursor": f.Cursor} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{"since": f.Since, "until": f.Until} {
+		if !at.IsZero() {
+			q.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if f.Limit != 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return q
+}
+
+// TransactionPage is a part of a list, newest first. It may hold fewer than asked for, even none, and
+// still have a next one.
+type TransactionPage struct {
+	Transactions []Transaction `json:"transactions"`
+	NextCursor   string        `json:"next_cursor"` // "" on the last page
+}
+
+func (p TransactionPage) complete() bool { return p.Transactions != nil && all(p.Transactions) }
+
+// TransactionPage is GET /v1/wallet/transactions: one page.
+func (c *Client) TransactionPage(ctx context.Context, f TransactionFilter) (TransactionPage, error) {
+	return do[TransactionPage](ctx, c, call{method: http.MethodGet, path: "/v1/wallet/transactions", query: f.query()})
+}
+
+// Transactions walks the whole list, newest first, asking for a page when it is needed. An error ends it.
+func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
+	return func(yield func(Transaction, error) bool) {
+		f := f // each walk begins anew
+		for {
+			page, err := c.TransactionPage(ctx, f)
+			if err == nil && page.NextCursor != "" && page.NextCursor == f.Cursor {
+				err = errors.New("purser: a page of transactions leads to itself")
+			}
+			if err != nil {
+				yield(Transaction{}, err)
+				return
+			}
+			for _, t := range page.Transactions {
+				if !yield(t, nil) {
+					return
+				}
+			}
+			if f.Cursor = page.NextCursor; f.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be
+// signed within about a minute.
+func (c *Client) Refresh(ctx context.Context, id string) (Proposal, error) {
+	path, err := ofTransaction(id, "/refresh")
+	if err != nil {
+		return Proposal{}, err
+	}
+	return do[Proposal](ctx, c, call{method: http.MethodPost, path: path})
+}
+
+// Progress is what became of a transaction.
+type Progress struct {
+	TransactionID string `json:"transaction_id"`
+	Status        Status `json:"status"`
+}
+
+func (p Progress) complete() bool { return p.TransactionID != "" && p.Status != "" }
+
+// Signature is one of both: over the newest blockhash (see Sign), or the whole transaction as a wallet
+// handed it back, in base64.
+type Signature struct {
+	Signature         string `json:"signature,omitempty"`
+	SignedTransaction string `json:"signed_transaction,omitempty"`
+}
+
+// SubmitSignature is POST /v1/wallet/transactions/{id}/signature. From then on purser carries the
+// transaction to its end; the same again changes nothing.
+func (c *Client) SubmitSignature(ctx context.Context, id string, s Signature) (Progress, error) {
+	path, err := ofTransaction(id, "/signature")
+	if err != nil {
+		return Progress{}, err
+	}
+	return do[Progress](ctx, c, call{method: http.MethodPost, path: path, body: s})
+}
+
+// Reject is POST /v1/wallet/transactions/{id}/reject: nothing is sent. Not after its signature.
+func (c *Client) Reject(ctx context.Context, id string) (Progress, error) {
+	path, err := ofTransaction(id, "/reject")
+	if err != nil {
+		return Progress{}, err
+	}
+	return do[Progress](ctx, c, call{method: http.MethodPost, path: path})
+}

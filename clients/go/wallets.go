@@ -1,0 +1,156 @@
+package purser
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Wallet is one that is connected to the key's owner, or to an operator's key itself.
+type Wallet struct {
+	Address     string    `json:"address"`
+	WalletType  string    `json:"wallet_type"` // "page", "external" or "developer"
+	ConnectedAt time.Time `json:"connected_at"`
+}
+
+func (w Wallet) complete() bool { return w.Address != "" }
+
+type walletList struct {
+	Wallets []Wallet `json:"wallets"`
+}
+
+func (l walletList) complete() bool { return l.Wallets != nil && all(l.Wallets) }
+
+func all[T answer](list []T) bool {
+	for _, one := range list {
+		if !one.complete() {
+			return false
+		}
+	}
+	return true
+}
+
+// Wallets is GET /v1/wallets, oldest first.
+func (c *Client) Wallets(ctx context.Context) ([]Wallet, error) {
+	list, err := do[walletList](ctx, c, call{method: http.MethodGet, path: "/v1/wallets"})
+	return list.Wallets, err
+}
+
+// Disconnect is DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money
+// are not touched. Where a first answer was lost, only Address is set.
+func (c *Client) Disconnect(ctx context.Context, address string) (Wallet, error) {
+	id, err := segment("address", address)
+	if err != nil {
+		return Wallet{}, err
+	}
+	gone, err := do[Wallet](ctx, c, call{method: http.MethodDelete, path: "/v1/wallets/" + id})
+	if err == nil {
+		gone.Address = address
+	}
+	return gone, err
+}
+
+// WalletLink is a link that went to a person's chat.
+type WalletLink struct {
+	Status    string    `json:"status"`     // "sent_to_chat"
+	ExpiresAt time.Time `json:"expires_at"` // until when the link works
+}
+
+func (l WalletLink) complete() bool { return l.Status != "" }
+
+// CreateWallet is POST /v1/wallet/create: the person (by Telegram id, digits) gets a link in their chat
+// by which they create or connect a wallet on their own device. While one is open it is
+// RateLimitExceeded.
+func (c *Client) CreateWallet(ctx context.Context, chatID string) (WalletLink, error) {
+	return do[WalletLink](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/create", body: map[string]string{"chat_id": chatID}})
+}
+
+// Challenge is the text by which a program proves that it holds an address's key.
+type Challenge struct {
+	Address   string    `json:"address"`
+	Message   string    `json:"message"` // to be signed byte for byte: see SignChallenge
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func (c Challenge) complete() bool { return c.Address != "" && c.Message != "" }
+
+// ConnectChallenge is POST /v1/wallet/connect/challenge.
+func (c *Client) ConnectChallenge(ctx context.Context, address string) (Challenge, error) {
+	return do[Challenge](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/connect/challenge", body: map[string]string{"address": address}})
+}
+
+// Connection is how far a wallet of a program's has come.
+type Connection struct {
+	Address string `json:"address"`
+	Status  string `json:"status"` // "proven": the owner is asked in chat; "done": it is connected
+}
+
+func (c Connection) complete() bool { return c.Address != "" && c.Status != "" }
+
+// Connect is POST /v1/wallet/connect, with the signature over the newest challenge for the address. The
+// same again tells the present status.
+func (c *Client) Connect(ctx context.Context, address, signature string) (Connection, error) {
+	return do[Connection](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/connect",
+		body: map[string]string{"address": address, "signature": signature}})
+}
+
+// Balance is what an address holds.
+type Balance struct {
+	Address       string             `json:"address"`
+	Balances      map[string]Holding `json:"balances"`        // listed tokens by symbol ("SOL"), others by mint
+	TotalUSDValue string             `json:"total_usd_value"` // "" while a price is not known
+	UpdatedAt     time.Time          `json:"updated_at"`
+}
+
+// Holding is what is held of one token.
+type Holding struct {
+	Amount   string `json:"amount"`
+	Reserved string `json:"reserved"`  // held back for confirmed transactions, part of Amount
+	USDValue string `json:"usd_value"` // "" while its price is not known
+	Mint     string `json:"mint"`      // "" for SOL
+	Decimals uint8  `json:"decimals"`
+}
+
+func (b Balance) complete() bool {
+	for _, h := range b.Balances {
+		if h.Amount == "" {
+			return false
+		}
+	}
+	return b.Address != "" && b.Balances != nil
+}
+
+// Balance is GET /v1/wallet/balance, of any address.
+func (c *Client) Balance(ctx context.Context, address string) (Balance, error) {
+	return do[Balance](ctx, c, call{method: http.MethodGet, path: "/v1/wallet/balance", query: url.Values{"address": {address}}})
+}
+
+// Notifications are what a person is told of in their chat.
+type Notifications struct {
+	Enabled   bool      `json:"enabled"`
+	Events    []string  `json:"events"` // names such as "transaction.received", wildcards such as "price.*"
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func (n Notifications) complete() bool { return n.Events != nil }
+
+// NotificationSettings are Notifications as they are set. No events are none at all.
+type NotificationSettings struct {
+	Enabled bool
+	Events  []string
+}
+
+func (s NotificationSettings) body() any {
+	return map[string]any{"enabled": s.Enabled, "events": append([]string{}, s.Events...)} // [] and not null
+}
+
+// Notifications is GET /v1/notifications, of the key's owner.
+func (c *Client) Notifications(ctx context.Context) (Notifications, error) {
+	return do[Notifications](ctx, c, call{method: http.MethodGet, path: "/v1/notifications"})
+}
+
+// SetNotifications is PUT /v1/notifications, of the key's owner.
+func (c *Client) SetNotifications(ctx context.Context, s NotificationSettings) (Notifications, error) {
+	return do[Notifications](ctx, c, call{method: http.MethodPut, path: "/v1/notifications", body: s.body()})
+}

@@ -1,0 +1,37 @@
+/** Bytes that WebCrypto takes: not in memory that is shared. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The bytes of text in UTF-8. */
+export function utf8(text: string): Bytes {
+  return new Uint8Array(new TextEncoder().encode(text));
+}
+
+/** Reads base64 (the standard alphabet, padded); undefined for what is none. */
+export function fromBase64(text: string): Bytes | undefined {
+  if (text.length % 4 !== 0 || !/^[0-9A-Za-z+/]*={0,2}$/.test(text)) return undefined;
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return toBase64(bytes) === text ? bytes : undefined; // two texts must not be one
+}
+
+/** Writes base64. */
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Writes Bitcoin's base58, as Solana does. */
+export function base58(bytes: Uint8Array): string {
+  const digits: number[] = []; // least first
+  for (const byte of bytes) {
+    let carry = byte;
+    for (let i = 0; i < digits.length; i++) {
+      carry += digits[i]! * 256;
+      digits[i] = carry % 58;
+      carry = Math.floor(carry / 58);
+    }
+    for (; carry > 0; carry = Math.floor(carry / 58)) digits.push(carry % 58);
+  }
+  const zeros = bytes.findIndex((b) => b !== 0);
+  return "1".repeat(zeros < 0 ? bytes.length : zeros) + digits.reverse().map((d) => alphabet[d]).join("");
+}

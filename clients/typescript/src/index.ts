@@ -1,0 +1,16 @@
+/**
+ * A client of purser's /v1 API, for Node 20 and browsers. It knows the wire: paths, envelope, refusals,
+ * retries and signatures. It refuses to know what is behind it, and to hold a wallet's key at all.
+ *
+ * Amounts are decimal strings in the token's own unit ("1.5" SOL), never numbers. Addresses and
+ * signatures are base58, transactions base64. A time that has not come is undefined.
+ */
+export { PurserClient, type CallOptions, type ClientOptions } from "./client.js";
+export { PurserError, SecretLostError, WebhookError, type Code } from "./errors.js";
+export { sign, signChallenge, type Signer } from "./sign.js";
+export { verifyWebhook } from "./webhook.js";
+export type {
+  Balance, BotUser, BotWebhook, BotWebhookRequest, Challenge, Command, Connection, ExecutedCommand, Holding, Key, Message,
+  NotificationSettings, Notifications, Progress, Proposal, RateLimit, RotatedKey, SendRequest, SentMessage, Signature, Status,
+  Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink,
+} from "./records.js";

@@ -1,0 +1,123 @@
+// A program's day with the TypeScript client. Keep it like journey_test.go.
+import assert from "node:assert/strict";
+import { generateKeyPairSync, sign as nodeSign } from "node:crypto";
+import { setTimeout as after } from "node:timers/promises";
+import { PurserClient, PurserError, SecretLostError, sign, signChallenge } from "../../clients/typescript/dist/index.js";
+import { base58 } from "../../clients/typescript/dist/bytes.js";
+
+const s = JSON.parse(process.argv[2]);
+const signal = AbortSignal.timeout(150_000);
+const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+const own = base58(Buffer.from(publicKey.export({ format: "jwk" }).x, "base64url"));
+const signer = async (message) => nodeSign(null, message, privateKey);
+
+/** Asks again and again, at the pace of a patient program: blocks come by the clock. */
+async function until(done) {
+  while (!await done()) await after(200, undefined, { signal });
+}
+
+async function connect(client) {
+  const challenge = await client.connectChallenge(own, { signal });
+  const signature = await signChallenge(challenge.message, own, signer);
+  assert.deepEqual(await client.connect(challenge.address, signature), { address: own, status: "done" });
+  assert.ok(challenge.expiresAt > new Date());
+  const wallet = (await client.wallets()).find((w) => w.address === own);
+  assert.equal(wallet.walletType, "developer");
+  assert.ok(wallet.connectedAt instanceof Date);
+}
+
+async function sends(client, amount) {
+  const proposal = await client.send({ from: own, to: s.to, amount, token: "SOL" }, { signal });
+  assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", s.to]);
+  assert.ok(proposal.expiresAt > new Date());
+  await sign(proposal.unsignedTransaction, signer, own);
+  const fresh = await client.refresh(proposal.transactionId, { signal });
+  const signature = await sign(fresh.unsignedTransaction, signer, own);
+  assert.equal((await client.submitSignature(proposal.transactionId, { signature })).transactionId, proposal.transactionId);
+  await until(async () => {
+    const t = await client.transaction(proposal.transactionId);
+    if (t.status !== "confirmed") return false;
+    assert.deepEqual([t.amount, t.signature, t.token, typeof t.blockHeight, t.confirmedAt instanceof Date], [amount, signature, "SOL", "number", true]);
+    return true;
+  });
+  return proposal.transactionId;
+}
+
+async function pay(client) {
+  const me = await client.key();
+  assert.deepEqual([me.kind, me.tier, me.owner, me.rateLimit.limit, me.expiresAt, me.createdAt instanceof Date], ["api", "pro", "", 1000, undefined, true]);
+  await until(async () => (await client.balance(own)).balances.get("SOL").amount === "5");
+  const paid = await sends(client, "1");
+
+  const { transactionId } = await client.send({ from: own, to: s.to, amount: "0.5", token: "SOL" });
+  assert.deepEqual(await client.reject(transactionId), { transactionId, status: "rejected" });
+
+  const page = await client.transactionPage({ address: own, type: "send", limit: 1 });
+  assert.ok(page.transactions.length <= 1 && page.nextCursor !== "");
+  const ids = [];
+  for await (const t of client.transactions({ address: own, type: "send", since: new Date(Date.now() - 3_600_000), limit: 1 })) ids.push(t.transactionId);
+  assert.deepEqual(ids, [transactionId, paid]);
+
+  await assert.rejects(client.send({ from: own, to: s.to, amount: "1000", token: "SOL" }),
+    (e) => e instanceof PurserError && e.code === "INSUFFICIENT_FUNDS" && e.requestId !== "" && e.details !== "");
+  await assert.rejects(new PurserClient(s.url, s.bot).wallets(), { code: "INVALID_API_KEY", status: 401 });
+}
+
+async function rotate(client) {
+  const next = await client.rotateKey();
+  assert.equal((await new PurserClient(s.url, next.key).key()).keyId, next.keyId);
+  assert.ok(next.oldEndsAt.getTime() > Date.now() + 23 * 3_600_000);
+}
+
+async function person(client) {
+  assert.equal((await client.wallets()).length, 1);
+  const set = await client.setNotifications({ enabled: true, events: ["transaction.received", "price.*"] });
+  assert.ok(set.updatedAt instanceof Date);
+  assert.deepEqual(await client.notifications(), set);
+  assert.equal(set.events.length, 2);
+  const link = await client.createWallet(s.alice);
+  assert.equal(link.status, "sent_to_chat");
+  assert.ok(link.expiresAt > new Date());
+  await rotate(client);
+}
+
+async function bot(client) {
+  const sent = await client.sendMessage({ chatId: s.alice, message: "*Hello by API*", parseMode: "Markdown" });
+  assert.ok(sent.messageId > 0 && sent.sentAt instanceof Date);
+  const ran = await client.executeCommand({ chatId: s.alice, command: "/wallet balance", silent: true });
+  assert.match(ran.response, /SOL/);
+  const user = await client.user(s.alice);
+  assert.deepEqual([user.telegramId, user.walletConnected, user.notificationsEnabled], [s.alice, true, true]);
+  const off = await client.setUserNotifications(s.alice, { enabled: false, events: [] });
+  assert.deepEqual([off.enabled, off.events], [false, []]);
+  await client.setUserNotifications(s.alice, { enabled: true, events: ["*"] });
+  const { secret, ...set } = await client.setBotWebhook({ url: "https://example.com/hook", events: ["wallet.*"] });
+  assert.match(secret, /^whsec_/);
+  assert.deepEqual(await client.botWebhook(), { ...set, secret: "" });
+  assert.equal((await client.deleteBotWebhook()).webhookId, set.webhookId);
+  await assert.rejects(client.botWebhook(), { code: "WEBHOOK_NOT_FOUND" });
+}
+
+/** Does with lost answers what must happen once. */
+async function lose(client, botClient) {
+  await sends(client, "0.25");
+  await botClient.sendMessage({ chatId: s.alice, message: "Not an echo" });
+  const hook = { url: "https://example.com/hook", events: ["*"] };
+  await assert.rejects(botClient.setBotWebhook(hook), SecretLostError);
+  await botClient.setBotWebhook({ ...hook, secret: "a secret of my own" });
+  assert.equal(await botClient.deleteBotWebhook(), undefined);
+  assert.equal((await client.disconnect(own)).address, own);
+  await connect(client);
+  assert.equal((await new PurserClient(s.url, s.operator).disconnect(own)).walletType, "developer");
+  await botClient.executeCommand({ chatId: s.alice, command: `/send 0.015 SOL ${s.to}`, silent: true });
+}
+
+const operator = new PurserClient(s.url, s.operator);
+await connect(operator);
+const airdrop = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [own, 5_000_000_000] };
+await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(airdrop) });
+await pay(operator);
+await person(new PurserClient(s.url, s.own));
+await bot(new PurserClient(s.url, s.bot));
+await rotate(new PurserClient(s.url, s.app));
+await lose(new PurserClient(s.losing, s.operator), new PurserClient(s.losing, s.bot));

@@ -1,0 +1,265 @@
+package clients
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/clients/go"
+	"purser/e2e/rig"
+)
+
+// journey is a program's day with the Go client. Keep journey.mjs like it.
+type journey struct {
+	*testing.T
+	ctx context.Context
+	settings
+	own ed25519.PrivateKey // of a wallet of the program's own
+}
+
+func TestGoClientOverTheRealBinary(t *testing.T) {
+	w := newTown(t)
+	s := w.settings()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*rig.Wait)
+	defer cancel()
+	j := &journey{t, ctx, s, key}
+
+	operator := purser.New(s.URL, s.Operator)
+	j.connect(operator, "done")
+	if _, err := w.world.Solana.Airdrop(ctx, purser.Address(key), 5_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	j.pay(operator)
+	j.person(purser.New(s.URL, s.Own))
+	j.bot(purser.New(s.URL, s.Bot))
+	j.rotate(purser.New(s.URL, s.App))
+	j.lose(purser.New(s.Losing, s.Operator), purser.New(s.Losing, s.Bot))
+	w.checked(s)
+}
+
+func (j *journey) must(what string, err error) {
+	j.Helper()
+	if err != nil {
+		j.Fatalf("%s: %v", what, err)
+	}
+}
+
+// connect proves the program's key and wants a status.
+func (j *journey) connect(c *purser.Client, want string) {
+	j.Helper()
+	challenge, err := c.ConnectChallenge(j.ctx, purser.Address(j.own))
+	j.must("challenge", err)
+	signature, err := purser.SignChallenge(j.own, challenge.Message)
+	j.must("sign the challenge", err)
+	connected, err := c.Connect(j.ctx, challenge.Address, signature)
+	if err != nil || connected.Status != want || challenge.ExpiresAt.Before(time.Now()) {
+		j.Fatalf("connect: %+v (%v)", connected, err)
+	}
+	all, err := c.Wallets(j.ctx)
+	j.must("wallets", err)
+	if (want == "done") != slices.ContainsFunc(all, func(w purser.Wallet) bool {
+		return w.Address == challenge.Address && w.WalletType == "developer" && !w.ConnectedAt.IsZero()
+	}) {
+		j.Errorf("wallets: %+v", all)
+	}
+}
+
+// until asks again and again, at the pace of a patient program: blocks come by the clock.
+func (j *journey) until(what string, done func() bool) {
+	j.Helper()
+	for !done() {
+		select {
+		case <-j.ctx.Done():
+			j.Fatalf("%s: %v", what, j.ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// sends proposes, signs and waits for the end.
+func (j *journey) sends(c *purser.Client, amount string) string {
+	j.Helper()
+	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: amount, Token: "SOL"})
+	j.must("send", err)
+	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != j.To || proposal.ExpiresAt.Before(time.Now()) {
+		j.Fatalf("proposal: %+v", proposal)
+	}
+	if _, err := purser.Sign(j.own, proposal.UnsignedTransaction); err != nil {
+		j.Errorf("sign the first: %v", err)
+	}
+	fresh, err := c.Refresh(j.ctx, proposal.TransactionID)
+	j.must("refresh", err)
+	signature, err := purser.Sign(j.own, fresh.UnsignedTransaction)
+	j.must("sign", err)
+	progress, err := c.SubmitSignature(j.ctx, proposal.TransactionID, purser.Signature{Signature: signature})
+	j.must("submit", err)
+	if progress.TransactionID != proposal.TransactionID {
+		j.Errorf("progress: %+v", progress)
+	}
+	j.until("confirmed", func() bool {
+		t, err := c.Transaction(j.ctx, proposal.TransactionID)
+		j.must("transaction", err)
+		if t.Status != purser.Confirmed {
+			return false
+		}
+		if t.Amount != amount || t.Signature != signature || t.ConfirmedAt.IsZero() || t.BlockHeight == nil || t.Token != "SOL" {
+			j.Errorf("transaction: %+v", t)
+		}
+		return true
+	})
+	return proposal.TransactionID
+}
+
+// pay is the life of payments with a key of one's own.
+func (j *journey) pay(c *purser.Client) {
+	j.Helper()
+	me, err := c.Key(j.ctx)
+	if err != nil || me.Kind != "api" || me.Tier != "pro" || me.Owner != "" || me.RateLimit.Limit != 1000 || !me.ExpiresAt.IsZero() || me.CreatedAt.IsZero() {
+		j.Errorf("key: %+v (%v)", me, err)
+	}
+	j.until("funds", func() bool {
+		b, err := c.Balance(j.ctx, purser.Address(j.own))
+		return err == nil && b.Balances["SOL"].Amount == "5"
+	})
+	paid := j.sends(c, "1")
+
+	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "0.5", Token: "SOL"})
+	j.must("send", err)
+	rejected, err := c.Reject(j.ctx, proposal.TransactionID)
+	if err != nil || rejected.Status != purser.Rejected {
+		j.Errorf("reject: %+v (%v)", rejected, err)
+	}
+
+	page, err := c.TransactionPage(j.ctx, purser.TransactionFilter{Address: purser.Address(j.own), Type: "send", Limit: 1})
+	if err != nil || len(page.Transactions) > 1 || page.NextCursor == "" {
+		j.Errorf("page: %+v (%v)", page, err)
+	}
+	var ids []string
+	for t, err := range c.Transactions(j.ctx, purser.TransactionFilter{Address: purser.Address(j.own), Type: "send", Since: time.Now().Add(-time.Hour), Limit: 1}) {
+		j.must("transactions", err)
+		ids = append(ids, t.TransactionID)
+	}
+	if !slices.Equal(ids, []string{proposal.TransactionID, paid}) {
+		j.Errorf("transactions: %v", ids)
+	}
+
+	_, err = c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "1000", Token: "SOL"})
+	var refused *purser.Error
+	if !errors.As(err, &refused) || refused.Code != purser.InsufficientFunds || refused.RequestID == "" || refused.Details == "" {
+		j.Errorf("too much: %v", err)
+	}
+	_, err = purser.New(j.URL, j.Bot).Wallets(j.ctx)
+	if !errors.As(err, &refused) || refused.Code != purser.InvalidAPIKey {
+		j.Errorf("a bot token: %v", err)
+	}
+}
+
+// person is what a key of somebody's own does.
+func (j *journey) person(c *purser.Client) {
+	j.Helper()
+	wallets, err := c.Wallets(j.ctx)
+	if err != nil || len(wallets) != 1 {
+		j.Errorf("wallets: %+v (%v)", wallets, err)
+	}
+	set, err := c.SetNotifications(j.ctx, purser.NotificationSettings{Enabled: true, Events: []string{"transaction.received", "price.*"}})
+	if err != nil || !set.Enabled || len(set.Events) != 2 {
+		j.Errorf("set notifications: %+v (%v)", set, err)
+	}
+	got, err := c.Notifications(j.ctx)
+	if err != nil || !slices.Equal(got.Events, set.Events) || got.UpdatedAt.IsZero() {
+		j.Errorf("notifications: %+v (%v)", got, err)
+	}
+	link, err := c.CreateWallet(j.ctx, j.Alice)
+	if err != nil || link.Status != "sent_to_chat" || link.ExpiresAt.Before(time.Now()) {
+		j.Errorf("create: %+v (%v)", link, err)
+	}
+	j.rotate(c)
+}
+
+// rotate replaces a key and uses the new one.
+func (j *journey) rotate(c *purser.Client) {
+	j.Helper()
+	next, err := c.RotateKey(j.ctx, purser.Rotation{})
+	j.must("rotate", err)
+	me, err := purser.New(j.URL, string(next.Key)).Key(j.ctx)
+	if err != nil || me.KeyID != next.KeyID || next.OldEndsAt.Before(time.Now().Add(23*time.Hour)) {
+		j.Errorf("after rotation: %+v, %+v (%v)", next, me, err)
+	}
+}
+
+// bot is what a bot token does.
+func (j *journey) bot(c *purser.Client) {
+	j.Helper()
+	sent, err := c.SendMessage(j.ctx, purser.Message{ChatID: j.Alice, Text: "*Hello by API*", ParseMode: "Markdown"})
+	if err != nil || sent.SentAt.IsZero() {
+		j.Errorf("send message: %+v (%v)", sent, err)
+	}
+	ran, err := c.ExecuteCommand(j.ctx, purser.Command{ChatID: j.Alice, Command: "/wallet balance", Silent: true})
+	if err != nil || !strings.Contains(ran.Response, "SOL") || ran.ExecutedAt.IsZero() {
+		j.Errorf("execute: %+v (%v)", ran, err)
+	}
+	user, err := c.User(j.ctx, j.Alice)
+	if err != nil || user.TelegramID != j.Alice || !user.WalletConnected || !user.NotificationsEnabled || user.RegisteredAt.IsZero() {
+		j.Errorf("user: %+v (%v)", user, err)
+	}
+	off, err := c.SetUserNotifications(j.ctx, j.Alice, purser.NotificationSettings{})
+	if err != nil || off.Enabled || len(off.Events) != 0 {
+		j.Errorf("set user notifications: %+v (%v)", off, err)
+	}
+	if _, err := c.SetUserNotifications(j.ctx, j.Alice, purser.NotificationSettings{Enabled: true, Events: []string{"*"}}); err != nil {
+		j.Error(err)
+	}
+	set, err := c.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"wallet.*"}})
+	if err != nil || !strings.HasPrefix(string(set.Secret), "whsec_") {
+		j.Errorf("set webhook: %+v (%v)", set, err)
+	}
+	got, err := c.BotWebhook(j.ctx)
+	if err != nil || got.WebhookID != set.WebhookID || got.URL != set.URL || got.Secret != "" || got.CreatedAt.IsZero() {
+		j.Errorf("webhook: %+v (%v)", got, err)
+	}
+	if gone, err := c.DeleteBotWebhook(j.ctx); err != nil || gone.WebhookID != set.WebhookID {
+		j.Errorf("delete webhook: %+v (%v)", gone, err)
+	}
+	var refused *purser.Error
+	if _, err := c.BotWebhook(j.ctx); !errors.As(err, &refused) || refused.Code != purser.WebhookNotFound {
+		j.Errorf("no webhook: %v", err)
+	}
+}
+
+// lose does with lost answers what must happen once.
+func (j *journey) lose(c, bot *purser.Client) {
+	j.Helper()
+	j.sends(c, "0.25")
+	if _, err := bot.SendMessage(j.ctx, purser.Message{ChatID: j.Alice, Text: "Not an echo"}); err != nil {
+		j.Error(err)
+	}
+	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"*"}}); !errors.Is(err, purser.ErrSecretLost) {
+		j.Errorf("a lost secret: %v", err)
+	}
+	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"*"}, Secret: "a secret of my own"}); err != nil {
+		j.Error(err)
+	}
+	if _, err := bot.DeleteBotWebhook(j.ctx); err != nil {
+		j.Error(err)
+	}
+	if gone, err := c.Disconnect(j.ctx, purser.Address(j.own)); err != nil || gone.Address != purser.Address(j.own) {
+		j.Errorf("disconnect: %+v (%v)", gone, err)
+	}
+	j.connect(c, "done")
+	direct := purser.New(j.URL, j.Operator)
+	if gone, err := direct.Disconnect(j.ctx, purser.Address(j.own)); err != nil || gone.WalletType != "developer" {
+		j.Errorf("disconnect: %+v (%v)", gone, err)
+	}
+	if _, err := bot.ExecuteCommand(j.ctx, purser.Command{ChatID: j.Alice, Command: "/send 0.015 SOL " + j.To, Silent: true}); err != nil {
+		j.Error(err)
+	}
+}
