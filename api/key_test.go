@@ -85,6 +85,14 @@ func TestARotatedKeyLivesADayBesideItsSuccessor(t *testing.T) {
 	if replay.status != 200 || replay.text("data", "key") != "" || replay.field("data", "secret_shown") != true || replay.text("data", "key_id") != a.text("data", "key_id") {
 		t.Errorf("replay: %d %s", replay.status, replay.body)
 	}
+	// The answer was lost, and with it the key: another one takes its place, until one is used.
+	r.Pass(time.Second)
+	lost := next
+	second := r.call("POST", "/v1/key/rotate", old, "")
+	r.want(second, 200, "", "")
+	r.want(r.get("/v1/key", lost), 401, wallet.InvalidAPIKey, "")
+	next = second.text("data", "key")
+	r.want(r.get("/v1/key", next), 200, "", "")
 	r.want(r.call("POST", "/v1/key/rotate", old, ""), 409, wallet.Conflict, "rotated already")
 	for _, secret := range []string{old, next} {
 		got := r.get("/v1/key", secret)

@@ -119,16 +119,26 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 }
 
 // CommitRotation puts the new key in the place of the old one, which opens everything for
-// RotationGrace more, or ends now; it returns when. A key that has a successor already is CONFLICT: of
-// a line, at most two open anything.
+// RotationGrace more, or ends now; it returns when. A key whose successor was used is CONFLICT: of a
+// line, at most two open anything. A successor that nobody ever used gives way: its secret was lost.
 func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) (time.Time, error) {
 	old, err := k.rotatable(tx, id)
 	if err != nil {
 		return time.Time{}, err
 	}
-	old.RevokedAt = k.Now().UTC()
+	if successor, ok, err := k.successor(tx, old); err != nil {
+		return time.Time{}, err
+	} else if ok { // nobody ever used it: its secret was lost on the way
+		if _, err := k.End(tx, successor.ID); err != nil {
+			return time.Time{}, err
+		}
+	}
+	ends := k.Now().UTC()
 	if !endNow {
-		old.RevokedAt = old.RevokedAt.Add(RotationGrace)
+		ends = ends.Add(RotationGrace)
+	}
+	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // rotating again gives no more time
+		old.RevokedAt = ends
 	}
 	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
 }
@@ -142,9 +152,36 @@ func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	case !old.UsableAt(k.Now()):
 		return old, wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
 	case !old.RevokedAt.IsZero():
-		return old, wallet.Refuse(wallet.Conflict, "this key was rotated already, and ends at %s: use its successor", wallet.Timestamp(old.RevokedAt))
+		switch next, ok, err := k.successor(tx, old); {
+		case err != nil:
+			return old, err
+		case !ok || k.inUse(next):
+			return old, wallet.Refuse(wallet.Conflict, "this key was rotated already, and ends at %s: use its successor", wallet.Timestamp(old.RevokedAt))
+		}
 	}
 	return old, nil
+}
+
+// successor is the key that took the place of another, and still lives.
+func (k *Keys) successor(tx store.Tx, old wallet.Key) (wallet.Key, bool, error) {
+	if old.RevokedAt.IsZero() {
+		return wallet.Key{}, false, nil
+	}
+	all, err := tx.KeysOf(old.Owner)
+	for _, next := range all {
+		if next.Line() == old.Line() && next.ID != old.ID && !next.CreatedAt.Before(old.CreatedAt) && next.RevokedAt.IsZero() {
+			return next, true, err
+		}
+	}
+	return wallet.Key{}, false, err
+}
+
+// inUse tells whether a key has ever opened anything.
+func (k *Keys) inUse(key wallet.Key) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, lately := k.used[key.ID]
+	return lately || !key.LastUsed.IsZero()
 }
 
 // Rotate is PrepareRotation and CommitRotation at once, for the operator.
