@@ -58,12 +58,16 @@ func indices(parts []string) []int {
 // allows tells what openapi.json has against an answer: nil for nothing, and for paths that are not of
 // /v1. A request that was done must be one that the document allows, as well.
 func (k contract) allows(method, target, body string, a answer) error {
-	path, _, _ := strings.Cut(target, "?")
+	path := target
+	if end := strings.IndexAny(target, "?#"); end >= 0 {
+		path = target[:end]
+	}
 	if !strings.HasPrefix(path, "/v1/") {
 		return nil
 	}
 	_, item := k.find(path)
-	if item == nil {
+	// A target with a control character is no URI: fasthttp reads no path from it at all.
+	if item == nil || strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return k.outside(method, a, "NotFound", "MethodNotAllowed")
 	}
 	var op *openapi3.Operation
