@@ -461,6 +461,9 @@ func (a *attacker) path(x target) string {
 	for i, part := range parts {
 		if name, is := strings.CutPrefix(part, "{"); is {
 			parts[i] = a.value(strings.TrimSuffix(name, "}"))
+			if x.method == "DELETE" && !a.chance(10) {
+				parts[i] = a.bob.Address().String() // else Alice would have no wallet to send from, most of the time
+			}
 			if a.chance(5) {
 				parts[i] = strings.NewReplacer(" ", "%20", "?", "%3f", "#", "%23").Replace(a.line(a.strange()))
 			}

@@ -173,6 +173,7 @@ func hostileBodies(r *rig) []struct {
 		{"field twice", `{"from":"a","from":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"field twice by escape", `{"from":"a","fr\u006fm":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"strange field twice", `{"<b>":1,"<b>":2}`, 400, wallet.InvalidRequest, "a field: given twice"},
+		{"a field without a name", `{"":1}`, 400, wallet.InvalidRequest, "a field: this field is not known"},
 		{"no to", r.sendBody("to", ""), 400, wallet.InvalidRequest, "to: this field is missing"},
 		{"no amount", amount(""), 400, wallet.InvalidRequest, "amount: this field is missing"},
 		{"no token", r.sendBody("token", ""), 400, wallet.InvalidRequest, "token: this field is missing"},
