@@ -35,6 +35,9 @@ func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
 	return ch, func() {}
 }
 
+// sentAtOnce is an auto of whom every message reaches.
+func sentAtOnce(n int) chat.Outcome { return chat.Outcome{MessageID: n} }
+
 // ends takes a message of an app out of the outbox, as the bot does.
 func (r *rig) ends(o chat.Outcome) store.Reply {
 	r.Helper()
