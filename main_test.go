@@ -26,6 +26,7 @@ type instance struct {
 	dir    string
 	env    []string
 	public string
+	pages  string
 	stop   context.CancelFunc
 	done   chan int
 	mu     sync.Mutex
@@ -56,9 +57,10 @@ func freeAddress(t *testing.T) string {
 
 func newInstance(t *testing.T, env ...string) *instance {
 	t.Helper()
-	address := freeAddress(t)
-	return &instance{t: t, dir: t.TempDir(), public: "http://" + address,
-		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address}, env...)}
+	address, pages := freeAddress(t), freeAddress(t)
+	return &instance{t: t, dir: t.TempDir(), public: "http://" + address, pages: "http://" + pages,
+		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address,
+			"PURSER_HTTP_PAGES_LISTEN=" + pages}, env...)}
 }
 
 // beside points an instance at a world as a real installation would be.
@@ -212,6 +214,7 @@ func TestStartSaysInOneLineWhatIsInTheWay(t *testing.T) {
 	i := newInstance(t)
 	args := i.sandboxArgs()
 	i.fails(append(args, "--http-listen", address), address, "taken", "PURSER_HTTP_LISTEN")
+	i.fails(append(args, "--http-pages-listen", address), address, "taken", "PURSER_HTTP_PAGES_LISTEN")
 	i.fails(append(args, "--sandbox-rpc", address), address, "taken")
 	file := filepath.Join(i.dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

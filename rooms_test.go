@@ -28,6 +28,7 @@ func rooms() map[string][]string {
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {"wallet"},
 		"market":           {"wallet"},
+		"pages":            {},
 		"terminal":         {"chain", "market", "wallet"},
 		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store"},
