@@ -379,7 +379,7 @@ func (d document) fields(s schema, depth int) []field {
 
 func (d document) typeOf(s schema) string {
 	if s.Items != nil {
-		return joined("list", bounds(s.MinItems, s.MaxItems, "items"), "of "+typeOf(d.schema(*s.Items)))
+		return listed("list", bounds(s.MinItems, s.MaxItems, "items"), "each "+typeOf(d.schema(*s.Items)))
 	}
 	return typeOf(s)
 }
@@ -393,18 +393,18 @@ func typeOf(s schema) string {
 		}
 		return "one of " + strings.Join(names, ", ")
 	}
-	text := joined(strings.Join(s.Type, " or "), bounds(s.MinLength, s.MaxLength, "characters"))
+	text := listed(strings.Join(s.Type, " or "), bounds(s.MinLength, s.MaxLength, "characters"))
 	switch {
 	case s.Minimum != "" && s.Maximum != "":
-		text = joined(text, s.Minimum.String()+" to "+s.Maximum.String())
+		text = listed(text, s.Minimum.String()+" to "+s.Maximum.String())
 	case s.Minimum != "":
-		text = joined(text, s.Minimum.String()+" or more")
+		text = listed(text, s.Minimum.String()+" or more")
 	}
 	if s.Pattern != "" {
-		text = joined(text, "like "+s.Pattern)
+		text = listed(text, "like "+s.Pattern)
 	}
 	if s.Default != nil {
-		text = joined(text, "default "+string(s.Default))
+		text = listed(text, "default "+string(s.Default))
 	}
 	return text
 }
@@ -421,7 +421,10 @@ func bounds(least, most *int, of string) string {
 	return ""
 }
 
-// joined joins what is not empty.
-func joined(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
+// joined makes sentences follow each other; listed puts commas between parts. What is empty is left out.
+func joined(parts ...string) string { return strings.Join(filled(parts), " ") }
+func listed(parts ...string) string { return strings.Join(filled(parts), ", ") }
+
+func filled(parts []string) []string {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
