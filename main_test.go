@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -144,9 +145,23 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	i := newInstance(t)
 	args := i.sandboxArgs()
 	i.start(args...)
-	for _, want := range []string{args[3], i.public, args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
+	for _, want := range []string{args[3], i.public, i.pages + "/docs", args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
 		if !strings.Contains(i.printed(), want) {
 			t.Errorf("the greeting does not tell %q:\n%s", want, i.printed())
+		}
+	}
+	// Each origin has its own: no page but the signing page's beside the keys of browsers.
+	for address, want := range map[string]string{
+		i.pages + "/docs": "200 text/html; charset=utf-8", i.pages + "/w/": "404 text/plain; charset=utf-8", i.pages + "/v1/openapi.json": "404 text/plain; charset=utf-8",
+		i.public + "/docs": "404 application/json", i.public + "/w/": "200 text/html; charset=utf-8", i.public + "/v1/openapi.json": "200 application/json",
+	} {
+		resp, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := strconv.Itoa(resp.StatusCode) + " " + resp.Header.Get("Content-Type"); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
 		}
 	}
 	post := func(url, body string) string {

@@ -65,7 +65,7 @@ func TestHealth(t *testing.T) {
 // TestOnlyTheSigningPageIsHTML walks every route, and paths that are none, with every method.
 func TestOnlyTheSigningPageIsHTML(t *testing.T) {
 	r := newRig(t)
-	paths := []string{"/", "/index.html", "/v1", "/v1/", "/v1/wallet/Balance", "/v1/wallet/send/", "/V1/wallet/send", "/favicon.ico", "/healthz/", "/wallet",
+	paths := []string{"/", "/docs", "/docs/", "/docs/style.css", "/index.html", "/v1", "/v1/", "/v1/wallet/Balance", "/v1/wallet/send/", "/V1/wallet/send", "/favicon.ico", "/healthz/", "/wallet",
 		"/w/nothing.js", "/w/bind/", "/w/tx/nothing", "/w/..", "/w/../v1", "/w/%2e%2e%2fgo.mod", "/w//", "//w/", "/w/page/index.html", "/w/index.html%00", "/<script>"}
 	for _, route := range r.server.app.GetRoutes(true) {
 		path := strings.NewReplacer(":id", "tx_1", ":telegram_id", "1", ":chat_id", "1", ":file", "icon.svg").Replace(route.Path)
