@@ -136,14 +136,14 @@ func (h *hostility) settle() {
 		}))
 		h.Connect(p.Person)
 	}
-	make := func(req handlers.KeyRequest) (wallet.Key, string) {
+	drawn := func(req handlers.KeyRequest) (wallet.Key, string) {
 		key, secret, err := h.Keys.Create(context.Background(), req)
 		h.Must(err)
 		h.hidden = append(h.hidden, secret)
 		return key, secret
 	}
 	opens := func(req handlers.KeyRequest) attackKey {
-		key, secret := make(req)
+		key, secret := drawn(req)
 		return attackKey{secret, key.Kind, key.Scopes}
 	}
 	h.keys = []attackKey{
@@ -157,8 +157,8 @@ func (h *hostility) settle() {
 		opens(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1003, Scopes: []wallet.Scope{wallet.WalletRead}}),
 		opens(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier, OwnerTelegramID: 1003, Scopes: []wallet.Scope{wallet.BotUsers}, App: "Hostile"}),
 	}
-	_, expired := make(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001, ExpiresAt: h.Now()})
-	ended, revoked := make(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier})
+	_, expired := drawn(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001, ExpiresAt: h.Now()})
+	ended, revoked := drawn(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier})
 	_, err := h.Keys.Revoke(context.Background(), ended.ID)
 	h.Must(err)
 	for _, secret := range []string{expired, revoked, "", "x", "pur_test_0000000000000000000000000000000000000", strings.Repeat("k", 3000)} {
@@ -198,8 +198,11 @@ func (h *hostility) judgeLog() {
 
 // judgeReach: attacks that are all turned away at the door would prove little.
 func (h *hostility) judgeReach(requests int) {
+	if requests < 20_000 {
+		return // too few to be sure of each
+	}
 	for _, x := range h.targets {
-		if h.reached[x.String()] == 0 && requests >= 20_000 {
+		if h.reached[x.String()] == 0 {
 			h.Errorf("%s was never done", x)
 		}
 	}

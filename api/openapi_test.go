@@ -14,6 +14,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"purser/chat"
 	"purser/handlers"
 	"purser/wallet"
 )
@@ -351,6 +352,37 @@ func TestTheDocumentsListsAndLimitsAreOurs(t *testing.T) {
 		if got.document != got.ours {
 			t.Errorf("%s: %d, ours is %d", what, got.document, got.ours)
 		}
+	}
+}
+
+// TestEveryEndOfAMessageIsDescribed: what Telegram can make of it, and a replay that says so. The rig
+// holds each answer to the document.
+func TestEveryEndOfAMessageIsDescribed(t *testing.T) {
+	r := newRig(t)
+	r.bot.asked = make(chan string, 1)
+	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	post := func(key string) answer {
+		return r.do("POST", "/v1/telegram/send-message", `{"chat_id":"1001","message":"Hello"}`,
+			"Authorization", "Bearer "+token, "Content-Type", "application/json", "Idempotency-Key", key)
+	}
+	for _, end := range []struct {
+		outcome chat.Outcome
+		status  int
+		code    wallet.Code
+	}{
+		{chat.Outcome{MessageID: 7}, 200, ""},
+		{chat.Outcome{Blocked: true}, 403, wallet.BotBlocked},
+		{chat.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest},
+		{chat.Outcome{}, 502, wallet.TelegramError},
+	} {
+		key := "message " + strconv.Itoa(end.status)
+		answered := make(chan answer, 1)
+		go func() { answered <- post(key) }()
+		r.ends(end.outcome)
+		r.want(<-answered, end.status, end.code, "")
+	}
+	if a := post("message 200"); a.status != 200 || a.header.Get("Idempotency-Replayed") != "true" || a.field("data", "message_id") != 7.0 {
+		t.Errorf("the same again: %d %s", a.status, a.body)
 	}
 }
 

@@ -151,7 +151,13 @@ func (r *rig) raw(request string) answer {
 	r.Must(conn.SetDeadline(time.Now().Add(10 * time.Second)))
 	_, err = io.WriteString(conn, request)
 	r.Must(err)
-	return r.readAnswer(conn)
+	a := r.readAnswer(conn)
+	if line := strings.Fields(strings.SplitN(request, "\r\n", 2)[0]); len(line) == 3 {
+		if err := r.contract.allows(line[0], line[1], "", a); err != nil {
+			r.Errorf("openapi.json does not allow the answer to %.200q: %v\n%d %s", request, err, a.status, a.body)
+		}
+	}
+	return a
 }
 
 func (r *rig) readAnswer(conn net.Conn) answer {
