@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ type instance struct {
 	dir    string
 	env    []string
 	public string
+	pages  string
 	stop   context.CancelFunc
 	done   chan int
 	mu     sync.Mutex
@@ -56,9 +58,10 @@ func freeAddress(t *testing.T) string {
 
 func newInstance(t *testing.T, env ...string) *instance {
 	t.Helper()
-	address := freeAddress(t)
-	return &instance{t: t, dir: t.TempDir(), public: "http://" + address,
-		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address}, env...)}
+	address, pages := freeAddress(t), freeAddress(t)
+	return &instance{t: t, dir: t.TempDir(), public: "http://" + address, pages: "http://" + pages,
+		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address,
+			"PURSER_HTTP_PAGES_LISTEN=" + pages}, env...)}
 }
 
 // beside points an instance at a world as a real installation would be.
@@ -142,9 +145,23 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	i := newInstance(t)
 	args := i.sandboxArgs()
 	i.start(args...)
-	for _, want := range []string{args[3], i.public, args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
+	for _, want := range []string{args[3], i.public, i.pages + "/docs", args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
 		if !strings.Contains(i.printed(), want) {
 			t.Errorf("the greeting does not tell %q:\n%s", want, i.printed())
+		}
+	}
+	// Each origin has its own: no page but the signing page's beside the keys of browsers.
+	for address, want := range map[string]string{
+		i.pages + "/docs": "200 text/html; charset=utf-8", i.pages + "/w/": "404 text/plain; charset=utf-8", i.pages + "/v1/openapi.json": "404 text/plain; charset=utf-8",
+		i.public + "/docs": "404 application/json", i.public + "/w/": "200 text/html; charset=utf-8", i.public + "/v1/openapi.json": "200 application/json",
+	} {
+		resp, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := strconv.Itoa(resp.StatusCode) + " " + resp.Header.Get("Content-Type"); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
 		}
 	}
 	post := func(url, body string) string {
@@ -212,6 +229,7 @@ func TestStartSaysInOneLineWhatIsInTheWay(t *testing.T) {
 	i := newInstance(t)
 	args := i.sandboxArgs()
 	i.fails(append(args, "--http-listen", address), address, "taken", "PURSER_HTTP_LISTEN")
+	i.fails(append(args, "--http-pages-listen", address), address, "taken", "PURSER_HTTP_PAGES_LISTEN")
 	i.fails(append(args, "--sandbox-rpc", address), address, "taken")
 	file := filepath.Join(i.dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

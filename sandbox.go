@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"purser/api"
 	"purser/config"
+	"purser/pages"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
 	"purser/wallet"
@@ -84,7 +84,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err != nil {
 		return errors.Join(err, world.Close())
 	}
-	fmt.Fprint(out, greeting(o, c.HTTP.PublicURL, calledAs(os.Executable())))
+	fmt.Fprint(out, greeting(o, c.HTTP, calledAs(os.Executable())))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
@@ -109,11 +109,12 @@ func calledAs(executable string, err error) string {
 	return "purser"
 }
 
-func greeting(o worldOptions, public *url.URL, purser string) string {
+func greeting(o worldOptions, at config.HTTP, purser string) string {
 	var b strings.Builder
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
-	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", public, purser)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, purser)
+	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
 	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")

@@ -25,6 +25,7 @@ import (
 	"purser/handlers"
 	"purser/market"
 	"purser/notify"
+	"purser/pages"
 	"purser/quota"
 	"purser/settle"
 	"purser/store"
@@ -48,7 +49,9 @@ type product struct {
 	keys     *handlers.Keys
 	server   *api.Server
 	admin    *api.Admin
+	pages    *pages.Server
 	listener net.Listener
+	reading  net.Listener // of pages
 	socket   net.Listener
 }
 
@@ -67,7 +70,7 @@ func runServe(ctx context.Context, settings config.Options, out, errOut io.Write
 	if note != "" {
 		fmt.Fprintln(out, note)
 	}
-	fmt.Fprintf(out, "purser serves %s (%s), listening on %s\n", c.HTTP.PublicURL, c.Chain.Cluster, p.listener.Addr())
+	fmt.Fprintf(out, "purser serves %s (%s), listening on %s; documentation at %s%s\n", c.HTTP.PublicURL, c.Chain.Cluster, p.listener.Addr(), c.HTTP.PagesURL, pages.Docs)
 	return p.run(ctx)
 }
 
@@ -100,13 +103,13 @@ func openStore(c config.Config, log *slog.Logger) (*bolt.Store, string, error) {
 	return s, note, err
 }
 
-// listen takes an address; its error is one clear line.
-func listen(address string) (net.Listener, error) {
+// listen takes the address of a setting; its error is one clear line.
+func listen(setting, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
 		return l, nil
 	}
-	return nil, addressError(address, "set "+config.Variable("http.listen")+" to another one", err)
+	return nil, addressError(address, "set "+config.Variable(setting)+" to another one", err)
 }
 
 // addressError says in one line what is wrong with an address and what to do.
@@ -132,7 +135,10 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.store, note, err = openStore(c, log); err != nil {
 		return p, "", err
 	}
-	if p.listener, err = listen(c.HTTP.Listen); err != nil {
+	if p.listener, err = listen("http.listen", c.HTTP.Listen); err != nil {
+		return p, "", err
+	}
+	if p.reading, err = listen("http.pages_listen", c.HTTP.PagesListen); err != nil {
 		return p, "", err
 	}
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
@@ -149,7 +155,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	}
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: time.Now, Random: rand.Reader}
+		Now: time.Now, Random: rand.Reader, Verify: chain.VerifySignature}
 	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Tokens: tokens, Build: chain.Build,
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
@@ -183,6 +189,10 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		BotWebhooks:   &handlers.BotWebhooks{Store: p.store, Now: time.Now, NewID: newID, Random: rand.Reader},
 		Chat:          p.chat, Bot: p.bot, Meter: p.meter, Limits: api.Limits(c.Limits), Cluster: c.Chain.Cluster,
 		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
+	if err != nil {
+		return p, "", err
+	}
+	p.pages, err = pages.New(pages.Options{Document: api.Document(), API: c.HTTP.PublicURL, Limits: pages.Limits(c.Limits), Log: log})
 	return p, note, err
 }
 
@@ -197,6 +207,7 @@ func (p *product) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) },
+		func(ctx context.Context) error { return p.pages.Run(ctx, p.reading) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
 		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.meter.Run, p.keys.Run, p.sameCluster,
 	} {
@@ -232,7 +243,7 @@ func (p *product) sameCluster(ctx context.Context) error {
 // close gives back what build took. The workers have ended.
 func (p *product) close() error {
 	var errs []error
-	for _, l := range []net.Listener{p.listener, p.socket} {
+	for _, l := range []net.Listener{p.listener, p.reading, p.socket} {
 		if l == nil {
 			continue
 		}

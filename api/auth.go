@@ -11,38 +11,20 @@ import (
 // deed is a handler that knows who asks.
 type deed func(c *fiber.Ctx, key wallet.Key) error
 
-// key lets a request through that carries a key with a scope (SPEC, Authentication), within its limit.
-// Scopes of bot tokens open the bot's endpoints, all others those of wallets: see wallet.ScopesOf.
-func (s *Server) key(scope wallet.Scope, next deed) fiber.Handler {
+// key lets a request through that carries a key of a kind with a scope (SPEC, Authentication), within its
+// limit. A kind or scope of "" is any.
+func (s *Server) key(kind wallet.KeyKind, scope wallet.Scope, next deed) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		want := wallet.APIKey
-		if underBot(c.Path()) {
-			want = wallet.BotKey
-		}
-		key, err := s.admit(c, want)
+		key, err := s.admit(c, kind)
 		if err != nil {
 			return err
 		}
-		if !key.May(scope) {
+		if scope != "" && !key.May(scope) {
 			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", scope)
 		}
 		return next(c, key)
 	}
 }
-
-// anyKey lets a request through that carries any key.
-func (s *Server) anyKey(next deed) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		key, err := s.admit(c, "")
-		if err != nil {
-			return err
-		}
-		return next(c, key)
-	}
-}
-
-// underBot tells whether a path belongs to the bot's endpoints.
-func underBot(path string) bool { return strings.HasPrefix(path, "/v1/telegram/") }
 
 // admit finds the key, and counts the request against its limit.
 func (s *Server) admit(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, error) {

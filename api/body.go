@@ -89,7 +89,7 @@ func parseObject(body []byte) (object, error) {
 
 // shown is a field's name fit for an answer: a caller's own, but never long or strange.
 func shown(name string) string {
-	if len(name) > 40 || !only(name, func(b byte) bool { return isAlphanumeric(b) || b == '_' }) {
+	if name == "" || len(name) > 40 || !only(name, func(b byte) bool { return isAlphanumeric(b) || b == '_' }) {
 		return "a field"
 	}
 	return name

@@ -324,7 +324,7 @@ type userData struct {
 
 // user is GET /v1/telegram/user/{telegram_id}.
 func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
-	id, err := parseTelegramID("telegram_id", c.Params("id"))
+	id, err := parseTelegramID("telegram_id", c.Params("telegram_id"))
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := userData{TelegramID: c.Params("id"), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
+	data := userData{TelegramID: c.Params("telegram_id"), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
 	if p.User.Username != "" {
 		data.Username = "@" + p.User.Username
 	}

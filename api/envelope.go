@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -56,6 +57,9 @@ func (s *Server) envelope(message string, data any) ([]byte, error) {
 	return body, nil
 }
 
+// usualWait is what a 429 says that comes from a deed: it ends when a person answers, not at a time.
+const usualWait = time.Minute
+
 // refuse answers err, in the shape of the path that was asked for.
 func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	e := labelled(err)
@@ -73,6 +77,9 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 		shape = p
 	} else {
 		shape = failure{Error: failureError{e.Code, known.message, e.Detail}, Timestamp: wallet.Timestamp(s.Now())}
+	}
+	if known.status == fiber.StatusTooManyRequests && len(c.Response().Header.Peek(fiber.HeaderRetryAfter)) == 0 {
+		c.Set(fiber.HeaderRetryAfter, seconds(usualWait))
 	}
 	body, err := json.Marshal(shape)
 	if err != nil {

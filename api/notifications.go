@@ -51,7 +51,7 @@ func (s *Server) setNotifications(c *fiber.Ctx, key wallet.Key) error {
 
 // setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}.
 func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
-	id, err := parseTelegramID("chat_id", c.Params("id"))
+	id, err := parseTelegramID("chat_id", c.Params("chat_id"))
 	if err != nil {
 		return err
 	}

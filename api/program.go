@@ -30,6 +30,10 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// The System program's address is on the curve by chance, and means "none" inside.
+	if err := address.Payable(); err != nil {
+		return about("address", err)
+	}
 	return s.once(c, key, func(remember remember) error {
 		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), handlers.CallerOf(key), address)
 		if err != nil {

@@ -11,7 +11,9 @@ import (
 type fakeBot struct {
 	mu      sync.Mutex
 	waiting map[string]chan chat.Outcome
-	asked   chan string // cards, as somebody begins to wait for them
+	asked   chan string              // cards, as somebody begins to wait for them
+	auto    func(n int) chat.Outcome // what becomes of the nth message, at once; nil: a test decides
+	count   int
 }
 
 func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
@@ -21,12 +23,20 @@ func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
 		b.waiting = map[string]chan chat.Outcome{}
 	}
 	ch := make(chan chat.Outcome, 1)
+	if b.auto != nil {
+		b.count++
+		ch <- b.auto(b.count)
+		return ch, func() {}
+	}
 	b.waiting[card] = ch
 	if b.asked != nil {
 		b.asked <- card
 	}
 	return ch, func() {}
 }
+
+// sentAtOnce is an auto of whom every message reaches.
+func sentAtOnce(n int) chat.Outcome { return chat.Outcome{MessageID: n} }
 
 // ends takes a message of an app out of the outbox, as the bot does.
 func (r *rig) ends(o chat.Outcome) store.Reply {

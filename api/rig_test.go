@@ -42,6 +42,7 @@ type rig struct {
 	meter  *quota.Meter
 	bot    fakeBot
 	accept func(ctx context.Context, secret string, body []byte) error
+	contract
 	stop   func() error // ends Run and gives its result
 	client *http.Client
 }
@@ -75,6 +76,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
 	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
+	r.contract = readContract(t)
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts,
 		PublicURL: public, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
@@ -185,7 +187,11 @@ func (r *rig) do(method, path, body string, headers ...string) answer {
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	r.Must(err)
-	return answer{resp.StatusCode, resp.Header, raw}
+	a := answer{resp.StatusCode, resp.Header, raw}
+	if err := r.contract.allows(method, path, body, a); err != nil {
+		r.Errorf("openapi.json does not allow the answer to %s %.200s: %v\n%d %.2000s", method, path, err, a.status, a.body)
+	}
+	return a
 }
 
 func (r *rig) get(path, secret string) answer {

@@ -71,6 +71,8 @@ type Server struct {
 	badKeys  *window // refused keys, per client
 	busy     *busy   // idempotency keys in flight
 
+	documentTag string
+
 	base   context.Context // of every request; ends when draining took too long
 	cancel context.CancelFunc
 	http   *fasthttp.Server
@@ -98,6 +100,8 @@ func New(o Options) (*Server, error) {
 		page:     newWindow(pagePerMinute, time.Minute),
 		badKeys:  newWindow(badKeysPerMinute, time.Minute),
 		busy:     newBusy(),
+
+		documentTag: documentTag(document),
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.app = fiber.New(fiber.Config{
@@ -130,33 +134,53 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// endpoint is one of /v1: how it is asked for, which key opens it, and what is done then.
+type endpoint struct {
+	method  string
+	pattern string
+	kind    wallet.KeyKind // of the key; "" is either
+	scope   wallet.Scope   // of the key; "" is any
+	run     deed
+}
+
+// endpoints is the whole API, but for its document. A test holds openapi.json to it.
+func (s *Server) endpoints() []endpoint {
+	const either, anyScope, api, bot = wallet.KeyKind(""), wallet.Scope(""), wallet.APIKey, wallet.BotKey
+	return []endpoint{
+		{fiber.MethodGet, "/v1/key", either, anyScope, s.whoAmI},
+		{fiber.MethodPost, "/v1/key/rotate", either, anyScope, s.rotate},
+		{fiber.MethodGet, "/v1/wallets", api, wallet.WalletRead, s.wallets},
+		{fiber.MethodDelete, "/v1/wallets/:address", api, wallet.WalletSend, s.disconnect},
+		{fiber.MethodGet, "/v1/notifications", api, wallet.WalletRead, s.notifications},
+		{fiber.MethodPut, "/v1/notifications", api, wallet.WalletSend, s.setNotifications},
+		{fiber.MethodPost, "/v1/wallet/create", api, wallet.WalletSend, s.createWallet},
+		{fiber.MethodGet, "/v1/wallet/balance", api, wallet.WalletRead, s.balance},
+		{fiber.MethodPost, "/v1/wallet/send", api, wallet.WalletSend, s.send},
+		{fiber.MethodGet, "/v1/wallet/transactions", api, wallet.WalletRead, s.transactions},
+		{fiber.MethodGet, "/v1/wallet/transactions/:id", api, wallet.WalletRead, s.transaction},
+		{fiber.MethodPost, "/v1/wallet/transactions/:id/refresh", api, wallet.WalletSend, s.refresh},
+		{fiber.MethodPost, "/v1/wallet/transactions/:id/signature", api, wallet.WalletSend, s.signature},
+		{fiber.MethodPost, "/v1/wallet/transactions/:id/reject", api, wallet.WalletSend, s.reject},
+		{fiber.MethodPost, "/v1/wallet/connect/challenge", api, wallet.WalletSend, s.connectChallenge},
+		{fiber.MethodPost, "/v1/wallet/connect", api, wallet.WalletSend, s.connect},
+
+		{fiber.MethodPost, "/v1/telegram/send-message", bot, wallet.BotSend, s.sendMessage},
+		{fiber.MethodPost, "/v1/telegram/execute-command", bot, wallet.BotExecute, s.executeCommand},
+		{fiber.MethodGet, "/v1/telegram/user/:telegram_id", bot, wallet.BotUsers, s.user},
+		{fiber.MethodPut, "/v1/telegram/user/:chat_id/notifications", bot, wallet.BotUsers, s.setUserNotifications},
+		{fiber.MethodGet, "/v1/telegram/webhook", bot, wallet.Webhooks, s.botWebhook},
+		{fiber.MethodPost, "/v1/telegram/webhook", bot, wallet.Webhooks, s.setBotWebhook},
+		{fiber.MethodDelete, "/v1/telegram/webhook", bot, wallet.Webhooks, s.deleteBotWebhook},
+	}
+}
+
 func (s *Server) routes() {
 	s.get("/healthz", s.healthz)
 
-	s.get("/v1/key", s.anyKey(s.whoAmI))
-	s.post("/v1/key/rotate", s.anyKey(s.rotate))
-	s.get("/v1/wallets", s.key(wallet.WalletRead, s.wallets))
-	s.delete("/v1/wallets/:address", s.key(wallet.WalletSend, s.disconnect))
-	s.get("/v1/notifications", s.key(wallet.WalletRead, s.notifications))
-	s.put("/v1/notifications", s.key(wallet.WalletSend, s.setNotifications))
-	s.post("/v1/wallet/create", s.key(wallet.WalletSend, s.createWallet))
-	s.get("/v1/wallet/balance", s.key(wallet.WalletRead, s.balance))
-	s.post("/v1/wallet/send", s.key(wallet.WalletSend, s.send))
-	s.get("/v1/wallet/transactions", s.key(wallet.WalletRead, s.transactions))
-	s.get("/v1/wallet/transactions/:id", s.key(wallet.WalletRead, s.transaction))
-	s.post("/v1/wallet/transactions/:id/refresh", s.key(wallet.WalletSend, s.refresh))
-	s.post("/v1/wallet/transactions/:id/signature", s.key(wallet.WalletSend, s.signature))
-	s.post("/v1/wallet/transactions/:id/reject", s.key(wallet.WalletSend, s.reject))
-	s.post("/v1/wallet/connect/challenge", s.key(wallet.WalletSend, s.connectChallenge))
-	s.post("/v1/wallet/connect", s.key(wallet.WalletSend, s.connect))
-
-	s.post("/v1/telegram/send-message", s.key(wallet.BotSend, s.sendMessage))
-	s.post("/v1/telegram/execute-command", s.key(wallet.BotExecute, s.executeCommand))
-	s.get("/v1/telegram/user/:id", s.key(wallet.BotUsers, s.user))
-	s.put("/v1/telegram/user/:id/notifications", s.key(wallet.BotUsers, s.setUserNotifications))
-	s.get("/v1/telegram/webhook", s.key(wallet.Webhooks, s.botWebhook))
-	s.post("/v1/telegram/webhook", s.key(wallet.Webhooks, s.setBotWebhook))
-	s.delete("/v1/telegram/webhook", s.key(wallet.Webhooks, s.deleteBotWebhook))
+	s.get(documentPath, s.openAPI)
+	for _, e := range s.endpoints() {
+		s.add(e.method, e.pattern, s.key(e.kind, e.scope, e.run))
+	}
 
 	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
 	s.get("/w/", s.asset)
@@ -173,14 +197,18 @@ func (s *Server) routes() {
 	}
 }
 
-// get and post name the route's pattern for the log before anything can refuse the request. get
-// answers HEAD too.
-func (s *Server) get(pattern string, h fiber.Handler)  { s.app.Get(pattern, named(pattern), h) }
-func (s *Server) post(pattern string, h fiber.Handler) { s.app.Post(pattern, named(pattern), h) }
-func (s *Server) put(pattern string, h fiber.Handler)  { s.app.Put(pattern, named(pattern), h) }
-func (s *Server) delete(pattern string, h fiber.Handler) {
-	s.app.Delete(pattern, named(pattern), h)
+// add names the route's pattern for the log before anything can refuse the request. A GET answers
+// HEAD too.
+func (s *Server) add(method, pattern string, h fiber.Handler) {
+	if method == fiber.MethodGet {
+		s.app.Get(pattern, named(pattern), h)
+		return
+	}
+	s.app.Add(method, pattern, named(pattern), h)
 }
+
+func (s *Server) get(pattern string, h fiber.Handler)  { s.add(fiber.MethodGet, pattern, h) }
+func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost, pattern, h) }
 
 func named(pattern string) fiber.Handler {
 	return func(c *fiber.Ctx) error {

@@ -16,7 +16,7 @@ import (
 // balanceData is `data` of GET /v1/wallet/balance (DESIGN §6, Balance). Values in USD are "" while
 // their price is unknown.
 type balanceData struct {
-	Address       wallet.Address          `json:"address"`
+	Address       string                  `json:"address"`  // as asked for: the System program's too, which is the zero Address
 	Balances      map[string]balanceEntry `json:"balances"` // listed tokens by symbol, others by mint
 	TotalUSDValue string                  `json:"total_usd_value"`
 	UpdatedAt     string                  `json:"updated_at"`
@@ -59,7 +59,7 @@ func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
 		}
 	}
 	return s.succeed(c, fiber.StatusOK, "Balance read.", balanceData{
-		Address: b.Address, Balances: balances, UpdatedAt: wallet.Timestamp(b.At),
+		Address: b.Address.String(), Balances: balances, UpdatedAt: wallet.Timestamp(b.At),
 	})
 }
 

@@ -50,6 +50,19 @@ func TestBalanceOfNobody(t *testing.T) {
 	}
 }
 
+// TestTheZeroAddressIsNobodys: inside it means "none"; outside it is the System program's.
+func TestTheZeroAddressIsNobodys(t *testing.T) {
+	r := newRig(t)
+	zero := wallet.SystemProgram.String()
+	if a := r.get("/v1/wallet/balance?address="+zero, r.alice.secret); a.status != 200 || a.text("data", "address") != zero {
+		t.Errorf("its balance: %d %s", a.status, a.body)
+	}
+	r.send(r.alice.secret, r.sendBody())
+	r.want(r.get("/v1/wallet/transactions?address="+zero, r.alice.secret), 404, wallet.WalletNotFound, "")
+	p := program{r, r.alice.secret, nil}
+	r.want(p.post("/v1/wallet/connect/challenge", `{"address":"`+zero+`"}`), 400, wallet.InvalidRequest, "address: that is the System program")
+}
+
 func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	r := newRig(t)
 	a := r.send(r.alice.secret, r.sendBody())
@@ -160,6 +173,7 @@ func hostileBodies(r *rig) []struct {
 		{"field twice", `{"from":"a","from":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"field twice by escape", `{"from":"a","fr\u006fm":"b"}`, 400, wallet.InvalidRequest, "from: given twice"},
 		{"strange field twice", `{"<b>":1,"<b>":2}`, 400, wallet.InvalidRequest, "a field: given twice"},
+		{"a field without a name", `{"":1}`, 400, wallet.InvalidRequest, "a field: this field is not known"},
 		{"no to", r.sendBody("to", ""), 400, wallet.InvalidRequest, "to: this field is missing"},
 		{"no amount", amount(""), 400, wallet.InvalidRequest, "amount: this field is missing"},
 		{"no token", r.sendBody("token", ""), 400, wallet.InvalidRequest, "token: this field is missing"},

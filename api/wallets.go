@@ -128,6 +128,9 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 		if f.Address, err = parseAddress("address", q["address"]); err != nil {
 			return f, err
 		}
+		if f.Address.IsZero() { // it would mean all wallets
+			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
+		}
 	}
 	f.Token, f.Kind, f.Status, f.Limit = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"]), usualPage
 	if f.Kind != "" && f.Kind != wallet.Send && f.Kind != wallet.Receive {

@@ -173,20 +173,12 @@ func (ch *checker) store() Store {
 }
 
 func (ch *checker) http() HTTP {
-	h := HTTP{Listen: ch.values["http.listen"]}
-	_, port, err := net.SplitHostPort(h.Listen)
-	number, notNumber := strconv.ParseUint(port, 10, 16)
-	if err != nil || notNumber != nil {
-		ch.wrong("http.listen", "must be host:port, for example 127.0.0.1:8080")
-		number = 8080 // one mistake is told once
-	}
-	public := ch.values["http.public_url"]
-	if public == "" {
-		// Right for whoever sits at this machine; everybody else needs the setting.
-		public = "http://127.0.0.1:" + strconv.FormatUint(number, 10)
-	}
-	if u, ok := ch.parseURL("http.public_url", public, "http", "https"); ok {
-		h.PublicURL = ch.publicURL(u)
+	var h HTTP
+	h.Listen, h.PublicURL = ch.listener("http.listen", "http.public_url", 8080)
+	h.PagesListen, h.PagesURL = ch.listener("http.pages_listen", "http.pages_url", 8082)
+	// No flaw of another page may reach the keys that browsers keep for the signing page (DESIGN §4).
+	if h.PublicURL != nil && h.PagesURL != nil && *h.PublicURL == *h.PagesURL {
+		ch.wrong("http.pages_url", "must be another address than http.public_url: another name, or another port")
 	}
 	for _, item := range split(ch.values["http.trusted_proxies"]) {
 		prefix, err := parsePrefix(item)
@@ -199,20 +191,40 @@ func (ch *checker) http() HTTP {
 	return h
 }
 
+// listener reads where to listen and how browsers reach that, which is by default the same on this
+// machine.
+func (ch *checker) listener(listen, public string, usual uint64) (string, *url.URL) {
+	_, port, err := net.SplitHostPort(ch.values[listen])
+	number, notNumber := strconv.ParseUint(port, 10, 16)
+	if err != nil || notNumber != nil {
+		ch.wrong(listen, "must be host:port, for example 127.0.0.1:%d", usual)
+		number = usual // one mistake is told once
+	}
+	address := ch.values[public]
+	if address == "" {
+		// Right for whoever sits at this machine; everybody else needs the setting.
+		address = "http://127.0.0.1:" + strconv.FormatUint(number, 10)
+	}
+	if u, ok := ch.parseURL(public, address, "http", "https"); ok {
+		return ch.values[listen], ch.publicURL(public, u)
+	}
+	return ch.values[listen], nil
+}
+
 // publicURL checks and normalises the origin that browsers will name, letter for letter: lower case,
 // no default port, no path. localhost becomes 127.0.0.1, since Telegram refuses it in buttons.
-func (ch *checker) publicURL(u *url.URL) *url.URL {
+func (ch *checker) publicURL(name string, u *url.URL) *url.URL {
 	host, port := strings.ToLower(u.Hostname()), u.Port()
 	switch {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.User != nil:
-		ch.wrong("http.public_url", "must be an address without a path, such as https://wallet.example.org")
+		ch.wrong(name, "must be an address without a path, such as https://wallet.example.org")
 	case u.Scheme == "http" && !loopback(host):
-		ch.wrong("http.public_url", "must be https (or http on 127.0.0.1): on an open line anybody could change the signing page")
+		ch.wrong(name, "must be https (or http on 127.0.0.1): on an open line anybody could change the page")
 	case strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e }):
-		ch.wrong("http.public_url", "write the name as browsers send it, in its xn-- form")
+		ch.wrong(name, "write the name as browsers send it, in its xn-- form")
 	}
 	if number, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || number == 0) {
-		ch.wrong("http.public_url", "the port must be a number from 1 to 65535")
+		ch.wrong(name, "the port must be a number from 1 to 65535")
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"

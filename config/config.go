@@ -54,6 +54,8 @@ type Store struct {
 type HTTP struct {
 	Listen         string   // host:port
 	PublicURL      *url.URL // https or loopback; no path
+	PagesListen    string   // host:port
+	PagesURL       *url.URL // as PublicURL, and another origin than it
 	TrustedProxies []netip.Prefix
 }
 
@@ -114,6 +116,10 @@ func (c Config) LogValue() slog.Value {
 	if c.HTTP.PublicURL != nil {
 		public = c.HTTP.PublicURL.String()
 	}
+	pages := ""
+	if c.HTTP.PagesURL != nil {
+		pages = c.HTTP.PagesURL.String()
+	}
 	proxies := make([]string, len(c.HTTP.TrustedProxies))
 	for i, p := range c.HTTP.TrustedProxies {
 		proxies[i] = p.String()
@@ -132,6 +138,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("store.master_key_file", c.Store.MasterKeyFile),
 		slog.String("http.listen", c.HTTP.Listen),
 		slog.String("http.public_url", public),
+		slog.String("http.pages_listen", c.HTTP.PagesListen),
+		slog.String("http.pages_url", pages),
 		slog.String("http.trusted_proxies", strings.Join(proxies, ",")),
 		slog.Uint64("limits.api_free", c.Limits.APIFree),
 		slog.Uint64("limits.api_pro", c.Limits.APIPro),

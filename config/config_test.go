@@ -39,6 +39,7 @@ func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
 	for what, is := range map[string]bool{
 		"listen":     c.HTTP.Listen == "127.0.0.1:8080",
 		"public_url": c.HTTP.PublicURL.String() == "http://127.0.0.1:8080",
+		"pages":      c.HTTP.PagesListen == "127.0.0.1:8082" && c.HTTP.PagesURL.String() == "http://127.0.0.1:8082",
 		"store":      c.Store.Path == "purser.db",
 		"api_url":    c.Telegram.APIURL == "https://api.telegram.org",
 		"mode":       c.Telegram.Mode == Poll,
@@ -102,6 +103,7 @@ store:
 http:
   listen: 0.0.0.0:9000
   public_url: https://Wallet.Example.org:443/
+  pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
 log: {level: debug, format: json}
 `)
@@ -120,6 +122,8 @@ store.url: bolt:/var/lib/purser/purser.db
 store.master_key: [withheld]
 http.listen: 0.0.0.0:9000
 http.public_url: https://wallet.example.org
+http.pages_listen: 127.0.0.1:8082
+http.pages_url: https://docs.example.org
 http.trusted_proxies: 10.0.0.0/8,::1/128
 limits.api_free: 100
 limits.api_pro: 1000
@@ -192,6 +196,9 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"master key", "store: {master_key: s3cret}", []string{"store.master_key", "base64"}},
 		{"two master keys", "store: {master_key: " + masterB64 + ", master_key_file: x}", []string{"not both"}},
 		{"listen", "http: {listen: '8080'}", []string{"http.listen", "host:port"}},
+		{"pages where the signing page is", "http: {public_url: 'https://A.example', pages_url: 'https://a.example:443'}", []string{"http.pages_url", "another"}},
+		{"pages on an open line", "http: {pages_url: 'http://docs.example.org'}", []string{"http.pages_url", "https"}},
+		{"pages listen", "http: {pages_listen: '8082'}", []string{"http.pages_listen", "host:port"}},
 		{"listen port", "http: {listen: '127.0.0.1:99999'}", []string{"http.listen"}},
 		{"public http", "http: {public_url: 'http://wallet.example.org'}", []string{"http.public_url", "https"}},
 		{"public path", "http: {public_url: 'https://wallet.example.org/app'}", []string{"http.public_url", "path"}},

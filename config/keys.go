@@ -33,6 +33,8 @@ func keys() []key {
 		{name: "store.master_key_file", help: "file that holds the master key"},
 		{name: "http.listen", fallback: "127.0.0.1:8080", help: "address to listen on"},
 		{name: "http.public_url", help: "https address at which people reach this listener"},
+		{name: "http.pages_listen", fallback: "127.0.0.1:8082", help: "address to listen on for the documentation"},
+		{name: "http.pages_url", help: "https address at which people reach the documentation"},
 		{name: "http.trusted_proxies", help: "addresses of reverse proxies, separated by commas", list: true},
 		{name: "limits.api_free", fallback: "100", help: "API requests an hour of one owner, tier free"},
 		{name: "limits.api_pro", fallback: "1000", help: "API requests an hour of one owner, tier pro"},

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -32,6 +31,8 @@ type Wallets struct {
 	Cluster   string   // mainnet, devnet or localnet: Chain ID of the signed text
 	Now       Clock
 	Random    io.Reader
+	// Verify tells whether sig is signer's over message; never for an address that anybody can sign for.
+	Verify func(message []byte, signer wallet.Address, sig wallet.Signature) bool
 }
 
 // Link is a fresh bind link: Token goes to that person's chat and nowhere else.
@@ -146,7 +147,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 
 // signedIn tells whether sig is address's over the sign-in text of an attempt.
 func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
-	if !address.OnCurve() || !ed25519.Verify(address[:], []byte(w.signInText(bind, address, account)), sig[:]) {
+	if !address.OnCurve() || !w.Verify([]byte(w.signInText(bind, address, account)), address, sig) {
 		return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
 	}
 	return nil

@@ -197,3 +197,16 @@ func TestMeetFollowsNamesAndKeepsThePerson(t *testing.T) {
 		t.Fatalf("%+v became %+v", first, again)
 	}
 }
+
+// TestNobodyProvesAnAddressThatAllCanSignFor: of small order, a signature over anything is easily found.
+func TestNobodyProvesAnAddressThatAllCanSignFor(t *testing.T) {
+	r := newRig(t)
+	who := r.meet(1001)
+	weak := wallet.Address{1} // the neutral element
+	// R and S that fit every message: R = S·B - k·A = O for S = 0.
+	sig := wallet.Signature{1}
+	err := r.Wallets.Prove(context.Background(), r.Link(who), wallet.PageWallet, weak, sig)
+	if code := wallet.CodeOf(err); code != wallet.InvalidSignature && code != wallet.InvalidRequest {
+		t.Errorf("proven: %v", err)
+	}
+}

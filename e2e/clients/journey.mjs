@@ -45,7 +45,7 @@ async function sends(client, amount) {
 
 async function pay(client) {
   const me = await client.key();
-  assert.deepEqual([me.kind, me.tier, me.owner, me.rateLimit.limit, me.expiresAt, me.createdAt instanceof Date], ["api", "pro", "", 1000, undefined, true]);
+  assert.deepEqual([me.kind, me.tier, me.owner, me.rateLimit.limit, me.expiresAt, me.createdAt instanceof Date], ["api", "pro", "", 1_000_000, undefined, true]);
   await until(async () => (await client.balance(own)).balances.get("SOL").amount === "5");
   const paid = await sends(client, "1");
 

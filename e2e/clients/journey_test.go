@@ -123,7 +123,7 @@ func (j *journey) sends(c *purser.Client, amount string) string {
 func (j *journey) pay(c *purser.Client) {
 	j.Helper()
 	me, err := c.Key(j.ctx)
-	if err != nil || me.Kind != "api" || me.Tier != "pro" || me.Owner != "" || me.RateLimit.Limit != 1000 || !me.ExpiresAt.IsZero() || me.CreatedAt.IsZero() {
+	if err != nil || me.Kind != "api" || me.Tier != "pro" || me.Owner != "" || me.RateLimit.Limit != 1_000_000 || !me.ExpiresAt.IsZero() || me.CreatedAt.IsZero() {
 		j.Errorf("key: %+v (%v)", me, err)
 	}
 	j.until("funds", func() bool {

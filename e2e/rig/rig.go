@@ -71,6 +71,7 @@ type Product struct {
 	stop   os.Signal // what ends it politely
 	home   string    // where it runs
 	URL    string
+	Pages  string // where the documentation is
 	Dir    string // of its store
 
 	mu    sync.Mutex
@@ -86,9 +87,9 @@ type Product struct {
 // NAME=value.
 func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) *Product {
 	t.Helper()
-	listen, dir := freeAddress(t), t.TempDir()
+	listen, pages, dir := freeAddress(t), freeAddress(t), t.TempDir()
 	p := &Product{t: t, binary: binary, args: []string{"serve"}, serves: "purser serves ", stop: syscall.SIGTERM,
-		URL: "http://" + listen, Dir: dir, home: dir}
+		URL: "http://" + listen, Pages: "http://" + pages, Dir: dir, home: dir}
 	p.env = append([]string{
 		"HOME=" + dir, "PATH=" + os.Getenv("PATH"),
 		"PURSER_TELEGRAM_TOKEN=" + telegram.DefaultToken,
@@ -98,6 +99,7 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 		"PURSER_CHAIN_CLUSTER=localnet",
 		"PURSER_HTTP_LISTEN=" + listen,
 		"PURSER_HTTP_PUBLIC_URL=" + p.URL,
+		"PURSER_HTTP_PAGES_LISTEN=" + pages,
 		"PURSER_STORE_URL=bolt:" + filepath.Join(dir, "purser.db"),
 		// Not what most tests are about; those that are say their own.
 		"PURSER_LIMITS_API_FREE=1000000", "PURSER_LIMITS_API_PRO=1000000",
@@ -110,14 +112,14 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 // folder are chosen, so that tests can stand beside each other.
 func Unconfigured(t testing.TB, binary string, extra ...string) (p *Product, chat string) {
 	t.Helper()
-	listen, chat := freeAddress(t), freeAddress(t)
+	listen, pages, chat := freeAddress(t), freeAddress(t), freeAddress(t)
 	home := t.TempDir()
 	dir := filepath.Join(home, "sandbox")
 	p = &Product{t: t, binary: binary, serves: "purser runs in its own sandbox", stop: os.Interrupt,
 		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", freeAddress(t), "--sandbox-ws", freeAddress(t)},
-		URL:  "http://" + listen, Dir: dir, home: home}
+		URL:  "http://" + listen, Pages: "http://" + pages, Dir: dir, home: home}
 	p.env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
-		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL}, extra...)
+		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL, "PURSER_HTTP_PAGES_LISTEN=" + pages}, extra...)
 	return p.watched(), "http://" + chat
 }
 

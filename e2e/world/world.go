@@ -119,7 +119,7 @@ func OpenStore(t testing.TB) *bolt.Store {
 func (w *World) wire() {
 	w.Users = &handlers.Users{Now: w.Now, NewID: w.NewID}
 	w.Wallets = &handlers.Wallets{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, PublicURL: w.PublicURL,
-		Cluster: wallet.Localnet, Now: w.Now, Random: w}
+		Cluster: wallet.Localnet, Now: w.Now, Random: w, Verify: chain.VerifySignature}
 	w.Transfers = &handlers.Transfers{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, Build: chain.Build,
 		Now: w.Now, NewID: w.NewID, Random: w}
 	w.Signing = &handlers.Signing{Store: w.Store, Chain: w.Chain, Cluster: wallet.Localnet, Now: w.Now,

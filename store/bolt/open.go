@@ -66,7 +66,7 @@ type Store struct {
 
 	damages damages
 	version atomic.Uint64 // of the keys
-	closing sync.RWMutex // held for reading while a job is queued
+	closing sync.RWMutex  // held for reading while a job is queued
 	closed  bool
 }
 

@@ -1,0 +1,50 @@
+// The documentation as a developer reads it. Settings: {page, profiles, executable}.
+
+import assert from 'node:assert/strict';
+import { accessibility } from './axe.mjs';
+import { complaintsOf, openDevice } from './chromium.mjs';
+import { play } from './scenario.mjs';
+
+await play(async ({ page, profiles, ...settings }) => {
+  const context = await openDevice(profiles.alice, { ...settings, permissions: ['clipboard-read', 'clipboard-write'] });
+  const complaints = complaintsOf(context);
+  const look = accessibility();
+  try {
+    const tab = await context.newPage();
+    const asked = [];
+    tab.on('request', (request) => asked.push(request.url()));
+    await tab.goto(page);
+    await look('documentation', tab);
+
+    // By keyboard alone: to the content, and an answer is opened.
+    await tab.goto(page);
+    await tab.keyboard.press('Tab');
+    assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Skip to the content');
+    await tab.keyboard.press('Enter');
+    assert.equal(await tab.evaluate(() => document.activeElement.id), 'content');
+    const send = tab.locator('article#send');
+    const answer = send.locator('summary').filter({ hasText: 'INSUFFICIENT_FUNDS' });
+    await answer.focus();
+    await tab.keyboard.press('Enter');
+    await send.getByText('"code": "INSUFFICIENT_FUNDS"').waitFor();
+    await tab.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+    await look('documentation with every answer open', tab);
+
+    // The example is copied as it stands.
+    await tab.bringToFront();
+    await send.getByRole('button', { name: /^Copy/ }).click();
+    await send.getByText('Copied').waitFor();
+    const copied = await tab.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^curl -X POST [\s\S]*\/v1\/wallet\/send'$/);
+
+    // From the index to the endpoint.
+    await tab.getByRole('navigation').getByRole('link', { name: '/v1/telegram/send-message' }).click();
+    assert.equal(new URL(tab.url()).hash, '#sendMessage');
+
+    const { origin } = new URL(page);
+    assert.deepEqual(asked.filter((url) => !url.startsWith(`${origin}/docs`)), [], 'the page asks somebody else');
+    return { findings: [...look.findings, ...complaints], looked: look.looked };
+  } finally {
+    await context.close();
+  }
+});

@@ -1,0 +1,430 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ordered is a JSON object in the order in which it is written.
+type ordered[T any] []entry[T]
+
+type entry[T any] struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON reads an object.
+func (o *ordered[T]) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value T
+		if err := d.Decode(&value); err != nil {
+			return fmt.Errorf("%v: %w", name, err)
+		}
+		*o = append(*o, entry[T]{fmt.Sprint(name), value})
+	}
+	return nil
+}
+
+func (o ordered[T]) get(name string) (value T, ok bool) {
+	i := slices.IndexFunc(o, func(e entry[T]) bool { return e.Name == name })
+	if i < 0 {
+		return value, false
+	}
+	return o[i].Value, true
+}
+
+// What is read of an OpenAPI document.
+type (
+	document struct {
+		Info struct {
+			Title       string `json:"title"`
+			Version     string `json:"version"`
+			Summary     string `json:"summary"`
+			Description string `json:"description"`
+		} `json:"info"`
+		Tags []struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+		} `json:"tags"`
+		Paths      ordered[ordered[operation]] `json:"paths"`
+		Components struct {
+			Parameters ordered[parameter] `json:"parameters"`
+			Responses  ordered[response]  `json:"responses"`
+			Schemas    ordered[schema]    `json:"schemas"`
+		} `json:"components"`
+	}
+	operation struct {
+		ID          string                `json:"operationId"`
+		Tags        []string              `json:"tags"`
+		Summary     string                `json:"summary"`
+		Description string                `json:"description"`
+		Scope       string                `json:"x-scope"`
+		Security    []map[string][]string `json:"security"`
+		Parameters  []parameter           `json:"parameters"`
+		RequestBody *struct {
+			Required bool             `json:"required"`
+			Content  map[string]media `json:"content"`
+		} `json:"requestBody"`
+		Responses ordered[response] `json:"responses"`
+	}
+	parameter struct {
+		Ref         string          `json:"$ref"`
+		Name        string          `json:"name"`
+		In          string          `json:"in"`
+		Required    bool            `json:"required"`
+		Description string          `json:"description"`
+		Schema      schema          `json:"schema"`
+		Example     json.RawMessage `json:"example"`
+	}
+	response struct {
+		Ref         string           `json:"$ref"`
+		Description string           `json:"description"`
+		Content     map[string]media `json:"content"`
+	}
+	media struct {
+		Schema   schema          `json:"schema"`
+		Example  json.RawMessage `json:"example"`
+		Examples ordered[struct {
+			Value json.RawMessage `json:"value"`
+		}] `json:"examples"`
+	}
+	schema struct {
+		Ref         string            `json:"$ref"`
+		Type        oneOrMore         `json:"type"`
+		Description string            `json:"description"`
+		Properties  ordered[schema]   `json:"properties"`
+		Required    []string          `json:"required"`
+		Items       *schema           `json:"items"`
+		Enum        []json.RawMessage `json:"enum"`
+		Pattern     string            `json:"pattern"`
+		MinLength   *int              `json:"minLength"`
+		MaxLength   *int              `json:"maxLength"`
+		MinItems    *int              `json:"minItems"`
+		MaxItems    *int              `json:"maxItems"`
+		Minimum     json.Number       `json:"minimum"`
+		Maximum     json.Number       `json:"maximum"`
+		Default     json.RawMessage   `json:"default"`
+		Additional  json.RawMessage   `json:"additionalProperties"`
+	}
+)
+
+// oneOrMore is `type`: a name, or a list of them.
+type oneOrMore []string
+
+// UnmarshalJSON reads either.
+func (o *oneOrMore) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(o))
+	}
+	*o = make([]string, 1)
+	return json.Unmarshal(text, &(*o)[0])
+}
+
+// What the template is given.
+type (
+	page struct {
+		API, Title, Version, Summary, Description string
+		Groups                                    []group
+		Errors                                    []errorRow
+		Limits                                    Limits
+	}
+	group struct {
+		Name, Description, Anchor string
+		Endpoints                 []endpoint
+	}
+	endpoint struct {
+		Anchor, Method, Path, Summary, Description string
+		Opened                                     string // by which key
+		Scope                                      string // "" for none
+		Parameters, Body                           []field
+		BodyOptional                               bool
+		Curl                                       string
+		Answers                                    []answer
+	}
+	field struct {
+		Name, Where, Type, Text string
+		Required                bool
+		Depth                   int // of objects within objects
+	}
+	answer struct {
+		Status, Text string
+		Codes        []string
+		Fields       []field
+		Example      string
+	}
+	errorRow struct{ Code, Status, Message string }
+)
+
+// read makes of an OpenAPI document what the template shows.
+func read(text []byte, api string) (page, error) {
+	var d document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return page{}, err
+	}
+	p := page{API: api, Title: d.Info.Title, Version: d.Info.Version, Summary: d.Info.Summary, Description: d.Info.Description, Errors: d.errors()}
+	for _, tag := range d.Tags {
+		g := group{Name: tag.Name, Description: tag.Description, Anchor: strings.ToLower(tag.Name)}
+		for _, path := range d.Paths {
+			for _, method := range path.Value {
+				op := method.Value
+				if !slices.Contains(op.Tags, tag.Name) {
+					continue
+				}
+				e, err := d.endpoint(strings.ToUpper(method.Name), path.Name, op, api)
+				if err != nil {
+					return p, fmt.Errorf("%s %s: %w", method.Name, path.Name, err)
+				}
+				g.Endpoints = append(g.Endpoints, e)
+			}
+		}
+		p.Groups = append(p.Groups, g)
+	}
+	return p, nil
+}
+
+// errors is every code with its status, in the order of the statuses.
+func (d document) errors() []errorRow {
+	var rows []errorRow
+	for _, path := range d.Paths {
+		for _, method := range path.Value {
+			for _, r := range method.Value.Responses {
+				rows = append(rows, d.codes(r.Name, r.Value)...)
+			}
+		}
+	}
+	for _, r := range d.Components.Responses { // those that belong to no endpoint
+		if r.Name == "MethodNotAllowed" {
+			rows = append(rows, d.codes("405", r.Value)...)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b errorRow) int { return strings.Compare(a.Status+a.Code, b.Status+b.Code) })
+	return slices.Compact(rows)
+}
+
+func (d document) codes(status string, r response) []errorRow {
+	var rows []errorRow
+	for _, example := range d.response(r).Content["application/json"].Examples {
+		var told struct{ Error struct{ Message string } }
+		if json.Unmarshal(example.Value.Value, &told) == nil {
+			rows = append(rows, errorRow{example.Name, status, told.Error.Message})
+		}
+	}
+	return rows
+}
+
+func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+func (d document) response(r response) response {
+	if found, ok := d.Components.Responses.get(last(r.Ref)); ok && r.Ref != "" {
+		return found
+	}
+	return r
+}
+
+// schema follows a reference; a description beside it stands before the one that is found.
+func (d document) schema(s schema) schema {
+	found, ok := d.Components.Schemas.get(last(s.Ref))
+	if !ok || s.Ref == "" {
+		return s
+	}
+	if s.Description != "" {
+		found.Description = s.Description
+	}
+	return found
+}
+
+func (d document) endpoint(method, path string, op operation, api string) (endpoint, error) {
+	e := endpoint{Anchor: op.ID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Opened: opened(op)}
+	if op.Scope != "none" && op.Scope != "any" {
+		e.Scope = op.Scope
+	}
+	call := api + path
+	var query []string
+	for _, given := range op.Parameters {
+		if found, ok := d.Components.Parameters.get(last(given.Ref)); ok && given.Ref != "" {
+			given = found
+		}
+		s := d.schema(given.Schema)
+		e.Parameters = append(e.Parameters, field{Name: given.Name, Where: given.In, Type: typeOf(s), Text: joined(given.Description, s.Description), Required: given.Required})
+		var example string
+		if json.Unmarshal(given.Example, &example) != nil {
+			example = string(given.Example)
+		}
+		switch {
+		case given.In == "path":
+			call = strings.Replace(call, "{"+given.Name+"}", example, 1)
+		case given.In == "query" && given.Required:
+			query = append(query, given.Name+"="+example)
+		}
+	}
+	if len(query) > 0 {
+		call += "?" + strings.Join(query, "&")
+	}
+	sent := ""
+	if op.RequestBody != nil {
+		body := op.RequestBody.Content["application/json"]
+		e.Body, e.BodyOptional = d.fields(d.schema(body.Schema), 0), !op.RequestBody.Required
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, body.Example); err != nil {
+			return e, fmt.Errorf("example of the body: %w", err)
+		}
+		sent = compact.String()
+	}
+	e.Curl = curl(method, call, sent, op.Scope != "none")
+	for _, r := range op.Responses {
+		a, err := d.answer(r.Name, d.response(r.Value))
+		if err != nil {
+			return e, err
+		}
+		e.Answers = append(e.Answers, a)
+	}
+	return e, nil
+}
+
+// opened says which key opens an operation.
+func opened(op operation) string {
+	api, bot := false, false
+	for _, s := range op.Security {
+		_, isAPI := s["apiKey"]
+		_, isBot := s["botToken"]
+		api, bot = api || isAPI, bot || isBot
+	}
+	switch {
+	case api && bot:
+		return "API key or bot token"
+	case api:
+		return "API key"
+	case bot:
+		return "bot token"
+	}
+	return "no key"
+}
+
+// curl is a call as it is typed. The shell keeps what stands in single quotes.
+func curl(method, call, body string, key bool) string {
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	parts := []string{"curl"}
+	if method != "GET" {
+		parts[0] += " -X " + method
+	}
+	if key {
+		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
+	}
+	if method == "POST" {
+		parts = append(parts, `-H "Idempotency-Key: order-17"`)
+	}
+	if body != "" && body != "{}" {
+		parts = append(parts, `-H "Content-Type: application/json"`, "-d "+quoted(body))
+	}
+	return strings.Join(append(parts, quoted(call)), " \\\n  ")
+}
+
+func (d document) answer(status string, r response) (answer, error) {
+	a := answer{Status: status, Text: r.Description}
+	content, ok := r.Content["application/json"]
+	if !ok {
+		return a, nil
+	}
+	example := content.Example
+	for _, one := range content.Examples {
+		a.Codes = append(a.Codes, one.Name)
+		if example == nil {
+			example = one.Value.Value
+		}
+	}
+	if len(a.Codes) == 0 {
+		data, _ := content.Schema.Properties.get("data")
+		a.Fields = d.fields(d.schema(data), 0)
+	}
+	if example == nil {
+		return a, nil
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, example, "", "  "); err != nil {
+		return a, fmt.Errorf("example of %s: %w", status, err)
+	}
+	a.Example = pretty.String()
+	return a, nil
+}
+
+// fields lays an object's fields out, with those of objects within it.
+func (d document) fields(s schema, depth int) []field {
+	var all []field
+	for _, property := range s.Properties {
+		inner := d.schema(property.Value)
+		all = append(all, field{Name: property.Name, Type: d.typeOf(inner), Text: inner.Description, Required: slices.Contains(s.Required, property.Name), Depth: depth})
+		all = append(all, d.fields(inner, depth+1)...)
+		if inner.Items != nil {
+			all = append(all, d.fields(d.schema(*inner.Items), depth+1)...)
+		}
+		var values schema
+		if json.Unmarshal(inner.Additional, &values) == nil && values.Ref != "" {
+			all = append(all, d.fields(d.schema(values), depth+1)...)
+		}
+	}
+	return all
+}
+
+func (d document) typeOf(s schema) string {
+	if s.Items != nil {
+		return listed("list", bounds(s.MinItems, s.MaxItems, "items"), "each "+typeOf(d.schema(*s.Items)))
+	}
+	return typeOf(s)
+}
+
+// typeOf says in words what a value may be.
+func typeOf(s schema) string {
+	if len(s.Enum) > 0 {
+		var names []string
+		for _, value := range s.Enum {
+			names = append(names, string(value))
+		}
+		return "one of " + strings.Join(names, ", ")
+	}
+	text := listed(strings.Join(s.Type, " or "), bounds(s.MinLength, s.MaxLength, "characters"))
+	switch {
+	case s.Minimum != "" && s.Maximum != "":
+		text = listed(text, s.Minimum.String()+" to "+s.Maximum.String())
+	case s.Minimum != "":
+		text = listed(text, s.Minimum.String()+" or more")
+	}
+	if s.Pattern != "" {
+		text = listed(text, "like "+s.Pattern)
+	}
+	if s.Default != nil {
+		text = listed(text, "default "+string(s.Default))
+	}
+	return text
+}
+
+func bounds(least, most *int, of string) string {
+	switch {
+	case least != nil && most != nil:
+		return strconv.Itoa(*least) + " to " + strconv.Itoa(*most) + " " + of
+	case most != nil:
+		return strconv.Itoa(*most) + " " + of + " at most"
+	case least != nil && *least > 1:
+		return strconv.Itoa(*least) + " " + of + " at least"
+	}
+	return ""
+}
+
+// joined makes sentences follow each other; listed puts commas between parts. What is empty is left out.
+func joined(parts ...string) string { return strings.Join(filled(parts), " ") }
+func listed(parts ...string) string { return strings.Join(filled(parts), ", ") }
+
+func filled(parts []string) []string {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}

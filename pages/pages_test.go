@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"purser/api"
+)
+
+// serve runs the pages over a real socket until the test ends, and returns their address.
+func serve(t *testing.T, document []byte) string {
+	t.Helper()
+	s, err := New(Options{Document: document, API: &url.URL{Scheme: "https", Host: "wallet.example.org"},
+		Limits: Limits{100, 1000, 50, 500, 30}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, ln) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+func do(t *testing.T, method, address string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// TestTheDocumentationTellsEverythingOfTheDocument: each operation with its parameters, fields, statuses
+// and codes, so that nobody needs the JSON to call it.
+func TestTheDocumentationTellsEverythingOfTheDocument(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	var d document
+	if err := json.Unmarshal(api.Document(), &d); err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(page, "<article ")
+	operations := 0
+	for _, path := range d.Paths {
+		for _, method := range path.Value {
+			op := method.Value
+			operations++
+			part := ""
+			for _, one := range parts {
+				if strings.HasPrefix(one, `id="`+op.ID+`"`) {
+					part = html.UnescapeString(one)
+				}
+			}
+			wanted := []string{op.Summary, strings.ToUpper(method.Name), ">" + path.Name + "<", "curl", "https://wallet.example.org/v1/"}
+			if op.Scope != "any" && op.Scope != "none" {
+				wanted = append(wanted, "<code>"+op.Scope+"</code>")
+			}
+			for _, given := range op.Parameters {
+				if found, ok := d.Components.Parameters.get(last(given.Ref)); ok {
+					given = found
+				}
+				wanted = append(wanted, ">"+given.Name+" <")
+			}
+			if op.RequestBody != nil {
+				for _, property := range d.schema(op.RequestBody.Content["application/json"].Schema).Properties {
+					wanted = append(wanted, ">"+property.Name+" <")
+				}
+			}
+			for _, r := range op.Responses {
+				wanted = append(wanted, `<span class="status">`+r.Name+"</span>")
+				for _, row := range d.codes(r.Name, r.Value) {
+					wanted = append(wanted, "<code>"+row.Code+"</code>")
+				}
+			}
+			for _, want := range wanted {
+				if !strings.Contains(part, want) {
+					t.Errorf("%s %s: the page does not tell %q", method.Name, path.Name, want)
+				}
+			}
+		}
+	}
+	if operations < 20 {
+		t.Errorf("the document was read to %d operations only", operations)
+	}
+	if rows := strings.Count(page, `<tr><th scope="row"><code>`); rows != len(d.errors()) || rows < 20 {
+		t.Errorf("%d codes in the table", rows)
+	}
+}
+
+func TestEveryLinkLeadsSomewhereAndNothingStandsTwice(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	ids := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[id[1]] {
+			t.Errorf("the id %s stands twice", id[1])
+		}
+		ids[id[1]] = true
+	}
+	for _, to := range regexp.MustCompile(`(?:href="#|data-of="|aria-labelledby=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !ids[to[1]] {
+			t.Errorf("a link leads to %s, which is nowhere", to[1])
+		}
+	}
+	for _, address := range regexp.MustCompile(`(?:src|href)="([^#"][^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(address[1], Docs+"/") && address[1] != "https://wallet.example.org/v1/openapi.json" {
+			t.Errorf("the page leads to %s", address[1])
+		}
+	}
+}
+
+// TestThePagesRunNothingOfAnybodyElses: what a browser is told on every answer, and that the page needs
+// nothing that it forbids.
+func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
+	base := serve(t, api.Document())
+	for _, path := range []string{Docs, Docs + "/style.css", Docs + "/copy.js", Docs + "/icon.svg", "/", "/w/", "/v1/key", "/docs/", "/docs/../docs", "/docs.html", "/static/style.css", "/%64ocs", "/docs/nothing"} {
+		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "BREW"} {
+			resp, body := do(t, method, base+path)
+			csp := resp.Header.Get("Content-Security-Policy")
+			if !strings.HasPrefix(csp, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") {
+				t.Errorf("%s %s: CSP %q", method, path, csp)
+			}
+			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+				"Set-Cookie": "", "Access-Control-Allow-Origin": "", "Server": ""} {
+				if got := resp.Header.Get(name); got != value {
+					t.Errorf("%s %s: %s is %q", method, path, name, got)
+				}
+			}
+			ours := path == "/%64ocs" || strings.HasPrefix(path, Docs) && path != "/docs/" && path != "/docs.html" && path != "/docs/nothing" && path != "/docs/../docs"
+			want := 404
+			switch {
+			case ours && (method == "GET" || method == "HEAD"):
+				want = 200
+			case ours:
+				want = 405
+			}
+			if resp.StatusCode != want || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
+				t.Errorf("%s %s: %d %q", method, path, resp.StatusCode, body[:min(len(body), 80)])
+			}
+		}
+	}
+	_, page := do(t, "GET", base+Docs)
+	for what, inline := range map[string]string{"a script": `<script>|<script[^>]*>[^<]`, "a style": `<style| style=`, "a handler": `<[^>]* on[a-z]+=`} {
+		if found := regexp.MustCompile(inline).FindString(page); found != "" {
+			t.Errorf("%s stands in the page: %s", what, found)
+		}
+	}
+}
+
+func TestAPageThatIsKeptIsNotSentAgain(t *testing.T) {
+	base := serve(t, api.Document())
+	resp, _ := do(t, "GET", base+Docs)
+	again, body := do(t, "GET", base+Docs, "If-None-Match", resp.Header.Get("ETag"))
+	if resp.Header.Get("ETag") == "" || again.StatusCode != 304 || body != "" {
+		t.Errorf("%q, then %d", resp.Header.Get("ETag"), again.StatusCode)
+	}
+}
+
+// TestWordsOfTheDocumentAreText: whatever stands in it, the page shows it and runs nothing.
+func TestWordsOfTheDocumentAreText(t *testing.T) {
+	for _, hostile := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'); rm -rf /; echo ('`} {
+		quoted, err := json.Marshal(hostile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document := bytes.Replace(api.Document(), []byte(`"Who am I, and what is left of my limit"`), quoted, 1)
+		document = bytes.Replace(document, []byte(`"wallet:read"`), quoted, 1)
+		if bytes.Equal(document, api.Document()) {
+			t.Fatal("nothing was replaced")
+		}
+		_, page := do(t, "GET", serve(t, document)+Docs)
+		if strings.Contains(page, "<script>") || strings.Contains(page, "<img") {
+			t.Errorf("%s is in the page as it stands", hostile)
+		}
+	}
+	if got := curl("POST", "https://x/", `{"message":"it's"}`, true); !strings.Contains(got, `'{"message":"it'\''s"}'`) {
+		t.Errorf("a quote ends the shell's: %s", got)
+	}
+}
+
+func TestPagesAreNotMadeOfHalves(t *testing.T) {
+	at, log := &url.URL{Scheme: "https", Host: "x"}, slog.New(slog.NewTextHandler(io.Discard, nil))
+	for name, o := range map[string]Options{
+		"a document": {API: at, Log: log}, "JSON": {Document: []byte("{"), API: at, Log: log},
+		"an address": {Document: api.Document(), Log: log}, "a log": {Document: api.Document(), API: at},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("made without %s", name)
+		}
+	}
+}
