@@ -376,6 +376,7 @@ func TestABotTokenHasOneWebhook(t *testing.T) {
 	a := r.call("POST", path, token, body, "Idempotency-Key", "hook")
 	r.want(a, 201, "", "")
 	secret := a.text("data", "secret")
+	r.secrets = append(r.secrets, secret)
 	if !strings.HasPrefix(secret, "whsec_") || len(secret) != len("whsec_")+44 {
 		t.Errorf("got %s", a.body)
 	}

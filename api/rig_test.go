@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"purser/e2e/world"
 	"purser/handlers"
 	"purser/quota"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -33,15 +35,16 @@ var (
 // rig is the server over a real socket, before the world.
 type rig struct {
 	*world.World
-	server *Server
-	base   string // http://127.0.0.1:port
-	alice  person
-	bob    person
-	logged *safeBuffer
-	chat   *chat.Chat
-	meter  *quota.Meter
-	bot    fakeBot
-	accept func(ctx context.Context, secret string, body []byte) error
+	server  *Server
+	base    string // http://127.0.0.1:port
+	alice   person
+	bob     person
+	logged  *safeBuffer
+	secrets []string // of every key that was made
+	chat    *chat.Chat
+	meter   *quota.Meter
+	bot     fakeBot
+	accept  func(ctx context.Context, secret string, body []byte) error
 	contract
 	stop   func() error // ends Run and gives its result
 	client *http.Client
@@ -102,6 +105,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
+		r.canary()
 		r.client.CloseIdleConnections()
 		if err := r.stop(); err != nil {
 			t.Errorf("Run: %v", err)
@@ -140,7 +144,44 @@ func (r *rig) newKey(req handlers.KeyRequest) string {
 	r.Helper()
 	_, secret, err := r.Keys.Create(context.Background(), req)
 	r.Must(err)
+	r.secrets = append(r.secrets, secret)
 	return secret
+}
+
+// canary looks for secrets where none may be, whatever the test has done: in the log, in events, in what
+// waits to be said, and in the file. A key is in none of them; the search is shown to work by an id.
+func (r *rig) canary() {
+	r.Helper()
+	control := r.alice.User.ID
+	var rows bytes.Buffer
+	r.View(func(tx store.Tx) error {
+		events, err := tx.PendingEvents(100_000)
+		for _, e := range events {
+			rows.WriteString(e.ID + " " + string(e.User) + " " + string(e.Data) + "\n")
+		}
+		replies, replyErr := tx.Replies(0, 100_000)
+		for _, reply := range replies {
+			rows.Write(reply.Body)
+		}
+		keys, keyErr := tx.AllKeys()
+		for _, k := range keys {
+			raw, _ := json.Marshal(k)
+			rows.Write(raw)
+		}
+		return errors.Join(err, replyErr, keyErr)
+	})
+	file, err := os.ReadFile(r.File)
+	r.Must(err)
+	for where, text := range map[string][]byte{"the log": []byte(r.logged.String()), "the rows": rows.Bytes(), "the file": file} {
+		for _, secret := range r.secrets {
+			if bytes.Contains(text, []byte(secret)) {
+				r.Errorf("a key is in %s", where)
+			}
+		}
+	}
+	if !bytes.Contains(rows.Bytes(), []byte(control)) || !bytes.Contains(file, []byte(control)) {
+		r.Errorf("the search for secrets finds nothing at all")
+	}
 }
 
 // answer is one HTTP answer, read whole.
