@@ -137,6 +137,11 @@ func TestUpdateIDsMayBeginAnewLower(t *testing.T) {
 	w.opt.APIURL = server.URL
 	_, stop := w.run()
 	w.eventually("both were heard", func() bool { return len(w.talker.inputs()) == 2 })
+	w.eventually("the next was asked for", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(offsets) >= 4
+	})
 	close(heard)
 	stop()
 	mu.Lock()
