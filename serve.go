@@ -153,8 +153,12 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 
+	developers := &handlers.Developers{Store: p.store, Keys: keys, Steps: []wallet.Verification{wallet.ByContact},
+		Log: log, Now: time.Now, NewID: newID, Random: rand.Reader}
+
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
-		Contacts:  &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
+		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
+		Developers: developers, Apps: &handlers.Apps{Store: p.store, Now: time.Now},
 		PublicURL: c.HTTP.PublicURL, ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})
 	if err != nil {

@@ -39,7 +39,8 @@ type scene struct {
 	topic topic
 	moved bool
 
-	weighed  weighed // of a transfer: what came of the question so far
+	weighed  weighed // of a question: what came of it so far
+	made     made    // of /api: keys to be shown, once
 	priority int
 	out      []store.Reply
 	toasted  bool
@@ -114,6 +115,11 @@ func (s *scene) walk(flow string, by Trigger) error {
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if was.People != 0 && step.To != asksAddress {
 		if err := s.closePeople("people.closed"); err != nil {
+			return err
+		}
+	}
+	if was.Access.Keyboard && s.topic.Access.Keyboard && step.To != sharing {
+		if err := s.putKeyAway("access.contact_closed"); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http/httptest"
 	"net/url"
@@ -56,8 +57,11 @@ type World struct {
 	Signing   *handlers.Signing
 	Contacts  *handlers.Contacts
 	Keys      *handlers.Keys
-	Settler   *settle.Settler
-	PublicURL *url.URL
+	Apps      *handlers.Apps
+	// Developers asks for a shared contact only; a test sets other steps, operators and a Mailer.
+	Developers *handlers.Developers
+	Settler    *settle.Settler
+	PublicURL  *url.URL
 
 	mu   sync.Mutex
 	now  time.Time
@@ -123,6 +127,9 @@ func (w *World) wire() {
 			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
+	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
+	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
+		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
 }
 
 // Now is the world's clock. It stands still between two Pass.
