@@ -92,6 +92,7 @@ func difference(want, got string) string {
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
 //	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
+//	alice's app asks bob 2 $carol    with her newest app, which he has allowed it
 //	fund alice 2
 //	alice's page proves alice, alice's page signs, alice's page rejects
 //	network is down, network is up
@@ -199,6 +200,8 @@ func (r *rig) happen(line string) {
 			label, whose = rest, owner
 		}
 		r.taps(who, r.addresses(label), whose)
+	case words[1] == "app":
+		r.appProposes(who, words[3], words[4], r.addresses(words[5]))
 	case words[1] == "page":
 		r.page(who, words[2:])
 	default:
@@ -241,6 +244,20 @@ func (r *rig) proposes(who, amount, to string) {
 		_, err := r.Transfers.CommitByProgram(tx, proposal)
 		return err
 	}))
+	r.settle()
+}
+
+// appProposes plays somebody's app with its newest API key, for a person who allows it.
+func (r *rig) appProposes(developer, who, amount, to string) {
+	r.Helper()
+	keys := r.keys()
+	i := len(keys) - 1
+	for ; keys[i].Owner != r.userOf(developer) || keys[i].Kind != wallet.APIKey; i-- {
+	}
+	proposal, err := r.Transfers.Prepare(r.Context(), handlers.CallerOf(keys[i]),
+		handlers.SendRequest{From: r.people[who].Address(), To: to, Amount: amount, Token: "SOL"})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
 	r.settle()
 }
 
