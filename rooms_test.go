@@ -28,12 +28,14 @@ func rooms() map[string][]string {
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {"wallet"},
 		"market":           {"wallet"},
+		"mail":             {"wallet"},
 		"terminal":         {"chain", "market", "wallet"},
-		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
+		"sandbox":          {"sandbox/mail", "sandbox/telegram", "sandbox/solana"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
+		"sandbox/mail":     {},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}
@@ -51,6 +53,8 @@ func owners() map[string][]string {
 		"github.com/nicksnyder/go-i18n/v2":  {"chat"},
 		"github.com/boombuler/barcode":      {"chat"},
 		"golang.org/x/crypto":               {"store"},
+		"github.com/wneessen/go-mail":       {"mail"},
+		"github.com/emersion/go-smtp":       {"sandbox/mail"},
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"purser/chat"
 	"purser/config"
 	"purser/handlers"
+	"purser/mail"
 	"purser/market"
 	"purser/notify"
 	"purser/settle"
@@ -153,8 +154,14 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	keys := &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader}
 
-	developers := &handlers.Developers{Store: p.store, Keys: keys, Steps: []wallet.Verification{wallet.ByContact},
+	developers := &handlers.Developers{Store: p.store, Keys: keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
 		Log: log, Now: time.Now, NewID: newID, Random: rand.Reader}
+	if c.Mail.URL != "" {
+		developers.Mail, err = mail.New(mail.Options{URL: c.Mail.URL.Reveal(), From: c.Mail.From, Now: time.Now, Random: rand.Reader})
+		if err != nil {
+			return p, "", err
+		}
+	}
 
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},

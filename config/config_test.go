@@ -42,6 +42,8 @@ func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
 		"store":      c.Store.Path == "purser.db",
 		"api_url":    c.Telegram.APIURL == "https://api.telegram.org",
 		"mode":       c.Telegram.Mode == Poll,
+		"steps":      len(c.Access.Steps) == 1 && c.Access.Steps[0] == wallet.ByContact && len(c.Access.Admins) == 0,
+		"no mail":    c.Mail == Mail{},
 		"level":      c.Log.Level == slog.LevelInfo,
 		"format":     c.Log.Format == "text",
 		"no cluster": c.Chain.Cluster == "" && len(c.Chain.RPCURLs) == 0,
@@ -103,6 +105,9 @@ http:
   listen: 0.0.0.0:9000
   public_url: https://Wallet.Example.org:443/
   trusted_proxies: 10.0.0.7/8, ::1
+verification: {steps: [contact, email, approval, contact]}
+admins: 1001, 1002, 1001
+mail: {url: "smtps://u:hunter2@mail.example.org", from: "Purser <purser@example.org>"}
 log: {level: debug, format: json}
 `)
 	if err != nil {
@@ -121,6 +126,10 @@ store.master_key: [withheld]
 http.listen: 0.0.0.0:9000
 http.public_url: https://wallet.example.org
 http.trusted_proxies: 10.0.0.0/8,::1/128
+verification.steps: contact,email,approval
+admins: 2 of them
+mail.url: mail.example.org
+mail.from: Purser <purser@example.org>
 log.level: debug
 log.format: json
 `
@@ -136,7 +145,8 @@ log.format: json
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
-	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}")
+	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}\n"+
+		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +154,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "config", c, "telegram", c.Telegram, "chain", c.Chain)
 	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c, "store", c.Store, "chain", c.Chain)
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c.Telegram)
-	fmt.Fprintf(&out, "%v %+v %#v", c.Chain, c.Chain, c.Store)
-	for _, secret := range []string{botToken, masterB64, "hidden-key"} {
+	fmt.Fprintf(&out, "%v %+v %#v %v %+v %#v", c.Chain, c.Chain, c.Store, c.Mail, c.Mail, c.Mail)
+	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password"} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("%q is printed in %s", secret, out.String())
 		}
@@ -198,6 +208,18 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"public port", "http: {public_url: 'https://wallet.example.org:99999'}", []string{"http.public_url", "port"}},
 		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
 		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
+		{"step", "verification: {steps: contact;email}", []string{"verification.steps", "approval"}},
+		{"no step", "verification: {steps: ','}", []string{"verification.steps", "at least one"}},
+		{"email without a server", "verification: {steps: email}", []string{"mail.url", "verification.steps"}},
+		{"mail from nobody", "mail: {url: 'smtp://mail.example.org'}", []string{"mail.from"}},
+		{"mail scheme", "mail: {url: 'http://u:s3cret@mail.example.org', from: a@b.example}", []string{"mail.url", "smtps"}},
+		{"mail unreadable", "mail: {url: 'smtp://u:s3cret%zz@h', from: a@b.example}", []string{"mail.url"}},
+		{"mail path", "mail: {url: 'smtp://h/s3cret', from: a@b.example}", []string{"mail.url", "path"}},
+		{"mail user alone", "mail: {url: 'smtp://s3cret@h', from: a@b.example}", []string{"mail.url", "password"}},
+		{"mail from", "mail: {from: purser}", []string{"mail.from"}},
+		{"approval by nobody", "verification: {steps: [contact, approval]}", []string{"admins", "approval"}},
+		{"admin", "admins: '@alice'", []string{"admins", "@alice", "number"}},
+		{"admin group", "admins: '-100123'", []string{"admins", "-100123"}},
 		{"level", "log: {level: loud}", []string{"log.level"}},
 		{"format", "log: {format: xml}", []string{"log.format"}},
 	}

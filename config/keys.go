@@ -34,6 +34,10 @@ func keys() []key {
 		{name: "http.listen", fallback: "127.0.0.1:8080", help: "address to listen on"},
 		{name: "http.public_url", help: "https address at which people reach this listener"},
 		{name: "http.trusted_proxies", help: "addresses of reverse proxies, separated by commas", list: true},
+		{name: "verification.steps", fallback: "contact", help: "how developers are verified: contact, email, wallet, approval", list: true},
+		{name: "admins", help: "Telegram ids of the operators who approve developers, separated by commas", list: true},
+		{name: "mail.url", help: "mail server, as smtp://user:password@host:port or smtps://…", secret: true},
+		{name: "mail.from", help: "address that mail comes from"},
 		{name: "log.level", fallback: "info", help: "debug, info, warn or error"},
 		{name: "log.format", fallback: "text", help: "text or json"},
 	}
