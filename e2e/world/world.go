@@ -49,6 +49,7 @@ type World struct {
 	Cluster *solana.Cluster // its blocks come by Blocks
 	Chain   *chain.Client
 	Store   *bolt.Store
+	File    string // of Store
 	Tokens  *market.Tokens
 
 	Users     *handlers.Users
@@ -92,7 +93,8 @@ func New(t testing.TB, o Options) *World {
 	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now})
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
-	w.Store = OpenStore(t)
+	w.File = filepath.Join(t.TempDir(), "purser.db")
+	w.Store = openStore(t, w.File)
 	w.Tokens, err = market.Listed(wallet.Localnet)
 	w.Must(err)
 	w.wire()
@@ -103,7 +105,12 @@ func New(t testing.TB, o Options) *World {
 // OpenStore opens a new store until the test ends, for those who need nothing else of a world.
 func OpenStore(t testing.TB) *bolt.Store {
 	t.Helper()
-	s, err := bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: make([]byte, 32), Random: rand.Reader})
+	return openStore(t, filepath.Join(t.TempDir(), "purser.db"))
+}
+
+func openStore(t testing.TB, file string) *bolt.Store {
+	t.Helper()
+	s, err := bolt.Open(bolt.Options{Path: file, MasterKey: make([]byte, 32), Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
