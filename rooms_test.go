@@ -30,14 +30,16 @@ func rooms() map[string][]string {
 		"market":           {"wallet"},
 		"pages":            {},
 		"terminal":         {"chain", "market", "wallet"},
-		"sandbox":          {"sandbox/telegram", "sandbox/solana"},
+		"sandbox":          {"sandbox/mail", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store"},
+		"mail":             {"wallet"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
 		"e2e/clients":      {},
 		"clients/go":       {}, // a developer takes it alone
+		"sandbox/mail":     {},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}
@@ -56,6 +58,8 @@ func owners() map[string][]string {
 		"github.com/boombuler/barcode":      {"chat"},
 		"golang.org/x/crypto":               {"store"},
 		"github.com/getkin/kin-openapi":     {}, // tests alone
+		"github.com/wneessen/go-mail":       {"mail"},
+		"github.com/emersion/go-smtp":       {"sandbox/mail"},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +30,7 @@ type worldOptions struct {
 	telegram string
 	rpc      string
 	ws       string
+	mail     string
 	slotTime time.Duration
 }
 
@@ -40,6 +42,7 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	flags.StringVar(&o.telegram, "sandbox-telegram", "127.0.0.1:8081", "sandbox: address of its Telegram and chat page")
 	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
 	flags.StringVar(&o.ws, "sandbox-ws", "127.0.0.1:8900", "sandbox: address of its Solana WebSocket")
+	flags.StringVar(&o.mail, "sandbox-mail", "127.0.0.1:8025", "sandbox: address of its mail server, if developers are verified by email")
 	flags.DurationVar(&o.slotTime, "sandbox-slot", 400*time.Millisecond, "sandbox: length of a slot")
 	return o
 }
@@ -57,7 +60,21 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
+	if !config.IsSet(from, "mail.url") { // whoever names a server wants to try that
+		from.Fixed["mail.url"], from.Fixed["mail.from"] = o.mailURL(), "purser@sandbox.example"
+	}
 	return from
+}
+
+// mailURL is where the sandbox's own mail server is.
+func (o worldOptions) mailURL() string { return "smtp://" + o.mail }
+
+// mailListen is where the sandbox's mail server listens: nowhere when nobody would write to it.
+func (o worldOptions) mailListen(c config.Config) string {
+	if c.Mail.URL.Reveal() != o.mailURL() || !slices.Contains(c.Access.Steps, wallet.ByEmail) {
+		return ""
+	}
+	return o.mail
 }
 
 // runSandbox runs the product against a world that it brings along.
@@ -72,7 +89,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 		return err
 	}
 	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
-		SlotTime: o.slotTime, Now: time.Now})
+		MailListen: o.mailListen(c), SlotTime: o.slotTime, Now: time.Now})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
 		return addressError(inUse.Address, "choose another one (purser --help shows the --sandbox flags)", inUse.Err)

@@ -23,6 +23,7 @@ import (
 	"purser/chat"
 	"purser/config"
 	"purser/handlers"
+	"purser/mail"
 	"purser/market"
 	"purser/notify"
 	"purser/pages"
@@ -163,8 +164,18 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	p.keys = &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader, Log: log}
 	p.meter = &quota.Meter{Store: p.store, Now: time.Now, Log: log}
 
+	developers := &handlers.Developers{Store: p.store, Keys: p.keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
+		Log: log, Now: time.Now, NewID: newID, Random: rand.Reader}
+	if c.Mail.URL != "" {
+		developers.Mail, err = mail.New(mail.Options{URL: c.Mail.URL.Reveal(), From: c.Mail.From, Now: time.Now, Random: rand.Reader})
+		if err != nil {
+			return p, "", err
+		}
+	}
+
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
-		Contacts:  &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
+		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
+		Developers: developers, Apps: &handlers.Apps{Store: p.store, Now: time.Now},
 		PublicURL: c.HTTP.PublicURL, ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})
 	if err != nil {

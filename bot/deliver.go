@@ -295,8 +295,8 @@ func keyboard(buttons [][]chat.Button) any {
 	return map[string]any{"inline_keyboard": rows}
 }
 
-// replyKeyboard is Telegram's ReplyKeyboardMarkup with one key that opens the list of people (Bot API
-// 7.0, KeyboardButtonRequestUsers), or ReplyKeyboardRemove.
+// replyKeyboard is Telegram's ReplyKeyboardMarkup with one key that shares the person's own contact, or
+// opens the list of people (Bot API 7.0, KeyboardButtonRequestUsers), or ReplyKeyboardRemove.
 func replyKeyboard(k chat.Keyboard) any {
 	if k.Remove {
 		return map[string]any{"remove_keyboard": true}
@@ -304,6 +304,9 @@ func replyKeyboard(k chat.Keyboard) any {
 	key := map[string]any{"text": k.People, "request_users": map[string]any{
 		"request_id": k.Request, "user_is_bot": false, "max_quantity": 1,
 	}}
+	if k.Contact != "" {
+		key = map[string]any{"text": k.Contact, "request_contact": true}
+	}
 	return map[string]any{"keyboard": [][]any{{key}}, "resize_keyboard": true, "one_time_keyboard": true}
 }
 

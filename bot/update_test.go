@@ -113,6 +113,28 @@ func TestAPersonIsChosenFromTelegramsList(t *testing.T) {
 	}
 }
 
+// TestAContactIsSharedByItsKey goes through the Bot API: the key shares the person's own contact.
+func TestAContactIsSharedByItsKey(t *testing.T) {
+	w := newWorld(t)
+	w.run()
+	w.greet(telegram.Alice)
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "Who?", Keyboard: &chat.Keyboard{Contact: "Share"}}))
+	w.hears(telegram.Alice, "Who?")
+	k := w.telegram.Keyboard(telegram.Alice)
+	if k == nil || len(k.Rows) != 1 || !k.OneTime || k.Rows[0][0].Text != "Share" || !k.Rows[0][0].RequestContact || k.Rows[0][0].RequestUsers != nil {
+		t.Fatalf("the keyboard is %+v", k)
+	}
+	w.must(w.telegram.ShareContact(telegram.Alice, telegram.Alice))
+	w.eventually("the contact is heard", func() bool {
+		for _, in := range w.talker.inputs() {
+			if in.Contact != nil {
+				return in.Contact.TelegramID == telegram.Alice
+			}
+		}
+		return false
+	})
+}
+
 func TestOddTextsAllGetAnAnswer(t *testing.T) {
 	w := newWorld(t)
 	w.run()

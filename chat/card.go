@@ -158,16 +158,14 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
-		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "Final": t.Final, "ID": code(string(t.ID)),
+		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Final, "ID": code(string(t.ID)),
 		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.Asked.IsZero(),
 	}
 	maps.Copy(v, resemblance(t))
 	if t.KeyID != "" {
-		hint, err := s.keyHint(t.KeyID)
-		if err != nil {
+		if err := s.askedBy(t, v); err != nil {
 			return nil, err
 		}
-		v["KeyHint"] = hint
 	}
 	if t.Token.Symbol == "" {
 		v["Mint"] = code(t.Token.Mint.String())
@@ -197,6 +195,20 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// askedBy names the program that asked for a transaction: its app, and the key where it is the owner's own.
+func (s *scene) askedBy(t wallet.Transaction, v vars) error {
+	key, err := s.tx.Key(t.KeyID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v["KeyHint"], v["Foreign"] = html(escape(key.Hint)), key.Owner != t.Owner
+	v["App"], err = s.appName(key.App)
+	return err
 }
 
 // keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
@@ -288,9 +300,13 @@ func (s *scene) buttonUntil(t wallet.Transaction, label, verb string, until time
 	if err != nil {
 		return Button{}, err
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb}, "\x00")))
-	nonce := base64.RawURLEncoding.EncodeToString(sum[:16])
-	return s.buttonOf(nonce, text, verb, string(t.ID), until)
+	return s.buttonOf(nonceOf(string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb), text, verb, string(t.ID), until)
+}
+
+// nonceOf is a nonce that follows from what it is for.
+func nonceOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:nonceBytes])
 }
 
 // endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it

@@ -93,10 +93,11 @@ type Button struct {
 	Copy string `json:"copy,omitempty"` // copied to the clipboard (Bot API copy_text)
 }
 
-// Keyboard takes the place of a person's ordinary keyboard, or gives it back: one of People and
-// Remove is set.
+// Keyboard takes the place of a person's ordinary keyboard, or gives it back: one of People, Contact
+// and Remove is set.
 type Keyboard struct {
 	People  string `json:"people,omitempty"`  // label of a key that opens the list of people (Bot API request_users)
+	Contact string `json:"contact,omitempty"` // label of a key that shares the person's own contact (request_contact)
 	Request int32  `json:"request,omitempty"` // comes back in Picked
 	Remove  bool   `json:"remove,omitempty"`
 }

@@ -35,6 +35,8 @@ func commands() []command {
 		{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet, app: (*Chat).walletForApp},
 		{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send, app: (*Chat).sendForApp},
 		{name: "contacts", menu: "menu.contacts", usage: "usage.contacts", looks: true, run: (*Chat).contacts},
+		{name: "api", menu: "menu.api", usage: "usage.api", run: (*Chat).api},
+		{name: "apps", menu: "menu.apps", usage: "usage.apps", looks: true, run: (*Chat).apps},
 		{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel},
 		{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help},
 		{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: (*Chat).privacy, app: (*Chat).privacy},
@@ -46,7 +48,7 @@ func commands() []command {
 // are told apart from typing mistakes.
 func notYet() map[string]string {
 	return map[string]string{
-		"price": "talk.not_yet", "stake": "talk.not_yet", "notifications": "talk.not_yet", "api": "talk.not_yet_api",
+		"price": "talk.not_yet", "stake": "talk.not_yet", "notifications": "talk.not_yet",
 	}
 }
 
@@ -157,8 +159,11 @@ func (s *scene) list() (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// start welcomes; whatever a deep link brought along is passed over.
-func (c *Chat) start(context.Context, heard) (act, error) {
+// start welcomes. Of what a deep link brings along only an app that asks for consent counts.
+func (c *Chat) start(_ context.Context, h heard) (act, error) {
+	if len(h.line.args) == 1 && h.Private && strings.HasPrefix(h.line.args[0], appPrefix) {
+		return askConsent(wallet.AppID(h.line.args[0])), nil
+	}
 	return func(s *scene) error {
 		list, err := s.list()
 		if err != nil {

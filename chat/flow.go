@@ -74,14 +74,40 @@ const (
 	chosen Trigger = "choice made"
 )
 
+// The conversation of /api.
+const (
+	namingApp    State = "app"
+	sayingWhy    State = "purpose"
+	readingTerms State = "terms"
+	sharing      State = "contact"
+	mailing      State = "mail address"
+	coding       State = "mail code"
+	connecting   State = "wallet step"
+	choosingKey  State = "choice of keys"
+	keyShown     State = "key shown"
+
+	appUnknown     Trigger = "app unnamed"
+	purposeUnknown Trigger = "purpose unsaid"
+	termsOpen      Trigger = "terms not accepted"
+	contactMissing Trigger = "contact missing"
+	emailMissing   Trigger = "mail address missing"
+	codeMailed     Trigger = "code mailed"
+	walletMissing  Trigger = "wallet missing"
+	verified       Trigger = "all verified"
+	operatorsAsked Trigger = "operators asked"
+	keyMade        Trigger = "key made"
+	keySaved       Trigger = "I have saved it"
+)
+
 // Names of the flows, as conversations carry them.
 const (
 	sendFlow   = "send"
 	walletFlow = "wallet"
+	apiFlow    = "api"
 )
 
 // flows is every conversation there is. The person's words and taps become triggers in send.go,
-// link.go and taps.go; a transaction's steps come by ShowTransaction.
+// link.go, access.go and taps.go; a transaction's steps come by ShowTransaction.
 func flows() map[string]Flow {
 	asking := func(dropped Effect) map[Trigger]Step {
 		return map[Trigger]Step{
@@ -141,7 +167,54 @@ func flows() map[string]Flow {
 				silence:   {idle, (*scene).linkRanOut},
 			},
 		},
+		apiFlow: onboarding(),
 	}
+}
+
+// onboarding is the table of /api. What is known or was proven before is skipped, so that each question
+// may be followed by itself and by every later one.
+func onboarding() Flow {
+	questions := []struct {
+		at  State
+		by  Trigger
+		ask Effect
+	}{
+		{namingApp, appUnknown, (*scene).askApp},
+		{sayingWhy, purposeUnknown, (*scene).askPurpose},
+		{readingTerms, termsOpen, (*scene).showTerms},
+		{sharing, contactMissing, (*scene).askContact},
+		{mailing, emailMissing, (*scene).askEmail},
+		{coding, codeMailed, (*scene).askCode},
+		{connecting, walletMissing, (*scene).askWallet},
+		{choosingKey, verified, (*scene).askWhichKeys},
+	}
+	flow := Flow{idle: {keyMade: {keyShown, (*scene).showKeys}}} // a rotation
+	for i, q := range questions {
+		if q.by != codeMailed {
+			flow[idle][q.by] = Step{q.at, q.ask}
+		}
+		flow[q.at] = map[Trigger]Step{
+			cancelled: {idle, (*scene).dropAccess},
+			movedOn:   {idle, (*scene).leaveAccess},
+			silence:   {idle, (*scene).pauseAccess},
+		}
+		for _, next := range questions[i:] {
+			if next.by != codeMailed || q.at == mailing || q.at == coding {
+				flow[q.at][next.by] = Step{next.at, next.ask}
+			}
+		}
+	}
+	flow[coding][emailMissing] = Step{mailing, (*scene).askEmail} // another address
+	flow[connecting][movedOn] = Step{idle, nil}                   // to /wallet new: its button leads back
+	flow[choosingKey][operatorsAsked] = Step{idle, (*scene).sayAsked}
+	flow[choosingKey][keyMade] = Step{keyShown, (*scene).showKeys}
+	flow[keyShown] = map[Trigger]Step{
+		keySaved:  {idle, (*scene).removeKeys},
+		cancelled: {idle, (*scene).removeKeys},
+		movedOn:   {idle, (*scene).removeKeys},
+		silence:   {idle, (*scene).removeKeys},
+	}
+	return flow
 }
 
 // Diagrams prints every conversation as a Mermaid state diagram, for docs/conversations.md.

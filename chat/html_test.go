@@ -21,7 +21,7 @@ import (
 func telegramText(source string) (string, error) {
 	var out strings.Builder
 	var open []string
-	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre)>`)
+	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler)>`)
 	entity := regexp.MustCompile(`^&(lt|gt|amp|quot);`)
 	for rest := source; rest != ""; {
 		switch {
@@ -67,6 +67,18 @@ func TestStrictReaderRefusesWhatTelegramRefuses(t *testing.T) {
 	}
 }
 
+// keySecret is what a key of the API looks like.
+var keySecret = regexp.MustCompile(`pur_(live|test|bot)_[0-9A-Za-z]{36}`)
+
+// readable is everything of a reply that a person could read or copy.
+func readable(reply chat.Reply) string {
+	all := reply.Text
+	for _, b := range slices.Concat(reply.Buttons...) {
+		all += " " + b.Copy + " " + b.Data
+	}
+	return all
+}
+
 // checkReply holds every single reply of every test to Telegram's limits.
 func checkReply(t testing.TB, row store.Reply, reply chat.Reply) {
 	t.Helper()
@@ -104,9 +116,13 @@ func checkReply(t testing.TB, row store.Reply, reply chat.Reply) {
 		bad("untidy: %q", text)
 	}
 	if k := reply.Keyboard; k != nil {
-		if row.Card != "" || len(reply.Buttons) > 0 || k.Remove == (k.People != "") || !k.Remove && k.Request <= 0 {
+		set := map[bool]int{true: 1}
+		if row.Card != "" || len(reply.Buttons) > 0 || set[k.Remove]+set[k.People != ""]+set[k.Contact != ""] != 1 || (k.People != "") != (k.Request > 0) {
 			bad("keyboard %+v", *k)
 		}
+	}
+	if secret := keySecret.FindString(readable(reply)); secret != "" && !reply.Secret {
+		bad("holds a key and is not marked secret")
 	}
 	for _, b := range slices.Concat(reply.Buttons...) {
 		if b.Text == "" || utf8.RuneCountInString(b.Text) > 64 {

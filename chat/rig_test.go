@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,6 +30,8 @@ type rig struct {
 	chat   *chat.Chat
 	people map[string]*person
 
+	mails    []mail               // that were sent
+	noMail   bool                 // none can be sent
 	messages map[int64][]*message // by chat, in order
 	lastID   int
 	seen     []string // what was delivered since it was last asked
@@ -48,6 +51,7 @@ type person struct {
 	link string // the newest signing page link in their chat
 	list int32  // the number of their newest list of people
 	kept []byte // a signed transaction that their device did not hand in
+	app  string // the newest consent link that stood in their chat
 }
 
 func newRig(t testing.TB) *rig {
@@ -57,6 +61,7 @@ func newRig(t testing.TB) *rig {
 		seed := sha256.Sum256([]byte(name))
 		r.people[name] = &person{Person: &world.Person{TelegramID: 1001 + int64(i), Username: name, FirstName: title(name), Key: ed25519.NewKeyFromSeed(seed[:])}}
 	}
+	r.Developers.Mail = r
 	var err error
 	r.chat, err = chat.New(r.options())
 	r.Must(err)
@@ -64,9 +69,31 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) options() chat.Options {
-	return chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts,
+	return chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
 		PublicURL: r.PublicURL, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
 		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler)}
+}
+
+// mail is one that was sent.
+type mail struct{ to, subject, text string }
+
+// Send plays a mail server.
+func (r *rig) Send(_ context.Context, to, subject, text string) error {
+	if r.noMail {
+		return errors.New("no mail server answers")
+	}
+	r.mails = append(r.mails, mail{to, subject, text})
+	r.seen = append(r.seen, "  mail to "+to+": "+subject+"\n")
+	return nil
+}
+
+// code is the newest code that was mailed.
+func (r *rig) code() string {
+	r.Helper()
+	if len(r.mails) == 0 {
+		r.Fatal("no mail was sent")
+	}
+	return regexp.MustCompile(`[0-9]{6}`).FindString(r.mails[len(r.mails)-1].text)
 }
 
 // rich gives somebody a profile with a connected wallet and lamports in it.
@@ -174,7 +201,10 @@ func (r *rig) deliver(row store.Reply) {
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DoneReply(row) }))
 	who := r.nameOf(row.Chat)
 	switch reply.Kind {
-	case chat.Toast, chat.Delete:
+	case chat.Delete:
+		reply.Text = r.delete(row.Chat, reply.MessageID)
+		fallthrough
+	case chat.Toast:
 		r.seen = append(r.seen, r.show(who, "", reply))
 		return
 	}
@@ -199,7 +229,23 @@ func (r *rig) deliver(row store.Reply) {
 	m.put(reply)
 	r.linkIn(who, reply)
 	r.messages[row.Chat] = append(r.messages[row.Chat], m)
+	if row.Card != "" {
+		r.Must(r.Update(func(tx store.Tx) error { return tx.PutCard(row.Chat, row.Card, m.id) }))
+	}
 	r.seen = append(r.seen, r.show(who, "", reply))
+}
+
+// delete takes a message out of a chat, and tells how it began if it was the bot's. Its buttons stay
+// known: somebody may have tapped one just before.
+func (r *rig) delete(chat int64, id int) string {
+	for _, m := range r.messages[chat] {
+		if m.id == id {
+			m.card = ""
+			first, _, _ := strings.Cut(m.reply.Text, "\n")
+			return "(" + first + ")"
+		}
+	}
+	return ""
 }
 
 func (m *message) put(reply chat.Reply) {
@@ -220,6 +266,9 @@ func (r *rig) nameOf(id int64) string {
 
 // linkIn remembers the link of a signing page that came to somebody's chat.
 func (r *rig) linkIn(who string, reply chat.Reply) {
+	if link := regexp.MustCompile(`start=(app_[0-9a-z_]+)`).FindStringSubmatch(reply.Text); link != nil {
+		r.people[who].app = link[1]
+	}
 	if reply.Keyboard != nil && !reply.Keyboard.Remove {
 		r.people[who].list = reply.Keyboard.Request
 	}

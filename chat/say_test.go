@@ -157,3 +157,22 @@ func TestExplorerLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryScopeAndStepIsInWords: none of them may be asked for, or shown, by an empty line.
+func TestEveryScopeAndStepIsInWords(t *testing.T) {
+	words, err := newCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{Chat: &Chat{words: words}}
+	for _, scope := range wallet.Scopes() {
+		if _, err := s.scopeLines([]wallet.Scope{scope}); err != nil {
+			t.Errorf("%s: %v", scope, err)
+		}
+	}
+	for _, step := range wallet.Verifications() {
+		if _, err := words.text(stepNames()[step], nil); err != nil {
+			t.Errorf("%s: %v", step, err)
+		}
+	}
+}

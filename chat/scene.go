@@ -40,7 +40,8 @@ type scene struct {
 	moved bool
 
 	anew     bool    // cards are sent anew, not edited
-	weighed  weighed // of a transfer: what came of the question so far
+	weighed  weighed // of a question: what came of it so far
+	made     made    // of /api: keys to be shown, once
 	priority int
 	out      []store.Reply
 	toasted  bool
@@ -115,6 +116,11 @@ func (s *scene) walk(flow string, by Trigger) error {
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if was.People != 0 && step.To != asksAddress {
 		if err := s.closePeople("people.closed", nil); err != nil {
+			return err
+		}
+	}
+	if was.Access.Keyboard && s.topic.Access.Keyboard && step.To != sharing {
+		if err := s.putKeyAway("access.contact_closed"); err != nil {
 			return err
 		}
 	}

@@ -350,14 +350,8 @@ func (s *scene) ask(key string, v vars, rows [][]Button) error {
 		return err
 	}
 	s.topic.Asked = asked
-	if s.weighed.refusal != nil {
-		headline, reason, err := s.words.refusal(s.weighed.refusal)
-		if err != nil {
-			return err
-		}
-		if v["Reason"] = reason; reason == "" {
-			v["Reason"] = headline
-		}
+	if err := s.reason(v); err != nil {
+		return err
 	}
 	label, err := s.words.text("button.cancel", nil)
 	if err != nil {
@@ -368,6 +362,19 @@ func (s *scene) ask(key string, v vars, rows [][]Button) error {
 		return err
 	}
 	return s.show(s.topic.Ask, key, v, append(rows, []Button{stop})...)
+}
+
+// reason says what was wrong about the last answer, if anything was.
+func (s *scene) reason(v vars) error {
+	v["Reason"] = html("")
+	if s.weighed.refusal == nil {
+		return nil
+	}
+	headline, reason, err := s.words.refusal(s.weighed.refusal)
+	if v["Reason"] = reason; reason == "" {
+		v["Reason"] = headline
+	}
+	return err
 }
 
 // closeQuestion takes the buttons from a question that waits no more: they would only say so.

@@ -23,6 +23,9 @@ type Options struct {
 	Wallets   *handlers.Wallets
 	Transfers *handlers.Transfers
 	Contacts  *handlers.Contacts
+	// Developers have access to the API, Apps are what people allow theirs.
+	Developers *handlers.Developers
+	Apps       *handlers.Apps
 	// PublicURL is where the signing page lives: its links end up in people's own chats only.
 	PublicURL *url.URL
 	// ExplorerURL makes links of signatures: {signature} is put in, and {cluster} by the name that
@@ -49,9 +52,9 @@ type Chat struct {
 
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
-	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil || o.PublicURL == nil ||
-		o.Now == nil || o.Random == nil || o.Log == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, PublicURL, Now, Random and Log are needed")
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
+		o.Developers == nil || o.Apps == nil || o.PublicURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, PublicURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -102,6 +105,7 @@ type topic struct {
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
 	Bind        string               `json:"bind,omitempty"`   // nonce of the link
 	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
+	Access      access               `json:"access,omitzero"`  // of /api
 }
 
 // act is what an Input leads to once everything slow is done: it runs inside the store transaction,
@@ -186,12 +190,12 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 	case h.Forwarded:
 		return say("talk.forwarded", nil), nil
 	case h.Edited:
-		if h.line.command == "" && h.at(sendFlow) == idle {
+		if h.line.command == "" && h.at(sendFlow) == idle && h.at(apiFlow) == idle {
 			return nil, nil
 		}
 		return say("talk.edited", nil), nil
 	case h.Contact != nil:
-		return say("talk.contact", nil), nil
+		return c.hearContact(h), nil
 	case h.Picked != nil:
 		return c.hearPicked(ctx, h)
 	}
@@ -201,6 +205,9 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 // plainText answers plain text in a private chat.
 func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
+		return act, err
+	}
+	if act, err := c.hearDeveloper(ctx, h); act != nil || err != nil {
 		return act, err
 	}
 	switch h.at(sendFlow) {

@@ -31,6 +31,24 @@ func taps() map[string]tap {
 		"disconnect": (*Chat).tapDisconnect,
 		"erase":      (*Chat).tapErase,
 		"keep":       (*Chat).tapKeep,
+		"accept":     (*Chat).tapAccept,
+		"app":        (*Chat).tapApp,
+		"newcode":    (*Chat).tapNewCode,
+		"newmail":    (*Chat).tapNewMail,
+		"goon":       (*Chat).tapGoOn,
+		"turn":       (*Chat).tapTurn,
+		"ask":        (*Chat).tapAsk,
+		"make":       (*Chat).tapMake,
+		"saved":      (*Chat).tapSaved,
+		"newkey":     (*Chat).tapNewKey,
+		"rotate":     (*Chat).tapRotate,
+		"rotateyes":  (*Chat).tapRotateYes,
+		"revoke":     (*Chat).tapRevoke,
+		"revokeyes":  (*Chat).tapRevokeYes,
+		"decide":     (*Chat).tapDecide,
+		"allow":      (*Chat).tapAllow,
+		"refuse":     (*Chat).tapRefuse,
+		"takeback":   (*Chat).tapTakeBack,
 	}
 }
 
@@ -156,14 +174,14 @@ func tapAnswer(ctx context.Context, h heard, at State, words string,
 
 // tapStop is /cancel below a question.
 func (c *Chat) tapStop(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(sendFlow) == idle || h.topic.Ask != h.button.Subject {
+	if h.at(h.conv.Flow) == idle || h.topic.Ask != h.button.Subject {
 		return toast("toast.old"), nil
 	}
 	return func(s *scene) error {
 		if err := s.use(); err != nil {
 			return err
 		}
-		return s.walk(sendFlow, cancelled)
+		return s.walk(h.conv.Flow, cancelled)
 	}, nil
 }
 

@@ -82,10 +82,17 @@ func difference(want, got string) string {
 //	alice in group: TEXT             says it in a group
 //	alice forwards: TEXT, alice edits: TEXT
 //	alice sends a picture, alice shares a contact
+//	alice shares bob's contact
+//	alice types the code, alice types a wrong code
+//	alice opens bob's app               the consent link that stands in Bob's chat
+//	steps contact email                 verification.steps; operators carol dave: who may approve
+//	mail is down, mail is up
+//	carol has a key for APP             made by the operator, with `purser key create`
 //	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
 //	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
+//	alice's app asks bob 2 $carol    with her newest app, which he has allowed it
 //	fund alice 2
 //	alice's page proves alice, alice's page signs, alice's page rejects
 //	network is down, network is up
@@ -112,6 +119,18 @@ func (r *rig) happen(line string) {
 		d, err := time.ParseDuration(words[1])
 		r.Must(err)
 		r.clock(d)
+	case words[0] == "steps":
+		r.Developers.Steps = nil
+		for _, step := range words[1:] {
+			r.Developers.Steps = append(r.Developers.Steps, wallet.Verification(step))
+		}
+	case words[0] == "operators":
+		r.Developers.Admins = nil
+		for _, name := range words[1:] {
+			r.Developers.Admins = append(r.Developers.Admins, r.people[name].TelegramID)
+		}
+	case words[0] == "mail":
+		r.noMail = words[2] == "down"
 	case line == "network is down":
 		r.Cluster.SetFault(func(string, json.RawMessage) (f solana.Fault) { f.Status = 503; return f })
 	case line == "network is up":
@@ -143,6 +162,20 @@ func (r *rig) happen(line string) {
 		r.does(in)
 	case strings.HasSuffix(line, "sends a picture"):
 		r.does(r.input(who))
+	case strings.HasSuffix(line, "'s contact"):
+		in := r.input(who)
+		in.Contact = &chat.Contact{TelegramID: r.people[strings.TrimSuffix(words[2], "'s")].TelegramID, Phone: "+4915112345678"}
+		r.does(in)
+	case strings.Contains(line, " has a key for "):
+		_, app, _ := strings.Cut(line, " has a key for ")
+		_, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID, App: app})
+		r.Must(err)
+	case strings.HasSuffix(line, "types the code"):
+		r.says(who, r.code())
+	case strings.HasSuffix(line, "types a wrong code"):
+		r.says(who, strings.Map(func(d rune) rune { return '0' + (d-'0'+1)%10 }, r.code()))
+	case words[1] == "opens":
+		r.says(who, "/start "+r.people[strings.TrimSuffix(words[2], "'s")].app)
 	case strings.HasSuffix(line, "shares a contact"):
 		in := r.input(who)
 		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+100"}
@@ -167,6 +200,8 @@ func (r *rig) happen(line string) {
 			label, whose = rest, owner
 		}
 		r.taps(who, r.addresses(label), whose)
+	case words[1] == "app":
+		r.appProposes(who, words[3], words[4], r.addresses(words[5]))
 	case words[1] == "page":
 		r.page(who, words[2:])
 	default:
@@ -212,6 +247,20 @@ func (r *rig) proposes(who, amount, to string) {
 	r.settle()
 }
 
+// appProposes plays somebody's app with its newest API key, for a person who allows it.
+func (r *rig) appProposes(developer, who, amount, to string) {
+	r.Helper()
+	keys := r.keys()
+	i := len(keys) - 1
+	for ; keys[i].Owner != r.userOf(developer) || keys[i].Kind != wallet.APIKey; i-- {
+	}
+	proposal, err := r.Transfers.Prepare(r.Context(), handlers.CallerOf(keys[i]),
+		handlers.SendRequest{From: r.people[who].Address(), To: to, Amount: amount, Token: "SOL"})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
+	r.settle()
+}
+
 func (r *rig) lamports(text string) uint64 {
 	r.Helper()
 	if text == "0" {
@@ -240,11 +289,30 @@ func (r *rig) addresses(text string) string {
 	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4)
 	_, middle := twin.Middle()
 	text = strings.NewReplacer("$bob~", twin.String(), "MIDDLE(bob~)", middle).Replace(text)
+	for i, key := range r.keys() {
+		text = strings.ReplaceAll(text, fmt.Sprintf("…k%d", i+1), "…"+key.Hint)
+	}
 	for name, p := range r.people {
 		text = strings.ReplaceAll(text, "$"+name, p.Address().String())
 		text = strings.ReplaceAll(text, "…"+name, "…"+p.Address().Tail())
 	}
 	return text
+}
+
+// hints puts …k1 in the place of the first key's last characters, …k2 for the second's, and so on.
+func (r *rig) hints(text string) string {
+	for i, key := range r.keys() {
+		text = strings.ReplaceAll(text, "…"+key.Hint, fmt.Sprintf("…k%d", i+1))
+	}
+	return text
+}
+
+// keys are all keys there are, oldest first.
+func (r *rig) keys() []wallet.Key {
+	r.Helper()
+	keys, err := r.Keys.List(r.Context())
+	r.Must(err)
+	return keys
 }
 
 // show is one delivered reply as a transcript shows it.
@@ -255,6 +323,8 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 		text = strings.ReplaceAll(text, p.Address().Tail(), name)
 	}
 	text = regexp.MustCompile(`<code>[1-9A-HJ-NP-Za-km-z]{64,90}</code>`).ReplaceAllString(text, "<code>SIGNATURE</code>")
+	text = r.hints(text)
+	text = keySecret.ReplaceAllString(text, "${1}-KEY")
 	var out strings.Builder
 	kind := ""
 	if reply.Kind != chat.Message {
@@ -269,12 +339,12 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 		out.WriteString(strings.TrimRight(first, " ") + "\n")
 	}
 	if k := reply.Keyboard; k != nil {
-		out.WriteString("          " + map[bool]string{true: "(keyboard removed)", false: "(keyboard: " + k.People + ")"}[k.Remove] + "\n")
+		out.WriteString("          " + map[bool]string{true: "(keyboard removed)", false: "(keyboard: " + k.People + k.Contact + ")"}[k.Remove] + "\n")
 	}
 	for _, row := range reply.Buttons {
 		out.WriteString("         ")
 		for _, b := range row {
-			label := b.Text
+			label := r.hints(b.Text)
 			for name, p := range r.people {
 				label = strings.ReplaceAll(label, p.Address().Tail(), name)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -25,7 +26,8 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
+	ch.steps(c)
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)
 	}
@@ -269,6 +271,67 @@ func (ch *checker) limits() Limits {
 		return n
 	}
 	return Limits{APIFree: count("api_free"), APIPro: count("api_pro"), BotFree: count("bot_free"), BotPro: count("bot_pro"), Messages: count("messages")}
+}
+
+func (ch *checker) access() Access {
+	var a Access
+	for _, item := range split(ch.values["verification.steps"]) {
+		step := wallet.Verification(item)
+		if !slices.Contains(wallet.Verifications(), step) {
+			ch.wrong("verification.steps", "%q is no step: they are contact, email, wallet, approval", item)
+			continue
+		}
+		if !slices.Contains(a.Steps, step) {
+			a.Steps = append(a.Steps, step)
+		}
+	}
+	if len(a.Steps) == 0 && len(split(ch.values["verification.steps"])) == 0 {
+		ch.wrong("verification.steps", "name at least one of contact, email, wallet, approval")
+	}
+	for _, item := range split(ch.values["admins"]) {
+		id, err := strconv.ParseInt(item, 10, 64)
+		if err != nil || id <= 0 {
+			ch.wrong("admins", "%q is no Telegram id: a person's is a number, such as 123456789", item)
+			continue
+		}
+		if !slices.Contains(a.Admins, id) {
+			a.Admins = append(a.Admins, id)
+		}
+	}
+	return a
+}
+
+func (ch *checker) mail() Mail {
+	m := Mail{From: ch.values["mail.from"]}
+	if u, ok := ch.url("mail.url", "smtp", "smtps"); ok {
+		_, hasPassword := u.User.Password()
+		switch {
+		case u.Path != "" && u.Path != "/" || u.RawQuery != "":
+			ch.wrong("mail.url", "must be like smtp://user:password@host:587, without a path")
+		case (u.User != nil) != hasPassword || u.User != nil && u.User.Username() == "":
+			ch.wrong("mail.url", "a user needs a password, and a password a user: smtp://user:password@host:587")
+		}
+		m.URL = Secret(ch.values["mail.url"])
+	}
+	if m.From != "" {
+		if _, err := mail.ParseAddress(m.From); err != nil {
+			ch.wrong("mail.from", "must be a mail address, such as purser@example.org")
+		}
+	}
+	return m
+}
+
+// steps checks that what verifies people can do so.
+func (ch *checker) steps(c Config) {
+	if ch.values["mail.url"] != "" && c.Mail.From == "" {
+		ch.wrong("mail.from", "is not set: mail.url needs an address to send from")
+	}
+	if slices.Contains(c.Access.Steps, wallet.ByEmail) && ch.values["mail.url"] == "" {
+		ch.wrong("mail.url", "is not set: the step email needs a mail server, or take email out of verification.steps")
+	}
+	if slices.Contains(c.Access.Steps, wallet.ByApproval) && ch.values["admins"] == "" {
+		ch.wrong("admins", "is not set: the step approval needs somebody who approves, or take approval out of verification.steps")
+	}
 }
 
 func (ch *checker) log() Log {

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"purser/wallet"
 )
 
 // Config is every setting that works today (DESIGN §10), checked.
@@ -18,6 +20,8 @@ type Config struct {
 	Store    Store
 	HTTP     HTTP
 	Limits   Limits
+	Access   Access
+	Mail     Mail
 	Log      Log
 }
 
@@ -64,6 +68,18 @@ type Limits struct {
 	APIFree, APIPro uint64 // requests an hour of one owner
 	BotFree, BotPro uint64 // calls an hour of one bot token
 	Messages        uint64 // a minute to one person
+}
+
+// Access is how whoever asks for access to the API is verified, and whose word counts.
+type Access struct {
+	Steps  []wallet.Verification // verification.steps, each once; at least one
+	Admins []int64               // Telegram ids of the operators; none: nobody approves anything
+}
+
+// Mail is how mail is sent. The zero value: none can be.
+type Mail struct {
+	URL  Secret // smtp:// or smtps://, with user and password where the server wants them
+	From string // an address, with a name before it or not (RFC 5322, 3.4)
 }
 
 // Log is what is logged and how.
@@ -124,6 +140,14 @@ func (c Config) LogValue() slog.Value {
 	for i, p := range c.HTTP.TrustedProxies {
 		proxies[i] = p.String()
 	}
+	steps := make([]string, len(c.Access.Steps))
+	for i, step := range c.Access.Steps {
+		steps[i] = string(step)
+	}
+	admins := "" // whose they are is nobody's business in a log
+	if n := len(c.Access.Admins); n > 0 {
+		admins = fmt.Sprintf("%d of them", n)
+	}
 	return slog.GroupValue(
 		slog.Any("telegram.token", c.Telegram.Token),
 		slog.String("telegram.api_url", c.Telegram.APIURL),
@@ -146,6 +170,10 @@ func (c Config) LogValue() slog.Value {
 		slog.Uint64("limits.bot_free", c.Limits.BotFree),
 		slog.Uint64("limits.bot_pro", c.Limits.BotPro),
 		slog.Uint64("limits.messages", c.Limits.Messages),
+		slog.String("verification.steps", strings.Join(steps, ",")),
+		slog.String("admins", admins),
+		slog.String("mail.url", hostOf(c.Mail.URL)),
+		slog.String("mail.from", c.Mail.From),
 		slog.String("log.level", strings.ToLower(c.Log.Level.String())),
 		slog.String("log.format", c.Log.Format),
 	)

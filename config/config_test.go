@@ -43,6 +43,8 @@ func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
 		"store":      c.Store.Path == "purser.db",
 		"api_url":    c.Telegram.APIURL == "https://api.telegram.org",
 		"mode":       c.Telegram.Mode == Poll,
+		"steps":      len(c.Access.Steps) == 1 && c.Access.Steps[0] == wallet.ByContact && len(c.Access.Admins) == 0,
+		"no mail":    c.Mail == Mail{},
 		"level":      c.Log.Level == slog.LevelInfo,
 		"format":     c.Log.Format == "text",
 		"no cluster": c.Chain.Cluster == "" && len(c.Chain.RPCURLs) == 0,
@@ -105,6 +107,9 @@ http:
   public_url: https://Wallet.Example.org:443/
   pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
+verification: {steps: [contact, email, approval, contact]}
+admins: 1001, 1002, 1001
+mail: {url: "smtps://u:hunter2@mail.example.org", from: "Purser <purser@example.org>"}
 log: {level: debug, format: json}
 `)
 	if err != nil {
@@ -130,6 +135,10 @@ limits.api_pro: 1000
 limits.bot_free: 50
 limits.bot_pro: 500
 limits.messages: 30
+verification.steps: contact,email,approval
+admins: 2 of them
+mail.url: mail.example.org
+mail.from: Purser <purser@example.org>
 log.level: debug
 log.format: json
 `
@@ -145,7 +154,8 @@ log.format: json
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
-	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}")
+	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}\n"+
+		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +163,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "config", c, "telegram", c.Telegram, "chain", c.Chain)
 	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c, "store", c.Store, "chain", c.Chain)
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c.Telegram)
-	fmt.Fprintf(&out, "%v %+v %#v", c.Chain, c.Chain, c.Store)
-	for _, secret := range []string{botToken, masterB64, "hidden-key"} {
+	fmt.Fprintf(&out, "%v %+v %#v %v %+v %#v", c.Chain, c.Chain, c.Store, c.Mail, c.Mail, c.Mail)
+	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password"} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("%q is printed in %s", secret, out.String())
 		}
@@ -211,6 +221,18 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
 		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
 		{"limits", "limits: {api_free: 0, messages: many}", []string{"limits.api_free", "limits.messages"}},
+		{"step", "verification: {steps: contact;email}", []string{"verification.steps", "approval"}},
+		{"no step", "verification: {steps: ','}", []string{"verification.steps", "at least one"}},
+		{"email without a server", "verification: {steps: email}", []string{"mail.url", "verification.steps"}},
+		{"mail from nobody", "mail: {url: 'smtp://mail.example.org'}", []string{"mail.from"}},
+		{"mail scheme", "mail: {url: 'http://u:s3cret@mail.example.org', from: a@b.example}", []string{"mail.url", "smtps"}},
+		{"mail unreadable", "mail: {url: 'smtp://u:s3cret%zz@h', from: a@b.example}", []string{"mail.url"}},
+		{"mail path", "mail: {url: 'smtp://h/s3cret', from: a@b.example}", []string{"mail.url", "path"}},
+		{"mail user alone", "mail: {url: 'smtp://s3cret@h', from: a@b.example}", []string{"mail.url", "password"}},
+		{"mail from", "mail: {from: purser}", []string{"mail.from"}},
+		{"approval by nobody", "verification: {steps: [contact, approval]}", []string{"admins", "approval"}},
+		{"admin", "admins: '@alice'", []string{"admins", "@alice", "number"}},
+		{"admin group", "admins: '-100123'", []string{"admins", "-100123"}},
 		{"level", "log: {level: loud}", []string{"log.level"}},
 		{"format", "log: {format: xml}", []string{"log.format"}},
 	}

@@ -41,6 +41,10 @@ func keys() []key {
 		{name: "limits.bot_free", fallback: "50", help: "bot calls an hour of one token, tier free"},
 		{name: "limits.bot_pro", fallback: "500", help: "bot calls an hour of one token, tier pro"},
 		{name: "limits.messages", fallback: "30", help: "messages of apps a minute to one person"},
+		{name: "verification.steps", fallback: "contact", help: "how developers are verified: contact, email, wallet, approval", list: true},
+		{name: "admins", help: "Telegram ids of the operators who approve developers, separated by commas", list: true},
+		{name: "mail.url", help: "mail server, as smtp://user:password@host:port or smtps://…", secret: true},
+		{name: "mail.from", help: "address that mail comes from"},
 		{name: "log.level", fallback: "info", help: "debug, info, warn or error"},
 		{name: "log.format", fallback: "text", help: "text or json"},
 	}

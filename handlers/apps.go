@@ -99,13 +99,15 @@ func ParseAppName(text string) (string, error) {
 	case length > wallet.MaxAppName:
 		return "", wallet.Refuse(wallet.InvalidRequest, "that name is too long: %d characters at most", wallet.MaxAppName)
 	}
-	hidden := func(r rune) bool {
-		return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
 		return "", wallet.Refuse(wallet.InvalidRequest, "a name is of characters that can be seen")
 	}
 	return name, nil
+}
+
+// unseen tells of a character that shows nothing, or changes how others look.
+func unseen(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // appNamed is the owner's app of that name, asking for the scopes as well from now on; a new one when

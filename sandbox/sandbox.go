@@ -1,5 +1,6 @@
-// Package sandbox is the outside world in one process: a Telegram and a Solana, at addresses of
-// their own, for the unchanged product to talk to. It refuses to know the product.
+// Package sandbox is the outside world in one process: a Telegram, a Solana and, where it is wanted, a
+// mail server, at addresses of their own, for the unchanged product to talk to. It refuses to know the
+// product.
 package sandbox
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"purser/sandbox/mail"
 	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 )
@@ -23,6 +25,7 @@ type Options struct {
 	TelegramListen string // host:port; port 0 takes a free one
 	RPCListen      string
 	WSListen       string
+	MailListen     string        // "": no mail server
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
 	Now            func() time.Time
 }
@@ -33,12 +36,13 @@ const (
 	SolanaDir   = "solana"
 )
 
-// World is a Telegram with its chat page, and a Solana cluster, both listening.
+// World is a Telegram with its chat page, a Solana cluster, and perhaps a mail server, all listening.
 type World struct {
 	Telegram *telegram.Server
 	Solana   *solana.Cluster
+	Mail     *mail.Server // nil without MailListen
 
-	telegramOn, rpcOn, wsOn net.Listener
+	telegramOn, rpcOn, wsOn, mailOn net.Listener
 }
 
 // InUse says that an address is taken.
@@ -67,7 +71,11 @@ func Open(o Options) (*World, error) {
 		{"the sandbox's Telegram", o.TelegramListen, &w.telegramOn},
 		{"the sandbox's Solana", o.RPCListen, &w.rpcOn},
 		{"the sandbox's Solana (WebSocket)", o.WSListen, &w.wsOn},
+		{"the sandbox's mail server", o.MailListen, &w.mailOn},
 	} {
+		if l.on == &w.mailOn && l.address == "" {
+			continue
+		}
 		listener, err := net.Listen("tcp", l.address)
 		if err != nil {
 			return nil, errors.Join(&InUse{What: l.what, Address: l.address, Err: err}, w.Close())
@@ -82,7 +90,12 @@ func Open(o Options) (*World, error) {
 	if w.Solana, err = solana.Open(solana.Options{Now: o.Now, SlotTime: o.SlotTime, Dir: solanaDir, Seed: "purser"}); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir,
+	var mails func() []telegram.Mail
+	if w.mailOn != nil {
+		w.Mail = mail.New(o.Now)
+		mails = w.mails
+	}
+	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails,
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
 			_, err := w.Solana.Airdrop(ctx, address, lamports)
 			return err
@@ -94,7 +107,19 @@ func Open(o Options) (*World, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	if w.Mail != nil {
+		w.Mail.Came = w.Telegram.MailCame
+	}
 	return w, nil
+}
+
+// mails is the mail box as the chat page shows it.
+func (w *World) mails() []telegram.Mail {
+	out := []telegram.Mail{}
+	for _, m := range w.Mail.Mails() {
+		out = append(out, telegram.Mail{To: m.To, From: m.From, Subject: m.Subject, Text: m.Text, At: m.At.Unix()})
+	}
+	return out
 }
 
 // TelegramURL is the address of the Bot API and of the chat page.
@@ -111,6 +136,13 @@ func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return w.Solana.Run(ctx) })
 	group.Go(func() error { return w.Telegram.Run(ctx) })
+	if w.Mail != nil {
+		group.Go(func() error { return w.Mail.Serve(w.mailOn) })
+		group.Go(func() error {
+			<-ctx.Done()
+			return w.Mail.Close()
+		})
+	}
 	for listener, handler := range map[net.Listener]http.Handler{
 		w.telegramOn: w.Telegram.Handler(),
 		w.rpcOn:      w.Solana.Handler(),
@@ -134,7 +166,7 @@ func (w *World) Run(ctx context.Context) error {
 // Close ends what Open began. Run must have returned, or never been called.
 func (w *World) Close() error {
 	var errs []error
-	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn} {
+	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn, w.mailOn} {
 		if listener != nil {
 			if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 				errs = append(errs, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/smtp"
 	"strings"
 	"testing"
 	"time"
@@ -52,5 +53,40 @@ func TestFaucetOfThePageGivesSOLAndUSDC(t *testing.T) {
 	}
 	if got := w.Solana.TokenBalance(owner, solana.USDC); got != 100_000_000 {
 		t.Errorf("%d units of USDC", got)
+	}
+}
+
+// TestMailComesToThePage sends as a mail client does, and finds it in the page's mail box.
+func TestMailComesToThePage(t *testing.T) {
+	w, err := Open(Options{TelegramListen: "127.0.0.1:0", RPCListen: "127.0.0.1:0", WSListen: "127.0.0.1:0", MailListen: "127.0.0.1:0",
+		SlotTime: time.Hour, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	err = smtp.SendMail(w.mailOn.Addr().String(), nil, "purser@sandbox.example", []string{"alice@example.org"},
+		[]byte("Subject: Your code\r\nTo: alice@example.org\r\n\r\n012345\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(w.TelegramURL() + "/app/mails")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	says, err := io.ReadAll(answer.Body)
+	if err != nil || !strings.Contains(string(says), `"to":"alice@example.org"`) || !strings.Contains(string(says), `"text":"012345"`) {
+		t.Errorf("%s %v", says, err)
 	}
 }

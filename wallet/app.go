@@ -53,6 +53,10 @@ func Verifications() []Verification {
 	return []Verification{ByContact, ByEmail, ByWallet, ByApproval}
 }
 
+// Sensitive lists the scopes that need an operator's word where there are operators to give it: they
+// reach into other people's chats.
+func Sensitive() []Scope { return []Scope{WalletSend, BotSend} }
+
 // Developer is a person who asked for access to the API, and what is known of them. Of a phone number
 // only that it was shared is kept.
 type Developer struct {
@@ -62,7 +66,25 @@ type Developer struct {
 	Verified   []Verified `json:"verified"`
 	Tier       Tier       `json:"tier"`     // of the keys that they make; "" is free
 	Approved   []Scope    `json:"approved"` // scopes that an operator allowed them
+
+	Request  *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
+	MailedAt []time.Time    `json:"mailed_at"`         // when codes were mailed, within the last hour
+	DeniedAt time.Time      `json:"denied_at"`         // an operator's last no; zero: never
 }
+
+// AccessRequest is what a developer wants keys for, kept until they are made: an operator's word may
+// take longer than any conversation. The store seals it.
+type AccessRequest struct {
+	App     string    `json:"app"` // its name
+	Purpose string    `json:"purpose"`
+	Kinds   []KeyKind `json:"kinds"`
+	Scopes  []Scope   `json:"scopes"`
+	ID      string    `json:"id"`       // of the question to the operators; "" when none waits
+	AskedAt time.Time `json:"asked_at"` // when they were asked; zero when no question waits
+}
+
+// Waits tells whether an operator's word is waited for.
+func (r *AccessRequest) Waits() bool { return r != nil && r.ID != "" }
 
 // Verified is a step that was taken.
 type Verified struct {

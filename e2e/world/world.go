@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http/httptest"
 	"net/url"
@@ -48,7 +49,7 @@ type World struct {
 	Cluster *solana.Cluster // its blocks come by Blocks
 	Chain   *chain.Client
 	Store   *bolt.Store
-	File    string // of the store
+	File    string // of Store
 	Tokens  *market.Tokens
 
 	Users     *handlers.Users
@@ -61,8 +62,10 @@ type World struct {
 	People    *handlers.People
 	Notices   *handlers.Notifications
 	BotHooks  *handlers.BotWebhooks
-	Settler   *settle.Settler
-	PublicURL *url.URL
+	// Developers asks for a shared contact only; a test sets other steps, operators and a Mailer.
+	Developers *handlers.Developers
+	Settler    *settle.Settler
+	PublicURL  *url.URL
 
 	mu   sync.Mutex
 	now  time.Time
@@ -138,6 +141,9 @@ func (w *World) wire() {
 	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
 	w.BotHooks = &handlers.BotWebhooks{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
+	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
+	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
+		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
 }
 
 // Now is the world's clock. It stands still between two Pass.

@@ -2,7 +2,7 @@ package telegram
 
 // event is one thing that the page should show. Kind says which fields count:
 // message (Message), gone (MessageID), typing (Action; "" ends it), keyboard (Keyboard),
-// toast (Toast; Chat is who tapped), profile, person (Person).
+// toast (Toast; Chat is who tapped), profile, person (Person), mail (look for it).
 type event struct {
 	Seq       int64          `json:"-"`
 	Kind      string         `json:"kind"`

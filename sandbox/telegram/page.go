@@ -40,6 +40,7 @@ func (s *Server) pageHandler() http.Handler {
 	})
 	mux.HandleFunc("GET /app/state", s.pageState)
 	mux.HandleFunc("GET /app/events", s.pageEvents)
+	mux.HandleFunc("GET /app/mails", s.pageMails)
 	mux.HandleFunc("GET /app/file/{id}", s.pageFile)
 	mux.HandleFunc("POST /app/say", pagePost(s.pageSay))
 	mux.HandleFunc("POST /app/tap", pagePost(s.pageTap))
@@ -125,8 +126,10 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		About       string `json:"about"`
 		Faucet      bool   `json:"faucet"`
 		FaucetToken bool   `json:"faucet_token"`
+		Mail        bool   `json:"mail"`
 		People      []chat `json:"people"`
 	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
+		Mail:        s.opt.Mails != nil,
 		Description: s.st.Profile.Description[""], About: s.st.Profile.Short[""]}
 	state.Bot.FirstName = orElse(s.st.Profile.Name[""], s.bot.FirstName)
 	for _, id := range []int64{Alice, Bob} {
@@ -191,6 +194,31 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// Mail is one that the sandbox's mail server took in, as the page shows it.
+type Mail struct {
+	To      string `json:"to"`
+	From    string `json:"from"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	At      int64  `json:"at"` // unix seconds
+}
+
+// MailCame tells the page to look for mail.
+func (s *Server) MailCame() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.feed.add(event{Kind: "mail"})
+	s.wake()
+}
+
+func (s *Server) pageMails(w http.ResponseWriter, _ *http.Request) {
+	if s.opt.Mails == nil {
+		pageAnswer(w, http.StatusNotFound, map[string]string{"error": "This sandbox has no mail server."})
+		return
+	}
+	pageAnswer(w, http.StatusOK, map[string]any{"mails": s.opt.Mails()})
 }
 
 func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {

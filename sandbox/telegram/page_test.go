@@ -190,6 +190,25 @@ func TestPageActsForItsPerson(t *testing.T) {
 	}
 }
 
+func TestPageShowsMail(t *testing.T) {
+	if status, _, _ := newWorld(t, Options{}).visit("GET", "/app/mails", ""); status != 404 {
+		t.Errorf("a mail box without a mail server: %d", status)
+	}
+	mails := []Mail{}
+	w := newWorld(t, Options{Mails: func() []Mail { return mails }})
+	if _, _, state := w.visit("GET", "/app/state", ""); !strings.Contains(state, `"mail":true`) {
+		t.Errorf("the page is not told of its mail box: %s", state)
+	}
+	if status, _, got := w.visit("GET", "/app/mails", ""); status != 200 || got != `{"mails":[]}` {
+		t.Errorf("%d %s", status, got)
+	}
+	mails = append(mails, Mail{To: "alice@example.org", From: "purser@sandbox.example", Subject: "Your code", Text: "<b>1</b>", At: 1})
+	w.MailCame()
+	if _, _, got := w.visit("GET", "/app/mails", ""); !strings.Contains(got, `"subject":"Your code"`) || strings.Contains(got, "<b>") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // listen opens the event stream and gives a function that reads the next "data:" or "event:" line.
 func (w *world) listen(after, lastID string) func() string {
 	w.t.Helper()

@@ -41,6 +41,8 @@ type Options struct {
 	// FaucetToken gives a test token (its symbol, in base units) to its future owner's address. nil:
 	// the faucet has SOL only.
 	FaucetToken func(ctx context.Context, owner, symbol string, units uint64) error
+	// Mails are those that the sandbox's mail server took in, newest first. nil: the page has no mail box.
+	Mails func() []Mail
 	// Client posts to webhooks. nil: a client of its own, 60 s a request, no redirects.
 	Client *http.Client
 }

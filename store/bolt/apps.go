@@ -120,9 +120,11 @@ func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
 }
 
-// developerWords is the sealed part of a developer: the mail address.
+// developerWords is the sealed part of a developer: the mail address, and what they ask for in their
+// own words.
 type developerWords struct {
-	Email string `json:"email"`
+	Email   string                `json:"email"`
+	Request *wallet.AccessRequest `json:"request,omitempty"`
 }
 
 func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
@@ -134,7 +136,7 @@ func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	var d wallet.Developer
 	var words developerWords
 	err := t.unsealJSON(developers, key, raw, &d, "words", &words)
-	d.Email = words.Email
+	d.Email, d.Request = words.Email, words.Request
 	return d, err
 }
 
@@ -142,8 +144,8 @@ func (t *tx) PutDeveloper(d wallet.Developer) error {
 	if err := checkID(string(d.User)); err != nil {
 		return err
 	}
-	words := developerWords{d.Email}
-	d.Email = ""
+	words := developerWords{d.Email, d.Request}
+	d.Email, d.Request = "", nil
 	return t.putSealed(developers, []byte(d.User), d.User, d, "words", words)
 }
 

@@ -5,6 +5,7 @@ import { byId, clock, el, icon, initials } from "./dom.js";
 import { Composer } from "./composer.js";
 import { Faucet } from "./faucet.js";
 import { Log } from "./log.js";
+import { Mailbox } from "./mailbox.js";
 import { ask, toast } from "./notices.js";
 import { startTheme } from "./theme.js";
 
@@ -29,6 +30,7 @@ const composer = new Composer({
   people: (request, user) => send("people", { request_id: request, user_id: user }),
 });
 const faucet = new Faucet();
+const mailbox = new Mailbox();
 startTheme(byId("theme"));
 
 // ---- what the person does
@@ -131,6 +133,9 @@ function happened(e) {
     case "person":
       if (person) Object.assign(person, e.person, { read: Math.max(person.read, e.person.read) });
       break;
+    case "mail":
+      mailbox.fetch();
+      return;
     case "profile":
       reload();
       return;
@@ -290,6 +295,7 @@ async function reload() {
   if (epoch !== state.epoch) faucet.forget(); // it may have begun anew
   epoch = state.epoch;
   faucet.offerToken(state.faucet_token);
+  mailbox.show(state.mail);
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });

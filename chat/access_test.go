@@ -1,0 +1,251 @@
+package chat_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/chat"
+	"purser/store"
+	"purser/wallet"
+)
+
+// toChoice brings somebody to the choice of keys.
+func (r *rig) toChoice(name string) {
+	r.Helper()
+	for _, line := range []string{"/api", "Shop", "Takes orders."} {
+		r.says(name, line)
+	}
+	r.taps(name, "I accept", name)
+	in := r.input(name)
+	in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+4915112345678"}
+	r.does(in)
+}
+
+// tapped is a touch of a button, not yet handled.
+func (r *rig) tapped(name, label string) chat.Input {
+	r.Helper()
+	b, id := r.button(name, label)
+	in := r.input(name)
+	in.MessageID, in.Tap = id, &chat.Tap{CallbackID: "cb", Data: b.Data}
+	return in
+}
+
+// outbox are the replies that wait.
+func (r *rig) outbox() []store.Reply {
+	r.Helper()
+	var replies []store.Reply
+	r.View(func(tx store.Tx) error {
+		var err error
+		replies, err = tx.Replies(0, 1000)
+		return err
+	})
+	return replies
+}
+
+// secretIn finds a key in replies.
+func secretIn(replies []store.Reply) string {
+	for _, reply := range replies {
+		if secret := keySecret.FindString(string(reply.Body)); secret != "" {
+			return secret
+		}
+	}
+	return ""
+}
+
+// TestOnboardingLeaksNothing looks for the key and the mailed code in the raw database file, in the
+// conversation, in the events and in the log, after every single step; and finds what may be there, so
+// that it would find them.
+func TestOnboardingLeaksNothing(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Steps = []wallet.Verification{wallet.ByContact, wallet.ByEmail}
+	var log bytes.Buffer
+	r.Developers.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o := r.options()
+	o.Log = r.Developers.Log
+	var err error
+	r.chat, err = chat.New(o)
+	r.Must(err)
+
+	var seen []string // everything that was written, step by step
+	look := func() {
+		file, err := os.ReadFile(r.File)
+		r.Must(err)
+		var events []wallet.Event
+		r.View(func(tx store.Tx) error { events, err = tx.PendingEvents(1000); return err })
+		told, err := json.Marshal(events)
+		r.Must(err)
+		keys, err := json.Marshal(r.keys())
+		r.Must(err)
+		seen = append(seen, string(file), string(r.conversation("alice").Data), string(told), string(keys))
+	}
+	step := func(in chat.Input) {
+		r.Must(r.try(in))
+		look() // while the reply waits
+		r.settle()
+		look()
+	}
+	says := func(text string) {
+		in := r.input("alice")
+		in.Text = text
+		step(in)
+	}
+	for _, line := range []string{"/api", "Shop", "Takes orders."} {
+		says(line)
+	}
+	step(r.tapped("alice", "I accept"))
+	in := r.input("alice")
+	in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+4915112345678"}
+	step(in)
+	r.noMail = true
+	says("alice@example.org")
+	r.noMail = false
+	says("alice@example.org")
+	code := r.code()
+	look()
+	says(code)
+	making := r.tapped("alice", "Make it")
+	r.Must(r.try(making))
+	secret := secretIn(r.outbox())
+	look()
+	r.settle()
+	look()
+	step(r.tapped("alice", "I have saved it"))
+	says("/api")
+
+	all := strings.Join(seen, "\x00") + log.String()
+	for what, text := range map[string]string{"key": secret, "body of the key": secret[len("pur_test_"):], "code": code, "address": "alice@example.org",
+		"phone": "4915112345678", "purpose": "Takes orders."} {
+		for form, text := range map[string]string{"plain": text, "base64": base64.RawStdEncoding.EncodeToString([]byte(text)), "hex": hex.EncodeToString([]byte(text))} {
+			allowed := what == "address" || what == "purpose" // in the conversation, which the file holds sealed
+			where := all
+			if allowed {
+				where = onlyFiles(seen) + log.String()
+			}
+			if strings.Contains(where, text) {
+				t.Errorf("the %s is written somewhere as %s", what, form)
+			}
+		}
+	}
+	for what, text := range map[string]string{"hint of the key": `"hint":"` + secret[len(secret)-4:], "conversation": `"app":"Shop"`, "mail hash": `"salt":`, "log": "a mail could not be sent"} {
+		if !strings.Contains(all, text) {
+			t.Errorf("the search does not even find the %s", what)
+		}
+	}
+	if !strings.Contains(onlyFiles(seen), "wallet:read") || len(code) != 6 || len(secret) != 45 {
+		t.Errorf("the search does not see into the file, or not for what it should: code %q, key of %d characters", code, len(secret))
+	}
+}
+
+// onlyFiles are the database files of what look has gathered.
+func onlyFiles(seen []string) string {
+	var out strings.Builder
+	for i := 0; i < len(seen); i += 4 {
+		out.WriteString(seen[i])
+	}
+	return out.String()
+}
+
+// TestKeyIsRemovedAfterARestart: nothing but the store remembers that it has to be.
+func TestKeyIsRemovedAfterARestart(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.seen = nil
+	r.Pass(chat.KeyShown)
+	var err error
+	r.chat, err = chat.New(r.options())
+	r.Must(err)
+	r.Must(r.chat.Silent(context.Background()))
+	r.settle()
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "delete (🔑") || !strings.Contains(said, "is gone from this chat") {
+		t.Errorf("said %q", said)
+	}
+	r.seen = nil
+	r.Must(r.chat.Silent(context.Background()))
+	if r.settle(); len(r.seen) != 0 {
+		t.Errorf("said once more: %q", r.seen)
+	}
+}
+
+// TestKeyThatWasNotSentInTimeIsNeverSent: Telegram was away for a minute.
+func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.Must(r.try(r.tapped("alice", "Make it")))
+	if secretIn(r.outbox()) == "" {
+		t.Fatal("no key waits to be sent")
+	}
+	r.Pass(chat.KeyShown)
+	r.Must(r.chat.Silent(context.Background()))
+	if secretIn(r.outbox()) != "" {
+		t.Error("the key is sent after its time")
+	}
+	r.seen = nil
+	if r.settle(); !strings.Contains(strings.Join(r.seen, ""), "is gone from this chat") {
+		t.Errorf("said %q", r.seen)
+	}
+}
+
+// TestKeyIsOverwrittenWhenTelegramDeletesNoMore: purser was away for days.
+func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.seen = nil
+	r.Pass(72 * time.Hour)
+	r.Must(r.chat.Silent(context.Background()))
+	if r.settle(); len(r.seen) != 1 || !strings.Contains(r.seen[0], "edit The message with the new key is gone") {
+		t.Errorf("said %q", r.seen)
+	}
+}
+
+func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	in := r.tapped("alice", "Make it")
+	var turns []chat.Turn
+	for range 2 { // both are decided before either is written
+		turn, err := r.chat.Handle(context.Background(), in)
+		r.Must(err)
+		turns = append(turns, turn)
+	}
+	r.Must(r.Update(turns[0].Commit))
+	if err := r.Update(turns[1].Commit); !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("the second tap: %v", err)
+	}
+	r.Must(r.try(in))
+	r.settle()
+	if n := len(r.keys()); n != 1 {
+		t.Errorf("%d keys", n)
+	}
+}
+
+// TestHostileAnswersInEveryStateOfTheOnboarding: each gets an answer that Telegram takes (see checkReply).
+func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
+	hostile := []string{"<b>x</b>", "a\u202eb", "\x00", "&lt;", strings.Repeat("x", 4000), "a@b", "000000", "/", "🦊", "%s %d {{.App}}"}
+	for _, upTo := range [][]string{{"/api"}, {"/api", "Shop"}, {"/api", "Shop", "x"}} {
+		r := newRig(t)
+		r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
+		for _, line := range upTo {
+			r.says("alice", line)
+		}
+		if len(upTo) == 3 {
+			r.taps("alice", "I accept", "alice")
+		}
+		for _, text := range hostile {
+			before := len(r.seen)
+			if r.says("alice", text); len(r.seen) == before {
+				t.Errorf("%q after %q is not answered", text, upTo)
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package chat
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// appPrefix begins the payload of a link that asks for consent (wallet.AppID).
+const appPrefix = "app_"
+
+// consentLife is how long a question for consent waits: nothing hangs on it meanwhile.
+const consentLife = 24 * time.Hour
+
+// askConsent shows who asks for what, before anything is allowed.
+func askConsent(id wallet.AppID) act {
+	return func(s *scene) error {
+		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		if labelled(err) {
+			return s.say("consent.unknown", nil)
+		}
+		if err != nil {
+			return err
+		}
+		v, err := s.aboutApp(asked)
+		if err != nil {
+			return err
+		}
+		if asked.Given {
+			return s.say("consent.given", v)
+		}
+		nonce, err := s.nonce()
+		if err != nil {
+			return err
+		}
+		card, until := "consent:"+nonce, s.now.Add(consentLife)
+		var scopes []string
+		for _, scope := range asked.App.Scopes {
+			scopes = append(scopes, string(scope))
+		}
+		// What was shown goes along, since the app may ask for something else when the tap comes.
+		yes, err := s.ours("button.allow", "allow:"+string(id)+":"+strings.Join(scopes, ","), card, until)
+		if err != nil {
+			return err
+		}
+		no, err := s.ours("button.refuse", "refuse:"+string(id), card, until)
+		if err != nil {
+			return err
+		}
+		return s.show(card, "consent.ask", v, []Button{yes, no})
+	}
+}
+
+// aboutApp is what a person is told of an app. Name and purpose are its developer's words.
+func (s *scene) aboutApp(asked handlers.Asked) (vars, error) {
+	scopes, err := s.scopeLines(asked.App.Scopes)
+	return vars{
+		"App": asked.App.Name, "Purpose": asked.App.Purpose, "Operator": asked.App.Owner == "",
+		"Developer": cut(echo(asked.Owner.Name()), 64), "Username": asked.Owner.Username, "Scopes": scopes,
+	}, err
+}
+
+// tapAllow allows an app what was shown.
+func (c *Chat) tapAllow(_ context.Context, h heard, object string) (act, error) {
+	id, list, _ := strings.Cut(object, ":")
+	var scopes []wallet.Scope
+	for _, scope := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		scopes = append(scopes, wallet.Scope(scope))
+	}
+	return h.answerConsent(wallet.AppID(id), "toast.allowed", "consent.allowed", func(s *scene) error {
+		return s.Apps.Allow(s.tx, s.user.ID, wallet.AppID(id), scopes)
+	}), nil
+}
+
+// tapRefuse allows nothing.
+func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
+	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*scene) error { return nil }), nil
+}
+
+// answerConsent does what the answer means, and redraws the question.
+func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) act {
+	return func(s *scene) error {
+		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		if err == nil {
+			err = deed(s)
+		}
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast(toasted, nil); err != nil {
+			return err
+		}
+		v, err := s.aboutApp(asked)
+		if err != nil {
+			return err
+		}
+		return s.show(h.button.Subject, text, v)
+	}
+}
+
+// apps answers /apps: what the person has allowed.
+func (c *Chat) apps(ctx context.Context, h heard) (act, error) {
+	all, err := c.Apps.Of(ctx, h.user.ID)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		if len(all) == 0 {
+			return s.say("apps.none", nil)
+		}
+		const most = 20 // a message is not endless
+		var lines []string
+		var rows [][]Button
+		for _, granted := range all[:min(len(all), most)] {
+			line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
+			if err != nil {
+				return err
+			}
+			label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
+			if err != nil {
+				return err
+			}
+			b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			lines, rows = append(lines, string(line)), append(rows, []Button{b})
+		}
+		return s.say("apps.list", vars{"Apps": html(strings.Join(lines, "\n\n")), "More": len(all) > most}, rows...)
+	}, nil
+}
+
+// tapTakeBack ends a grant.
+func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
+	return func(s *scene) error {
+		name, err := s.appName(wallet.AppID(id))
+		if err != nil {
+			return err
+		}
+		if err := s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)); labelled(err) {
+			return s.refused(err)
+		} else if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.taken_back", nil); err != nil {
+			return err
+		}
+		return s.say("apps.taken_back", vars{"App": name})
+	}, nil
+}

@@ -1,0 +1,281 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// KeyShown is how long a new key stands in the chat.
+const KeyShown = time.Minute
+
+// deletable is how old a message may be that a bot can still delete: 48 hours, less what a clock may be
+// off (Bot API, deleteMessage).
+const deletable = 47 * time.Hour
+
+// made is what showKeys shows: new keys, and when the one whose place they take ends.
+type made struct {
+	handlers.Made
+	oldEnds time.Time // of a rotation; zero for none
+}
+
+// showKeys shows new keys, once. Their secrets are in this reply alone; the conversation remembers only
+// where it stands, and takes it away again.
+func (s *scene) showKeys() error {
+	nonce, err := s.nonce()
+	if err != nil {
+		return err
+	}
+	card := "keys:" + nonce
+	s.topic = topic{Ask: card, Access: access{Shown: card, ShownAt: s.now}}
+	s.conv.ExpiresAt = s.now.Add(KeyShown)
+	var blocks []string
+	var rows [][]Button
+	for _, key := range s.made.Keys {
+		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
+		if err != nil {
+			return err
+		}
+		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": code(key.Secret), "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.copy_key", vars{"Kind": kind})
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, string(block))
+		rows = append(rows, []Button{{Text: plain(label), Copy: key.Secret}})
+	}
+	saved, err := s.ours("button.saved", "saved", card, s.conv.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	v := vars{"Keys": html(strings.Join(blocks, "\n\n")), "App": s.made.App.Name, "Old": html("")}
+	if !s.made.oldEnds.IsZero() {
+		v["Old"] = html(moment(s.made.oldEnds))
+	}
+	text, err := s.words.text("keys.shown", v)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
+}
+
+// removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about
+// it takes its place. One that was sent is deleted, or overwritten when Telegram deletes it no more, after
+// purser was away for days.
+func (s *scene) removeKeys() error {
+	shown := s.topic.Access
+	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
+	if errors.Is(err, store.ErrNotFound) || err == nil && s.now.Sub(shown.ShownAt) > deletable {
+		return s.show(shown.Shown, "keys.gone", nil)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.reply(Reply{Kind: Delete, MessageID: message}, ""); err != nil {
+		return err
+	}
+	return s.say("keys.gone", nil)
+}
+
+func (c *Chat) tapSaved(_ context.Context, h heard, _ string) (act, error) {
+	return h.tapAccess(keyShown, func(s *scene) error { return s.walk(apiFlow, keySaved) }), nil
+}
+
+// listKeys shows a person's own keys, and what they can do with each.
+func (s *scene) listKeys(st handlers.Standing) error {
+	const most = 20 // the chat makes at most handlers.MaxKeys, the operator may make more
+	var lines []string
+	var rows [][]Button
+	for _, key := range st.Keys[:min(len(st.Keys), most)] {
+		line, err := s.keyLine(key)
+		if err != nil {
+			return err
+		}
+		row, err := s.keyButtons(key)
+		if err != nil {
+			return err
+		}
+		lines, rows = append(lines, string(line)), append(rows, row)
+	}
+	links, err := s.consentLinks(st.Keys)
+	if err != nil {
+		return err
+	}
+	another, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
+	if err != nil {
+		return err
+	}
+	asked := ""
+	if r := st.Developer.Request; r.Waits() {
+		asked = moment(r.AskedAt)
+	}
+	return s.say("keys.list", vars{"Keys": html(strings.Join(lines, "\n\n")), "More": len(st.Keys) > most, "Links": links, "Asked": asked},
+		append(rows, []Button{another})...)
+}
+
+// keyLine is one key in a list.
+func (s *scene) keyLine(key wallet.Key) (html, error) {
+	kind, err := s.words.text(kindNames()[key.Kind], nil)
+	if err != nil {
+		return "", err
+	}
+	app, err := s.appName(key.App)
+	if err != nil {
+		return "", err
+	}
+	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": names(key.Scopes), "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": ""}
+	if !key.LastUsed.IsZero() {
+		v["Used"] = moment(key.LastUsed)
+	}
+	if ends := endOf(key); !ends.IsZero() {
+		v["Ends"] = moment(ends)
+	}
+	return s.words.text("keys.line", v)
+}
+
+// endOf is when a key ends by itself, or as the one whose place another took; zero for never.
+func endOf(key wallet.Key) time.Time {
+	if key.RevokedAt.IsZero() || !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(key.RevokedAt) {
+		return key.ExpiresAt
+	}
+	return key.RevokedAt
+}
+
+func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
+
+func (s *scene) keyButtons(key wallet.Key) ([]Button, error) {
+	var row []Button
+	for _, deed := range []string{"rotate", "revoke"} {
+		if deed == "rotate" && !key.RevokedAt.IsZero() {
+			continue // its successor is there
+		}
+		label, err := s.words.text(map[string]string{"rotate": "button.rotate", "revoke": "button.revoke"}[deed], vars{"Hint": html(escape(key.Hint))})
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.button(label, deed+":"+key.ID, "keys", s.now.Add(menuLife))
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, b)
+	}
+	return row, nil
+}
+
+// consentLinks are the links by which people allow the apps of these keys something, a line each.
+func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
+	var lines []string
+	var seen []wallet.AppID
+	me := s.BotName()
+	for _, key := range keys {
+		if key.App == "" || me == "" || slices.Contains(seen, key.App) {
+			continue
+		}
+		seen = append(seen, key.App)
+		name, err := s.appName(key.App)
+		if err != nil {
+			return "", err
+		}
+		if name != "" {
+			lines = append(lines, "<b>"+escape(name)+"</b>\n"+string(code("https://t.me/"+me+"?start="+string(key.App))))
+		}
+	}
+	return html(strings.Join(lines, "\n")), nil
+}
+
+// tapRotate asks once more.
+func (c *Chat) tapRotate(_ context.Context, _ heard, id string) (act, error) {
+	return askOfKey(id, "keys.rotate_ask", "button.rotate_yes", "rotateyes"), nil
+}
+
+// tapRevoke asks once more.
+func (c *Chat) tapRevoke(_ context.Context, _ heard, id string) (act, error) {
+	return askOfKey(id, "keys.revoke_ask", "button.revoke_yes", "revokeyes"), nil
+}
+
+func askOfKey(id, text, label, deed string) act {
+	return func(s *scene) error {
+		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		line, err := s.keyLine(key)
+		if err != nil {
+			return err
+		}
+		yes, err := s.ours(label, deed+":"+id, deed+":"+id, s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		no, err := s.keep(deed + ":" + id)
+		if err != nil {
+			return err
+		}
+		return s.say(text, vars{"Key": line}, []Button{no, yes})
+	}
+}
+
+// tapRotateYes makes a key's successor.
+func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error) {
+	next, err := c.Developers.Keys.PrepareRotation(ctx, id)
+	if err != nil {
+		return refuse(err)
+	}
+	return c.begin(func(s *scene) error {
+		old, err := s.Developers.Own(s.tx, s.user.ID, id)
+		var ends time.Time
+		if err == nil {
+			ends, err = s.Developers.Keys.CommitRotation(s.tx, id, next, false)
+		}
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		name, err := s.appName(old.App)
+		if err != nil {
+			return err
+		}
+		s.made = made{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
+		return s.walk(apiFlow, keyMade)
+	}, nil)
+}
+
+// tapRevokeYes ends a key.
+func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) {
+	return func(s *scene) error {
+		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		if err == nil {
+			key, err = s.Developers.Keys.End(s.tx, id)
+		}
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.revoked", nil); err != nil {
+			return err
+		}
+		return s.say("keys.revoked", vars{"Hint": key.Hint})
+	}, nil
+}

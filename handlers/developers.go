@@ -1,0 +1,377 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Developers are people who ask for access to the API in chat (SPEC, Authentication 3), and the keys
+// that they make for themselves. Every deed but MailCode runs in the caller's transaction.
+type Developers struct {
+	Store  store.Store
+	Keys   *Keys
+	Mail   Mailer                // nil: no mail can be sent
+	Steps  []wallet.Verification // what must be verified of everybody
+	Admins []int64               // Telegram ids of the operators whose word counts; none: nobody is asked
+	Log    *slog.Logger
+	Now    Clock
+	NewID  IDs
+	Random io.Reader
+}
+
+// Limits of what one person may have and ask for.
+const (
+	MaxKeys    = 10             // live ones
+	AskPause   = 24 * time.Hour // before the operators are asked again, after a no or no answer
+	maxEmail   = 254            // RFC 5321, 4.5.3.1.3, without the brackets
+	maxLocal   = 64             // RFC 5321, 4.5.3.1.1
+	shortEmail = 6              // a@b.cd
+)
+
+// Standing is how far somebody is with their access.
+type Standing struct {
+	Developer wallet.Developer
+	Missing   []wallet.Verification // what they must do yet, in order; an operator's word is asked for last
+	Keys      []wallet.Key          // that open something
+}
+
+// Standing reads it. A wallet that they have proven since they asked counts.
+func (d *Developers) Standing(tx store.Tx, user wallet.UserID) (Standing, error) {
+	dev, err := d.developer(tx, user)
+	if err != nil {
+		return Standing{}, err
+	}
+	st := Standing{Developer: dev}
+	for _, step := range wallet.Verifications() {
+		if step != wallet.ByApproval && slices.Contains(d.Steps, step) && !dev.Has(step) {
+			st.Missing = append(st.Missing, step)
+		}
+	}
+	all, err := tx.KeysOf(user)
+	for _, key := range all {
+		if key.UsableAt(d.Now()) {
+			st.Keys = append(st.Keys, key)
+		}
+	}
+	return st, err
+}
+
+// developer reads what is known of somebody, with the wallet step as it stands now. A key that a program
+// holds proves nobody's device.
+func (d *Developers) developer(tx store.Tx, user wallet.UserID) (wallet.Developer, error) {
+	dev, err := tx.Developer(user)
+	if err != nil || dev.Has(wallet.ByWallet) || !slices.Contains(d.Steps, wallet.ByWallet) {
+		return dev, err
+	}
+	wallets, err := tx.WalletsOf(user)
+	for _, w := range wallets {
+		if w.Type != wallet.DeveloperWallet {
+			return dev.With(wallet.ByWallet, d.Now().UTC()), err
+		}
+	}
+	return dev, err
+}
+
+// Accept notes that somebody has accepted the terms.
+func (d *Developers) Accept(tx store.Tx, user wallet.UserID) error {
+	dev, err := tx.Developer(user)
+	if err != nil {
+		return err
+	}
+	if dev.AcceptedAt.IsZero() {
+		dev.AcceptedAt = d.Now().UTC()
+	}
+	return tx.PutDeveloper(dev)
+}
+
+// Note keeps what somebody wants keys for, so that a conversation that ends can be gone on with. What
+// waits for an operator stays as it was asked.
+func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
+	dev, err := tx.Developer(user)
+	if err != nil || dev.Request.Waits() {
+		return err
+	}
+	wanted.ID, wanted.AskedAt = "", time.Time{}
+	dev.Request = &wanted
+	return tx.PutDeveloper(dev)
+}
+
+// Forget drops what Note kept.
+func (d *Developers) Forget(tx store.Tx, user wallet.UserID) error {
+	dev, err := tx.Developer(user)
+	if err != nil || dev.Request == nil || dev.Request.Waits() {
+		return err
+	}
+	dev.Request = nil
+	return tx.PutDeveloper(dev)
+}
+
+// Share takes the contact that somebody has shared: whose it is, by Telegram's word. INVALID_REQUEST for
+// anybody else's. The number is not looked at.
+func (d *Developers) Share(tx store.Tx, user wallet.User, contactOf int64) error {
+	if contactOf == 0 || contactOf != user.TelegramID {
+		return wallet.Refuse(wallet.InvalidRequest, "that is not your own contact: use the key below the text field")
+	}
+	dev, err := tx.Developer(user.ID)
+	if err != nil {
+		return err
+	}
+	return tx.PutDeveloper(dev.With(wallet.ByContact, d.Now().UTC()))
+}
+
+// Withheld are the scopes of a wish that need an operator's word and do not have it.
+func (d *Developers) Withheld(dev wallet.Developer, wanted []wallet.Scope) []wallet.Scope {
+	var out []wallet.Scope
+	for _, scope := range wanted {
+		if len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(dev.Approved, scope) {
+			out = append(out, scope)
+		}
+	}
+	return out
+}
+
+// Unapproved tells whether no key at all can be made before an operator's word.
+func (d *Developers) Unapproved(dev wallet.Developer) bool {
+	return slices.Contains(d.Steps, wallet.ByApproval) && !dev.Has(wallet.ByApproval)
+}
+
+// Ask puts what somebody wants before the operators. CONFLICT when there are none, while they are being
+// asked, and too soon after a no; INVALID_REQUEST for a wish of nothing.
+func (d *Developers) Ask(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
+	st, err := d.Standing(tx, user)
+	dev, now := st.Developer, d.Now().UTC()
+	switch {
+	case err != nil:
+		return dev, err
+	case len(d.Admins) == 0:
+		return dev, wallet.Refuse(wallet.Conflict, "this service names no operator who could be asked")
+	case dev.AcceptedAt.IsZero() || len(st.Missing) > 0:
+		return dev, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
+	case dev.Request.Waits() && now.Before(dev.Request.AskedAt.Add(AskPause)):
+		return dev, wallet.Refuse(wallet.Conflict, "the operators are being asked already")
+	case now.Before(dev.DeniedAt.Add(AskPause)):
+		return dev, wallet.Refuse(wallet.Conflict, "an operator said no: they can be asked again from %s", dev.DeniedAt.Add(AskPause).Format("2 January, 15:04 UTC"))
+	}
+	if _, err := described(wanted, wanted.Scopes); err != nil {
+		return dev, err
+	}
+	wanted.ID, wanted.AskedAt = d.NewID("ask"), now
+	dev.Request = &wanted
+	return dev, tx.PutDeveloper(dev)
+}
+
+// Verdict is an operator's word.
+type Verdict string
+
+// The verdicts.
+const (
+	ApproveFree Verdict = "free"
+	ApprovePro  Verdict = "pro"
+	Deny        Verdict = "deny"
+)
+
+// Decide takes an operator's word on a question; the first one counts. POLICY_VIOLATION for whoever is no
+// operator (any more), CONFLICT when the question was answered or is over, NOT_FOUND when the developer
+// is gone.
+func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, question string, v Verdict) (wallet.Developer, error) {
+	if !slices.Contains(d.Admins, admin) {
+		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "only operators of this service answer that")
+	}
+	if _, err := tx.User(user); err != nil {
+		return wallet.Developer{}, found(err, wallet.NotFound, "whoever asked has had everything about them deleted")
+	}
+	dev, err := d.developer(tx, user)
+	if err != nil {
+		return dev, err
+	}
+	if !dev.Request.Waits() || dev.Request.ID != question {
+		return dev, wallet.Refuse(wallet.Conflict, "this was answered already, or is over")
+	}
+	asked, now := *dev.Request, d.Now().UTC()
+	asked.ID, asked.AskedAt = "", time.Time{}
+	dev.Request = &asked
+	if v == Deny {
+		dev.Request, dev.DeniedAt = nil, now
+		return dev, tx.PutDeveloper(dev)
+	}
+	dev = dev.With(wallet.ByApproval, now)
+	dev.Tier, dev.DeniedAt = wallet.FreeTier, time.Time{}
+	if v == ApprovePro {
+		dev.Tier = wallet.ProTier
+	}
+	for _, scope := range asked.Scopes {
+		if slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(dev.Approved, scope) {
+			dev.Approved = append(slices.Clone(dev.Approved), scope)
+		}
+	}
+	return dev, tx.PutDeveloper(dev)
+}
+
+// Made is what Make has made.
+type Made struct {
+	App  wallet.App
+	Keys []NewKey // the only time that anybody has their secrets
+}
+
+// Make makes the keys that somebody wants, one of each kind, with their app. Scopes that are withheld are
+// left out. CONFLICT when a step is missing or there would be more than MaxKeys; INVALID_REQUEST when a
+// key would open nothing.
+func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (Made, error) {
+	st, err := d.Standing(tx, user)
+	dev := st.Developer
+	if err != nil {
+		return Made{}, err
+	}
+	if dev.AcceptedAt.IsZero() || len(st.Missing) > 0 || d.Unapproved(dev) {
+		return Made{}, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
+	}
+	withheld := d.Withheld(dev, wanted.Scopes)
+	keys, err := described(wanted, slices.DeleteFunc(slices.Clone(wanted.Scopes), func(s wallet.Scope) bool { return slices.Contains(withheld, s) }))
+	if err != nil {
+		return Made{}, err
+	}
+	live := 0
+	for _, key := range st.Keys {
+		if key.RevokedAt.IsZero() { // one whose successor is there already does not count twice
+			live++
+		}
+	}
+	if live+len(keys) > MaxKeys {
+		return Made{}, wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
+	}
+	var made Made
+	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	for _, key := range keys {
+		for _, scope := range key.Scopes {
+			if !slices.Contains(wish.Scopes, scope) {
+				wish.Scopes = append(wish.Scopes, scope)
+			}
+		}
+	}
+	if made.App, err = appNamed(tx, wish); err != nil {
+		return Made{}, err
+	}
+	for _, key := range keys {
+		key.Owner, key.App, key.Tier = user, made.App.ID, dev.Tier
+		if key.Tier == "" {
+			key.Tier = wallet.FreeTier
+		}
+		drawn, err := d.Keys.Draw(key)
+		if err != nil {
+			return Made{}, err
+		}
+		if err := tx.CreateKey(drawn.Key, drawn.Secret); err != nil {
+			return Made{}, err
+		}
+		made.Keys = append(made.Keys, drawn)
+	}
+	if !dev.Request.Waits() {
+		dev.Request = nil
+	}
+	return made, tx.PutDeveloper(dev)
+}
+
+// described are the keys of a wish, one a kind, each with the scopes that fit it.
+func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key, error) {
+	var keys []wallet.Key
+	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		if !slices.Contains(wanted.Kinds, kind) {
+			continue
+		}
+		key := wallet.Key{Kind: kind}
+		for _, scope := range wallet.ScopesOf(kind) {
+			if slices.Contains(scopes, scope) {
+				key.Scopes = append(key.Scopes, scope)
+			}
+		}
+		if len(key.Scopes) == 0 {
+			return nil, wallet.Refuse(wallet.InvalidRequest, "choose what each key may do: a key that may do nothing opens nothing")
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "choose an API key, a bot token, or both")
+	}
+	return keys, nil
+}
+
+// Own finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
+func (d *Developers) Own(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
+	key, err := tx.Key(id)
+	if err == nil && (key.Owner != user || user == "" || !key.UsableAt(d.Now())) {
+		err = store.ErrNotFound
+	}
+	return key, found(err, wallet.NotFound, "you have no such key any more: /api lists yours")
+}
+
+// ParsePurpose reads what an app is for, in its developer's words: one line of characters that can be
+// seen. INVALID_REQUEST.
+func ParsePurpose(text string) (string, error) {
+	purpose := strings.Join(strings.Fields(text), " ")
+	switch length := utf8.RuneCountInString(purpose); {
+	case length == 0:
+		return "", wallet.Refuse(wallet.InvalidRequest, "say what it is for, in a sentence")
+	case length > wallet.MaxAppPurpose:
+		return "", wallet.Refuse(wallet.InvalidRequest, "that is too long: %d characters at most", wallet.MaxAppPurpose)
+	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen):
+		return "", wallet.Refuse(wallet.InvalidRequest, "write it in characters that can be seen")
+	}
+	return purpose, nil
+}
+
+// ParseEmail reads a mail address as a person writes it: plain ASCII, a name of letters, digits and
+// ".!#$%&'*+/=?^_{|}~-", and a domain with a dot. Quoted names, comments, display names and addresses by
+// number (RFC 5322, 3.4.1) are real, and nobody's who asks here. INVALID_REQUEST.
+func ParseEmail(text string) (string, error) {
+	refused := wallet.Refuse(wallet.InvalidRequest, "that is no mail address: write it like name@example.org")
+	text = strings.TrimSpace(text)
+	if len(text) < shortEmail || len(text) > maxEmail {
+		return "", refused
+	}
+	for _, r := range text { // before the parser: it takes comments, folds and encoded words
+		if r <= ' ' || r > '~' || strings.ContainsRune(`()<>[]:;\,"`, r) {
+			return "", refused
+		}
+	}
+	parsed, err := mail.ParseAddress(text)
+	if err != nil || parsed.Name != "" || parsed.Address != text {
+		return "", refused
+	}
+	local, domain, _ := strings.Cut(text, "@")
+	if len(local) > maxLocal || !domainLike(domain) {
+		return "", refused
+	}
+	return text, nil
+}
+
+// domainLike tells whether a text could be a domain that mail goes to (RFC 1123, 2.1): labels of letters,
+// digits and hyphens, at least two, the last one no number.
+func domainLike(domain string) bool {
+	labels := strings.Split(domain, ".")
+	for _, label := range labels {
+		odd := func(r rune) bool {
+			return r != '-' && !(r >= '0' && r <= '9') && !(r >= 'a' && r <= 'z') && !(r >= 'A' && r <= 'Z')
+		}
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, odd) {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	return len(labels) > 1 && len(last) > 1 && strings.ContainsFunc(last, unicode.IsLetter)
+}
+
+// Mailer sends one mail of plain text. It is called with no store transaction open, and gives up by
+// itself in time. Its error must not name the receiver or hold the text: it is logged.
+type Mailer interface {
+	Send(ctx context.Context, to, subject, text string) error
+}

@@ -1,0 +1,404 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// post is a mail server that tests look into. It writes to the store before it takes a mail: whoever
+// called it with a transaction open would wait for ever.
+type post struct {
+	*rig
+	down bool
+	last string // text of the newest mail
+	sent int
+}
+
+func (p *post) Send(ctx context.Context, _, _, text string) error {
+	if err := p.Store.Update(ctx, func(store.Tx) error { return nil }); err != nil {
+		return err
+	}
+	if p.down {
+		return errors.New("down")
+	}
+	p.last, p.sent = text, p.sent+1
+	return nil
+}
+
+func (r *rig) withMail() *post {
+	p := &post{rig: r}
+	r.Developers.Mail = p
+	return p
+}
+
+// mail has a code mailed to somebody.
+func (p *post) mail(user wallet.UserID, address string) (handlers.MailCode, error) {
+	return p.Developers.MailCode(p.Context(), user, address, func(code string) (string, string, error) { return "s", "code " + code, nil })
+}
+
+func (p *post) code() string { return regexp.MustCompile(`[0-9]{6}`).FindString(p.last) }
+
+// try tries a code.
+func (r *rig) try(user wallet.UserID, sent handlers.MailCode, typed string) (after handlers.MailCode, err error) {
+	err = r.Update(func(tx store.Tx) error {
+		var err error
+		after, err = r.Developers.TryCode(tx, user, sent, typed)
+		return err
+	})
+	return after, err
+}
+
+func (r *rig) developer(user wallet.UserID) wallet.Developer {
+	r.Helper()
+	var dev wallet.Developer
+	r.View(func(tx store.Tx) error {
+		var err error
+		dev, err = tx.Developer(user)
+		return err
+	})
+	return dev
+}
+
+func (r *rig) standing(user wallet.UserID) handlers.Standing {
+	r.Helper()
+	var st handlers.Standing
+	r.View(func(tx store.Tx) error {
+		var err error
+		st, err = r.Developers.Standing(tx, user)
+		return err
+	})
+	return st
+}
+
+// verified is somebody who has accepted the terms and shared their contact.
+func (r *rig) verified(telegramID int64) wallet.User {
+	r.Helper()
+	user := r.meet(telegramID)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return errors.Join(r.Developers.Accept(tx, user.ID), r.Developers.Share(tx, user, telegramID))
+	}))
+	return user
+}
+
+func wish(scopes ...wallet.Scope) wallet.AccessRequest {
+	return wallet.AccessRequest{App: "Shop", Purpose: "Takes orders", Kinds: []wallet.KeyKind{wallet.APIKey}, Scopes: scopes}
+}
+
+func (r *rig) makes(user wallet.UserID, w wallet.AccessRequest) (made handlers.Made, err error) {
+	err = r.Update(func(tx store.Tx) error {
+		var err error
+		made, err = r.Developers.Make(tx, user, w)
+		return err
+	})
+	return made, err
+}
+
+func (r *rig) asks(user wallet.UserID, w wallet.AccessRequest) (question string, err error) {
+	err = r.Update(func(tx store.Tx) error {
+		dev, err := r.Developers.Ask(tx, user, w)
+		if err == nil {
+			question = dev.Request.ID
+		}
+		return err
+	})
+	return question, err
+}
+
+func (r *rig) decides(admin int64, user wallet.UserID, question string, v handlers.Verdict) error {
+	return r.Update(func(tx store.Tx) error { _, err := r.Developers.Decide(tx, admin, user, question, v); return err })
+}
+
+func TestOnlyOnesOwnContactCounts(t *testing.T) {
+	r := newRig(t)
+	user := r.meet(1001)
+	for _, other := range []int64{0, 1002, -1001} {
+		r.Refused(wallet.InvalidRequest, r.Update(func(tx store.Tx) error { return r.Developers.Share(tx, user, other) }))
+	}
+	if r.developer(user.ID).Has(wallet.ByContact) {
+		t.Error("somebody else's contact counts")
+	}
+}
+
+func TestCodeProvesItsAddressOnce(t *testing.T) {
+	r := newRig(t)
+	p, user := r.withMail(), r.meet(1001)
+	sent, err := p.mail(user.ID, " alice@example.org ")
+	r.Must(err)
+	if sent.Address != "alice@example.org" || strings.Contains(string(sent.Hash)+string(sent.Salt), p.code()) {
+		t.Fatalf("remembered: %+v", sent)
+	}
+	wrong := strings.Map(func(d rune) rune { return '0' + (d-'0'+1)%10 }, p.code())
+	for left := handlers.CodeTries - 1; left > 0; left-- {
+		var err error
+		if sent, err = r.try(user.ID, sent, wrong); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Fatal(err)
+		}
+	}
+	if after, err := r.try(user.ID, sent, wrong); wallet.CodeOf(err) != wallet.Conflict {
+		t.Error(err)
+	} else if _, err := r.try(user.ID, after, p.code()); wallet.CodeOf(err) != wallet.Conflict {
+		t.Errorf("the right code after the last try: %v", err)
+	}
+	if dev := r.developer(user.ID); dev.Has(wallet.ByEmail) || dev.Email != "" {
+		t.Errorf("proven by wrong codes: %+v", dev)
+	}
+	if _, err := r.try(user.ID, sent, p.code()[:3]+" "+p.code()[3:]); err != nil {
+		t.Errorf("the right code as the last try: %v", err)
+	}
+	if dev := r.developer(user.ID); !dev.Has(wallet.ByEmail) || dev.Email != "alice@example.org" {
+		t.Errorf("not proven: %+v", dev)
+	}
+}
+
+func TestCodeEndsAfterTenMinutes(t *testing.T) {
+	r := newRig(t)
+	p, user := r.withMail(), r.meet(1001)
+	sent, err := p.mail(user.ID, "alice@example.org")
+	r.Must(err)
+	r.Pass(handlers.CodeLife)
+	if _, err := r.try(user.ID, sent, p.code()); wallet.CodeOf(err) != wallet.Conflict {
+		t.Error(err)
+	}
+}
+
+// TestCodesAreCountedBeforeTheyAreMailed: a server that does not answer gives nobody more of them.
+func TestCodesAreCountedBeforeTheyAreMailed(t *testing.T) {
+	r := newRig(t)
+	p, user := r.withMail(), r.meet(1001)
+	p.down = true
+	_, err := p.mail(user.ID, "alice@example.org")
+	r.Refused(wallet.NetworkError, err)
+	p.down = false
+	for range handlers.CodesAnHour - 1 {
+		r.Pass(time.Minute)
+		_, err := p.mail(user.ID, "alice@example.org")
+		r.Must(err)
+	}
+	_, err = p.mail(user.ID, "bob@example.org")
+	r.Refused(wallet.RateLimitExceeded, err)
+	r.Pass(58 * time.Minute)
+	_, err = p.mail(user.ID, "bob@example.org")
+	r.Must(err)
+	_, err = p.mail(user.ID, "bob@example.org")
+	r.Refused(wallet.RateLimitExceeded, err)
+	if p.sent != handlers.CodesAnHour {
+		t.Errorf("%d mails", p.sent)
+	}
+	r.Developers.Mail = nil
+	_, err = p.mail(r.meet(1002).ID, "bob@example.org")
+	r.Refused(wallet.NetworkError, err)
+}
+
+func TestWalletOfAProgramProvesNoDevice(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Steps = []wallet.Verification{wallet.ByWallet, wallet.ByContact}
+	p := r.Somebody(1001, "Alice")
+	r.Meet(p)
+	put := func(kind wallet.WalletType) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			return tx.PutWallet(wallet.Wallet{Address: p.Address(), Owner: p.User.ID, Type: kind, ConnectedAt: r.Now()})
+		}))
+	}
+	if got := r.standing(p.User.ID).Missing; !slices.Equal(got, []wallet.Verification{wallet.ByContact, wallet.ByWallet}) {
+		t.Errorf("missing: %v", got)
+	}
+	put(wallet.DeveloperWallet)
+	if got := r.standing(p.User.ID).Missing; len(got) != 2 {
+		t.Errorf("missing with a program's wallet: %v", got)
+	}
+	put(wallet.PageWallet)
+	if got := r.standing(p.User.ID).Missing; !slices.Equal(got, []wallet.Verification{wallet.ByContact}) {
+		t.Errorf("missing with a wallet: %v", got)
+	}
+}
+
+func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
+	r := newRig(t)
+	user := r.meet(1001)
+	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	r.Must(r.Update(func(tx store.Tx) error { return r.Developers.Share(tx, user, 1001) }))
+	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err) // the terms
+	user = r.verified(1002)
+	for _, nothing := range []wallet.AccessRequest{wish(), wish(wallet.BotSend), {App: "Shop", Scopes: wallet.Scopes()}} {
+		_, err = r.makes(user.ID, nothing)
+		r.Refused(wallet.InvalidRequest, err)
+	}
+	both := wish(wallet.BotUsers, wallet.WalletSend, wallet.WalletRead)
+	both.Kinds = []wallet.KeyKind{wallet.BotKey, wallet.APIKey}
+	made, err := r.makes(user.ID, both)
+	r.Must(err)
+	if len(made.Keys) != 2 || !slices.Equal(made.Keys[0].Key.Scopes, []wallet.Scope{wallet.WalletRead, wallet.WalletSend}) ||
+		!slices.Equal(made.Keys[1].Key.Scopes, []wallet.Scope{wallet.BotUsers}) || len(made.App.Scopes) != 3 || made.App.Purpose != "Takes orders" {
+		t.Fatalf("made %+v", made)
+	}
+	for i, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		key, err := r.Keys.Check(r.Context(), made.Keys[i].Secret, kind)
+		if err != nil || key.Owner != user.ID || key.App != made.App.ID || key.Tier != wallet.FreeTier {
+			t.Errorf("%+v, %v", key, err)
+		}
+	}
+}
+
+func TestNobodyHasMoreThanTenKeys(t *testing.T) {
+	r := newRig(t)
+	user := r.verified(1001)
+	var last handlers.Made
+	for range handlers.MaxKeys {
+		var err error
+		last, err = r.makes(user.ID, wish(wallet.WalletRead))
+		r.Must(err)
+	}
+	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	_, _, err = r.Keys.Rotate(r.Context(), last.Keys[0].Key.ID, false) // its successor is none more
+	r.Must(err)
+	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	_, err = r.Keys.Revoke(r.Context(), r.standing(user.ID).Keys[0].ID)
+	r.Must(err)
+	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	var apps []wallet.App
+	r.View(func(tx store.Tx) error { var err error; apps, err = tx.AppsOf(user.ID); return err })
+	if len(apps) != 1 {
+		t.Errorf("%d apps of one name", len(apps))
+	}
+}
+
+func TestFirstOperatorsWordCounts(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Admins = []int64{3001, 3002}
+	user := r.verified(1001)
+	w := wish(wallet.WalletRead, wallet.WalletSend)
+	made, err := r.makes(user.ID, w)
+	r.Must(err)
+	if made.Keys[0].Key.May(wallet.WalletSend) || slices.Contains(made.App.Scopes, wallet.WalletSend) {
+		t.Fatalf("made without an operator: %+v", made)
+	}
+	question, err := r.asks(user.ID, w)
+	r.Must(err)
+	_, err = r.asks(user.ID, w)
+	r.Refused(wallet.Conflict, err)
+	r.Refused(wallet.PolicyViolation, r.decides(1001, user.ID, question, handlers.ApprovePro))
+	r.Refused(wallet.Conflict, r.decides(3001, user.ID, "ask_of_before", handlers.ApprovePro))
+	r.Refused(wallet.NotFound, r.decides(3001, "usr_gone", question, handlers.ApprovePro))
+	r.Must(r.decides(3002, user.ID, question, handlers.ApprovePro))
+	r.Refused(wallet.Conflict, r.decides(3001, user.ID, question, handlers.Deny))
+	if dev := r.developer(user.ID); dev.Tier != wallet.ProTier || !dev.Has(wallet.ByApproval) || !slices.Equal(dev.Approved, []wallet.Scope{wallet.WalletSend}) {
+		t.Errorf("approved: %+v", dev)
+	}
+	made, err = r.makes(user.ID, w)
+	r.Must(err)
+	if key := made.Keys[0].Key; !key.May(wallet.WalletSend) || key.Tier != wallet.ProTier {
+		t.Errorf("made %+v", key)
+	}
+	if r.developer(user.ID).Request != nil {
+		t.Error("what was made is still asked for")
+	}
+}
+
+func TestApprovalIsAStepOfItsOwn(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Steps, r.Developers.Admins = []wallet.Verification{wallet.ByContact, wallet.ByApproval}, []int64{3001}
+	user := r.verified(1001)
+	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	question, err := r.asks(user.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	r.Must(r.decides(3001, user.ID, question, handlers.Deny))
+	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	_, err = r.asks(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+	r.Pass(handlers.AskPause)
+	old, err := r.asks(user.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	r.Pass(handlers.AskPause) // nobody answers
+	question, err = r.asks(user.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	r.Refused(wallet.Conflict, r.decides(3001, user.ID, old, handlers.ApproveFree))
+	r.Must(r.decides(3001, user.ID, question, handlers.ApproveFree))
+	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	r.Developers.Admins = nil
+	_, err = r.asks(user.ID, wish(wallet.WalletRead))
+	r.Refused(wallet.Conflict, err)
+}
+
+func TestKeysAreTheirOwnersAlone(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.verified(1001), r.verified(1002)
+	made, err := r.makes(alice.ID, wish(wallet.WalletRead))
+	r.Must(err)
+	own := func(user wallet.UserID) error {
+		return r.Store.View(r.Context(), func(tx store.Tx) error { _, err := r.Developers.Own(tx, user, made.Keys[0].Key.ID); return err })
+	}
+	r.Must(own(alice.ID))
+	r.Refused(wallet.NotFound, own(bob.ID))
+	r.Refused(wallet.NotFound, own(""))
+	_, err = r.Keys.Revoke(r.Context(), made.Keys[0].Key.ID)
+	r.Must(err)
+	r.Refused(wallet.NotFound, own(alice.ID))
+}
+
+func TestMailAddresses(t *testing.T) {
+	for _, good := range []string{"a@b.cd", "alice@example.org", "a.b+c_d-e@mail.example.co.uk", "ALICE@Example.ORG", " alice@example.org\n", "o'neil@example.org",
+		strings.Repeat("a", 64) + "@example.org"} {
+		if got, err := handlers.ParseEmail(good); err != nil || got != strings.TrimSpace(good) {
+			t.Errorf("%q: %q, %v", good, got, err)
+		}
+	}
+	for _, bad := range []string{"", "alice", "@example.org", "alice@", "alice@example", "alice@.org", "alice@example..org", "alice@-a.org", "alice@[127.0.0.1]",
+		"alice@127.0.0.1", `"alice"@example.org`, "Alice <alice@example.org>", "<alice@example.org>", "alice(x)@example.org", "a@b@example.org", "alice@example.org,bob@example.org",
+		"alice@exa mple.org", "alice@example.org\r\nBcc: bob@example.org", "älice@example.org", "alice@exämple.org", ".alice@example.org", "alice@example.o", "=?utf-8?q?a?=@example.org x",
+		strings.Repeat("a", 65) + "@example.org", "a@" + strings.Repeat("b.", 130) + "org", "alice@example.org\x00"} {
+		if got, err := handlers.ParseEmail(bad); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%q is taken as %q, %v", bad, got, err)
+		}
+	}
+}
+
+// FuzzParseEmail holds what is taken to what can stand in a header and in SMTP's RCPT without a doubt.
+func FuzzParseEmail(f *testing.F) {
+	for _, seed := range []string{"alice@example.org", "a@b.cd", `"a b"@c.de`, "a@b.cd\r\nx", "=?utf-8?q?=0a?=@b.cd", "a@[::1]", "<a@b.cd>"} {
+		f.Add(seed)
+	}
+	safe := regexp.MustCompile(`^[^\s<>()\[\]:;,\\"@\x00-\x20\x7f-\x{10ffff}]{1,64}@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9-]*[A-Za-z][A-Za-z0-9-]*$`)
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := handlers.ParseEmail(text)
+		if err != nil {
+			if got != "" || wallet.CodeOf(err) != wallet.InvalidRequest {
+				t.Errorf("%q: %q, %v", text, got, err)
+			}
+			return
+		}
+		if !safe.MatchString(got) || len(got) > 254 {
+			t.Errorf("%q is taken as %q", text, got)
+		}
+		if again, err := handlers.ParseEmail(got); err != nil || again != got {
+			t.Errorf("%q is %q, %v the second time", got, again, err)
+		}
+	})
+}
+
+func TestPurposes(t *testing.T) {
+	if got, err := handlers.ParsePurpose("  Takes\n orders "); err != nil || got != "Takes orders" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"", " \n", strings.Repeat("x", wallet.MaxAppPurpose+1), "a\u202eb", "a\u200bb", "\xff"} {
+		if _, err := handlers.ParsePurpose(bad); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Package mail is the sandbox's mail: a server that takes every mail, and one box that shows them. It
+// refuses to know who sends, and delivers nothing to anybody.
+package mail
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+// Mail is one that came.
+type Mail struct {
+	To      string    `json:"to"`
+	From    string    `json:"from"`
+	Subject string    `json:"subject"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+}
+
+// Limits of the box.
+const (
+	kept    = 50
+	maxMail = 64 << 10 // bytes
+)
+
+// Server takes mail in. The zero value of Came is fine.
+type Server struct {
+	Came func() // is called after each mail
+	now  func() time.Time
+	smtp *smtp.Server
+
+	mu    sync.Mutex
+	mails []Mail
+}
+
+// New makes a server; it listens in Serve.
+func New(now func() time.Time) *Server {
+	s := &Server{now: now}
+	s.smtp = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{server: s}, nil }))
+	s.smtp.Domain = "sandbox.invalid"
+	s.smtp.MaxMessageBytes, s.smtp.MaxRecipients = maxMail, 1
+	s.smtp.ReadTimeout, s.smtp.WriteTimeout = 10*time.Second, 10*time.Second
+	return s
+}
+
+// Serve answers on l until Close.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.smtp.Serve(l); !errors.Is(err, smtp.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close ends Serve and every connection.
+func (s *Server) Close() error {
+	if err := s.smtp.Close(); !errors.Is(err, smtp.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Mails are those that came last, newest first.
+func (s *Server) Mails() []Mail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mails)
+}
+
+// session is one connection: go-smtp calls it in order.
+type session struct {
+	server   *Server
+	from, to string
+}
+
+func (c *session) Mail(from string, _ *smtp.MailOptions) error { c.from = from; return nil }
+func (c *session) Rcpt(to string, _ *smtp.RcptOptions) error   { c.to = to; return nil }
+func (c *session) Reset()                                      { c.from, c.to = "", "" }
+func (c *session) Logout() error                               { return nil }
+
+// Data takes one mail of plain text.
+func (c *session) Data(r io.Reader) error {
+	read, err := netmail.ReadMessage(r)
+	if err != nil {
+		return &smtp.SMTPError{Code: 554, Message: "this is no mail"}
+	}
+	var body io.Reader = read.Body
+	if strings.EqualFold(read.Header.Get("Content-Transfer-Encoding"), "quoted-printable") {
+		body = quotedprintable.NewReader(body)
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return &smtp.SMTPError{Code: 554, Message: "this mail cannot be read"}
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(read.Header.Get("Subject"))
+	if err != nil {
+		subject = read.Header.Get("Subject")
+	}
+	s := c.server
+	s.mu.Lock()
+	s.mails = slices.Insert(s.mails, 0, Mail{To: c.to, From: c.from, Subject: subject,
+		Text: strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")), At: s.now().UTC()})
+	s.mails = s.mails[:min(len(s.mails), kept)]
+	s.mu.Unlock()
+	if s.Came != nil {
+		s.Came()
+	}
+	return nil
+}
