@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { Chat } from './chat.mjs';
 import { complaintsOf, openDevice } from './chromium.mjs';
-import { restore, screen, sixCharacters } from './device.mjs';
+import { approve, restore, screen, sixCharacters } from './device.mjs';
 import { play } from './scenario.mjs';
 
 const STRANGER = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
@@ -19,6 +19,7 @@ await play(async (settings, ask) => {
   try {
     const alice = await Chat.open(context, settings.chat, 'alice');
     await holds(alice.tab, '');
+    await whatTheBotSays(alice.tab);
     const hers = await connect(alice, []);
     await holds(alice.tab, hers);
 
@@ -43,6 +44,23 @@ await play(async (settings, ask) => {
     await hold('Alice');
     await holds(alice.tab, hers);
 
+    // A receipt names the payer as well: what Bob is told of Alice's address does not make it his.
+    await named(alice.tab);
+    for (let amount = ''; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
+    const card = await alice.ask(`/send 1 SOL ${his}`, 'Compare the whole address');
+    await card.tap('Confirm');
+    await card.becomes('Sign 1 SOL on your device');
+    const signing = await card.follow('Sign on your device');
+    await approve(signing, passphrase('alice'));
+    await screen(signing, 'Approved');
+    await signing.close();
+    await bob.tab.locator('article.theirs').filter({ hasText: 'You received 1 SOL' }).filter({ hasText: hers }).waitFor();
+    await holds(bob.tab, his);
+    await hold('Bob');
+    await holds(alice.tab, his);
+    await hold('Alice');
+    await holds(alice.tab, hers);
+
     await field.fill(STRANGER);
     await ask('fresh');
     await holds(alice.tab, '');
@@ -52,6 +70,55 @@ await play(async (settings, ask) => {
     await context.close();
   }
 });
+
+function passphrase(person) {
+  return `quiet amber lantern of ${person}`;
+}
+
+/** Title and button say what is chosen, and that is what comes: test USDC, and then SOL for what follows. */
+async function named(tab) {
+  for (const [choice, name, gone] of [['100 USDC', 'Get test USDC', '100 USDC went to'], ['5 SOL', 'Get test SOL', '5 SOL went to']]) {
+    await tab.getByRole('region', { name: 'Get test' }).getByText(choice, { exact: true }).click();
+    const faucet = tab.getByRole('region', { name });
+    await faucet.getByRole('heading', { name, exact: true }).waitFor();
+    await faucet.getByRole('button', { name, exact: true }).click();
+    await tab.getByText(gone).waitFor();
+  }
+}
+
+/** Which address the page takes for the person's own, after messages of the bot. */
+async function whatTheBotSays(tab) {
+  const [mine, second, other] = [STRANGER, 'So11111111111111111111111111111111111111112', 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'];
+  const connected = `✅ Wallet connected\n${mine}\n\nIt is your wallet for all commands. Tap the address to copy it.`;
+  const more = `✅ Wallet connected\n${second}\n\nYour commands still use …xVFin.`;
+  const cases = [
+    ['nothing', [], ''],
+    ['connected', [connected], mine],
+    ['a second one, connected only', [connected, more], mine],
+    ['a second one, with the first beyond the history', [more], ''],
+    ['a second one, chosen', [connected, more, `Your commands now use\n${second}`], second],
+    ['an overview', [connected, `Your wallet on localnet (test money)\n${second}\n\nBalance: 2 SOL\n\nAlso connected\n${mine}`], second],
+    ['the address with its picture', [`Your address\n${mine}\n\nTap it to copy`], mine],
+    ['a receipt', [connected, `💰 You received 1 SOL\n\nFrom\n${other}\nTo your wallet\n${mine}`], mine],
+    ['a receipt alone', [`💰 You received 1 SOL\n\nFrom\n${other}\nTo your wallet\n${mine}`], ''],
+    ['a review', [connected, `Send 1 SOL?\n\nTo\n${other}\nFrom\n${mine}`], mine],
+    ['a contact', [connected, `anna\n${other}`, `Added anna:\n${other}`], mine],
+    ['the chosen one let go', [connected, more, `Disconnected\n${mine}\n\nYour commands now use\n${second}`], second],
+    ['the only one let go', [connected, `Disconnected\n${mine}`], ''],
+    ['another one let go', [connected, more, `Disconnected\n${second}`], mine],
+    ['claimed', [`✅ Wallet connected\n${mine}\nThe other account is told that it is no longer its own.`], mine],
+    ['all deleted', [connected, 'Everything about you is deleted here. /start begins anew, as somebody we have never met.'], ''],
+  ];
+  const found = await tab.evaluate(async (all) => {
+    const { ownAddress } = await import('/page/own.js');
+    const of = (texts) => texts.map((text, i) => ({ message_id: i, date: i, from: { is_bot: true }, text }));
+    const edited = [{ ...of([all[1][1][0]])[0], edit_date: 9 }, { message_id: 5, date: 5, from: { is_bot: true }, text: 'You have no wallet here yet. /wallet new makes one' }];
+    const said = [...of([all[1][1][0]]), { message_id: 7, date: 7, from: { is_bot: false }, text: 'Your wallet\nMemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' }];
+    return [...all.map(([, texts]) => ownAddress(of(texts))), ownAddress(edited), ownAddress(said)];
+  }, cases);
+  const names = [...cases.map(([name]) => name), 'an older message, edited since', 'what the person says themselves'];
+  assert.deepEqual(Object.fromEntries(names.map((n, i) => [n, found[i]])), Object.fromEntries(names.map((n, i) => [n, cases[i]?.[2] ?? mine])));
+}
 
 /** Waits until the faucet's field holds this. */
 async function holds(tab, address) {
@@ -68,7 +135,7 @@ async function connect(chat, known) {
   assert.deepEqual(await tab.locator('.choice .hint').allTextContents(), known);
   assert.equal(await tab.locator('.choice').count(), known.length);
   assert.equal(await tab.getByRole('radio', { checked: true }).count(), 0, 'a wallet of somebody else is chosen');
-  await restore(tab, WORDS[chat.person], `quiet amber lantern of ${chat.person}`);
+  await restore(tab, WORDS[chat.person], passphrase(chat.person));
   const six = await sixCharacters(tab);
   await tab.close();
   const question = await chat.hear('Which address did your page show?');

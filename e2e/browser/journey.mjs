@@ -226,11 +226,22 @@ async function questions(alice, look) {
   await look('chat, menu', alice.tab);
   await alice.tab.keyboard.press('Escape');
   await alice.tab.setViewportSize(PHONE);
+  await commandsGoOn(alice.tab);
   await alice.tab.getByRole('button', { name: 'Test SOL', exact: true }).click();
   await look('chat, faucet', alice.tab);
   await alice.tab.setViewportSize(PHONE);
   await alice.tab.getByRole('button', { name: 'Close', exact: true }).click();
   await alice.tab.setViewportSize(DESKTOP);
+}
+
+/** On a phone the list of commands shows that there is more of it, and where it ends. */
+async function commandsGoOn(tab) {
+  await tab.getByRole('button', { name: 'Menu', exact: true }).click();
+  const list = tab.getByRole('listbox', { name: 'Commands' });
+  await list.and(tab.locator('.more')).waitFor();
+  await list.evaluate((e) => e.scrollTo(0, e.scrollHeight));
+  await list.and(tab.locator(':not(.more)')).waitFor();
+  await tab.keyboard.press('Escape');
 }
 
 /** Another day: the browser is opened again, has the wallet, and shows its words to who knows the passphrase. */

@@ -90,7 +90,7 @@ func tricks(t *testing.T, alice, bob, eve string) []trick {
 		{Name: "paid twice", Title: refused, atFirst: twice, shows: []string{"too_many_actions"}},
 		{Name: "another signer", Title: refused, atFirst: signer, shows: []string{"signers"}},
 		{Name: "another address field", Title: refused, atFirst: field, shows: []string{"signers"}},
-		{Name: "another wallet altogether", Title: "This wallet is not on this device", atFirst: both, shows: []string{eve}},
+		{Name: "another wallet altogether", Title: "A payment waits for you", atFirst: both, shows: []string{eve}},
 		{Name: "another recipient at refresh", Title: changed, Approve: true, atRefresh: swap},
 		{Name: "another amount at refresh", Title: changed, Approve: true, atRefresh: lamport},
 		{Name: "paid twice at refresh", Title: changed, Approve: true, atRefresh: twice},

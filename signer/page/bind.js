@@ -14,7 +14,10 @@ import * as server from './server.js';
 import { lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
 
-const NEXT = { step: 'One step left: connect it to Telegram.', label: 'Connect to Telegram' };
+/** What follows a wallet that was just made here: its text is signed at once. */
+const connecting = (place, c) => ({
+  step: 'One step left: connect it to Telegram.', label: 'Connect to Telegram', more: (address) => signedText(place, c, address).node,
+});
 
 /**
  * The flow behind #b=<token>. `place` is {host, origin, link} of this page; `able` tells whether this
@@ -29,7 +32,7 @@ export async function bindFlow(ui, token, place, able = true) {
     let wallet = null;
     let signature = null;
     while (signature === null) {
-      wallet = await (await choose(ui, { challenge, wallets: able ? await vault.list() : [], taken, refusal, able, link: place.link }))();
+      wallet = await (await choose(ui, { challenge, wallets: able ? await vault.list() : [], taken, refusal, able, place }))();
       if (wallet === null) continue;
       const text = signInText(place, wallet.address, challenge);
       if (wallet.key) {
@@ -65,8 +68,10 @@ export async function bindFlow(ui, token, place, able = true) {
 }
 
 /** Resolves to a deed that resolves to {address, key} or {address, app, account}, or to null to choose again. */
-function choose(ui, { challenge: c, wallets, taken, refusal, able, link }) {
-  const other = button('Use a wallet app', able ? 'secondary' : 'primary', () => done(() => external(ui, c, link)));
+function choose(ui, { challenge: c, wallets, taken, refusal, able, place }) {
+  const text = signedText(place, c);
+  const made = (deed) => () => done(() => deed(ui, { next: connecting(place, c) }));
+  const other = button('Use a wallet app', able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
   let done;
   return ui.ask('Connect a wallet to Telegram', (answer) => (done = answer, [
     refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, 'Create another wallet for this account, or choose another one. The link still works.')),
@@ -75,13 +80,16 @@ function choose(ui, { challenge: c, wallets, taken, refusal, able, link }) {
       h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),
     notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
     !able && notice('note', 'This browser cannot hold a Solana key itself: it lacks Ed25519 in WebCrypto. Use a wallet app, or open the link in a current Chrome or Edge (137 or newer), Firefox (130 or newer) or Safari (17 or newer).'),
-    !able ? h('div', { class: 'actions' }, other, copyButton('Copy link', link, 'secondary'))
+    !able ? h('div', { class: 'actions' }, other, copyButton('Copy link', place.link, 'secondary'))
       : wallets.length === 0
         ? h('div', { class: 'actions' },
-          button('Create a wallet', 'primary', () => done(() => createWallet(ui, NEXT))),
-          button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))), other)
-        : withWallets(ui, wallets, c, taken, done, other),
+          button('Create a wallet', 'primary', made(createWallet)),
+          button('Restore from words', 'secondary', made(restoreWallet)), other)
+        : withWallets(wallets, c, taken, text, (wallet) => done(() => unlock(ui, wallet, c, place)), [
+          button('Create another', 'secondary', made(createWallet)),
+          button('Restore from words', 'secondary', made(restoreWallet)), other]),
     h('p', { class: 'hint' }, `This link works until ${clock(c.expires_at)}. The wallet signs one text that names this account; that moves no money.`),
+    text.node,
   ]));
 }
 
@@ -99,29 +107,44 @@ function whose(w, c, taken) {
   return { fits: true, text: '' };
 }
 
-function withWallets(ui, wallets, c, taken, done, other) {
+function withWallets(wallets, c, taken, text, chosen, others) {
   const known = wallets.map((w) => ({ ...w, ...whose(w, c, taken) }));
   const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
     h('input', { type: 'radio', name: 'wallet', value: w.address, checked: sure && w.fits }),
     h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
   const inputs = choices.map((label) => label.querySelector('input'));
+  const pick = () => text.show(wallets[inputs.findIndex((input) => input.checked)]?.address);
+  for (const input of inputs) input.addEventListener('change', pick);
+  pick();
   return form(
     h('fieldset', null, h('legend', null, 'Which wallet?'), choices), 'Continue',
     () => {
       const at = inputs.findIndex((input) => input.checked);
       if (at < 0) throw new Problem('Choose one of these wallets, or create another.', inputs[0]);
-      done(() => unlock(ui, wallets[at], c));
+      chosen(wallets[at]);
     },
-    button('Create another', 'secondary', () => done(() => createWallet(ui, NEXT))),
-    button('Restore from words', 'secondary', () => done(() => restoreWallet(ui, { next: NEXT }))), other);
+    ...others);
 }
 
-async function unlock(ui, wallet, c) {
+/** The text that proves an address, folded: {node, show(address)}. Until there is an address its place is marked. */
+function signedText(place, c, address) {
+  const text = h('pre', { class: 'signed', translate: 'no' });
+  const show = (of = '(the address of your wallet)') => { text.textContent = signInText(place, of, c); };
+  show(address);
+  return { node: h('details', null, h('summary', null, 'The text that is signed'), text), show };
+}
+
+async function unlock(ui, wallet, c, place) {
   const key = await askPassphrase(ui, {
     title: 'Connect this wallet',
     about: rows(['Wallet', shown(wallet.address)], ['Telegram account', foreign(c.telegram_name, 64), ` (id ${c.telegram_id})`]),
     label: 'Connect',
+    below: signedText(place, c, wallet.address).node,
+    forgotten: async () => {
+      const restored = await restoreWallet(ui, { needed: wallet.address, next: connecting(place, c) });
+      return restored && { instead: restored.key };
+    },
   }, (passphrase) => unlockKey(passphrase, wallet));
   return key && { address: wallet.address, key };
 }

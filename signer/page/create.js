@@ -10,11 +10,11 @@ import * as vault from './vault.js';
 
 const QUESTIONS = 3;
 
-/** What follows a ready wallet: a sentence, and the button that leads there. */
+/** What follows a ready wallet: a sentence, the button that leads there, and more(address) to look at before. */
 const HOME = { step: 'Not connected to Telegram yet? Send /wallet new to the bot and open its link in this browser.', label: 'Done' };
 
 /** Creates a wallet; `next` as HOME. Resolves to {address, key}, or null when the person turns back. */
-export async function createWallet(ui, next = HOME) {
+export async function createWallet(ui, { next = HOME } = {}) {
   const begin = await ui.ask('Create a wallet', (done) => [
     h('p', { class: 'lead' }, 'Your wallet is 12 words. Whoever has them has the money.'),
     h('ul', { class: 'plain' },
@@ -72,13 +72,12 @@ function pick(of, n) {
 }
 
 /**
- * Restores a wallet from its words. With `needed` (an address) only that wallet will do; `others`
- * are further buttons as {label, kind, value}; `next` as HOME. Resolves to {address, key}, to null when the person
- * turns back, or to the value of another button.
+ * Restores a wallet from its words. With `needed` (an address) only that wallet will do; `next` as HOME.
+ * Resolves to {address, key}, or to null when the person turns back.
  */
-export async function restoreWallet(ui, { needed = null, others = [{ label: 'Back', kind: 'secondary', value: null }], next = HOME } = {}) {
-  const found = await askWords(ui, needed, others);
-  if (!found?.indexes) return found;
+export async function restoreWallet(ui, { needed = null, next = HOME } = {}) {
+  const found = await askWords(ui, needed);
+  if (found === null) return null;
   try {
     return await keep(ui, found.indexes, found.entropy, next);
   } finally {
@@ -86,14 +85,14 @@ export async function restoreWallet(ui, { needed = null, others = [{ label: 'Bac
   }
 }
 
-function askWords(ui, needed, others) {
-  return ui.ask(needed ? 'This wallet is not on this device' : 'Restore a wallet', (done) => {
+function askWords(ui, needed) {
+  return ui.ask(needed ? 'Restore this wallet' : 'Restore a wallet', (done) => {
     const typed = field('words', 'Recovery words', {
       tag: 'textarea', rows: '4', hint: '12 or 24 words, in order, with spaces between them.',
     });
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
-      needed && notice('warn', 'Browsers sometimes clear what they keep, and another browser has wallets of its own. Your words bring the wallet back:', shown(needed)),
+      needed && [h('p', null, 'Its recovery words bring the wallet back into this browser, under a new passphrase:'), rows(['Wallet', shown(needed)])],
       h('p', null, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
       form([typed.node, wrong], 'Continue', async () => {
         wrong.replaceChildren();
@@ -114,7 +113,7 @@ function askWords(ui, needed, others) {
             h('li', null, `Word ${position}, “${word.slice(0, 30)}”`, suggestion ? `: did you mean “${suggestion}”?` : '')));
           throw new Problem(err.message, typed.input);
         }
-      }, ...others.map(({ label, kind, value }) => button(label, kind, () => done(value)))),
+      }, button('Back', 'secondary', () => done(null))),
       !needed && h('p', { class: 'hint' }, 'The words of another Solana wallet bring back its first account (path m/44’/501’/0’/0’).'),
     ];
   });
@@ -136,6 +135,7 @@ async function keep(ui, indexes, entropy, next) {
         ? notice('note', 'It is encrypted and kept in this browser, on this device only.')
         : notice('warn', 'It is encrypted and kept in this browser, but this browser may clear it when space is short. Keep the words safe: they bring it back.'),
       h('div', { class: 'actions' }, button(next.label, 'primary', () => done())),
+      next.more?.(address),
     ]);
     return { address, key: made.key };
   } finally {

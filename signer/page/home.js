@@ -36,10 +36,11 @@ function overview(ui, wallets) {
 function card(ui, wallet, done) {
   return h('section', { class: 'card wallet', 'aria-label': `Wallet ending in ${lastSix(wallet.address)}` },
     address(wallet.address),
-    h('p', { class: 'hint' }, `Kept here since ${new Date(wallet.created_at).toLocaleDateString('en-GB', { dateStyle: 'long' })}`),
-    h('div', { class: 'inline' },
-      copyButton('Copy address', wallet.address),
-      button('Show words', 'quiet', () => done(() => exportWords(ui, wallet))),
+    h('div', { class: 'deeds' },
+      copyButton('Copy address', wallet.address, 'secondary'),
+      button('Show words', 'secondary', () => done(() => exportWords(ui, wallet)))),
+    h('div', { class: 'foot' },
+      h('p', { class: 'hint' }, `Kept here since ${new Date(wallet.created_at).toLocaleDateString('en-GB', { dateStyle: 'medium' })}`),
       button('Forget', 'quiet', () => done(() => forget(ui, wallet)))));
 }
 
@@ -49,6 +50,7 @@ async function exportWords(ui, wallet) {
     about: [notice('danger', 'Whoever sees these words can take everything. Be alone, and let nobody see or record this screen.'),
       rows(['Wallet', address(wallet.address)])],
     label: 'Show the words',
+    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: { step: 'It opens with its new passphrase from now on.', label: 'Done' } })) && { instead: null },
   }, (passphrase) => unlockEntropy(passphrase, wallet));
   if (entropy === null) return;
   const indexes = await toIndexes(entropy);

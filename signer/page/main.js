@@ -74,7 +74,8 @@ async function start(ui, request) {
     const dead = err instanceof Refused && [401, 403, 404, 409, 410].includes(err.status);
     await ui.end(dead ? 'This link does not work any more' : 'That did not work',
       notice('warn', plain(err.message, 300)),
-      h('p', null, dead ? 'Ask the bot for a new one.' : 'Open the link again from the chat. If it happens again, tell the operator of the bot.'),
+      h('p', null, !dead ? 'Open the link again from the chat. If it happens again, tell the operator of the bot.'
+        : request.kind === 'sign' ? 'The chat shows what became of the payment, and the link to sign it if it still waits for you.' : 'Ask the bot for a new one.'),
     ).catch(() => {});
   }
 }

@@ -36,6 +36,9 @@ function passphraseField(id, label, hint) {
   return made;
 }
 
+const RETYPE = 'So that a slip of the finger does not lock you out.';
+const WRITTEN = 'Write it down first. Then type it here, to be sure that you have it written down.';
+
 /**
  * Asks for a new passphrase, twice, and hands it to `work`. Resolves to what `work` resolves to;
  * what it throws is shown.
@@ -43,15 +46,18 @@ function passphraseField(id, label, hint) {
 export function askNewPassphrase(ui, work) {
   return ui.ask('Choose a passphrase', (done) => {
     const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Several words are best; digits alone will not do.');
-    const second = passphraseField('again', 'The same again', '');
+    const second = passphraseField('again', 'The same again', RETYPE);
+    const why = second.node.querySelector('.hint');
     const proposal = h('output', { class: 'proposal', translate: 'no' }, propose());
     const use = button('Use this one', 'secondary', () => {
       first.input.value = proposal.textContent;
       second.input.value = '';
       first.input.dispatchEvent(new Event('input', { bubbles: true })); // as typing does: an old answer is moot
+      why.textContent = WRITTEN;
       second.input.focus();
-      ui.say('The proposed passphrase was filled in. Type it again below.');
+      ui.say(`The proposed passphrase was filled in. ${WRITTEN}`);
     });
+    first.input.addEventListener('input', () => { why.textContent = RETYPE; });
     return [
       h('p', null, 'It encrypts this wallet on this device. You enter it each time you approve a payment.'),
       h('div', { class: 'card proposal-card' }, h('p', { class: 'label' }, 'We made one for you'), proposal,
@@ -76,13 +82,27 @@ export function askNewPassphrase(ui, work) {
   });
 }
 
+const FORGOTTEN = Symbol('forgotten');
+
 /**
  * Asks for the passphrase of a wallet and hands it to `work`; resolves to what `work` resolves to,
- * or null when the person goes back.
+ * or null when the person goes back. `about` stands above the field, `below` under the buttons. After a wrong one `forgotten` is offered, the way by the words: it
+ * resolves to {instead}, which ends the question with that, or to null to ask again.
  */
-export function askPassphrase(ui, { title, about, label, back = 'Back' }, work) {
+export async function askPassphrase(ui, { title, about, label, below = null, forgotten }, work) {
+  for (;;) {
+    const answer = await askOnce(ui, { title, about, label, below }, work);
+    if (answer !== FORGOTTEN) return answer;
+    const other = await forgotten();
+    if (other) return other.instead;
+  }
+}
+
+function askOnce(ui, { title, about, label, below }, work) {
   return ui.ask(title, (done) => {
     const it = passphraseField('passphrase', 'Passphrase', '');
+    const lost = button('Forgotten? Restore the wallet from its words', 'quiet', () => done(FORGOTTEN));
+    lost.hidden = true;
     return [
       about,
       form([it.node], label, async () => {
@@ -92,11 +112,13 @@ export function askPassphrase(ui, { title, about, label, back = 'Back' }, work) 
           done(await work(it.input.value));
         } catch (err) {
           if (err.name !== 'WrongPassphrase') throw err;
+          lost.hidden = false;
           throw new Problem(err.message, it.input);
         } finally {
           it.input.value = '';
         }
-      }, button(back, 'secondary', () => done(null))),
+      }, button('Back', 'secondary', () => done(null)), lost),
+      below,
     ];
   });
 }

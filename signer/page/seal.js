@@ -18,7 +18,7 @@ const ROUNDS = 600_000;
 /** The passphrase does not open the record (or the record was damaged: the two look the same). */
 export class WrongPassphrase extends Error {
   constructor() {
-    super('This passphrase does not open the wallet. Try again.');
+    super('This passphrase does not open the wallet.');
     this.name = 'WrongPassphrase';
   }
 }

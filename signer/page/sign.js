@@ -2,26 +2,31 @@
 // that nothing else changed, sign, hand over. Nothing that decides is shown on the server's word.
 
 import { chooseAccount, inApp } from './apps.js';
-import { button, foreign, h, mark, notice } from './dom.js';
+import { button, copyButton, foreign, h, mark, notice } from './dom.js';
 import { addressBytes, encode } from './base58.js';
 import { fromBase64, sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
-import { Refusal, decode } from './decode.js';
+import { Refusal, TOKEN_2022, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { associatedAccount } from './associated.js';
-import { amount, lastSix, plain, sol, utcTime } from './text.js';
+import { amount, plain, sol, utcTime } from './text.js';
 import { listed } from './tokens.js';
 import * as vault from './vault.js';
 
 const ZERO_HASH = '1'.repeat(32);
+// What a new token account is made with at most, in lamports: 6960 for each byte and for 128 besides. One
+// of the older program has 165 bytes, one of Token-2022 up to 264, with every extension that its mint can
+// ask of it (chain/tokenlayout.go counts them).
+const DEPOSIT = { units: 2_039_280n, about: '0.002 SOL' };
+const DEPOSIT_2022 = { units: 2_728_320n, about: '0.002 to 0.003 SOL' };
 const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
 
 /** What became of a transaction that waits for no signature. */
 const STATUS = {
-  awaiting_confirmation: ['Not confirmed yet', 'Confirm it in the chat first, then open the new link.'],
+  awaiting_confirmation: ['Not confirmed yet', 'Confirm it in the chat first, then open the link that stands there.'],
   delayed: ['Held back for now', 'Your own rules delay this payment. The chat says until when.'],
   signed: ['Already signed', 'It is on its way. The chat shows when it is confirmed.'],
   pending: ['On its way', 'The network has it. The chat shows when it is confirmed.'],
@@ -33,6 +38,8 @@ const STATUS = {
 
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
 class Changed extends Error {}
+
+const RESTORED = { step: 'One step left: approve the payment.', label: 'Show the payment' };
 
 /** The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself. */
 export async function signFlow(ui, id, link = '', able = true) {
@@ -51,12 +58,9 @@ export async function signFlow(ui, id, link = '', able = true) {
 
   let wallet = able ? await vault.find(offer.address) : null;
   const external = wallet === null && (offer.external || !able);
-  if (wallet === null && !external) {
-    const restored = await restoreWallet(ui, {
-      needed: offer.address, others: [{ label: 'Reject this payment', kind: 'danger', value: 'reject' }],
-      next: { step: 'One step left: approve the payment.', label: 'Show the payment' },
-    });
-    if (restored === 'reject') return reject(ui, id);
+  while (wallet === null && !external) {
+    if ((await elsewhere(ui, offer, facts, pay, link)) === 'reject') return reject(ui, id);
+    await restoreWallet(ui, { needed: offer.address, next: RESTORED });
     wallet = await vault.find(offer.address);
   }
 
@@ -64,6 +68,7 @@ export async function signFlow(ui, id, link = '', able = true) {
   while (approved === null) {
     if ((await review(ui, offer, facts, pay)) === 'reject') return reject(ui, id);
     approved = external ? await approveInApp(ui, id, offer, facts, link) : await approve(ui, id, offer, facts, pay, wallet);
+    if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
@@ -91,9 +96,9 @@ function check(answer) {
 
 /**
  * What a decoded transaction pays, as it is shown: {amount, symbol ("" for a token that is not known
- * here), mint, to (the owner, or ""), account, creates, lamports (that leave at most, the fee apart),
- * reference}. The recipient of tokens is shown where the bytes, or the account's own derivation from
- * what the server claims, prove it. Throws a Refusal.
+ * here), mint, to (the owner, or ""), account, deposit (of a token account that it makes, or null), lamports
+ * (that leave at most, the fee apart), reference}. The recipient of tokens is shown where the bytes, or the
+ * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
 async function payment(facts, { chain, recipient }) {
   const sent = facts.actions.find((a) => a.type === 'transfer');
@@ -104,9 +109,11 @@ async function payment(facts, { chain, recipient }) {
     throw new Refusal('wrong_decimals', `it counts ${token.symbol} with ${decimals} decimals, and there are ${token.decimals}`);
   }
   const proven = to || (recipient && (await associatedAccount(recipient, mint, program)) === account ? recipient : '');
+  const creates = facts.actions.some((a) => a.type === 'create_account');
+  const deposit = !creates ? null : program === TOKEN_2022 ? DEPOSIT_2022 : DEPOSIT;
   return {
-    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, lamports: 0n,
-    creates: facts.actions.some((a) => a.type === 'create_account'),
+    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, deposit,
+    lamports: deposit ? deposit.units : 0n,
   };
 }
 
@@ -114,40 +121,77 @@ const sum = (pay) => h('p', { class: 'amount' }, pay.amount, h('span', { class: 
 
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
-function review(ui, offer, facts, pay) {
+/** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
+const deed = (pay) => [
+  h('p', { class: 'label' }, 'You send'),
+  sum(pay),
+  pay.mint && !pay.symbol && [
+    notice('warn', 'This page does not know the token. Anybody can make a token and call it anything: make sure that the mint is the right one.'),
+    h('p', { class: 'label' }, 'Token (mint)'), h('p', null, shown(pay.mint))],
+  h('p', { class: 'label' }, pay.to ? 'To' : 'To the token account'),
+  target(pay),
+  !pay.to && notice('warn', 'The transaction does not tell whose token account this is. Approve only if you know it.'),
+].flat();
+
+/** What it costs, where, and what is written on it, as pairs for rows. */
+function terms(offer, facts, pay) {
   const note = facts.actions.find((a) => a.type === 'memo');
-  const most = pay.lamports + BigInt(facts.fee);
+  const most = `${sol(pay.lamports + BigInt(facts.fee))} SOL`;
+  return [
+    ['Network fee', `${sol(facts.fee)} SOL`],
+    pay.deposit && ['New token account', `The recipient has no account for this token yet. Making it costs ${pay.deposit.about}, once; it stays with them.`],
+    ['You pay at most', pay.mint ? `${pay.amount} ${pay.symbol || 'of this token'} and ${most}` : most],
+    ['Network', CHAINS[offer.chain]],
+    note && ['Note', foreign(note.text, 512)],
+  ];
+}
+
+/** What else there is to know, folded. A reference is no address: its end is not for comparing. */
+function more(offer, pay, first = []) {
   const until = offer.expires.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  return h('details', null, h('summary', null, 'More about this payment'),
+    rows(
+      ...first,
+      ['From your wallet', shown(offer.address)],
+      pay.mint && pay.symbol && ['Token (mint)', h('small', null, shown(pay.mint))],
+      pay.reference && ['Payment reference', h('small', { class: 'wrap', translate: 'no' }, pay.reference)],
+      ['Sign before', until]),
+    h('p', { class: 'hint' }, 'Until then the link in the chat opens it again, if you close this page.'),
+    h('p', { class: 'hint' }, 'All this was read from the transaction itself, on this device; only network and time are the server’s word.'),
+    offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for: if you doubt the server, read the sum as real money.'));
+}
+
+function review(ui, offer, facts, pay) {
   return ui.ask('Approve this payment?', (done) => [
     h('div', { class: 'card pay' },
-      h('p', { class: 'label' }, 'You send'),
-      sum(pay),
-      h('p', { class: 'label' }, pay.to ? 'To' : 'To the token account'),
-      target(pay),
-      rows(
-        pay.mint && ['Token (mint)', h('small', null, shown(pay.mint))],
-        note && ['Note', foreign(note.text, 512)],
-        ['Network fee', `${sol(facts.fee)} SOL`],
-        pay.creates && ['New token account', 'its deposit, about 0.002 SOL, once'],
-        pay.lamports > 0n && ['You pay at most', `${sol(most)} SOL`],
-        ['Network', CHAINS[offer.chain]],
-        ['Sign before', until],
-        ['From', shown(offer.address)],
-        pay.reference && ['Payment reference', h('small', null, shown(pay.reference))])),
-    h('p', { class: 'hint' }, 'This was read from the transaction itself, on this device; only network and time are the server’s word.'),
-    offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for. Approve only what you would approve with real money.'),
-    pay.mint && !pay.symbol && notice('warn', 'This page does not know the token. Anybody can make a token and call it anything: make sure that the mint is the right one.'),
-    !pay.to && notice('warn', 'The transaction does not tell whose token account this is. Approve only if you know it.'),
-    notice('note', 'Compare the whole recipient address with the one you were given. A payment cannot be taken back.'),
-    h('div', { class: 'actions' },
+      deed(pay),
+      h('p', { class: 'hint' }, 'Compare this whole address with the one you were given. A payment cannot be taken back.'),
+      rows(...terms(offer, facts, pay))),
+    h('div', { class: 'actions sticky' },
       button('Approve', 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
+    more(offer, pay),
+  ]);
+}
+
+/** The key is in another browser. Words are asked for only when the person says that it is lost. */
+function elsewhere(ui, offer, facts, pay, link) {
+  return ui.ask('A payment waits for you', (done) => [
+    h('div', { class: 'card pay' }, deed(pay)),
+    notice('warn', h('p', null, h('strong', null, 'This wallet’s key is not in this browser.'), ' Open the link in the browser where you made the wallet.'),
+      rows(['The wallet that pays', shown(offer.address)])),
+    h('div', { class: 'actions' },
+      copyButton('Copy link', link, 'primary'),
+      button('Reject this payment', 'danger', () => done('reject'))),
+    more(offer, pay, terms(offer, facts, pay)),
+    h('div', { class: 'actions' }, button('I lost that browser: restore from my words', 'secondary', () => done('restore'))),
+    h('p', { class: 'hint' }, 'Distrust any page that asks for your words by itself. This one asks only if you press this button.'),
   ]);
 }
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
  * when the transaction has moved on, to a Changed, to the server's Refused, or to null when the person
- * goes back.
+ * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, facts, pay, wallet) {
   return askPassphrase(ui, {
@@ -156,6 +200,7 @@ function approve(ui, id, offer, facts, pay, wallet) {
       sum(pay),
       target(pay)),
     label: 'Sign and send',
+    forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
   }, async (passphrase) => {
     const key = await unlockKey(passphrase, wallet);
     let fresh;

@@ -50,6 +50,20 @@ const onSign = (work, options) => on('', async (tab) => {
 }, options);
 
 const text = (tab) => tab.locator('main').innerText();
+/** What is read before a button is reached, folded text left out. */
+const above = (tab, label) => tab.getByRole('button', { name: label, exact: true }).evaluate((button) => {
+  const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  let said = '';
+  for (let node; (node = walk.nextNode()) && node.compareDocumentPosition(button) & Node.DOCUMENT_POSITION_FOLLOWING;) {
+    if (!node.parentElement.closest('details')) said += node.data;
+  }
+  return said;
+});
+/** Whether something is in the window as it stands, all of it, with nothing before it. */
+const inSight = (locator) => locator.evaluate((e) => {
+  const { left, right, top, bottom } = e.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight && [top + 2, bottom - 2].every((y) => e.contains(document.elementFromPoint((left + right) / 2, y)));
+});
 const whole = async (tab) => (await tab.locator('main').textContent()).replace(/\s+/g, ' ');
 
 /** Everything that the vault holds, as one string of bytes and letters. */
@@ -94,6 +108,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
 
 it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
   await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await tab.locator('pre.signed').textContent(), /\(the address of your wallet\)[^]*Telegram account 700100\./);
   assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
   await press(tab, 'Create a wallet');
   await press(tab, 'Show my 12 words');
@@ -110,8 +125,11 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
   await answerQuiz(tab, words);
   await press(tab, 'Continue');
   assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
+  assert.ok(!(await tab.content()).includes('wants you to sign in'));
   await choosePassphrase(tab);
   assert.match(await text(tab), /^The wallet is ready\s+One step left: connect it to Telegram\./);
+  await tab.getByText('The text that is signed').click();
+  const proof = await tab.locator('pre.signed').innerText();
   assert.deepEqual(server.said('/w/bind'), []);
   await press(tab, 'Connect to Telegram');
   await title(tab, 'Now go back to the chat');
@@ -119,7 +137,7 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
   const [{ token, address, signature }] = server.said('/w/bind');
   assert.equal(token, BIND.slice(3));
   assert.match(await whole(tab), new RegExp(`last six characters: ?${address.slice(-6)}`));
-  assert.equal(base58.decode(signature).length, 64);
+  assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(proof), base58.decode(address)), 'another text was signed than was shown');
 
   const traffic = server.heard.map((h) => h.text + JSON.stringify(h.headers)).join('\n');
   for (const secret of [words.join(' '), words.slice(0, 3).join(' '), PASSPHRASE]) {
@@ -138,7 +156,13 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   await restore(tab);
   Object.assign(server.world.challenge, { issued_at: '2026-11-21T10:00:00Z', expires_at: '2099-11-21T10:10:00.5Z' });
   await follow(tab, server, BIND);
+  const shown = [];
+  const unfold = async () => { await tab.getByText('The text that is signed').click(); shown.push(await tab.locator('pre.signed').innerText()); };
+  await title(tab, 'Connect a wallet to Telegram');
+  await unfold();
   await press(tab, 'Continue');
+  await title(tab, 'Connect this wallet');
+  await unfold();
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Connect');
   await title(tab, 'Now go back to the chat');
@@ -146,6 +170,7 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   const signed = `${server.origin.slice(7)} wants you to sign in with your Solana account:\n${ADDRESS}\n\nConnect this wallet to the Telegram account 700100.\n\nURI: ${server.origin}\nVersion: 1\nChain ID: mainnet\nNonce: aB3dE5gH7jK9mN1p\nIssued At: 2026-11-21T10:00:00Z\nExpiration Time: 2099-11-21T10:10:00.5Z`;
   assert.equal(address, ADDRESS);
   assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(signed), base58.decode(ADDRESS)));
+  assert.deepEqual(shown, [signed, signed], 'another text is shown than is signed');
 }));
 
 it('a challenge with a bad field is not signed', async () => {
@@ -203,6 +228,13 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     for (const part of ['1.5 SOL', BOB, ADDRESS, 'Lunch, thank you', '0.000005009 SOL', '1.500005009 SOL', REFERENCE, 'Solana mainnet']) {
       assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
     }
+    const decides = await above(tab, 'Approve');
+    for (const part of ['1.5 SOL', BOB, 'Compare this whole address', '0.000005009 SOL', '1.500005009 SOL', 'Lunch, thank you', 'Solana mainnet']) {
+      assert.ok(decides.includes(part), `${part} stands below the buttons: ${decides}`);
+    }
+    await tab.getByText('More about this payment').click();
+    assert.deepEqual(await tab.locator('main .address').evaluateAll((all) => all.map((a) => a.textContent)), [BOB, ADDRESS], 'the reference looks like an address');
+    assert.ok((await text(tab)).includes(REFERENCE));
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
     await approve(tab, 'not this one, no');
     await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
@@ -215,6 +247,38 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     assert.equal(server.said('/w/tx/signature').length, 1);
     assert.equal(server.world.status, 'signed');
     assert.ok(!server.heard.some((h) => h.text.includes(PASSPHRASE)));
+  });
+});
+
+it('the answer to a payment is in reach without scrolling, whatever it says', async () => {
+  const button = (tab, name) => tab.getByRole('button', { name, exact: true });
+  for (const options of [{ ...PHONE }, { viewport: { width: 1280, height: 900 } }, { ...PHONE, viewport: { width: 320, height: 568 } }]) {
+    server.reset();
+    await onSign(async (tab) => {
+      for (const pay of [payment(), payment({ note: 'm'.repeat(500), lamports: 18446744073709551615n })]) {
+        server.reset();
+        server.world.payment = pay;
+        await follow(tab, server, SIGN);
+        await title(tab, 'Approve this payment?');
+        await tab.locator('.amount').getByText(pay.note.length > 99 ? '18446744073.709551615' : '1.5').waitFor();
+        assert.ok(await inSight(button(tab, 'Approve')) && await inSight(button(tab, 'Reject')), JSON.stringify(options.viewport));
+        assert.ok(await inSight(tab.locator('.amount')) && await inSight(tab.locator('.to')), 'the buttons hide sum or recipient');
+        await tab.locator('details').scrollIntoViewIfNeeded();
+        const [bar, fold] = await Promise.all(['.sticky', 'summary'].map((s) => tab.locator(s).boundingBox()));
+        assert.ok(fold.y >= bar.y + bar.height || fold.y + fold.height <= bar.y, 'the buttons stand on what is scrolled to');
+      }
+    }, options);
+  }
+});
+
+it('test money is called that, and no paragraph about real money stands in the way', () => {
+  server.world.chain = 'devnet';
+  return onSign(async (tab) => {
+    await title(tab, 'Approve this payment?');
+    const decides = await above(tab, 'Approve');
+    assert.match(decides, /devnet \(test money\)/);
+    assert.doesNotMatch(decides, /real money|which network/);
+    assert.match(await whole(tab), /A signature does not say which network it is for/);
   });
 });
 
@@ -417,8 +481,42 @@ it('expiry between showing and signing is told, not signed', () => onSign(async 
   assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
 
-it('a missing vault leads to Restore: other words are told apart, the right ones sign', () => on(SIGN, async (tab) => {
-  await title(tab, 'This wallet is not on this device');
+it('a key in another browser: the payment is shown, and words are asked for only on request', () => on(SIGN, async (tab) => {
+  await title(tab, 'A payment waits for you');
+  const shown = await above(tab, 'Copy link');
+  for (const part of ['1.5 SOL', BOB, 'This wallet’s key is not in this browser. Open the link in the browser where you made the wallet.', ADDRESS]) {
+    assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
+  }
+  assert.ok((await whole(tab)).includes('1.500005 SOL'), 'what it costs is not shown');
+  assert.match(await text(tab), /Distrust any page that asks for your words by itself/);
+  assert.equal(await tab.locator('input, textarea').count(), 0, 'words are asked for at once');
+  assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
+  await press(tab, 'Copy link');
+  await tab.getByText('Copied').waitFor();
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `${server.origin}/w/${SIGN}`);
+  await press(tab, LOST);
+  await title(tab, 'Restore this wallet');
+  assert.ok((await whole(tab)).includes(ADDRESS));
+  await press(tab, 'Back');
+  await title(tab, 'A payment waits for you');
+}, { permissions: ['clipboard-read', 'clipboard-write'] }));
+
+it('without its key a payment with another recipient is shown as that, and a refused one is refused', async () => {
+  server.world.payment = payment({ to: EVE });
+  await on(SIGN, async (tab) => {
+    await title(tab, 'A payment waits for you');
+    assert.ok((await whole(tab)).includes(EVE) && !(await whole(tab)).includes(BOB));
+    server.world.payment = payment({ extra: [transfer(5, { from: ADDRESS, to: EVE })] });
+    await follow(tab, server, SIGN);
+    await title(tab, 'This page refuses to sign');
+  });
+});
+
+const LOST = 'I lost that browser: restore from my words';
+
+it('a lost browser leads to Restore: other words are told apart, the right ones sign', () => on(SIGN, async (tab) => {
+  await title(tab, 'A payment waits for you');
+  await press(tab, LOST);
   const words = tab.getByLabel('Recovery words');
   const says = (t) => tab.getByText(t).waitFor();
   await words.fill(OTHER_WORDS);
@@ -445,6 +543,61 @@ it('a missing vault leads to Restore: other words are told apart, the right ones
 it('a missing vault can also turn the payment down', () => on(SIGN, async (tab) => {
   await press(tab, 'Reject this payment');
   await title(tab, 'Rejected');
+}));
+
+it('a forgotten passphrase: the words bring the wallet back under another, and the same payment is signed', () => onSign(async (tab) => {
+  const way = tab.getByRole('button', { name: 'Forgotten? Restore the wallet from its words' });
+  await press(tab, 'Approve');
+  await title(tab, 'Sign with your passphrase');
+  assert.equal(await way.count(), 0, 'offered before it is needed');
+  await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
+  await press(tab, 'Sign and send');
+  await tab.getByRole('alert').getByText('This passphrase does not open the wallet.', { exact: true }).waitFor();
+  await way.click();
+  await title(tab, 'Restore this wallet');
+  await press(tab, 'Back');
+  await title(tab, 'Sign with your passphrase');
+  await press(tab, 'Back');
+  await title(tab, 'Approve this payment?');
+  await approve(tab, 'not this one, no');
+  await way.click();
+  await tab.getByLabel('Recovery words').fill(OTHER_WORDS);
+  await press(tab, 'Continue');
+  await tab.getByText(/belong to another wallet, ending in/).waitFor();
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab, 'another quiet river');
+  await press(tab, 'Show the payment');
+  await title(tab, 'Approve this payment?');
+  assert.deepEqual(server.said('/w/tx/refresh'), [], 'something was signed on the way');
+  await approve(tab);
+  await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor(); // the old one is of no use now
+  await tab.getByLabel('Passphrase', { exact: true }).fill('another quiet river');
+  await press(tab, 'Sign and send');
+  await title(tab, 'Approved');
+}));
+
+it('a forgotten passphrase does not stop connecting either, nor does it show words', () => on('', async (tab) => {
+  const wrong = async (label) => {
+    await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
+    await press(tab, label);
+    await press(tab, 'Forgotten? Restore the wallet from its words');
+    await title(tab, 'Restore this wallet');
+    await tab.getByLabel('Recovery words').fill(WORDS);
+    await press(tab, 'Continue');
+    await choosePassphrase(tab);
+  };
+  await restore(tab);
+  await press(tab, 'Show words');
+  await wrong('Show the words');
+  await press(tab, 'Done');
+  await title(tab, 'Wallets on this device');
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await wrong('Connect');
+  await press(tab, 'Connect to Telegram');
+  await title(tab, 'Now go back to the chat');
+  assert.equal(server.said('/w/bind')[0].address, ADDRESS);
 }));
 
 it('24 words restore too, and the vault outlives a reload', () => on('', async (tab) => {
@@ -542,6 +695,33 @@ it('forgetting a wallet wants its last six characters', () => on('', async (tab)
   assert.equal(await stored(tab), '[]');
 }));
 
+it('a wallet\'s buttons stand in two lines on a phone: what one does often, and Forget apart', async () => {
+  for (const width of [390, 320]) {
+    await on('', async (tab) => {
+      await restore(tab);
+      await title(tab, 'Wallets on this device');
+      const middle = async (locator) => { const { y, height } = await locator.boundingBox(); return Math.round(y + height / 2); };
+      const of = (name) => middle(tab.getByRole('button', { name, exact: true }));
+      assert.equal(await of('Copy address'), await of('Show words'), `${width}`);
+      assert.ok(Math.abs(await of('Forget') - await middle(tab.getByText(/^Kept here since/))) <= 1, `${width}`);
+      assert.ok(await of('Forget') > await of('Copy address'));
+    }, { ...PHONE, viewport: { width, height: 844 } });
+  }
+});
+
+it('a dead link to sign sends back to the chat, one to connect to a new link', async () => {
+  const gone = { status: 404, code: 'NOT_FOUND', message: 'There is nothing behind this link.' };
+  server.world.fail = { '/w/tx/get': gone, '/w/bind/challenge': gone };
+  await on(SIGN, async (tab) => {
+    await title(tab, 'This link does not work any more');
+    assert.match(await text(tab), /The chat shows what became of the payment, and the link to sign it if it still waits/);
+  });
+  await on(BIND, async (tab) => {
+    await title(tab, 'This link does not work any more');
+    assert.match(await text(tab), /Ask the bot for a new one/);
+  });
+});
+
 it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   await press(tab, 'Restore from words');
   await tab.getByLabel('Recovery words').fill(WORDS);
@@ -561,6 +741,9 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   await press(tab, 'Use this one');
   assert.equal(await tab.locator('.error').textContent(), '', 'the old error stands');
   assert.equal(await again.inputValue(), '', 'the second field is for typing');
+  const why = () => again.evaluate((e) => document.getElementById(e.getAttribute('aria-describedby')).textContent);
+  assert.match(await why(), /type it here, to be sure that you have it written down/);
+  assert.match(await tab.locator('#status').textContent(), /to be sure that you have it written down/);
   await press(tab, 'Encrypt and save');
   await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
   await again.fill(await tab.locator('.proposal').textContent());
@@ -599,7 +782,7 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
 it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
   await tab.reload();
   await title(tab, 'No wallet on this device yet');
-  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'This wallet is not on this device'], ['#s=short', 'This link is not whole']]) {
+  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'A payment waits for you'], ['#s=short', 'This link is not whole']]) {
     await follow(tab, server, hash);
     await title(tab, heading);
     const asked = server.heard.length;

@@ -10,8 +10,9 @@ import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { PublicKey, TransactionMessage } from '@solana/web3.js';
 import { chromium } from 'playwright-core';
-import { limit, memo, price, transfer } from './fixtures.mjs';
-import { ZERO_HASH, addr } from './wire.mjs';
+import { TOKENS } from '../page/tokens.js';
+import { associated, create, limit, memo, price, tokens, transfer } from './fixtures.mjs';
+import { TOKEN, ZERO_HASH, addr } from './wire.mjs';
 
 export const WORDS = `${'abandon '.repeat(11)}about`;
 export const ADDRESS = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk'; // of WORDS
@@ -35,6 +36,17 @@ export function compile({ payer, to, lamports, reference, note, units, micro, ex
   ];
   const m = new TransactionMessage({ payerKey: new PublicKey(payer), recentBlockhash: blockhash, instructions });
   return (v0 ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
+}
+
+export const USDC = TOKENS.mainnet.find((t) => t.symbol === 'USDC').mint;
+
+/** The message of a token payment out of ADDRESS, in base64; `makes` the recipient's account. */
+export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000n, decimals = 6, to = BOB, makes = false, more = [] } = {}) {
+  const own = (i) => { for (const k of i.keys) if (k.isSigner) k.pubkey = new PublicKey(ADDRESS); return i; };
+  const pay = own(tokens(units, { mint, program, to, decimals, source: associated(ADDRESS, mint, program) }));
+  const instructions = [...more, ...(makes ? [own(create({ mint, program, owner: to }))] : []), pay];
+  const message = new TransactionMessage({ payerKey: new PublicKey(ADDRESS), recentBlockhash: ZERO_HASH, instructions });
+  return Buffer.from(message.compileToLegacyMessage().serialize()).toString('base64');
 }
 
 /** The server. Tests set `world` and read `heard`, the parsed body of every request by path. */

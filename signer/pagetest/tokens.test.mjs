@@ -2,29 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PublicKey, TransactionMessage } from '@solana/web3.js';
 import { associatedAccount } from '../page/associated.js';
 import { TOKENS } from '../page/tokens.js';
-import { associated, create, limit, memo, price, tokens } from './fixtures.mjs';
-import { ADDRESS, BOB, SIGN, follow, launch, noBrowser as skip, restore, serve, title } from './rig.mjs';
-import { TOKEN, TOKEN_2022, ZERO_HASH, addr } from './wire.mjs';
+import { associated, limit, memo, price } from './fixtures.mjs';
+import { BOB, SIGN, USDC, compileTokens, follow, launch, noBrowser as skip, restore, serve, title } from './rig.mjs';
+import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 let browser;
 let server;
 before(async () => { server = await serve(); browser = skip ? null : await launch(); });
 after(async () => { await browser?.close(); await server.close(); });
 
-const USDC = TOKENS.mainnet.find((t) => t.symbol === 'USDC').mint;
 const PYUSD = TOKENS.mainnet.find((t) => t.symbol === 'PYUSD').mint;
 const EVE = addr(0xee);
-
-/** The message of a token payment out of ADDRESS. */
-function message({ mint = USDC, program = TOKEN, units = 25_500_000n, decimals = 6, to = BOB, makes = false, more = [] } = {}, blockhash = ZERO_HASH) {
-  const own = (i) => { for (const k of i.keys) if (k.isSigner) k.pubkey = new PublicKey(ADDRESS); return i; };
-  const pay = own(tokens(units, { mint, program, to, decimals, source: associated(ADDRESS, mint, program) }));
-  const instructions = [...more, ...(makes ? [own(create({ mint, program, owner: to }))] : []), pay];
-  return Buffer.from(new TransactionMessage({ payerKey: new PublicKey(ADDRESS), recentBlockhash: blockhash, instructions }).compileToLegacyMessage().serialize());
-}
 
 /** A tab that shows the payment for approval. `view` is what else the server says. */
 async function shown(t, pay, view = {}) {
@@ -35,7 +25,7 @@ async function shown(t, pay, view = {}) {
   await tab.goto(`${server.origin}/w/`);
   await restore(tab);
   await title(tab, 'Wallets on this device');
-  server.world.rawMessage = message(pay).toString('base64');
+  server.world.rawMessage = compileTokens(pay);
   server.world.view = view;
   await follow(tab, server, SIGN);
   return tab;
@@ -51,11 +41,13 @@ it('a listed token is shown by its symbol, with its mint and the owner that the 
   const said = await text(tab);
   assert.match(said, /25\.5 USDC/);
   assert.match(said, groups(BOB));
-  assert.match(said, groups(USDC));
-  assert.match(said, /New token account/);
+  assert.match(said, /The recipient has no account for this token yet\. Making it costs 0\.002 SOL, once; it stays with them\./);
+  assert.match(said, /You pay at most\s+25\.5 USDC and 0\.00204548 SOL/); // 0.0000062 and 0.00203928
   assert.match(said, /rent/);
   assert.match(said, /0\.0000062 SOL/);
   assert.ok(!said.includes('does not know the token') && !said.includes('whose token account'), said);
+  await tab.getByText('More about this payment').click();
+  assert.match(await text(tab), groups(USDC));
   assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
 });
 
@@ -63,6 +55,8 @@ it('a recipient on the server’s word counts only where the account follows fro
   const tab = await shown(t, {}, { recipient: BOB });
   await title(tab, 'Approve this payment?');
   assert.match(await text(tab), groups(BOB));
+  assert.match(await text(tab), /You pay at most\s+25\.5 USDC and 0\.000005 SOL/);
+  assert.doesNotMatch(await text(tab), /New token account/);
   const lied = await shown(t, {}, { recipient: EVE });
   await title(lied, 'Approve this payment?');
   const said = await text(lied);
@@ -84,7 +78,7 @@ it('a mint that is on no list has no name, whatever the server says', async (t) 
 it('Token-2022 is read as well', async (t) => {
   const tab = await shown(t, { mint: PYUSD, program: TOKEN_2022, makes: true, units: 1n });
   await title(tab, 'Approve this payment?');
-  assert.match(await text(tab), /0\.000001 PYUSD/);
+  assert.match(await text(tab), /0\.000001 PYUSD[^]*costs 0\.002 to 0\.003 SOL[^]*0\.000001 PYUSD and 0\.00273332 SOL/);
 });
 
 it('other decimals than the list has are refused', async (t) => {

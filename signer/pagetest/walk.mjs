@@ -1,8 +1,9 @@
 // Walks through every screen of the page once, and calls `look(name, tab)` on each. The
 // accessibility test looks with axe, pictures.mjs with a camera.
 
-import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, follow, payment, press, readWords, restore, title, visit } from './rig.mjs';
-import { ZERO_HASH } from './wire.mjs';
+import { limit, memo, price } from './fixtures.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, payment, press, readWords, restore, title, visit } from './rig.mjs';
+import { ZERO_HASH, addr } from './wire.mjs';
 
 export async function walk(browser, server, options, look) {
   const visited = [];
@@ -28,6 +29,8 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Continue');
   await title(tab, 'Choose a passphrase');
   await seen('passphrase', tab);
+  await press(tab, 'Use this one');
+  await seen('passphrase-proposed', tab);
   await tab.getByLabel('Passphrase', { exact: true }).fill('123456789012');
   await press(tab, 'Encrypt and save');
   await tab.getByRole('alert').filter({ hasText: 'Digits alone' }).waitFor();
@@ -62,6 +65,8 @@ export async function walk(browser, server, options, look) {
   await follow(tab, server, BIND);
   await title(tab, 'Connect a wallet to Telegram');
   await seen('bind', tab);
+  await tab.getByText('The text that is signed').click();
+  await seen('bind-text', tab);
   await tab.getByRole('radio', { name: ADDRESS.slice(-6) }).check();
   await press(tab, 'Continue');
   await title(tab, 'Connect this wallet');
@@ -84,12 +89,19 @@ export async function walk(browser, server, options, look) {
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign', tab);
+  await tab.getByText('More about this payment').click();
+  await seen('sign-more', tab);
   await press(tab, 'Approve');
   await title(tab, 'Sign with your passphrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
   await press(tab, 'Sign and send');
   await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
   await seen('sign-wrong-passphrase', tab);
+  await press(tab, 'Forgotten? Restore the wallet from its words');
+  await title(tab, 'Restore this wallet');
+  await seen('restore-forgotten', tab);
+  await press(tab, 'Back');
+  await title(tab, 'Sign with your passphrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   server.world.drop['/w/tx/signature'] = 1;
   await press(tab, 'Sign and send');
@@ -105,6 +117,20 @@ export async function walk(browser, server, options, look) {
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign-devnet-huge', tab);
+  server.reset();
+  server.world.chain = 'localnet';
+  server.world.rawMessage = compileTokens({ makes: true, more: [limit(60_000), price(20_000), memo('Rent of May')] });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('sign-token-unknown', tab);
+  server.world.chain = 'mainnet';
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('sign-token', tab);
+  server.world.rawMessage = compileTokens({ to: addr(0xee) });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('sign-token-nobodys', tab);
   server.reset();
   server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
   await follow(tab, server, SIGN);
@@ -140,7 +166,7 @@ export async function walk(browser, server, options, look) {
 
   server.reset();
   ({ tab, context } = await open(SIGN));
-  await title(tab, 'This wallet is not on this device');
+  await title(tab, 'A payment waits for you');
   await seen('sign-missing', tab);
   await context.close();
 

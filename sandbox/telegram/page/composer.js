@@ -24,6 +24,8 @@ export class Composer {
     this.text.addEventListener("input", () => this.typed());
     this.text.addEventListener("keydown", (event) => this.key(event));
     this.text.addEventListener("blur", () => this.hideCommands());
+    this.list.addEventListener("scroll", () => this.fade(), { passive: true });
+    new ResizeObserver(() => this.fade()).observe(this.list); // a phone's keyboard comes and goes
     this.menu.addEventListener("pointerdown", (event) => event.preventDefault()); // keep the focus in the text field
     this.menu.addEventListener("click", () => {
       if (!this.list.hidden) return this.hideCommands();
@@ -115,8 +117,16 @@ export class Composer {
         },
       }, el("b", {}, `/${c.command}`), el("span", {}, c.description))));
     this.list.hidden = false;
+    this.list.scrollTop = 0;
+    this.fade();
     this.menu.setAttribute("aria-expanded", "true");
     this.choose(-1);
+  }
+
+  /** While there is more below, the list's end fades. */
+  fade() {
+    const { scrollHeight, scrollTop, clientHeight } = this.list;
+    this.list.classList.toggle("more", scrollHeight - scrollTop - clientHeight > 4);
   }
 
   hideCommands() {

@@ -2,7 +2,7 @@
 
 import { byId, icon } from "./dom.js";
 import { post } from "./api.js";
-import { ownAddress } from "./text.js";
+import { ownAddress } from "./own.js";
 
 export class Faucet {
   constructor() {
@@ -10,7 +10,9 @@ export class Faucet {
     this.open = byId("faucet-open");
     this.address = byId("faucet-address");
     this.status = byId("faucet-status");
-    this.proposed = "";
+    this.typed = false; // since the last switch to another person
+    this.address.addEventListener("input", () => { this.typed = true; });
+    this.panel.addEventListener("change", () => this.label());
     byId("faucet-close").append(icon("close"));
     byId("faucet-close").addEventListener("click", () => this.setOpen(false));
     this.open.addEventListener("click", () => this.setOpen(!this.panel.classList.contains("open")));
@@ -21,25 +23,37 @@ export class Faucet {
     });
   }
 
-  /** The field follows the person's own address, until they type another one. */
+  /** The field holds the person's own address, or nothing, until they type another one. */
   show(exists, person) {
     this.panel.hidden = !exists;
     this.open.hidden = !exists;
-    const left = this.address.value === "" && document.activeElement !== this.address;
-    if (this.address.value !== this.proposed && !left) return;
-    this.proposed = ownAddress(person.messages.values());
-    this.address.value = this.proposed;
+    if (this.address.value === "" && document.activeElement !== this.address) this.typed = false; // emptied and left
+    if (!this.typed) this.address.value = ownAddress(person.messages.values());
   }
 
   /** Whether this faucet has test USDC as well. */
   offerToken(exists) {
-    byId("faucet-token").hidden = !exists;
+    const choice = byId("faucet-token");
+    choice.hidden = !exists;
+    if (!exists && choice.querySelector("input").checked) this.panel.querySelector("[value='5']").checked = true;
+    this.label();
+  }
+
+  /** Title and button name what is chosen. */
+  label() {
+    const name = `Get test ${this.isToken() ? "USDC" : "SOL"}`;
+    byId("faucet-title").textContent = name;
+    this.panel.querySelector(".primary").textContent = name;
+  }
+
+  isToken() {
+    return byId("faucet-token").querySelector("input").checked;
   }
 
   /** Another person, or another world: what was typed by hand was not meant for them. */
   forget() {
     this.address.value = "";
-    this.proposed = "";
+    this.typed = false;
     this.say("");
   }
 
@@ -51,7 +65,7 @@ export class Faucet {
 
   async give(form) {
     const button = this.panel.querySelector(".primary");
-    const token = form.get("sol") === "USDC";
+    const token = this.isToken();
     const amount = token ? { usdc: 100 } : { sol: Number(form.get("sol")) };
     const address = String(form.get("address")).trim();
     button.disabled = true;

@@ -97,21 +97,3 @@ function spoiler(children) {
   const node = el("span", { class: "spoiler", role: "button", tabindex: "0", "aria-label": "Hidden text, press to show", onclick: reveal, onkeydown: reveal }, el("span", {}, children));
   return node;
 }
-
-/**
- * The address that a bot has last shown as the person's own, or "": alone in its line, in a message about
- * their wallet or under a line that says whose it is. A guess for convenience: the field can be edited.
- */
-export function ownAddress(messages) {
-  for (const m of [...messages].reverse()) {
-    if (!m.from?.is_bot) continue;
-    const text = m.text ?? m.caption ?? "";
-    const lines = text.split("\n");
-    const theirs = /wallet connected|your address|your wallet/i.test(lines[0]);
-    const at = lines.findIndex((line, i) => isAddress(line) && (theirs || /^(from|to your wallet)$/i.test(lines[i - 1] ?? "")));
-    if (at >= 0) return lines[at];
-  }
-  return "";
-}
-
-const isAddress = (line) => /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(line);
