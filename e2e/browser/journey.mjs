@@ -211,7 +211,7 @@ async function questions(alice, look) {
   await alice.ask('/help', 'More:');
   await alice.ask('/help commands', '/send max');
   await alice.ask('/help security', 'Who can move your money');
-  await alice.ask('/help api', 'purser key create');
+  await alice.ask('/help api', 'gets you an API key');
   await alice.ask('/privacy', 'What is kept about you');
   await alice.ask('/nonsense', 'I do not know /nonsense');
   await alice.ask(MARKER, 'I understand commands');
