@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"purser/e2e/rig"
 	"purser/sandbox"
+	"purser/sandbox/mail"
 	"purser/sandbox/telegram"
 )
 
@@ -299,6 +301,109 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 		if strings.Contains(i.printed(), secret) {
 			t.Errorf("a secret stands in the log")
 		}
+	}
+}
+
+// TestDeveloperGetsAKeyInTheChat goes all the way (SPEC, Authentication 3): /api, a contact, a mailed code,
+// the key in a message that goes away, and the endpoint that it opens.
+func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := mail.New(time.Now)
+	came := make(chan struct{}, 1)
+	box.Came = func() { came <- struct{}{} }
+	go box.Serve(l) //nolint:errcheck // it ends with the test
+	defer box.Close()
+	w := rig.World(t, 50*time.Millisecond)
+	i := newInstance(t, "PURSER_VERIFICATION_STEPS=contact,email", "PURSER_MAIL_URL=smtp://"+l.Addr().String(),
+		"PURSER_MAIL_FROM=purser@example.org").beside(w)
+	i.start("serve")
+	alice := rig.NewPerson(t, w, telegram.Alice)
+	hear := func(words string) telegram.Message {
+		t.Helper()
+		return alice.Hear(words, func(m telegram.Message) bool { return strings.Contains(m.Text, words) })
+	}
+	alice.Say("/api")
+	hear("what is your app called")
+	alice.Say("Shop")
+	hear("What is Shop for")
+	alice.Say("Takes orders")
+	alice.Tap(alice.HearButton("I accept"))
+	hear("share your own contact")
+	if _, err := w.Telegram.ShareContact(telegram.Alice, telegram.Alice); err != nil {
+		t.Fatal(err)
+	}
+	hear("Verify a mail address")
+	alice.Say("alice@example.org")
+	select {
+	case <-came:
+	case <-time.After(rig.Wait):
+		t.Fatal("no mail came")
+	}
+	code := regexp.MustCompile(`[0-9]{6}`).FindString(box.Mails()[0].Text)
+	hear("I have mailed a code")
+	alice.Say(code)
+	alice.Tap(alice.HearButton("Make it"))
+	shown, saved := alice.HearButton("I have saved it")
+	key := ""
+	for _, b := range shown.Buttons() {
+		if b.CopyText != nil {
+			key = b.CopyText.Text
+		}
+	}
+	ask := func() int {
+		t.Helper()
+		req, err := http.NewRequest("GET", i.public+"/v1/wallet/balance?address="+alice.Device.Address(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if status := ask(); status != http.StatusNotFound { // a wallet that nobody has: the key is taken
+		t.Errorf("with the key: %d", status)
+	}
+	alice.Tap(shown, saved)
+	hear("is gone from this chat")
+	for _, m := range w.Telegram.Messages(telegram.Alice) {
+		if strings.Contains(m.Text, key) {
+			t.Errorf("the key still stands in the chat: %q", m.Text)
+		}
+	}
+	alice.Say("/api")
+	alice.Tap(alice.HearButton("Revoke …"))
+	alice.Tap(alice.HearButton("Revoke it"))
+	hear("opens nothing any more")
+	if status := ask(); status != http.StatusUnauthorized {
+		t.Errorf("with a revoked key: %d", status)
+	}
+	for _, secret := range []string{key, code, "alice@example.org"} {
+		if strings.Contains(i.printed(), secret) {
+			t.Errorf("%q is in the log", secret)
+		}
+	}
+}
+
+// TestSandboxBringsAMailServerWhereOneIsWanted: the step email works there without any setting.
+func TestSandboxBringsAMailServerWhereOneIsWanted(t *testing.T) {
+	for steps, wanted := range map[string]bool{"contact,email": true, "contact": false} {
+		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), freeAddress(t)
+		i.start(i.sandboxArgs("--sandbox-mail", address)...)
+		c, err := net.Dial("tcp", address)
+		if (err == nil) != wanted {
+			t.Errorf("%s: %v", steps, err)
+		}
+		if err == nil {
+			c.Close()
+		}
+		i.end()
 	}
 }
 

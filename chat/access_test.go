@@ -208,6 +208,36 @@ func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 	}
 }
 
+// TestKeyIsRemovedFromTheChatOfWhoeverComesBack: they had blocked the bot, so that nothing could be deleted.
+func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.seen = nil
+	reach := func(yes bool) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			user, err := tx.UserByTelegram(r.people["alice"].TelegramID)
+			if err != nil {
+				return err
+			}
+			user.Unreachable = !yes
+			return tx.PutUser(user)
+		}))
+	}
+	reach(false)
+	r.Pass(chat.KeyShown)
+	r.Must(r.chat.Silent(context.Background()))
+	if r.settle(); len(r.seen) != 0 {
+		t.Fatalf("said to nobody: %q", r.seen)
+	}
+	reach(true)
+	r.Pass(time.Hour)
+	r.Must(r.chat.Silent(context.Background()))
+	if r.settle(); !strings.Contains(strings.Join(r.seen, ""), "delete (🔑") {
+		t.Errorf("said %q", r.seen)
+	}
+}
+
 func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")

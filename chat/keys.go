@@ -42,7 +42,7 @@ func (s *scene) showKeys() error {
 		if err != nil {
 			return err
 		}
-		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": code(key.Secret), "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
+		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,10 @@ const (
 	silenceBatch = 100
 )
 
+// unreachablePause is how long a key waits to be removed from the chat of whoever has blocked the bot,
+// before that is tried again.
+const unreachablePause = time.Hour
+
 // Run ends silent conversations until ctx does. Its error is store.ErrUnknownOutcome; any other
 // trouble is logged and met again at the next look.
 func (c *Chat) Run(ctx context.Context) error {
@@ -76,6 +80,10 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		return s.end()
 	case err != nil:
 		return err
+	}
+	if s.user.Unreachable && s.state() == keyShown { // nothing can be deleted there now, and it must not stay
+		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
+		return s.end()
 	}
 	if err := s.walk(s.conv.Flow, silence); err != nil {
 		return err
