@@ -86,8 +86,9 @@ const FORGOTTEN = Symbol('forgotten');
 
 /**
  * Asks for the passphrase of a wallet and hands it to `work`; resolves to what `work` resolves to,
- * or null when the person goes back. `about` stands above the field, `below` under the buttons. After a wrong one `forgotten` is offered, the way by the words: it
- * resolves to {instead}, which ends the question with that, or to null to ask again.
+ * or null when the person goes back. `about` stands above the field, `below` under the buttons. After
+ * a wrong passphrase `forgotten` is offered, the way by the words: it resolves to {instead}, which
+ * ends the question with that, or to null to ask again.
  */
 export async function askPassphrase(ui, { title, about, label, below = null, forgotten }, work) {
   for (;;) {
