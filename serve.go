@@ -216,11 +216,17 @@ func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger)
 // run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.
 func (p *product) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	// What the server answers while it drains is counted, too.
+	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
+	group.Go(func() error { return p.meter.Run(counting) })
+	group.Go(func() error {
+		defer stopCounting()
+		return p.server.Run(ctx, p.listener)
+	})
 	for _, worker := range []func(context.Context) error{
-		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) },
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.reading) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.meter.Run, p.keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

@@ -74,15 +74,15 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 	if got.field("data", "message_id") != 77.0 || got.text("data", "sent_at") != "2026-11-21T12:00:00.000Z" {
 		t.Errorf("got %s", got.body)
 	}
-	if said.ParseMode != "Markdown" || said.Text != "From Carol's <Shop>, not from purser:\n\nYour order *42* is <ready>" {
+	if said.ParseMode != "Markdown" || said.Text != "Not from purser. “Carol's <Shop>” writes:\n\nYour order *42* is <ready>" {
 		t.Errorf("said %+v", said)
 	}
 	_, said = r.sends(a.token, `{"chat_id":"1001","message":"1 < 2 & so on"}`, chat.Outcome{MessageID: 78})
-	if said.ParseMode != "HTML" || said.Text != "From Carol's &lt;Shop&gt;, not from purser:\n\n1 &lt; 2 &amp; so on" {
+	if said.ParseMode != "HTML" || said.Text != "Not from purser. “Carol's &lt;Shop&gt;” writes:\n\n1 &lt; 2 &amp; so on" {
 		t.Errorf("said %+v", said)
 	}
 	_, said = r.sends(a.token, `{"chat_id":"1001","message":"x","parse_mode":"MarkdownV2"}`, chat.Outcome{MessageID: 79})
-	if said.Text != "From Carol's <Shop\\>, not from purser:\n\nx" {
+	if said.Text != "Not from purser\\. “Carol's <Shop\\>” writes:\n\nx" {
 		t.Errorf("said %q", said.Text)
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
@@ -98,6 +98,9 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 		`{"chat_id":"-1001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
 		`{"chat_id":"01001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
 		`{"chat_id":"1001"}`:                                                       {400, wallet.InvalidRequest, "message"},
+		`{"chat_id":"1001","message":"x` + strings.Repeat(`\n⠀`, 4) + `y"}`:        {400, wallet.InvalidRequest, "empty lines"},
+		`{"chat_id":"1001","message":"` + strings.Repeat(`x\n`, 70) + `"}`:         {400, wallet.InvalidRequest, "60 lines"},
+		`{"chat_id":"1001","message":"sign at ` + r.base + `/w/#s=1"}`:             {400, wallet.InvalidRequest, "signing page"},
 		`{"chat_id":"1001","message":" \n "}`:                                      {400, wallet.InvalidRequest, "message"},
 		`{"chat_id":"1001","message":"` + strings.Repeat("é", 4001) + `"}`:         {400, wallet.InvalidRequest, "4000"},
 		`{"chat_id":"1001","message":"x","parse_mode":"markdown"}`:                 {400, wallet.InvalidRequest, "parse_mode"},

@@ -107,7 +107,11 @@ func (s *Server) onceOpen(c *fiber.Ctx, key wallet.Key, work func(record) error,
 		return work(record{})
 	}
 	// Keyed by whose key, method and path too: a header alone would hand one customer another's answer.
-	r := record{name: key.Line() + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
+	whose := key.Line()
+	if c.Path() == rotatePath { // a successor rotates itself, whatever header it reuses
+		whose = key.ID
+	}
+	r := record{name: whose + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
 	if !s.busy.enter(r.name) {
 		c.Set(fiber.HeaderRetryAfter, "1") // by which programs tell it from other conflicts
 		return wallet.Refuse(wallet.Conflict, "a request with this Idempotency-Key is being worked on: try again in a moment")

@@ -44,6 +44,9 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
+// rotatePath is the one path whose idempotency keys belong to a key and not to its line.
+const rotatePath = "/v1/key/rotate"
+
 // rotatedData is `data` of POST /v1/key/rotate. The key is told this once: a replay of the answer says
 // secret_shown instead.
 type rotatedData struct {

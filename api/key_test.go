@@ -125,6 +125,34 @@ func TestAKeyRemembersItsLastUse(t *testing.T) {
 	}
 }
 
+// TestAnOldKeyTakesNoLineOver: whoever holds one that was rotated twice, or whose successor is used, has
+// nothing any more.
+func TestAnOldKeyTakesNoLineOver(t *testing.T) {
+	r := newRig(t)
+	rotated := func(secret string) string {
+		t.Helper()
+		a := r.call("POST", "/v1/key/rotate", secret, "")
+		r.want(a, 200, "", "")
+		return a.text("data", "key")
+	}
+	first := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
+	second := rotated(first)
+	r.want(r.get("/v1/key", second), 200, "", "")
+	r.want(r.call("POST", "/v1/key/rotate", first, ""), 409, wallet.Conflict, "")
+	third := rotated(second) // not used yet
+	r.want(r.call("POST", "/v1/key/rotate", first, ""), 401, wallet.InvalidAPIKey, "")
+	r.want(r.get("/v1/key", third), 200, "", "")
+	live := 0
+	for _, secret := range []string{first, second, third} {
+		if r.get("/v1/key", secret).status == 200 {
+			live++
+		}
+	}
+	if live != 2 {
+		t.Errorf("%d keys of one line open something", live)
+	}
+}
+
 // TestKeysOpenWhatTheirKindOpens: the wrong kind is answered like no key at all.
 func TestKeysOpenWhatTheirKindOpens(t *testing.T) {
 	r := newRig(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"testing"
+	"time"
 
 	"purser/e2e/world"
 	"purser/handlers"
@@ -134,6 +135,32 @@ func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
 	r.want(p.connects(), 409, wallet.Conflict, "already")
 	r.Fund(p.address(), 3*sol)
 	p.paysOnce()
+}
+
+// TestANoHoldsForADay: and the person's own link goes on beside a program's challenge.
+func TestANoHoldsForADay(t *testing.T) {
+	r := newRig(t)
+	link := r.Link(r.alice.User)
+	p := r.program(r.alice.secret)
+	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 200, "", "")
+	if got := r.page("/w/bind/challenge", map[string]string{"token": link}); got.status != 200 {
+		t.Errorf("the person's own link is closed: %d %s", got.status, got.body)
+	}
+	r.want(p.connects(), 202, "", "")
+	r.Must(r.Update(func(tx store.Tx) error {
+		bind, err := tx.BindOf(r.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		_, err = r.Wallets.Choose(tx, r.alice.User.ID, bind.Nonce, wallet.Address{})
+		return err
+	}))
+	again := func() answer {
+		return p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
+	}
+	r.want(again(), 429, wallet.RateLimitExceeded, "did not say yes")
+	r.Pass(24 * time.Hour)
+	r.want(again(), 200, "", "")
 }
 
 // TestNoLinkLeadsToAProgramsChallenge: what its attempt is kept under is no secret.

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	stdhtml "html"
 	"slices"
 	"strings"
@@ -214,7 +215,16 @@ func (s *scene) cancelNothing() error {
 	if err != nil {
 		return err
 	}
+	offered, err := s.offeredLink()
+	if err != nil {
+		return err
+	}
 	switch {
+	case offered:
+		if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
+			return err
+		}
+		return s.say("link.cancelled", nil)
 	case len(waiting) > 0:
 		if err := s.say("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
 			return err
@@ -230,6 +240,15 @@ func (s *scene) cancelNothing() error {
 		return s.say("cancel.on_its_way", nil)
 	}
 	return s.say("cancel.nothing", nil)
+}
+
+// offeredLink tells whether a link is open that a program asked for.
+func (s *scene) offeredLink() (bool, error) {
+	bind, err := s.tx.BindOf(s.user.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && bind.OfferedBy != "" && bind.OpenAt(s.now), err
 }
 
 // mostShown bounds how many waiting transfers are shown again at once.

@@ -22,7 +22,7 @@ func (s *scene) sendLink() error {
 			return err
 		}
 	}
-	bind, err := s.newLink("link.open", vars{})
+	bind, err := s.newLink("", "link.open", vars{})
 	if err != nil {
 		return err
 	}
@@ -31,13 +31,13 @@ func (s *scene) sendLink() error {
 	return nil
 }
 
-// newLink draws a link and says a text with it.
-func (s *scene) newLink(key string, v vars) (wallet.Bind, error) {
+// newLink draws a link, for a program or ("") for the person themselves, and says a text with it.
+func (s *scene) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
 		return wallet.Bind{}, err
 	}
-	if err := s.Wallets.CommitLink(s.tx, link); err != nil {
+	if err := s.Wallets.CommitLink(s.tx, link.OfferedBy(offeredBy)); err != nil {
 		return wallet.Bind{}, err
 	}
 	bind, err := s.tx.BindOf(s.user.ID)
@@ -70,11 +70,11 @@ func (c *Chat) OfferLink(tx store.Tx, user wallet.UserID, keyID string) error {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	hint, err := s.keyHint(keyID)
-	if err != nil {
+	v := vars{"KeyHint": html(""), "Foreign": false, "App": ""}
+	if err := s.askedBy(wallet.Transaction{KeyID: keyID, Owner: user}, v); err != nil {
 		return err
 	}
-	if _, err := s.newLink("link.offered", vars{"KeyHint": hint}); err != nil {
+	if _, err := s.newLink(keyID, "link.offered", v); err != nil {
 		return err
 	}
 	return s.end()

@@ -102,6 +102,9 @@ func ParseAppName(text string) (string, error) {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
 		return "", wallet.Refuse(wallet.InvalidRequest, "a name is of characters that can be seen")
 	}
+	if strings.ContainsAny(name, ":“”\"…") || strings.Contains(strings.ToLower(name), "purser") {
+		return "", wallet.Refuse(wallet.InvalidRequest, "a name holds no quotation marks, colon or ellipsis, and not the word purser: people must know who speaks")
+	}
 	return name, nil
 }
 

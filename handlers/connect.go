@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -39,6 +40,7 @@ func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wal
 		return Invitation{}, err
 	}
 	bind := link.bind
+	bind.User = "" // nobody's until it is proven
 	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.Key), who.Key, wallet.DeveloperWallet, address
 	return Invitation{Message: w.signInText(bind, address, account), bind: bind}, nil
 }
@@ -52,12 +54,10 @@ func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User,
 	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "this person is not known here any more")
 }
 
-// CommitInvitation keeps the challenge. A person's open link is replaced by it, as by a newer link. While
-// they are still asked about the one before it is RATE_LIMIT_EXCEEDED: no program can pester them.
+// CommitInvitation keeps the challenge. A person's own link goes on until the program has proven its
+// address. While they are still asked about the one before, and for a day after they did not say yes, it
+// is RATE_LIMIT_EXCEEDED: no program can pester them.
 func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
-	if i.bind.User == "" {
-		return tx.PutBind(i.bind)
-	}
 	switch asked, err := tx.Bind(i.bind.TokenHash); {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -65,9 +65,15 @@ func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 	case asked.ChoosableAt(w.Now()):
 		return wallet.Refuse(wallet.RateLimitExceeded, "the owner is still asked in chat about the wallet before: wait for their answer, or until %s",
 			wallet.Timestamp(asked.ExpiresAt))
+	case (asked.Status == wallet.BindRefused || asked.Status == wallet.BindProven) && w.Now().Before(asked.IssuedAt.Add(refusedFor)):
+		return wallet.Refuse(wallet.RateLimitExceeded, "the owner did not say yes to the wallet before: ask again after %s",
+			wallet.Timestamp(asked.IssuedAt.Add(refusedFor)))
 	}
-	return w.CommitLink(tx, Link{bind: i.bind})
+	return tx.PutBind(i.bind)
 }
+
+// refusedFor is how long a program may not ask again after its owner did not say yes.
+const refusedFor = 24 * time.Hour
 
 // Connect takes the signature over the newest challenge for an address. A person's wallet ends in
 // their chat, like any bind (BindProven); an operator key's is connected at once (BindDone). The same
@@ -99,6 +105,10 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 			return err
 		}
 		if who.User != "" {
+			bind.User = who.User // from now on it is theirs to answer, in the place of any link
+			if err := w.CommitLink(tx, Link{bind: bind}); err != nil {
+				return err
+			}
 			return w.ask(tx, bind, address, choices)
 		}
 		status = wallet.BindDone

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -103,7 +104,7 @@ func (k *Keys) Draw(described wallet.Key) (NewKey, error) {
 		return NewKey{}, fmt.Errorf("draw a key: %w", err)
 	}
 	described.ID, described.Hint, described.CreatedAt = k.NewID("key"), secret[len(secret)-4:], k.Now().UTC()
-	described.LastUsed, described.RevokedAt = time.Time{}, time.Time{}
+	described.LastUsed, described.RevokedAt, described.Next = time.Time{}, time.Time{}, ""
 	return NewKey{described, secret}, nil
 }
 
@@ -126,12 +127,8 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if err != nil {
 		return time.Time{}, err
 	}
-	if successor, ok, err := k.successor(tx, old); err != nil {
+	if err := k.endOthers(tx, old, next.Key); err != nil {
 		return time.Time{}, err
-	} else if ok { // nobody ever used it: its secret was lost on the way
-		if _, err := k.End(tx, successor.ID); err != nil {
-			return time.Time{}, err
-		}
 	}
 	ends := k.Now().UTC()
 	if !endNow {
@@ -140,6 +137,7 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // rotating again gives no more time
 		old.RevokedAt = ends
 	}
+	old.Next = next.Key.ID
 	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
 }
 
@@ -152,28 +150,41 @@ func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	case !old.UsableAt(k.Now()):
 		return old, wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
 	case !old.RevokedAt.IsZero():
-		switch next, ok, err := k.successor(tx, old); {
+		switch _, ok, err := k.successor(tx, old); {
 		case err != nil:
 			return old, err
-		case !ok || k.inUse(next):
+		case !ok:
 			return old, wallet.Refuse(wallet.Conflict, "this key was rotated already, and ends at %s: use its successor", wallet.Timestamp(old.RevokedAt))
 		}
 	}
 	return old, nil
 }
 
-// successor is the key that took the place of another, and still lives.
+// successor is the key that took the place of another, where nothing has come of it yet: it lives, was
+// never used, and has no successor of its own. Then its secret was lost on the way.
 func (k *Keys) successor(tx store.Tx, old wallet.Key) (wallet.Key, bool, error) {
-	if old.RevokedAt.IsZero() {
+	if old.Next == "" {
 		return wallet.Key{}, false, nil
 	}
+	next, err := tx.Key(old.Next)
+	return next, err == nil && next.Next == "" && next.RevokedAt.IsZero() && !k.inUse(next), err
+}
+
+// endOthers ends what else of a line still opens anything: at most two keys of it do.
+func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 	all, err := tx.KeysOf(old.Owner)
-	for _, next := range all {
-		if next.Line() == old.Line() && next.ID != old.ID && !next.CreatedAt.Before(old.CreatedAt) && next.RevokedAt.IsZero() {
-			return next, true, err
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.Line() != old.Line() || other.ID == old.ID || other.ID == next.ID || !other.UsableAt(k.Now()) {
+			continue
+		}
+		if _, err := k.End(tx, other.ID); err != nil {
+			return err
 		}
 	}
-	return wallet.Key{}, false, err
+	return nil
 }
 
 // inUse tells whether a key has ever opened anything.
@@ -219,13 +230,24 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	if !key.UsableAt(now) || want != "" && key.Kind != want {
 		return refused()
 	}
+	if first := k.touch(key, now); first { // durable at once: an unused key may be replaced
+		if err := k.WriteUse(ctx); err != nil && k.Log != nil {
+			k.Log.Warn("the first use of a key could not be written", "error", err)
+		}
+	}
+	return key, nil
+}
+
+// touch notes a use, and tells whether it is the first of all.
+func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	_, lately := k.used[key.ID]
 	if k.used == nil {
 		k.used = map[string]time.Time{}
 	}
 	k.used[key.ID] = now
-	return key, nil
+	return !lately && key.LastUsed.IsZero()
 }
 
 // knownKey is a key as it was read when the store's keys had a version.
@@ -292,8 +314,7 @@ func (k *Keys) Run(ctx context.Context) error {
 // WriteUse writes when keys were used since it was called last. What fails is written the next time.
 func (k *Keys) WriteUse(ctx context.Context) error {
 	k.mu.Lock()
-	used := k.used
-	k.used = nil
+	used := maps.Clone(k.used) // what is not written yet stays known
 	k.mu.Unlock()
 	if len(used) == 0 {
 		return nil
@@ -314,17 +335,10 @@ func (k *Keys) WriteUse(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err == nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		for id, at := range used {
-			if k.used == nil {
-				k.used = map[string]time.Time{}
-			}
-			if k.used[id].Before(at) {
-				k.used[id] = at
-			}
-		}
+		maps.DeleteFunc(k.used, func(id string, at time.Time) bool { return used[id].Equal(at) })
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -35,6 +36,15 @@ func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, s
 	})
 }
 
+// May is CONSENT_REQUIRED unless the caller may still do a family of deeds for a person; USER_NOT_FOUND
+// when they are erased meanwhile.
+func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
+	if _, err := tx.User(person); err != nil {
+		return found(err, wallet.UserNotFound, "this person is not known here any more")
+	}
+	return consented(tx, who, person, scope)
+}
+
 // Profile is what programs may know of a person.
 func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
 	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
@@ -46,6 +56,9 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 		return Profile{User: user, HasWallet: len(all) > 0, Notifications: user.Notifications == nil || user.Notifications.Enabled}, err
 	})
 }
+
+// offerPause is how long nobody is offered another link after one that a program asked for.
+const offerPause = 12 * time.Hour
 
 // OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
 // because an app asks that may propose transfers. While one is open or answered it is
@@ -59,6 +72,8 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
+	case bind.OfferedBy != "" && now.Before(bind.IssuedAt.Add(offerPause)):
+		return wallet.Refuse(wallet.RateLimitExceeded, "they were sent a link lately: offer another after %s", wallet.Timestamp(bind.IssuedAt.Add(offerPause)))
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
 		return wallet.Refuse(wallet.RateLimitExceeded, "a link to connect a wallet is open in their chat already, until %s", wallet.Timestamp(bind.ExpiresAt))
 	}

@@ -27,6 +27,12 @@ func (s *Transfers) approve(ctx context.Context) (*approval, error) {
 // program signs for the wallet, it waits for that signature at once, with its funds reserved.
 func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
+	// Meanwhile the grant may have been taken back, the wallet moved, its owner erased.
+	if _, owner, err := sender(tx, p.who, t.From); err != nil {
+		return t, err
+	} else if owner.ID != t.Owner {
+		return t, wallet.Refuse(wallet.Conflict, "the wallet is somebody else's by now")
+	}
 	if p.approved == nil {
 		if err := s.roomFor(tx, t); err != nil {
 			return t, err
@@ -60,19 +66,32 @@ const (
 
 // roomFor refuses proposals of programs beyond what one person can be asked.
 func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
-	past, err := s.askedOf(tx, t)
+	waiting, lately := 0, 0
+	own, err := tx.WalletsOf(t.Owner)
 	if err != nil {
 		return err
 	}
-	waiting, lately := 0, 0
+	for _, w := range own {
+		open, err := tx.UnsettledFrom(w.Address)
+		if err != nil {
+			return err
+		}
+		for _, other := range open {
+			if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
+				waiting++
+			}
+		}
+	}
+	const look = 1000 // what others send them is among these
+	past, err := tx.TransactionsOf(t.Owner, store.Page{Limit: look})
+	if err != nil {
+		return err
+	}
 	for _, other := range past {
-		if other.KeyID == "" || other.Kind != wallet.Send {
-			continue
+		if s.Now().Sub(other.CreatedAt) >= time.Hour {
+			break
 		}
-		if other.Status == wallet.AwaitingConfirmation {
-			waiting++
-		}
-		if s.Now().Sub(other.CreatedAt) < time.Hour && other.Signer != wallet.DeveloperWallet {
+		if other.KeyID != "" && other.Kind == wallet.Send && other.Signer != wallet.DeveloperWallet {
 			lately++
 		}
 	}
@@ -83,13 +102,4 @@ func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
 		return wallet.Refuse(wallet.RateLimitExceeded, "this wallet's owner was asked %d times within an hour: let them rest", lately)
 	}
 	return nil
-}
-
-// askedOf lists what may count of a person's newest transactions; of an operator key's wallet, its own.
-func (s *Transfers) askedOf(tx store.Tx, t wallet.Transaction) ([]wallet.Transaction, error) {
-	const look = 200
-	if t.Owner == "" {
-		return tx.UnsettledFrom(t.From)
-	}
-	return tx.TransactionsOf(t.Owner, store.Page{Limit: look})
 }

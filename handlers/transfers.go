@@ -64,6 +64,7 @@ type SendRequest struct {
 type Proposal struct {
 	Transaction wallet.Transaction
 	facts       facts
+	who         Caller
 	approved    *approval // of a wallet whose program signs: its signature is the confirmation
 }
 
@@ -126,7 +127,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if t, err = s.recognized(ctx, t); err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Transaction: t, facts: f}
+	p := Proposal{Transaction: t, facts: f, who: who}
 	if t.Signer == wallet.DeveloperWallet && who.Key != "" && who.owns(from) && !req.Ask && t.Lookalike.IsZero() {
 		p.approved, err = s.approve(ctx)
 	}
@@ -209,10 +210,13 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 	var out []wallet.Transaction
 	var next wallet.TransactionID
 	err = s.Store.View(ctx, func(tx store.Tx) error {
+		owner := who.User
 		if !f.Address.IsZero() {
-			if err := readable(tx, who, f.Address); err != nil {
+			w, err := readable(tx, who, f.Address)
+			if err != nil {
 				return err
 			}
+			owner = w.Owner
 		}
 		page := store.Page{After: f.Cursor, Until: f.Until, Limit: f.Limit}
 		for looked := 0; ; looked += page.Limit {
@@ -226,6 +230,9 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 					return nil
 				}
 				next = t.ID
+				if t.Owner != owner && !who.operator() {
+					continue // of whoever held the wallet before
+				}
 				if f.fits(t, mint) {
 					if out = append(out, t); len(out) == f.Limit {
 						return nil
@@ -258,20 +265,20 @@ func (f Filter) fits(t wallet.Transaction, token wallet.Token) bool {
 }
 
 // readable tells whether a caller may see a wallet's history.
-func readable(tx store.Tx, who Caller, address wallet.Address) error {
+func readable(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
 	w, err := tx.Wallet(address)
 	switch {
 	case err != nil:
-		return found(err, wallet.WalletNotFound, none.Detail)
+		return w, found(err, wallet.WalletNotFound, none.Detail)
 	case who.owns(w), who.operator():
-		return nil
+		return w, nil
 	}
 	ok, err := granted(tx, who, w.Owner, wallet.WalletRead)
 	if err != nil || ok {
-		return err
+		return w, err
 	}
-	return none
+	return w, none
 }
 
 // owned hides other people's transactions as if they did not exist.

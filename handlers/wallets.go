@@ -58,6 +58,12 @@ func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
 	}}, nil
 }
 
+// OfferedBy is the link as a program asked for it.
+func (l Link) OfferedBy(line string) Link {
+	l.bind.OfferedBy = line
+	return l
+}
+
 // CommitLink makes the link the user's only open one.
 func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
 	switch old, err := tx.BindOf(link.bind.User); {

@@ -59,7 +59,8 @@ type Meter struct {
 	wake     chan struct{} // something is to be written
 	hurry    chan struct{} // somebody waits for that
 	written  chan struct{} // closed and replaced after each writing
-	began    time.Time     // of this run, where the one before crashed; else zero
+	start    time.Time     // of this run
+	began    time.Time     // start, where the run before crashed; else zero
 	known    bool          // began is decided
 	failed   error         // of the last writing
 }
@@ -69,6 +70,7 @@ type counter struct {
 	limit   Limit
 	slots   []store.Slot // oldest first
 	unsaved uint64
+	lost    uint64 // what a crash may have lost, and is counted as spent
 }
 
 // writeEvery is how long counts gather before they are written.
@@ -127,8 +129,11 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (Quota, <-ch
 		c = read
 		m.counters[name] = c
 	}
+	if more := limit.allowance() - min(c.lost, limit.allowance()); c.lost > 0 && more > 0 { // another tier: more may have been lost
+		c.slots, c.lost = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: more}), c.lost+more
+	}
 	c.limit = limit // it may have another tier by now
-	now := m.Now().Unix()
+	now := m.seconds()
 	used := c.live(now)
 	if used >= limit.Count {
 		return c.quota(used, now), nil, nil
@@ -162,7 +167,8 @@ func (m *Meter) load(ctx context.Context, name string, limit Limit) (*counter, e
 		return nil, fmt.Errorf("read the counter %s: %w", name, err)
 	}
 	if !m.began.IsZero() {
-		c.slots = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: limit.allowance()})
+		c.lost = limit.allowance()
+		c.slots = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: c.lost})
 	}
 	return c, nil
 }
@@ -188,6 +194,9 @@ func (c *counter) ends(s store.Slot) int64 {
 
 // live drops slots that are over, and sums up the rest.
 func (c *counter) live(now int64) (used uint64) {
+	for i := range c.slots { // of a clock that ran ahead
+		c.slots[i].Start = min(c.slots[i].Start, floor(now, c.limit.slot()))
+	}
 	c.slots = slices.DeleteFunc(c.slots, func(s store.Slot) bool { return c.ends(s) <= now })
 	for _, s := range c.slots {
 		used += s.Count
@@ -223,10 +232,16 @@ func (m *Meter) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("begin to count: %w", err)
 	}
-	if m.known = true; crashed {
+	if m.known, m.start = true, now; crashed {
 		m.began = now
 	}
 	return nil
+}
+
+// seconds is now, by a clock that does not jump within a run where the system has one (time.Time's
+// monotonic reading): whoever sets the machine's clock changes no limit.
+func (m *Meter) seconds() int64 {
+	return m.start.Add(m.Now().Sub(m.start)).Unix()
 }
 
 // Run writes what is counted until ctx ends, and then the rest. Its error is store.ErrUnknownOutcome;
@@ -272,7 +287,7 @@ func (m *Meter) stop(ctx context.Context) error {
 // write writes every counter that changed, and forgets those that are over.
 func (m *Meter) write(ctx context.Context, last bool) error {
 	m.mu.Lock()
-	now := m.Now().Unix()
+	now := m.seconds()
 	var rows []store.Counter
 	saved := map[string]uint64{}
 	for name := range m.dirty {

@@ -29,9 +29,10 @@ type Bind struct {
 	ExpiresAt time.Time  `json:"expires_at"`
 	Status    BindStatus `json:"status"`
 	Type      WalletType `json:"type"`
-	Address   Address    `json:"address"` // what was proven; of a program's, what it asked to prove
-	KeyID     string     `json:"key_id"`  // of the program that asked; "" for a link
-	Choices   []Address  `json:"choices"` // what the chat offers: the proven one among two others
+	Address   Address    `json:"address"`    // what was proven; of a program's, what it asked to prove
+	KeyID     string     `json:"key_id"`     // of the program that asked; "" for a link
+	OfferedBy string     `json:"offered_by"` // of a link: the program that asked for it (Key.Line); "" for its owner
+	Choices   []Address  `json:"choices"`    // what the chat offers: the proven one among two others
 }
 
 // BindWindow is how long a link to connect a wallet lives (DESIGN §4).

@@ -66,6 +66,7 @@ type Key struct {
 	RevokedAt time.Time `json:"revoked_at"`   // zero: not revoked; after a rotation it may lie ahead
 	LastUsed  time.Time `json:"last_used_at"` // zero: never; late by up to a minute
 	First     string    `json:"first"`        // id of the first key of a row of rotations; "" for that key itself
+	Next      string    `json:"next"`         // id of the key that took its place; "" for none
 }
 
 // Line names a key and those that took its place by rotation: what belongs to one of them (wallets,

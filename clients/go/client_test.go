@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/clients/go"
+	purser "purser/clients/go"
 )
 
 const testKey = "pur_test_0123456789"

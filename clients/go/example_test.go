@@ -11,7 +11,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"purser/clients/go"
+	purser "purser/clients/go"
 )
 
 // standIn answers every request with data; a real program names its purser's address instead.

@@ -10,7 +10,7 @@ import (
 
 	reference "github.com/mr-tron/base58"
 
-	"purser/clients/go"
+	purser "purser/clients/go"
 )
 
 var seed = bytes.Repeat([]byte{7}, ed25519.SeedSize)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/clients/go"
+	purser "purser/clients/go"
 )
 
 func mac(key, text string) []byte {

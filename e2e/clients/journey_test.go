@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/clients/go"
+	purser "purser/clients/go"
 	"purser/e2e/rig"
 )
 
