@@ -397,7 +397,8 @@ func TestABotTokenHasOneWebhook(t *testing.T) {
 	}
 	for _, url := range []string{"http://example.com/", "https://user:pass@example.com/", "https://127.0.0.1/", "https://10.1.2.3/", "https://[::1]/", "https://[::ffff:127.0.0.1]/",
 		"https://localhost/", "https://printer.local/", "https://db.internal/", "https://intranet/", "https://2130706433/", "https://0x7f.1/", "https://127.1/",
-		"https://example.com/#x", "ftp://example.com/", "https://", "javascript:alert(1)", "https://exa mple.com/", "https://169.254.169.254/latest", "https://" + strings.Repeat("a", 2100) + ".com/"} {
+		"https://example.com/#x", "ftp://example.com/", "https://", "javascript:alert(1)", "https://exa mple.com/", "https://169.254.169.254/latest", "https://[::127.0.0.1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[fec0::1]/", "https://100.64.0.1/", "https://198.18.0.1/",
+		"https://240.0.0.1/", "https://0.0.0.1/", "https://localhost.localdomain/", "https://a.lan/", "https://a.home.arpa/", "https://a.test/", "https://../", "https://a..b/", "https://example.com:0/", "https://example.com:99999/", "https://-a.com/", "https://" + strings.Repeat("a", 2100) + ".com/"} {
 		r.want(r.call("POST", path, token, fmt.Sprintf(`{"url":%q,"events":["*"]}`, url)), 400, wallet.InvalidWebhookURL, "url")
 	}
 	for body, says := range map[string]string{
@@ -408,6 +409,9 @@ func TestABotTokenHasOneWebhook(t *testing.T) {
 		`{"events":["*"]}`: "url",
 	} {
 		r.want(r.call("POST", path, token, body), 400, wallet.InvalidRequest, says)
+	}
+	for _, url := range []string{"https://1.bad/", "https://xn--bcher-kva.example.com:8443/a?b=c", "https://8.8.8.8/", "https://[2606:4700::1111]/"} {
+		r.want(r.call("POST", path, token, fmt.Sprintf(`{"url":%q,"events":["*"]}`, url)), 201, "", "")
 	}
 	r.want(r.call("DELETE", path, token, ""), 200, "", "")
 	r.want(r.call("DELETE", path, token, ""), 404, wallet.WebhookNotFound, "")

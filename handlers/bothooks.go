@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"purser/store"
@@ -111,25 +112,56 @@ func webhookURL(text string) error {
 		return no("must hold no #")
 	}
 	host := u.Hostname()
+	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
+		return no("the port must be a number from 1 to 65535")
+	}
 	if address, err := netip.ParseAddr(host); err == nil {
-		if !address.Unmap().IsGlobalUnicast() || address.Unmap().IsPrivate() {
+		if !public(address.Unmap()) {
 			return no("must lead to a public address")
 		}
 		return nil
 	}
 	lower := strings.ToLower(strings.TrimSuffix(host, "."))
-	if !strings.Contains(lower, ".") || strings.HasSuffix(lower, ".localhost") || strings.HasSuffix(lower, ".local") || strings.HasSuffix(lower, ".internal") ||
-		numeric(lower) {
+	_, top, dotted := strings.Cut(lower, ".")
+	top = top[strings.LastIndexByte(top, '.')+1:]
+	own := slices.Contains([]string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "arpa", "test", "invalid", "onion", "corp"}, top)
+	if !dotted || own || !hostName(lower) || numeric(top) {
 		return no("must name a public host")
 	}
 	return nil
+}
+
+// public tells whether an address is one of the internet's: none of a network of one's own, of the machine
+// itself, or one that stands for an IPv4 address (RFC 6890, RFC 6052, RFC 3056).
+func public(address netip.Addr) bool {
+	if !address.IsGlobalUnicast() || address.IsPrivate() {
+		return false
+	}
+	for _, special := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+		"240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+		if netip.MustParsePrefix(special).Contains(address) {
+			return false
+		}
+	}
+	return true
+}
+
+// hostName tells whether a name is one that DNS can hold (RFC 1123, 2.1): labels of letters, digits and -.
+func hostName(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) == 0 || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// numeric tells what some resolvers take for an IPv4 address: 127.1, 0x7f000001, 2130706433.
-func numeric(host string) bool {
-	return strings.Trim(host, "0123456789.xabcdef") == "" && strings.ContainsAny(host[:1], "0123456789")
+// numeric tells of a last label that resolvers take for a part of an IPv4 address: 127.1, 0x7f.1.
+func numeric(label string) bool {
+	return strings.Trim(label, "0123456789") == "" || strings.HasPrefix(label, "0x")
 }
