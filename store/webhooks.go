@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"purser/wallet"
+)
+
+// Webhooks are receivers of events, and what waits to be delivered to them.
+type Webhooks interface {
+	Webhook(wallet.WebhookID) (wallet.Webhook, error)
+	// WebhooksOf lists those of a line of keys, oldest first.
+	WebhooksOf(line string) ([]wallet.Webhook, error)
+	// WebhooksOfOwner lists those of all keys of a person ("": of the operator's keys), oldest first.
+	WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error)
+	// PutWebhook creates or replaces; one of another line or owner is ErrConflict.
+	PutWebhook(wallet.Webhook) error
+	// DeleteWebhook forgets it, its health, and what waits for it; ErrNotFound without one. A long
+	// line of deliveries is removed by Sweep, and never listed meanwhile.
+	DeleteWebhook(wallet.WebhookID) error
+
+	// WebhookHealth is the zero value where nothing was ever delivered.
+	WebhookHealth(wallet.WebhookID) (wallet.WebhookHealth, error)
+	// PutWebhookHealth replaces; ErrNotFound when there is no such webhook.
+	PutWebhookHealth(wallet.WebhookID, wallet.WebhookHealth) error
+
+	// Announcements lists events that were not yet turned into deliveries, in the order in which they
+	// were emitted. It passes over damaged rows. Emit keeps one there when its name is public (see
+	// wallet.EventName.Public) and any webhook is registered at all.
+	Announcements(limit int) ([]Announcement, error)
+	// DoneAnnouncements removes them; one that is gone is no error.
+	DoneAnnouncements(numbers []uint64) error
+
+	// PutDeliveries adds deliveries and returns those that were new, with Seq set: one whose id waits
+	// already is passed over.
+	PutDeliveries([]Delivery) ([]Delivery, error)
+	// DeliveriesOf lists a webhook's that wait, in the order of their positions, from behind one on
+	// (the zero Position: from the first), with bodies. It costs what it lists. It passes over damaged rows.
+	DeliveriesOf(id wallet.WebhookID, after Position, limit int) ([]Delivery, error)
+	// Delivery that waits, by its id; ErrNotFound when none does.
+	Delivery(id string) (Delivery, error)
+	// WaitingWebhooks lists the webhooks that something waits for.
+	WaitingWebhooks() ([]wallet.WebhookID, error)
+	// Waiting counts what waits for a webhook, up to a limit.
+	Waiting(id wallet.WebhookID, limit int) (int, error)
+	// Reschedule writes Attempts and NextAt of deliveries that still wait; one that is gone is no error.
+	Reschedule([]Delivery) error
+	// DoneDeliveries removes them; one that is gone is no error.
+	DoneDeliveries([]Delivery) error
+}
+
+// Announcement is an event that waits to be turned into deliveries.
+type Announcement struct {
+	Number uint64 // its place in the order of emission, set by the store
+	Event  wallet.Event
+}
+
+// Urgency says which deliveries of a webhook go first when it cannot take all at once.
+type Urgency uint8
+
+// The urgencies, most urgent first.
+const (
+	Money  Urgency = iota // transactions, wallets, stakes, and what a person asked for by hand
+	Normal                // balances, messages and commands
+	Prices                // what is out of date by tomorrow
+)
+
+// Position orders the deliveries of one webhook.
+type Position struct {
+	Urgency Urgency
+	Seq     uint64
+}
+
+// Delivery is one event on its way to one webhook. Body is exactly what every attempt sends; it is
+// sealed for User.
+type Delivery struct {
+	ID        string           `json:"id"` // "dlv_…"
+	Webhook   wallet.WebhookID `json:"webhook"`
+	EventID   string           `json:"event_id"` // sent as webhook-id
+	Event     wallet.EventName `json:"event"`
+	User      wallet.UserID    `json:"user"` // whom the event concerns; "" for nobody
+	Line      string           `json:"line"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
+	Urgency   Urgency          `json:"urgency"`
+	Body      []byte           `json:"body"`
+	CreatedAt time.Time        `json:"created_at"`
+	Attempts  int              `json:"attempts"` // made so far
+	NextAt    time.Time        `json:"next_at"`  // not before
+	Resend    bool             `json:"resend"`   // asked for by hand, of an event that was delivered or parked before
+	Seq       uint64           `json:"seq"`      // set by the store
+}
+
+// Position of the delivery among those of its webhook.
+func (d Delivery) Position() Position { return Position{d.Urgency, d.Seq} }
+
+// DeliveryState is how far a delivery has come.
+type DeliveryState string
+
+// The states.
+const (
+	DeliveryWaiting    DeliveryState = "waiting"    // for its first attempt, or for the next one
+	DeliveryDelivered  DeliveryState = "delivered"  // answered 2xx
+	DeliveryParked     DeliveryState = "parked"     // given up; it can be sent again
+	DeliveryWithdrawn  DeliveryState = "withdrawn"  // what allowed it was taken back before it was delivered
+	DeliverySuperseded DeliveryState = "superseded" // a newer one of the same subject took its place
+)
+
+// Attempt is one POST of a delivery.
+type Attempt struct {
+	At      time.Time     `json:"at"`
+	Latency time.Duration `json:"latency"`
+	Status  int           `json:"status"` // HTTP; 0 without an answer
+	Error   string        `json:"error"`  // in words, when there was no answer or it was not to be had
+	Answer  []byte        `json:"answer"` // the first KiB of the answer's body, as it came
+}
+
+// LogEntry is a delivery with all that was attempted.
+type LogEntry struct {
+	Delivery
+	State     DeliveryState `json:"state"`
+	EndedAt   time.Time     `json:"ended_at"` // zero while it waits
+	Attempted []Attempt     `json:"attempted"`
+}
+
+// LogPage is a part of a webhook's log, newest first (by CreatedAt, then id). The zero LogPage holds
+// nothing: Limit must be set.
+type LogPage struct {
+	After string           // id of the last one of the page before; "" from the newest; ErrNotFound when it is none of the log
+	State DeliveryState    // "" for all
+	Event wallet.EventName // "" for all
+	Since time.Time        // created at or after it; zero: no such bound
+	Limit int
+}
+
+// Tally counts what became of a webhook's attempts in one hour.
+type Tally struct {
+	Hour      time.Time `json:"hour"` // its beginning
+	Succeeded int       `json:"succeeded"`
+	Failed    int       `json:"failed"` // attempts
+	Parked    int       `json:"parked"` // deliveries
+}
+
+// DeliveryLog is what was delivered, kept for a while beside the store: it is large, it is dropped by
+// whole days, and nothing about money rests on it. Bodies and answers are sealed for the user whom the
+// event concerns; entries of an erased one are passed over. All verbs are durable when they return,
+// and safe for use by several goroutines.
+type DeliveryLog interface {
+	// Log creates or replaces entries by their ids (an entry belongs to the day of its CreatedAt), and
+	// counts what is new in them into the tallies.
+	Log(ctx context.Context, entries []LogEntry) error
+	// Logged is one entry of a webhook; ErrNotFound.
+	Logged(ctx context.Context, id wallet.WebhookID, delivery string) (LogEntry, error)
+	// List is a page of a webhook's entries; bodies and answers are left out. It costs what it looks at.
+	List(ctx context.Context, id wallet.WebhookID, p LogPage) ([]LogEntry, error)
+	// Oldest lists entries of one state, oldest first, from a time on and behind an id, with bodies: what
+	// a recovery walks.
+	Oldest(ctx context.Context, id wallet.WebhookID, state DeliveryState, since time.Time, after string, limit int) ([]LogEntry, error)
+	// Tallies lists the hours of a webhook from a time on, oldest first; an hour without attempts is absent.
+	Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]Tally, error)
+	// DropBefore removes the days that ended before a time, and tells how many.
+	DropBefore(ctx context.Context, before time.Time) (int, error)
+	Close() error
+}

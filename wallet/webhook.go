@@ -1,0 +1,56 @@
+package wallet
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// WebhookID names a registered receiver of events ("wh_…").
+type WebhookID string
+
+// Webhook is a receiver of events (SPEC, Webhook registration record): one of a platform key's, or the
+// one of a bot token. The store seals URL, Secret and Previous.
+type Webhook struct {
+	ID     WebhookID `json:"id"`
+	Kind   KeyKind   `json:"kind"` // APIKey: platform events; BotKey: bot events
+	Line   string    `json:"line"` // of the key that registered it (Key.Line): whose events it gets follows from that key
+	Owner  UserID    `json:"owner"`
+	URL    string    `json:"url"`
+	Events []string  `json:"events"` // names and wildcards, sorted
+	Active bool      `json:"active"`
+
+	Secret        string    `json:"secret"`         // its literal bytes key x-service-signature
+	Previous      string    `json:"previous"`       // the secret before the last rotation; "" for none
+	PreviousUntil time.Time `json:"previous_until"` // until when deliveries carry its signature too
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Ended     Ending    `json:"ended"` // why purser turned it off; "" when it did not
+}
+
+// Ending is why purser turned a webhook off.
+type Ending string
+
+// The endings.
+const (
+	EndedGone    Ending = "gone"    // its receiver answered 410
+	EndedFailing Ending = "failing" // nothing but failures for days
+)
+
+// Takes tells whether the webhook asks for an event: by its name, its family ("transaction.*") or "*".
+func (w Webhook) Takes(name EventName) bool {
+	family, _, _ := strings.Cut(string(name), ".")
+	return slices.ContainsFunc(w.Events, func(e string) bool { return e == string(name) || e == family+".*" || e == "*" })
+}
+
+// WebhookHealth is how a webhook's deliveries fare. It is kept apart from the webhook, since every
+// delivery changes it.
+type WebhookHealth struct {
+	LastTriggered time.Time `json:"last_triggered"` // the last attempt; zero: never
+	LastSuccess   time.Time `json:"last_success"`   // zero: never
+	FailingSince  time.Time `json:"failing_since"`  // the first failure after the last success; zero: not failing
+	Failures      int       `json:"failures"`       // attempts that failed since then
+	LastStatus    int       `json:"last_status"`    // of the last answer; 0 when there was none
+	LastError     string    `json:"last_error"`     // in words; "" after a success
+}
