@@ -35,6 +35,8 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
+	WebhookParked         EventName = "internal.webhook.parked" // a delivery was given up
+	WebhookEnded          EventName = "internal.webhook.ended"  // purser turned the webhook off
 )
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
@@ -127,6 +129,14 @@ type WalletClaimedData struct {
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
 	KeyID string `json:"key_id"` // of the program that asks (Key.Line)
+}
+
+// WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.
+type WebhookTroubleData struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Ended     Ending    `json:"ended"`  // "" when only a delivery was given up
+	Status    int       `json:"status"` // of the last answer; 0 without one
+	Error     string    `json:"error"`  // in words
 }
 
 // UserRegisteredData is `data` of user.registered.

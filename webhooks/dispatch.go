@@ -1,0 +1,279 @@
+package webhooks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+const (
+	// maxFlying is how many deliveries are on their way at once, to all webhooks.
+	maxFlying = 2048
+	// maxHeld is how many are in memory before windows shrink.
+	maxHeld = 32768
+)
+
+// dispatcher decides which delivery goes when. One goroutine owns all of it; what takes time (reading the
+// store, sending, writing) is done by others, which report to it.
+type dispatcher struct {
+	*Service
+	ctx context.Context // of what is read and sent
+
+	queues  map[wallet.WebhookID]*queue
+	flying  int
+	stalled []*queue // could send, and wait for others to land
+	held    int      // deliveries in memory, of all webhooks
+	alarms  alarms
+	record  *recorder
+
+	loads    chan load
+	landings chan landing
+	busy     sync.WaitGroup // goroutines that report
+}
+
+// load is what was read of a webhook's line.
+type load struct {
+	queue *queue
+	rows  []store.Delivery
+	more  [urgencies]bool // the store may hold more than there was room for
+	err   error
+}
+
+// landing is how an attempt of the first of a line ended.
+type landing struct {
+	line *line
+	fate fate
+}
+
+// dispatch sends what waits until ctx ends; what is on its way then has until cutoff ends.
+func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error {
+	d := &dispatcher{Service: s, ctx: cutoff, queues: map[wallet.WebhookID]*queue{}, record: record,
+		loads: make(chan load, 64), landings: make(chan landing, 256)}
+	waiting, err := s.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	s.wanted.add(waiting...)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		timer.Reset(d.alarms.wait(time.Now()))
+		select {
+		case <-ctx.Done():
+		case <-s.wanted.signal():
+			for _, id := range s.wanted.take() {
+				d.want(id)
+			}
+		case l := <-d.loads:
+			d.loaded(l)
+		case l := <-d.landings:
+			d.landed(l)
+		case done := <-record.written:
+			d.released(done)
+		case <-timer.C:
+		}
+		d.alarms.ring(time.Now())
+	}
+	return d.drain()
+}
+
+// drain waits for what is on its way, and hands it to the recorder.
+func (d *dispatcher) drain() error {
+	landed := make(chan struct{})
+	go func() {
+		d.busy.Wait()
+		close(landed)
+	}()
+	for {
+		select {
+		case l := <-d.landings:
+			d.write(l)
+		case <-d.loads:
+		case <-d.record.written:
+		case <-landed:
+			for len(d.landings) > 0 {
+				d.write(<-d.landings)
+			}
+			return nil
+		}
+	}
+}
+
+// queue of a webhook.
+func (d *dispatcher) queue(id wallet.WebhookID) *queue {
+	q := d.queues[id]
+	if q == nil {
+		q = newQueue(id)
+		d.queues[id] = q
+	}
+	return q
+}
+
+// want reads on in a webhook's line: something was added to it.
+func (d *dispatcher) want(id wallet.WebhookID) {
+	q := d.queue(id)
+	q.more = everyUrgency
+	d.fill(q)
+}
+
+// fill reads on where that is worth while.
+func (d *dispatcher) fill(q *queue) {
+	size := window
+	if d.held > maxHeld {
+		size = smallWindow
+	}
+	room, worth := q.room(size)
+	if !worth || q.loading {
+		return
+	}
+	for u := range room {
+		q.more[u] = q.more[u] && room[u] == 0
+	}
+	q.loading = true
+	read := q.read
+	d.busy.Add(1)
+	go func() {
+		defer d.busy.Done()
+		l := load{queue: q}
+		l.rows, l.more, l.err = d.read(d.ctx, q.id, read, room)
+		d.loads <- l
+	}()
+}
+
+// loaded takes up what was read.
+func (d *dispatcher) loaded(l load) {
+	q := l.queue
+	q.loading = false
+	if l.err != nil {
+		if d.ctx.Err() == nil {
+			d.Logger.Error("reading what waits for a webhook failed: it is read again", "webhook", q.id, "error", l.err)
+		}
+		q.more = everyUrgency
+		d.alarms.set(time.Now().Add(readAgain), func() { d.fill(q) })
+		return
+	}
+	for u := range l.more {
+		q.more[u] = q.more[u] || l.more[u]
+	}
+	d.held += len(l.rows)
+	for _, row := range l.rows {
+		if line := q.add(row); line.state == idle && len(line.items) == 1 {
+			d.arm(line)
+		}
+	}
+	d.pump(q)
+	d.fill(q)
+	d.forget(q)
+}
+
+// arm lets the first of an idle line go, now or when its time has come.
+func (d *dispatcher) arm(l *line) {
+	// A clock that was put back must not make a retry wait for longer than any retry does.
+	wait := min(l.items[0].NextAt.Sub(d.Now()), d.longest())
+	if wait <= 0 {
+		l.markReady()
+		return
+	}
+	l.state = sleeping
+	l.queue.sleeping++
+	d.alarms.set(time.Now().Add(wait), func() {
+		l.queue.sleeping--
+		l.markReady()
+		d.pump(l.queue)
+	})
+}
+
+// pump sends what a webhook may be sent now.
+func (d *dispatcher) pump(q *queue) {
+	if q.stalled {
+		return
+	}
+	for d.flying < maxFlying {
+		l := q.next(time.Now())
+		if l == nil {
+			return
+		}
+		for _, old := range l.skip() {
+			d.record.add(outcome{delivery: old.Delivery, state: store.DeliverySuperseded, at: d.Now().UTC()})
+		}
+		d.flying++
+		d.busy.Add(1)
+		go func(first store.Delivery) {
+			defer d.busy.Done()
+			d.landings <- landing{l, d.attempt(d.ctx, first)}
+		}(l.items[0].Delivery)
+	}
+	q.stalled = true
+	d.stalled = append(d.stalled, q)
+}
+
+// landed takes an attempt's end, and goes on with its line.
+func (d *dispatcher) landed(l landing) {
+	q, f := l.line.queue, l.fate
+	d.flying--
+	q.flying--
+	d.write(l)
+	switch {
+	case f.full > 0:
+		q.until = time.Now().Add(f.full)
+		d.alarms.set(q.until, func() { d.pump(q) })
+	case f.err != nil:
+		f.delivery.NextAt = d.Now().Add(readAgain)
+	case f.state == store.DeliveryDelivered:
+		q.failures = 0
+	case f.attempt != nil:
+		q.failures++
+	}
+	l.line.items[0].Delivery = f.delivery
+	if f.state != store.DeliveryWaiting {
+		l.line.done()
+	}
+	if len(l.line.items) > 0 {
+		d.arm(l.line)
+	}
+	d.pump(q)
+	for len(d.stalled) > 0 && d.flying < maxFlying {
+		next := d.stalled[0]
+		d.stalled = d.stalled[1:]
+		next.stalled = false
+		d.pump(next)
+	}
+	d.forget(q)
+}
+
+// write hands what an attempt came to to the recorder, unless it came to nothing.
+func (d *dispatcher) write(l landing) {
+	if l.fate.err != nil || l.fate.full > 0 {
+		return
+	}
+	first := l.line.items[0]
+	if l.fate.attempt != nil {
+		first.attempted = append(first.attempted, *l.fate.attempt)
+	}
+	d.record.add(outcome{delivery: l.fate.delivery, state: l.fate.state, attempted: first.attempted,
+		sent: l.fate.attempt != nil, gone: l.fate.gone, at: d.Now().UTC()})
+}
+
+// released makes room: what became of these deliveries is written.
+func (d *dispatcher) released(done []store.Delivery) {
+	touched := map[wallet.WebhookID]bool{}
+	for _, was := range done {
+		d.queue(was.Webhook).held[was.Urgency]--
+		touched[was.Webhook] = true
+	}
+	d.held -= len(done)
+	for id := range touched {
+		d.fill(d.queues[id])
+		d.forget(d.queues[id])
+	}
+}
+
+// forget drops a queue of which nothing is left to know.
+func (d *dispatcher) forget(q *queue) {
+	if q.idles() {
+		delete(d.queues, q.id)
+	}
+}

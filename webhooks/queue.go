@@ -1,0 +1,172 @@
+package webhooks
+
+import (
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// How much of one webhook's line is in memory, and on its way.
+const (
+	urgencies = int(store.Prices) + 1
+	// window is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
+	// many webhooks have much to be sent, it is smallWindow.
+	window, smallWindow = 256, 16
+	// width is how many are on their way to one webhook at once.
+	width = 64
+	// tripAt is after how many failed attempts in a row a webhook is taken for broken. Then one delivery at a
+	// time is on its way, and no new one is begun while another waits for its next attempt: what comes
+	// meanwhile waits with all its attempts before it.
+	tripAt = 10
+)
+
+// queue is a window of what waits for one webhook, in the order in which it goes.
+type queue struct {
+	id    wallet.WebhookID
+	lanes map[lane]*line
+	ready [urgencies][]*line // whose first may go now
+
+	read    [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
+	held    [urgencies]int    // in memory, until it is written what became of them
+	more    [urgencies]bool   // the store may hold some that were not read
+	loading bool
+
+	flying   int       // on their way
+	sleeping int       // lines that wait for the next attempt of their first
+	failures int       // attempts that failed in a row
+	until    time.Time // none goes before: the limit of an hour is reached
+	stalled  bool      // waits for others to land
+}
+
+// lane names what keeps its order.
+type lane struct {
+	line    string
+	urgency store.Urgency
+}
+
+// line is a row of deliveries of which one at a time is on its way.
+type line struct {
+	lane
+	queue *queue
+	items []*item // first to go first; the first one may be on its way
+	state lineState
+}
+
+type lineState int
+
+const (
+	idle lineState = iota
+	ready
+	flying
+	sleeping
+)
+
+// item is one delivery in memory.
+type item struct {
+	store.Delivery
+	attempted []store.Attempt // by this process
+}
+
+func newQueue(id wallet.WebhookID) *queue {
+	return &queue{id: id, lanes: map[lane]*line{}}
+}
+
+// idles tells whether nothing is known of the webhook that would not be read from the store again.
+func (q *queue) idles() bool {
+	return len(q.lanes) == 0 && q.held == [urgencies]int{} && q.more == [urgencies]bool{} && !q.loading && q.failures == 0
+}
+
+// everyUrgency marks all of them.
+var everyUrgency = [urgencies]bool{true, true, true}
+
+// room is how many deliveries of each urgency are to be read on into windows of a size, and whether it is
+// worth while: where few have left a full window, more are waited for.
+func (q *queue) room(size int) (room [urgencies]int, worth bool) {
+	for u := range room {
+		if q.more[u] {
+			room[u] = max(0, size-q.held[u])
+			worth = worth || room[u] >= size/2
+		}
+	}
+	return room, worth
+}
+
+// add puts a delivery that was read behind those of its line.
+func (q *queue) add(d store.Delivery) *line {
+	q.read[d.Urgency] = d.Seq
+	q.held[d.Urgency]++
+	key := lane{d.Line, d.Urgency}
+	l := q.lanes[key]
+	if l == nil {
+		l = &line{lane: key, queue: q}
+		q.lanes[key] = l
+	}
+	l.items = append(l.items, &item{Delivery: d})
+	return l
+}
+
+// supersedes tells whether a newer delivery says all that an older one would have said.
+func supersedes(newer, older store.Delivery) bool {
+	return older.Event == newer.Event && older.Attempts == 0 && !older.Resend && !newer.Resend &&
+		(older.Event == wallet.BalanceUpdated || older.Event == wallet.PriceSignificantChange)
+}
+
+// skip takes the deliveries from the front of a line that a later one of it supersedes.
+func (l *line) skip() (skipped []*item) {
+	for len(l.items) > 1 && supersedes(l.items[1].Delivery, l.items[0].Delivery) {
+		skipped = append(skipped, l.items[0])
+		l.items = l.items[1:]
+	}
+	return skipped
+}
+
+// markReady lets the first of a line go.
+func (l *line) markReady() {
+	l.state = ready
+	l.queue.ready[l.urgency] = append(l.queue.ready[l.urgency], l)
+}
+
+// next takes the line whose first goes next; nil when none may at now.
+func (q *queue) next(now time.Time) *line {
+	broken := q.failures >= tripAt
+	switch {
+	case q.until.After(now), q.flying >= width, broken && q.flying > 0:
+		return nil
+	}
+	for u := range q.ready {
+		for i, l := range q.ready[u] {
+			if broken && l.items[0].Attempts == 0 && q.waitsForAttempt() {
+				continue
+			}
+			q.ready[u] = append(q.ready[u][:i], q.ready[u][i+1:]...)
+			q.flying++
+			l.state = flying
+			return l
+		}
+	}
+	return nil
+}
+
+// waitsForAttempt tells whether a delivery that was attempted before waits for its next attempt.
+func (q *queue) waitsForAttempt() bool {
+	if q.sleeping > 0 {
+		return true
+	}
+	for _, of := range q.ready {
+		for _, l := range of {
+			if l.items[0].Attempts > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// done takes the first of a line away, and the line with it when it was the last.
+func (l *line) done() {
+	l.items = l.items[1:]
+	if l.state = idle; len(l.items) == 0 {
+		delete(l.queue.lanes, l.lane)
+	}
+}

@@ -1,0 +1,271 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+const (
+	// recordAtOnce bounds how many outcomes share a commit.
+	recordAtOnce = 1024
+	// recordAgain is the pause after what happened could not be written.
+	recordAgain = time.Second
+)
+
+// outcome is what is to be written of a delivery.
+type outcome struct {
+	delivery  store.Delivery
+	state     store.DeliveryState
+	attempted []store.Attempt // by this process, the newest last
+	sent      bool            // the last of them was made just now
+	gone      bool
+	at        time.Time
+}
+
+// recorder writes what became of deliveries, many in one commit: to the log first, to the store then.
+// A crash between the two, or before both, sends the same delivery again.
+type recorder struct {
+	*Service
+	mu      sync.Mutex
+	waiting []outcome
+	closed  bool
+	wake    chan struct{}
+	written chan []store.Delivery // what was written; its reader ends with done
+	done    chan struct{}
+
+	health map[wallet.WebhookID]wallet.WebhookHealth
+}
+
+func newRecorder(s *Service) *recorder {
+	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}),
+		health: map[wallet.WebhookID]wallet.WebhookHealth{}}
+}
+
+// add never waits.
+func (r *recorder) add(o outcome) {
+	r.mu.Lock()
+	r.waiting = append(r.waiting, o)
+	r.mu.Unlock()
+	r.signal()
+}
+
+// close says that nothing will be added, and nobody reads written.
+func (r *recorder) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	close(r.done)
+	r.signal()
+}
+
+func (r *recorder) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take is the next outcomes to be written, and whether they are the last.
+func (r *recorder) take() (batch []outcome, last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.waiting), recordAtOnce)
+	batch, r.waiting = r.waiting[:n:n], r.waiting[n:]
+	return batch, r.closed && len(r.waiting) == 0
+}
+
+// run writes until close was called and all is written. Its error is the store's, after which nothing is
+// certain. What cannot be written is tried again; at the end it is left, and sent once more by the next run.
+func (r *recorder) run() error {
+	for {
+		batch, last := r.take()
+		if len(batch) == 0 {
+			if last {
+				return nil
+			}
+			<-r.wake
+			continue
+		}
+		for {
+			err := r.write(batch)
+			if err == nil {
+				break
+			}
+			if errors.Is(err, store.ErrUnknownOutcome) {
+				return fmt.Errorf("write what became of webhook deliveries: %w", err)
+			}
+			r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
+			select {
+			case <-r.done:
+				return nil
+			case <-time.After(recordAgain):
+			}
+		}
+		r.tell(batch)
+	}
+}
+
+// tell says which deliveries are out of memory.
+func (r *recorder) tell(batch []outcome) {
+	ended := make([]store.Delivery, 0, len(batch))
+	for _, o := range batch {
+		if o.state != store.DeliveryWaiting {
+			ended = append(ended, o.delivery)
+		}
+	}
+	select {
+	case r.written <- ended:
+	case <-r.done:
+	}
+}
+
+func (r *recorder) write(batch []outcome) error {
+	ctx := context.Background() // what happened is written, whoever stops
+	entries, err := r.entries(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if err := r.Log.Log(ctx, entries); err != nil {
+		return fmt.Errorf("log deliveries: %w", err)
+	}
+	var health map[wallet.WebhookID]wallet.WebhookHealth
+	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
+		health, err = r.settle(tx, batch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for id, h := range health {
+		r.health[id] = h
+	}
+	return nil
+}
+
+// entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
+// there already.
+func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEntry, error) {
+	out := make([]store.LogEntry, 0, len(batch))
+	for _, o := range batch {
+		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
+		if missing := o.delivery.Attempts - len(o.attempted); missing > 0 {
+			before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID)
+			switch {
+			case err == nil:
+				e.Attempted = append(before.Attempted[:min(missing, len(before.Attempted)):missing], o.attempted...)
+			case !errors.Is(err, store.ErrNotFound):
+				return nil, err
+			}
+		}
+		if o.state != store.DeliveryWaiting {
+			e.EndedAt = o.at
+		}
+		if o.state == store.DeliveryWithdrawn {
+			e.Body = nil // nobody may read it
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// settle brings the store up to date: rows, health, and what is to be told.
+func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wallet.WebhookHealth, error) {
+	var ended, again []store.Delivery
+	health := map[wallet.WebhookID]wallet.WebhookHealth{}
+	for _, o := range batch {
+		if o.state == store.DeliveryWaiting {
+			again = append(again, o.delivery)
+		} else {
+			ended = append(ended, o.delivery)
+		}
+		h, err := r.healthOf(tx, health, o.delivery.Webhook)
+		if err != nil {
+			return nil, err
+		}
+		if o.sent {
+			h = after(h, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
+		}
+		health[o.delivery.Webhook] = h
+		if o.sent && o.state == store.DeliveryParked {
+			if err := r.parked(tx, o, h); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := tx.Reschedule(again); err != nil {
+		return nil, err
+	}
+	if err := tx.DoneDeliveries(ended); err != nil {
+		return nil, err
+	}
+	for id, h := range health {
+		if err := tx.PutWebhookHealth(id, h); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return health, nil
+}
+
+func (r *recorder) healthOf(tx store.Tx, changed map[wallet.WebhookID]wallet.WebhookHealth, id wallet.WebhookID) (wallet.WebhookHealth, error) {
+	if h, ok := changed[id]; ok {
+		return h, nil
+	}
+	if h, ok := r.health[id]; ok {
+		return h, nil
+	}
+	return tx.WebhookHealth(id)
+}
+
+// after is a webhook's health after one more attempt.
+func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
+	h.LastTriggered, h.LastStatus, h.LastError = a.At, a.Status, a.Error
+	if ok {
+		h.LastSuccess, h.FailingSince, h.Failures = a.At, time.Time{}, 0
+		return h
+	}
+	if h.FailingSince.IsZero() {
+		h.FailingSince = a.At
+	}
+	h.Failures++
+	return h
+}
+
+// parked tells the owner of a webhook that a delivery was given up, once for each row of failures, and
+// turns off a webhook whose receiver is gone or has failed for too long.
+func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error {
+	hook, err := tx.Webhook(o.delivery.Webhook)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	told := wallet.WebhookParked
+	switch {
+	case !hook.Active:
+		return nil
+	case o.gone:
+		hook.Ended = wallet.EndedGone
+	case o.at.Sub(h.FailingSince) >= giveUpAfter:
+		hook.Ended = wallet.EndedFailing
+	}
+	if hook.Ended != "" {
+		told = wallet.WebhookEnded
+		hook.Active, hook.UpdatedAt = false, o.at
+		if err := tx.PutWebhook(hook); err != nil {
+			return err
+		}
+	}
+	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.UnixMilli(), hook.Ended)
+	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})
+	if err != nil {
+		return err
+	}
+	return tx.Emit(event)
+}

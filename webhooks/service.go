@@ -1,0 +1,150 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"purser/quota"
+	"purser/store"
+	"purser/wallet"
+)
+
+const (
+	// drainFor is how long what is on its way has when the service stops.
+	drainFor = 5 * time.Second
+	// readAgain is the pause after the store could not be read.
+	readAgain = time.Second
+	// giveUpAfter is after how long of nothing but failures a webhook is turned off.
+	giveUpAfter = 72 * time.Hour
+	// dropEvery is how often days of the log whose time is over are looked for.
+	dropEvery = time.Hour
+)
+
+// Service carries events to webhooks. One of it runs for one store.
+type Service struct {
+	Store     store.Store
+	Log       store.DeliveryLog
+	Post      func(context.Context, Message) Result // a Poster's
+	Meter     *quota.Meter
+	Limit     quota.Limit     // events an hour of one webhook: what is over it is delayed
+	Schedule  []time.Duration // pauses before the second attempt, the third ...
+	Retention time.Duration   // how long the log is kept
+	Now       func() time.Time
+	Logger    *slog.Logger
+
+	wanted wanted
+}
+
+// Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
+// nothing is certain.
+func (s *Service) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	cutoff, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, cut) })()
+	record := newRecorder(s)
+	group.Go(func() error { return s.relay(ctx) })
+	group.Go(func() error { return s.keep(ctx) })
+	group.Go(func() error {
+		defer record.close()
+		return s.dispatch(ctx, cutoff, record)
+	})
+	group.Go(record.run)
+	return group.Wait()
+}
+
+// Wake says that something was added by hand to what waits for a webhook, or that it was changed.
+func (s *Service) Wake(id wallet.WebhookID) { s.wanted.add(id) }
+
+// keep drops the days of the log whose time is over.
+func (s *Service) keep(ctx context.Context) error {
+	for {
+		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(dropEvery):
+		}
+	}
+}
+
+// waiting lists the webhooks that something waits for.
+func (s *Service) waiting(ctx context.Context) (ids []wallet.WebhookID, err error) {
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		ids, err = tx.WaitingWebhooks()
+		return err
+	})
+	return ids, err
+}
+
+// read lists what waits for a webhook behind what was read of each urgency, as much as there is room for.
+func (s *Service) read(ctx context.Context, id wallet.WebhookID, after [urgencies]uint64, room [urgencies]int) (rows []store.Delivery, more [urgencies]bool, err error) {
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		for u := range urgencies {
+			if room[u] == 0 {
+				continue
+			}
+			found, err := tx.DeliveriesOf(id, store.Position{Urgency: store.Urgency(u), Seq: after[u]}, room[u])
+			if err != nil {
+				return err
+			}
+			more[u] = len(found) == room[u]
+			rows = append(rows, found...)
+		}
+		return nil
+	})
+	return rows, more, err
+}
+
+// longest is the longest pause before an attempt.
+func (s *Service) longest() time.Duration {
+	return max(slices.Max(s.Schedule), longestWait)
+}
+
+// wanted is a set of webhooks for which something was added to the store.
+type wanted struct {
+	once sync.Once
+	mu   sync.Mutex
+	ids  map[wallet.WebhookID]bool
+	wake chan struct{}
+}
+
+func (w *wanted) signal() <-chan struct{} {
+	w.once.Do(func() { w.wake = make(chan struct{}, 1) })
+	return w.wake
+}
+
+func (w *wanted) add(ids ...wallet.WebhookID) {
+	if len(ids) == 0 {
+		return
+	}
+	w.signal()
+	w.mu.Lock()
+	if w.ids == nil {
+		w.ids = map[wallet.WebhookID]bool{}
+	}
+	for _, id := range ids {
+		w.ids[id] = true
+	}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *wanted) take() []wallet.WebhookID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids := slices.Collect(maps.Keys(w.ids))
+	clear(w.ids)
+	return ids
+}
