@@ -19,8 +19,8 @@ type botWebhookData struct {
 	SecretShown bool     `json:"secret_shown,omitempty"`
 }
 
-func botWebhookOf(w wallet.BotWebhook) botWebhookData {
-	return botWebhookData{WebhookID: w.ID, URL: w.URL, Events: append([]string{}, w.Events...), CreatedAt: stamp(w.CreatedAt)}
+func botWebhookOf(w wallet.Webhook) botWebhookData {
+	return botWebhookData{WebhookID: string(w.ID), URL: w.URL, Events: append([]string{}, w.Events...), CreatedAt: stamp(w.CreatedAt)}
 }
 
 // botWebhook is GET /v1/telegram/webhook.
@@ -41,7 +41,7 @@ func (s *Server) setBotWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if err := fields.only("url", "events", "secret"); err != nil {
 		return err
 	}
-	wanted := wallet.BotWebhook{}
+	wanted := wallet.Webhook{}
 	if wanted.URL, err = fields.text("url"); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) setBotWebhook(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-			if err := s.BotWebhooks.Commit(tx, key, made); err != nil {
+			if err := s.BotWebhooks.Commit(tx, made); err != nil {
 				return err
 			}
 			return remember(tx, fiber.StatusCreated, replay)
@@ -87,7 +87,7 @@ func (s *Server) setBotWebhook(c *fiber.Ctx, key wallet.Key) error {
 
 // deleteBotWebhook is DELETE /v1/telegram/webhook.
 func (s *Server) deleteBotWebhook(c *fiber.Ctx, key wallet.Key) error {
-	var gone wallet.BotWebhook
+	var gone wallet.Webhook
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
 		gone, err = s.BotWebhooks.Remove(tx, handlers.CallerOf(key))
 		return err

@@ -38,18 +38,27 @@ func BotEvents() []string {
 }
 
 // Of is the webhook of the caller's bot token. WEBHOOK_NOT_FOUND.
-func (b *BotWebhooks) Of(ctx context.Context, who Caller) (wallet.BotWebhook, error) {
-	return read(ctx, b.Store, func(tx store.Tx) (wallet.BotWebhook, error) { return hookOf(tx, who) })
+func (b *BotWebhooks) Of(ctx context.Context, who Caller) (wallet.Webhook, error) {
+	return read(ctx, b.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who.Key) })
 }
 
-func hookOf(tx store.Tx, who Caller) (wallet.BotWebhook, error) {
-	w, err := tx.BotWebhook(who.Key)
-	return w, found(err, wallet.WebhookNotFound, "this bot token has no webhook")
+// hookOf is the webhook of a line of bot tokens. WEBHOOK_NOT_FOUND.
+func hookOf(tx store.Tx, line string) (wallet.Webhook, error) {
+	all, err := tx.WebhooksOf(line)
+	if err != nil {
+		return wallet.Webhook{}, err
+	}
+	for _, w := range all {
+		if w.Kind == wallet.BotKey {
+			return w, nil
+		}
+	}
+	return wallet.Webhook{}, wallet.Refuse(wallet.WebhookNotFound, "this bot token has no webhook")
 }
 
 // Prepare judges a webhook that a key wants, and draws a secret where none is given. TIER_REQUIRED,
 // INVALID_WEBHOOK_URL, INVALID_REQUEST.
-func (b *BotWebhooks) Prepare(key wallet.Key, wanted wallet.BotWebhook) (wallet.BotWebhook, error) {
+func (b *BotWebhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
 	if key.Tier != wallet.ProTier {
 		return wanted, wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
 	}
@@ -74,22 +83,32 @@ func (b *BotWebhooks) Prepare(key wallet.Key, wanted wallet.BotWebhook) (wallet.
 	} else if len(wanted.Secret) < shortestSecret || len(wanted.Secret) > longestSecret {
 		return wanted, wallet.Refuse(wallet.InvalidRequest, "secret: %d to %d bytes, or left out to be given one", shortestSecret, longestSecret)
 	}
-	wanted.ID, wanted.Line, wanted.CreatedAt = b.NewID("bwh"), key.Line(), b.Now().UTC()
+	now := b.Now().UTC()
+	wanted.ID, wanted.Kind, wanted.Line, wanted.Owner = wallet.WebhookID(b.NewID("bwh")), wallet.BotKey, key.Line(), key.Owner
+	wanted.Active, wanted.CreatedAt, wanted.UpdatedAt = true, now, now
 	return wanted, nil
 }
 
-// Commit puts a prepared webhook in the place of the one before.
-func (b *BotWebhooks) Commit(tx store.Tx, key wallet.Key, made wallet.BotWebhook) error {
-	return tx.PutBotWebhook(key.Owner, made)
+// Commit puts a prepared webhook in the place of the one before, which what waited for goes with.
+func (b *BotWebhooks) Commit(tx store.Tx, made wallet.Webhook) error {
+	switch old, err := hookOf(tx, made.Line); {
+	case err == nil:
+		if err := tx.DeleteWebhook(old.ID); err != nil {
+			return err
+		}
+	case wallet.CodeOf(err) != wallet.WebhookNotFound:
+		return err
+	}
+	return tx.PutWebhook(made)
 }
 
 // Remove ends the webhook of the caller's bot token, and returns it. WEBHOOK_NOT_FOUND.
-func (b *BotWebhooks) Remove(tx store.Tx, who Caller) (wallet.BotWebhook, error) {
-	gone, err := hookOf(tx, who)
+func (b *BotWebhooks) Remove(tx store.Tx, who Caller) (wallet.Webhook, error) {
+	gone, err := hookOf(tx, who.Key)
 	if err != nil {
 		return gone, err
 	}
-	return gone, tx.DeleteBotWebhook(who.Key)
+	return gone, tx.DeleteWebhook(gone.ID)
 }
 
 // webhookURL judges the address of a receiver by its text: https, a name or a public address, nothing

@@ -49,6 +49,9 @@ const (
 	Outbox    Queue = "outbox"    // replies to be sent, for bot
 	Events    Queue = "events"    // events not yet turned into chat messages, for notify
 	Unsettled Queue = "unsettled" // transactions that can still change, for settle
+
+	Announced  Queue = "announced"  // events not yet turned into deliveries, for webhooks
+	Deliveries Queue = "deliveries" // events on their way to webhooks, for webhooks
 )
 
 // Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that
@@ -57,7 +60,7 @@ const (
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
 // The lists that workers live by (UnsettledTransactions, SilentConversations, Updates, Replies,
-// PendingEvents) and Sweep pass over such a row instead, so that it holds up nobody else: it is
+// PendingEvents, Announcements, DeliveriesOf) and Sweep pass over such a row instead, so that it holds up nobody else: it is
 // kept, and the operator is told once in a process, without its contents. UnsettledFrom passes over
 // nothing: money is never judged without a row.
 type Tx interface {
@@ -69,9 +72,11 @@ type Tx interface {
 	Queues
 	Keys
 	Apps
+	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers, counters) and tells how many.
+	// links, replies that nobody would still want, idempotency answers, counters, deliveries of
+	// webhooks and about people that are gone) and tells how many.
 	Sweep(now time.Time, limit int) (int, error)
 }
 
@@ -83,8 +88,10 @@ type Users interface {
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
 	// removes the user, their wallets, binds, contacts, conversations, buttons, cards, API keys, apps (with
-	// every grant to them) and grants, what is known of them as a developer, and what waits in queues for
-	// them. Their transactions leave every list and read as ErrNotFound.
+	// every grant to them) and grants, webhooks, what is known of them as a developer, and what waits in
+	// queues for them or about them (a long line of deliveries by Sweep). Their transactions leave every
+	// list and read as ErrNotFound. What comes late writes nothing of theirs any more: events and
+	// deliveries about them are ignored, any other row of theirs is ErrNotFound.
 	EraseUser(wallet.UserID) error
 }
 
@@ -250,7 +257,9 @@ type Queues interface {
 	// newer one in its place stays, and none is no error.
 	DoneReply(Reply) error
 
-	// Emit appends events. An id that was emitted before is ignored.
+	// Emit appends events: to PendingEvents those that people are told of (wallet.EventName.Told), and to
+	// Announcements those that are public, if there is any webhook at all. An id that was emitted before
+	// is ignored; one of an event that went to neither was not.
 	Emit(...wallet.Event) error
 	// PendingEvents lists events that notify has not handled yet, in order.
 	PendingEvents(limit int) ([]wallet.Event, error)
@@ -299,12 +308,6 @@ type Apps interface {
 	// Developer is what is known of a person as a developer; the zero value with User set when nothing is.
 	Developer(wallet.UserID) (wallet.Developer, error)
 	PutDeveloper(wallet.Developer) error
-
-	// BotWebhook is the receiver of a bot token's events, by wallet.Key.Line.
-	BotWebhook(line string) (wallet.BotWebhook, error)
-	// PutBotWebhook creates or replaces the one of that line. It is sealed for owner, "" for an operator.
-	PutBotWebhook(owner wallet.UserID, w wallet.BotWebhook) error
-	DeleteBotWebhook(line string) error
 }
 
 // Counter is how often something was done, in equal slots of time, so that a limit that is rolling

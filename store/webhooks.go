@@ -14,7 +14,8 @@ type Webhooks interface {
 	WebhooksOf(line string) ([]wallet.Webhook, error)
 	// WebhooksOfOwner lists those of all keys of a person ("": of the operator's keys), oldest first.
 	WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error)
-	// PutWebhook creates or replaces; one of another line or owner is ErrConflict.
+	// PutWebhook creates or replaces; one of another line or owner is ErrConflict. The id of one that was
+	// deleted is never used again.
 	PutWebhook(wallet.Webhook) error
 	// DeleteWebhook forgets it, its health, and what waits for it; ErrNotFound without one. A long
 	// line of deliveries is removed by Sweep, and never listed meanwhile.
@@ -26,14 +27,13 @@ type Webhooks interface {
 	PutWebhookHealth(wallet.WebhookID, wallet.WebhookHealth) error
 
 	// Announcements lists events that were not yet turned into deliveries, in the order in which they
-	// were emitted. It passes over damaged rows. Emit keeps one there when its name is public (see
-	// wallet.EventName.Public) and any webhook is registered at all.
+	// were emitted. It passes over damaged rows.
 	Announcements(limit int) ([]Announcement, error)
 	// DoneAnnouncements removes them; one that is gone is no error.
 	DoneAnnouncements(numbers []uint64) error
 
-	// PutDeliveries adds deliveries and returns those that were new, with Seq set: one whose id waits
-	// already is passed over.
+	// PutDeliveries adds deliveries and returns those that were new, with Seq set. One whose id waits
+	// already is passed over, and so is one for a webhook that is gone or about a person who was erased.
 	PutDeliveries([]Delivery) ([]Delivery, error)
 	// DeliveriesOf lists a webhook's that wait, in the order of their positions, from behind one on
 	// (the zero Position: from the first), with bodies. It costs what it lists. It passes over damaged rows.
@@ -42,11 +42,13 @@ type Webhooks interface {
 	Delivery(id string) (Delivery, error)
 	// WaitingWebhooks lists the webhooks that something waits for.
 	WaitingWebhooks() ([]wallet.WebhookID, error)
-	// Waiting counts what waits for a webhook, up to a limit.
+	// Waiting counts what waits for a webhook, up to a limit. It and WaitingWebhooks may count what
+	// DeliveriesOf passes over.
 	Waiting(id wallet.WebhookID, limit int) (int, error)
-	// Reschedule writes Attempts and NextAt of deliveries that still wait; one that is gone is no error.
+	// Reschedule writes Attempts and NextAt of deliveries, as they were listed otherwise, that still wait;
+	// one that is gone is no error.
 	Reschedule([]Delivery) error
-	// DoneDeliveries removes them; one that is gone is no error.
+	// DoneDeliveries removes deliveries, as they were listed; one that is gone is no error.
 	DoneDeliveries([]Delivery) error
 }
 
@@ -72,8 +74,8 @@ type Position struct {
 	Seq     uint64
 }
 
-// Delivery is one event on its way to one webhook. Body is exactly what every attempt sends; it is
-// sealed for User.
+// Delivery is one event on its way to one webhook. Body is exactly what every attempt sends; it and
+// Line are sealed for User.
 type Delivery struct {
 	ID        string           `json:"id"` // "dlv_…"
 	Webhook   wallet.WebhookID `json:"webhook"`

@@ -122,13 +122,3 @@ func (u User) Wants(name string) bool {
 		return e == name || e == "*" || e == family+".*"
 	})
 }
-
-// BotWebhook is the one receiver of a bot token's events. The store seals Secret and URL.
-type BotWebhook struct {
-	ID        string    `json:"id"`
-	Line      string    `json:"line"` // of the bot token (Key.Line)
-	URL       string    `json:"url"`
-	Events    []string  `json:"events"`
-	Secret    string    `json:"secret"`
-	CreatedAt time.Time `json:"created_at"`
-}

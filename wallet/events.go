@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,18 @@ const (
 	WalletConnected      EventName = "wallet.connected"
 	WalletDisconnected   EventName = "wallet.disconnected"
 	UserRegistered       EventName = "user.registered"
+	MessageReceived      EventName = "message.received"
+	CommandExecuted      EventName = "command.executed"
+	BalanceUpdated       EventName = "balance.updated"
+
+	PriceAlert             EventName = "price.alert"
+	PriceSignificantChange EventName = "price.significant_change"
+
+	StakeDelegated   EventName = "stake.delegated"
+	StakeReward      EventName = "stake.reward"
+	StakeUndelegated EventName = "stake.undelegated"
+
+	WebhookTest EventName = "webhook.test" // sent on demand, to the one webhook that is tried
 )
 
 // Internal events: they keep the owner's chat true.
@@ -38,6 +51,16 @@ const (
 	WebhookParked         EventName = "internal.webhook.parked" // a delivery was given up
 	WebhookEnded          EventName = "internal.webhook.ended"  // purser turned the webhook off
 )
+
+// internalPrefix begins the names of events that are purser's own.
+const internalPrefix = "internal."
+
+// Public tells whether webhooks may be told of the event.
+func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
+
+// Told tells whether the event is one that its person may be told of in chat: what they did themselves
+// in the chat a moment ago is none.
+func (n EventName) Told() bool { return n != MessageReceived && n != CommandExecuted }
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
 // once: Data is the exact JSON that every receiver gets.

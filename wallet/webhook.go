@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// WebhookID names a registered receiver of events ("wh_…").
+// WebhookID names a registered receiver of events: "wh_…" of a platform key, "bwh_…" of a bot token.
 type WebhookID string
 
 // Webhook is a receiver of events (SPEC, Webhook registration record): one of a platform key's, or the

@@ -50,6 +50,9 @@ func (t *tx) PutApp(a wallet.App) error {
 	if err := checkID(string(a.ID)); err != nil {
 		return err
 	}
+	if t.isErased(a.Owner) {
+		return store.ErrNotFound
+	}
 	key := []byte(a.ID)
 	if raw := t.get(apps, key); raw != nil {
 		old, _, err := plainOf[wallet.App](raw)
@@ -147,41 +150,6 @@ func (t *tx) PutDeveloper(d wallet.Developer) error {
 	words := developerWords{d.Email, d.Request}
 	d.Email, d.Request = "", nil
 	return t.putSealed(developers, []byte(d.User), d.User, d, "words", words)
-}
-
-// hookWords is the sealed part of a bot webhook.
-type hookWords struct {
-	URL    string `json:"url"`
-	Secret string `json:"secret"`
-}
-
-func (t *tx) BotWebhook(line string) (wallet.BotWebhook, error) {
-	key := []byte(line)
-	raw := t.get(botHooks, key)
-	if raw == nil {
-		return wallet.BotWebhook{}, store.ErrNotFound
-	}
-	var w wallet.BotWebhook
-	var words hookWords
-	err := t.unsealJSON(botHooks, key, raw, &w, "words", &words)
-	w.URL, w.Secret = words.URL, words.Secret
-	return w, err
-}
-
-func (t *tx) PutBotWebhook(owner wallet.UserID, w wallet.BotWebhook) error {
-	if err := checkID(w.Line); err != nil {
-		return err
-	}
-	words := hookWords{w.URL, w.Secret}
-	w.URL, w.Secret = "", ""
-	return t.putSealed(botHooks, []byte(w.Line), owner, w, "words", words)
-}
-
-func (t *tx) DeleteBotWebhook(line string) error {
-	if t.get(botHooks, []byte(line)) == nil {
-		return store.ErrNotFound
-	}
-	return t.delete(botHooks, []byte(line))
 }
 
 // putSealed writes a row with one sealed field.

@@ -10,7 +10,7 @@ type bucket int
 // byte. A row is what row.go describes: plain JSON, then sealed fields. "-" is an empty value.
 const (
 	metaBucket bucket = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
-	dataKeys                 // user id -> the user's data key, wrapped by the master key
+	dataKeys                 // user id -> the user's data key, wrapped by the master key; a zero byte once it was destroyed
 
 	users     // user id -> row of wallet.User
 	telegrams // H(telegram id) -> user id
@@ -43,9 +43,10 @@ const (
 	outbox  // number -> row of store.Reply
 	waiting // H(chat, card) -> key of outbox
 
-	events   // number -> row of wallet.Event, those that notify has not handled
-	eventIDs // first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
-	answers  // H(idempotency key) -> row of store.Answer
+	events        // number -> row of wallet.Event, those that notify has not handled
+	announcements // number (the same) -> row of wallet.Event, those that are no deliveries yet
+	eventIDs      // first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
+	answers       // H(idempotency key) -> row of store.Answer
 
 	keys       // key id -> row of wallet.Key
 	keySecrets // H(secret) -> key id
@@ -56,7 +57,15 @@ const (
 	grants     // user.0 app id -> row of wallet.Grant
 	grantsTo   // app id 0 user id -> -
 	developers // user id -> row of wallet.Developer
-	botHooks   // key line -> row of wallet.BotWebhook
+
+	webhooks      // webhook id -> row of wallet.Webhook
+	webhooksOf    // key line 0 created-at webhook id -> -
+	webhooksOwned // user.0 created-at webhook id -> key line; an operator's under a bare zero byte
+	webhookHealth // webhook id -> row of wallet.WebhookHealth
+
+	deliveries      // webhook id 0 urgency (a byte) number -> row of store.Delivery
+	deliveryIDs     // delivery id -> key of deliveries
+	deliveriesAbout // user.0 number -> key of deliveries, of those that are about somebody
 
 	counters // name -> row of store.Counter
 
@@ -70,7 +79,8 @@ func (b bucket) String() string {
 		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
-		"outbox", "waiting", "events", "event_ids", "answers", "keys", "key_secrets", "keys_of",
-		"apps", "apps_of", "grants", "grants_to", "developers", "bot_hooks", "counters", "expiries",
+		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "keys", "key_secrets", "keys_of",
+		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
+		"deliveries", "delivery_ids", "deliveries_about", "counters", "expiries",
 	}[b]
 }

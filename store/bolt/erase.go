@@ -21,6 +21,8 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.deletePrefixed(contacts, userPrefix(id)) },
 		func() error { return t.eraseTelegram(u.TelegramID) },
 		func() error { return t.eraseQueued(id) },
+		func() error { return t.eraseWebhooks(id) },
+		func() error { return t.abandon(personErased, []byte(id)) },
 		func() error { return t.eraseKeys(id) },
 		func() error { return t.eraseApps(id) },
 		func() error { return t.eraseGrants(id) },
@@ -36,18 +38,12 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	return nil
 }
 
-// destroyDataKey overwrites and removes the user's data key. bbolt writes changed pages elsewhere,
-// so that the old page, with the key still wrapped by the master key, lies in the file's free space
+// destroyDataKey puts a mark in the place of the user's data key, so that what still comes of them is
+// not sealed by the system's instead. bbolt writes changed pages elsewhere, so that the old page, with the key still wrapped by the master key, lies in the file's free space
 // until it is used again or the file is compacted: as in a backup, it takes the master key to use it.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
-	key := []byte(id)
-	if wrapped := t.get(dataKeys, key); wrapped != nil {
-		if err := t.put(dataKeys, key, make([]byte, len(wrapped))); err != nil {
-			return err
-		}
-	}
 	delete(t.keys, id)
-	return t.delete(dataKeys, key)
+	return t.put(dataKeys, []byte(id), []byte(destroyed))
 }
 
 func (t *tx) deletePrefixed(b bucket, prefix []byte) error {
@@ -147,6 +143,8 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 		parked: t.removeParked,
 		outbox: t.removeReply,
 		events: func(key []byte) error { return t.delete(events, key) },
+
+		announcements: func(key []byte) error { return t.delete(announcements, key) },
 	} {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := decodeRow(e.value)
@@ -189,11 +187,7 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 		}
 	}
 	for key := range mine {
-		k, err := t.Key(key)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(t.delete(keys, []byte(key)), t.delete(botHooks, []byte(k.Line()))); err != nil {
+		if err := t.delete(keys, []byte(key)); err != nil {
 			return err
 		}
 	}

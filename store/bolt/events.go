@@ -28,8 +28,9 @@ func (t *tx) emit(e wallet.Event) error {
 	if e.ID == "" {
 		return errors.New("bolt: an event without an id")
 	}
+	announced := e.Name.Public() && !t.isEmpty(webhooks)
 	id := t.eventID(e.ID)
-	if t.get(eventIDs, id) != nil {
+	if !e.Name.Told() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
 	}
 	number, err := t.next(events)
@@ -37,36 +38,78 @@ func (t *tx) emit(e wallet.Event) error {
 		return err
 	}
 	key := numberKey(number)
-	plain := e
-	plain.Data = nil
-	raw, err := t.seal(events, key, e.User, plain, field{"data", e.Data})
-	if err != nil {
-		return err
-	}
 	if err := t.put(eventIDs, id, key); err != nil {
 		return err
 	}
-	t.news[store.Events] = true
-	return t.put(events, key, raw)
+	if e.Name.Told() {
+		if err := t.putEvent(events, key, e); err != nil {
+			return err
+		}
+		t.news[store.Events] = true
+	}
+	if announced {
+		if err := t.putEvent(announcements, key, e); err != nil {
+			return err
+		}
+		t.news[store.Announced] = true
+	}
+	return nil
+}
+
+func (t *tx) putEvent(b bucket, key []byte, e wallet.Event) error {
+	plain := e
+	plain.Data = nil
+	raw, err := t.seal(b, key, e.User, plain, field{"data", e.Data})
+	if err != nil {
+		return err
+	}
+	return t.put(b, key, raw)
+}
+
+// eventsOf reads events, in order, with their keys.
+func (t *tx) eventsOf(b bucket, limit int, each func(key []byte, e wallet.Event) error) {
+	cursor := t.bucket(b).Cursor()
+	for key, raw := cursor.First(); key != nil && limit > 0; key, raw = cursor.Next() {
+		var e wallet.Event
+		sealed, err := t.unseal(b, key, raw, &e, "data")
+		if err == nil {
+			e.Data = sealed[0]
+			err = each(key, e)
+		}
+		switch {
+		case err == nil:
+			limit--
+		case !erased(err):
+			t.passOver(b, key, err)
+		}
+	}
 }
 
 func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 	var out []wallet.Event
-	cursor := t.bucket(events).Cursor()
-	for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
-		var e wallet.Event
-		sealed, err := t.unseal(events, key, raw, &e, "data")
-		if erased(err) {
-			continue
-		}
-		if err != nil {
-			t.passOver(events, key, err)
-			continue
-		}
-		e.Data = sealed[0]
-		out = append(out, e)
-	}
+	t.eventsOf(events, limit, func(_ []byte, e wallet.Event) error { out = append(out, e); return nil })
 	return out, nil
+}
+
+func (t *tx) Announcements(limit int) ([]store.Announcement, error) {
+	var out []store.Announcement
+	t.eventsOf(announcements, limit, func(key []byte, e wallet.Event) error {
+		number, err := keyNumber(key)
+		if err == nil {
+			out = append(out, store.Announcement{Number: number, Event: e})
+		}
+		return err
+	})
+	return out, nil
+}
+
+func (t *tx) DoneAnnouncements(numbers []uint64) error {
+	for _, n := range numbers {
+		if err := t.delete(announcements, numberKey(n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) DoneEvent(id string) error {

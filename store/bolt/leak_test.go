@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -32,7 +33,9 @@ func inTheClear() []string {
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
 		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By", "Developer.Tier", "Developer.Approved[0]", "Developer.Approved[1]",
-		"BotWebhook.ID", "BotWebhook.Line", "BotWebhook.Events[0]", "BotWebhook.Events[1]",
+		"Webhook.ID", "Webhook.Kind", "Webhook.Line", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended",
+		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
+		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
 		"Conversation.Flow", "Conversation.State",
 		"Button.Nonce", "Button.Action",
@@ -66,22 +69,31 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		app  wallet.App
 		gr   wallet.Grant
 		dev  wallet.Developer
-		hook wallet.BotWebhook
+		hook wallet.Webhook
+		fare wallet.WebhookHealth
+		post store.Delivery
 		tick store.Counter
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book, &app, &gr, &dev, &hook, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
 	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.Lookalike.String()
-	c.Version = 0
+	marks["Delivery.Webhook"] = string(hook.ID)
+	c.Version, post.Webhook = 0, hook.ID
 	// Once as a stranger's, under the system's key, and once more as a user's.
 	write := func(tx store.Tx) error {
+		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // first: Emit looks for them
+			return err
+		}
+		if _, err := tx.PutDeliveries([]store.Delivery{post}); err != nil {
+			return err
+		}
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
 		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
 			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
-			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutBotWebhook(u.ID, hook), tx.PutCounters([]store.Counter{tick})} {
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step
 			}
@@ -108,6 +120,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	book.Owner = u.ID
 	gr.User, dev.User = u.ID, u.ID
 	app.ID, app.Owner = "app_second", u.ID
+	hook.ID, hook.Owner = "wh_second", u.ID
+	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID
 	b.User, b.TokenHash, e.User, e.ID = u.ID, [32]byte{1}, u.ID, "evt_second"
 	mustUpdate(t, s, write)
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"encoding/json"
 	"fmt"
 
 	bbolt "go.etcd.io/bbolt"
@@ -14,7 +15,7 @@ type migration func(*Store, *bbolt.Tx) error
 // migrations lists the steps from schema 1 on: the first leads from 1 to 2. The newest schema is
 // one more than there are steps. A step is never changed once released; testdata/ holds a file of
 // each schema, which every later purser must open.
-func migrations() []migration { return []migration{addressBook, programs} }
+func migrations() []migration { return []migration{addressBook, programs, receivers} }
 
 // addressBook leads to schema 2: contacts, and an index of whom somebody has paid.
 func addressBook(s *Store, root *bbolt.Tx) error {
@@ -43,10 +44,13 @@ func addressBook(s *Store, root *bbolt.Tx) error {
 // programs leads to schema 3: apps, grants, developers and counters, and indexes of keys by their owner
 // and of transactions by the wallet that they concern.
 func programs(s *Store, root *bbolt.Tx) error {
-	for _, b := range []bucket{byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters} {
+	for _, b := range []bucket{byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters} {
 		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
 			return err
 		}
+	}
+	if _, err := root.CreateBucket([]byte(botHooks)); err != nil {
+		return err
 	}
 	t := &tx{group: newGroup(root), store: s}
 	rows := t.bucket(transactions).Cursor()
@@ -70,6 +74,50 @@ func programs(s *Store, root *bbolt.Tx) error {
 		}
 	}
 	return nil
+}
+
+// botHooks was the bucket of bot tokens' receivers in schema 3: key line -> row.
+const botHooks = "bot_hooks"
+
+// receivers leads to schema 4: webhooks of all keys, of which a bot token's receiver is one, and what
+// waits for them.
+func receivers(s *Store, root *bbolt.Tx) error {
+	for _, b := range []bucket{webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout} {
+		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
+			return err
+		}
+	}
+	t := &tx{group: newGroup(root), store: s}
+	old := root.Bucket([]byte(botHooks)).Cursor()
+	for line, raw := old.First(); line != nil; line, raw = old.Next() {
+		w, err := t.botHook(line, raw)
+		if err == nil {
+			err = t.PutWebhook(w)
+		}
+		if err != nil && !erased(err) {
+			return err
+		}
+	}
+	return root.DeleteBucket([]byte(botHooks))
+}
+
+// botHook reads a row of schema 3: its id, events and time lay as they do in a wallet.Webhook.
+func (t *tx) botHook(line, raw []byte) (wallet.Webhook, error) {
+	w, r, err := plainOf[wallet.Webhook](raw)
+	if err != nil {
+		return w, err
+	}
+	sealed, err := t.unsealAs(botHooks, line, raw, &w, "words")
+	if err != nil {
+		return w, err
+	}
+	var words webhookWords
+	if err := json.Unmarshal(sealed[0], &words); err != nil {
+		return w, fmt.Errorf("%s: %w: %v", botHooks, ErrDamaged, err)
+	}
+	w.URL, w.Secret = words.URL, words.Secret
+	w.Kind, w.Line, w.Owner, w.Active, w.UpdatedAt = wallet.BotKey, string(line), r.owner, true, w.CreatedAt
+	return w, nil
 }
 
 // migrate takes the steps that a file of an older schema misses, all in the one transaction that

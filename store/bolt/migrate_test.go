@@ -32,7 +32,8 @@ func TestOldPaymentsAreKnownAfterTheUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	takeBack(t, path, 1, paidBy, contacts, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters)
+	takeBack(t, path, 1, paidBy, contacts, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters,
+		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
 	s = openAt(t, path)
 	defer func() {
 		if err := s.Close(); err != nil {
@@ -85,7 +86,8 @@ func TestOldKeysAndTransactionsAreListedAfterTheUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	takeBack(t, path, 2, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, botHooks, counters)
+	takeBack(t, path, 2, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters,
+		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
 	s = openAt(t, path)
 	defer func() {
 		if err := s.Close(); err != nil {

@@ -100,7 +100,7 @@ func open(o Options, steps []migration) (*Store, error) {
 		failed:  make(chan struct{}),
 		changed: map[store.Queue]chan struct{}{},
 	}
-	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled} {
+	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced, store.Deliveries} {
 		s.changed[queue] = make(chan struct{}, 1)
 	}
 	if s.db, err = openFile(o.Path); err != nil {

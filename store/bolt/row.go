@@ -97,16 +97,22 @@ type field struct {
 }
 
 // seal makes the row of a key: plain as JSON, and fields sealed with owner's data key. A user
-// without one (they never wrote to the bot, or were erased) leaves it to the system's key.
+// without one (they never wrote to the bot) leaves it to the system's key; one who was erased has no
+// more rows: ErrNotFound.
 func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
+	return t.sealAs(b.String(), key, owner, plain, fields...)
+}
+
+// sealAs is seal for rows of any subject.
+func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	r := row{sealed: make([][]byte, len(fields))}
 	var err error
 	if r.plain, err = json.Marshal(plain); err != nil {
-		return nil, fmt.Errorf("write a row of %s: %w", b, err)
+		return nil, fmt.Errorf("write a row of %s: %w", subject, err)
 	}
 	dataKey, err := t.dataKey(owner)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
 		dataKey = t.store.system
 	case err != nil:
 		return nil, err
@@ -114,7 +120,7 @@ func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields .
 		r.owner = owner
 	}
 	for i, f := range fields {
-		if r.sealed[i], err = dataKey.Seal(place(b, key, f.name), f.value); err != nil {
+		if r.sealed[i], err = dataKey.Seal(place(subject, key, f.name), f.value); err != nil {
 			return nil, err
 		}
 	}
@@ -124,12 +130,17 @@ func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields .
 // unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
 // which they were sealed. A row of an erased user is ErrNotFound.
 func (t *tx) unseal(b bucket, key, raw []byte, plain any, names ...string) ([][]byte, error) {
+	return t.unsealAs(b.String(), key, raw, plain, names...)
+}
+
+// unsealAs is unseal for rows of any subject. A field of the name "" stays sealed: its value is nil.
+func (t *tx) unsealAs(subject string, key, raw []byte, plain any, names ...string) ([][]byte, error) {
 	r, err := decodeRow(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b, err)
+		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	if len(r.sealed) != len(names) {
-		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", b, ErrDamaged, len(r.sealed), len(names))
+		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", subject, ErrDamaged, len(r.sealed), len(names))
 	}
 	values := make([][]byte, len(names))
 	if len(names) > 0 {
@@ -138,19 +149,22 @@ func (t *tx) unseal(b bucket, key, raw []byte, plain any, names ...string) ([][]
 			return nil, err
 		}
 		for i, name := range names {
-			if values[i], err = dataKey.Open(place(b, key, name), r.sealed[i]); err != nil {
+			if name == "" {
+				continue
+			}
+			if values[i], err = dataKey.Open(place(subject, key, name), r.sealed[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if err := r.into(plain); err != nil {
-		return nil, fmt.Errorf("%s: %w", b, err)
+		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	return values, nil
 }
 
-func place(b bucket, key []byte, name string) store.Place {
-	return store.Place{Subject: b.String(), ID: string(key), Field: name, Format: rowFormat}
+func place(subject string, key []byte, name string) store.Place {
+	return store.Place{Subject: subject, ID: string(key), Field: name, Format: rowFormat}
 }
 
 // whose is the sealed field that says who and where a row is about. One layout serves all rows.

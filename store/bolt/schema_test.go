@@ -28,6 +28,16 @@ func update() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
+// botWebhook is how a bot token's receiver was kept in schema 3.
+type botWebhook struct {
+	ID        wallet.WebhookID `json:"id"`
+	Line      string           `json:"line"`
+	URL       string           `json:"url"`
+	Events    []string         `json:"events"`
+	Secret    string           `json:"secret"`
+	CreatedAt time.Time        `json:"created_at"`
+}
+
 // samples are one row of every kind, as the newest schema knows them.
 type samples struct {
 	User         wallet.User
@@ -46,8 +56,12 @@ type samples struct {
 	App          wallet.App     // since schema 3, with all below
 	Grant        wallet.Grant
 	Developer    wallet.Developer
-	BotWebhook   wallet.BotWebhook
 	Counter      store.Counter
+
+	BotWebhook *botWebhook    // of schema 3 alone
+	Webhook    wallet.Webhook // since schema 4, with all below
+	Health     wallet.WebhookHealth
+	Delivery   store.Delivery
 }
 
 func newSamples() samples {
@@ -57,7 +71,9 @@ func newSamples() samples {
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Contact.Owner = x.User.ID
-	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner, x.BotWebhook.Line = x.User.ID, x.User.ID, x.User.ID, x.User.ID, x.Key.Line()
+	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.BotWebhook, x.Webhook.Line, x.Webhook.Owner = nil, x.Key.Line(), x.User.ID
+	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
 	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
 	return x
@@ -70,12 +86,16 @@ func (x samples) write(tx store.Tx) error {
 		return err
 	}
 	_, err := tx.PutUpdates(x.Update.At, []store.Update{x.Update})
+	if err := errors.Join(err, tx.PutWebhook(x.Webhook), tx.PutWebhookHealth(x.Webhook.ID, x.Health)); err != nil {
+		return err
+	}
+	_, err = tx.PutDeliveries([]store.Delivery{x.Delivery})
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card), tx.Enqueue([]store.Reply{x.Reply}),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutBotWebhook(x.User.ID, x.BotWebhook), tx.PutCounters([]store.Counter{x.Counter}))
+		tx.PutCounters([]store.Counter{x.Counter}))
 }
 
 // read reads them in every way there is.
@@ -149,10 +169,30 @@ func (x samples) read(tx store.Tx) error {
 		check("grants", []wallet.Grant{x.Grant}, grants, err)
 		dev, err := tx.Developer(x.Developer.User)
 		check("developer", x.Developer, dev, err)
-		hook, err := tx.BotWebhook(x.BotWebhook.Line)
-		check("bot webhook", x.BotWebhook, hook, err)
 		counter, err := tx.Counter(x.Counter.Name)
 		check("counter", x.Counter, counter, err)
+	}
+	if w := x.BotWebhook; w != nil {
+		x.Webhook = wallet.Webhook{ID: w.ID, Kind: wallet.BotKey, Line: w.Line, Owner: x.User.ID, URL: w.URL, Events: w.Events,
+			Active: true, Secret: w.Secret, CreatedAt: w.CreatedAt, UpdatedAt: w.CreatedAt}
+	}
+	if x.Webhook.ID != "" {
+		hook, err := tx.Webhook(x.Webhook.ID)
+		check("webhook", x.Webhook, hook, err)
+		hooks, err := tx.WebhooksOf(x.Webhook.Line)
+		check("webhooks of a line", []wallet.Webhook{x.Webhook}, hooks, err)
+		hooks, err = tx.WebhooksOfOwner(x.User.ID)
+		check("webhooks of an owner", []wallet.Webhook{x.Webhook}, hooks, err)
+		health, err := tx.WebhookHealth(x.Webhook.ID)
+		check("health", x.Health, health, err)
+	}
+	if x.Delivery.ID != "" {
+		delivery, err := tx.Delivery(x.Delivery.ID)
+		check("delivery", x.Delivery, delivery, err)
+		line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{}, 10)
+		check("deliveries", []store.Delivery{x.Delivery}, line, err)
+		announced, err := tx.Announcements(10)
+		check("announcements", []store.Announcement{{Number: 1, Event: x.Event}}, announced, err)
 	}
 	return errors.Join(errs...)
 }

@@ -19,6 +19,9 @@ const (
 	parkedOver expiry = 'p'
 
 	counterOver expiry = 'c'
+
+	webhookGone  expiry = 'w' // its deliveries are left; the key is its id
+	personErased expiry = 'e' // deliveries about them are left; the key is their id
 )
 
 func (e expiry) key(at time.Time, key []byte) []byte {
@@ -52,27 +55,46 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 		}
 		over = append(over, bytes.Clone(key))
 	}
+	removed := 0
 	for _, note := range over {
+		if removed >= limit {
+			break
+		}
 		// A row that cannot be removed for its damage stays; without its note it is not met again.
-		switch err := t.removeNoted(note); {
+		n, all, err := t.removeNoted(note, limit-removed)
+		switch {
 		case errors.Is(err, ErrDamaged):
 			t.passOver(expiries, note, err)
 		case err != nil:
 			return 0, err
 		}
+		removed += n
+		if !all {
+			break
+		}
 		if err := t.delete(expiries, note); err != nil {
 			return 0, err
 		}
 	}
-	return len(over), nil
+	return removed, nil
 }
 
-// removeNoted removes the row that a note is about.
-func (t *tx) removeNoted(note []byte) error {
+// removeNoted removes up to limit rows that a note is about, and tells how many, and whether these were
+// all.
+func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	if len(note) <= timeSize+1 {
-		return fmt.Errorf("%w: a note of %d bytes", ErrDamaged, len(note))
+		return 1, true, fmt.Errorf("%w: a note of %d bytes", ErrDamaged, len(note))
 	}
 	e, key := expiry(note[timeSize]), note[timeSize+1:]
+	if e == webhookGone || e == personErased {
+		n, err = t.dropDeliveries(e, key, limit)
+		return n, n < limit, err
+	}
+	return 1, true, t.removeOver(e, key)
+}
+
+// removeOver removes the one row whose time is over.
+func (t *tx) removeOver(e expiry, key []byte) error {
 	switch e {
 	case seenOver:
 		return t.delete(seen, key)

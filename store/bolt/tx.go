@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 
 	bbolt "go.etcd.io/bbolt"
 
@@ -76,6 +77,12 @@ func (t *tx) delete(b bucket, key []byte) error {
 	return nil
 }
 
+// isEmpty tells whether a bucket holds nothing.
+func (t *tx) isEmpty(b bucket) bool {
+	key, _ := t.bucket(b).Cursor().First()
+	return key == nil
+}
+
 // next draws the bucket's next number, which nothing in it has had.
 func (t *tx) next(b bucket) (uint64, error) {
 	in := t.bucket(b)
@@ -93,10 +100,13 @@ type entry struct{ key, value []byte }
 
 // prefixed lists copies of the entries whose keys begin with prefix, so that the caller may delete
 // while walking them.
-func (t *tx) prefixed(b bucket, prefix []byte) []entry {
+func (t *tx) prefixed(b bucket, prefix []byte) []entry { return t.firstOf(b, prefix, math.MaxInt) }
+
+// firstOf lists copies of the first entries, limit of them, whose keys begin with prefix.
+func (t *tx) firstOf(b bucket, prefix []byte, limit int) []entry {
 	var out []entry
 	cursor := t.bucket(b).Cursor()
-	for key, value := cursor.Seek(prefix); key != nil && bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
+	for key, value := cursor.Seek(prefix); len(out) < limit && key != nil && bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
 		out = append(out, entry{bytes.Clone(key), bytes.Clone(value)})
 	}
 	return out
@@ -111,7 +121,7 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 		return key, nil
 	}
 	wrapped := t.get(dataKeys, []byte(owner))
-	if wrapped == nil {
+	if wrapped == nil || string(wrapped) == destroyed {
 		return nil, store.ErrNotFound
 	}
 	secret, err := t.store.master.Unwrap(string(owner), wrapped)
@@ -119,6 +129,14 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 		return nil, fmt.Errorf("data key: %w", err)
 	}
 	return t.keep(owner, secret)
+}
+
+// destroyed stands in the place of a data key that was destroyed.
+const destroyed = "\x00"
+
+// isErased tells whether a user had a data key that was destroyed.
+func (t *tx) isErased(owner wallet.UserID) bool {
+	return string(t.get(dataKeys, []byte(owner))) == destroyed
 }
 
 // makeDataKey gives a new user a data key.

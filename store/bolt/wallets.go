@@ -124,6 +124,9 @@ func (t *tx) PutBind(b wallet.Bind) error {
 			return err
 		}
 	}
+	if t.isErased(b.User) {
+		return store.ErrNotFound
+	}
 	key := b.TokenHash[:]
 	if err := t.removeBind(key); err != nil {
 		return err

@@ -49,16 +49,6 @@ func testApps(t *testing.T, open Open) {
 	dev.Email, dev.Tier = "dev@example.com", wallet.ProTier
 	update(t, s, func(tx store.Tx) error { return tx.PutDeveloper(dev) })
 	same(t, "a developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer("usr_a") }), dev)
-
-	hook := wallet.BotWebhook{ID: "bwh_1", Line: "key_1", URL: "https://example.com/", Secret: "whsec_x", Events: []string{"*"}, CreatedAt: noon()}
-	absent(t, s, "no webhook", func(tx store.Tx) error { _, err := tx.BotWebhook("key_1"); return err })
-	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DeleteBotWebhook("key_1") })
-	for _, owner := range []wallet.UserID{"usr_a", ""} {
-		update(t, s, func(tx store.Tx) error { return tx.PutBotWebhook(owner, hook) })
-		same(t, "the webhook", get(t, s, func(tx store.Tx) (wallet.BotWebhook, error) { return tx.BotWebhook("key_1") }), hook)
-	}
-	update(t, s, func(tx store.Tx) error { return tx.DeleteBotWebhook("key_1") })
-	absent(t, s, "a removed webhook", func(tx store.Tx) error { _, err := tx.BotWebhook("key_1"); return err })
 }
 
 func testCounters(t *testing.T, open Open) {

@@ -54,6 +54,7 @@ func testErase(t *testing.T, open Open) {
 		address := wallet.Address{n}
 		id := wallet.TransactionID("tx_" + string(who.ID))
 		chat := who.TelegramID
+		hook := webhook("wh_"+string(who.ID), "key_"+string(who.ID), who.ID)
 		steps := []error{
 			tx.PutUser(who),
 			tx.PutWallet(wallet.Wallet{Address: address, Owner: who.ID, ConnectedAt: at}),
@@ -75,7 +76,8 @@ func testErase(t *testing.T, open Open) {
 			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_alice", GrantedAt: at}),
 			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_bob", GrantedAt: at}),
 			tx.PutDeveloper(wallet.Developer{User: who.ID, Email: "dev@example.com", AcceptedAt: at}),
-			tx.PutBotWebhook(who.ID, wallet.BotWebhook{Line: "key_" + string(who.ID), URL: "https://example.com/"}),
+			tx.PutWebhook(hook),
+			tx.PutWebhookHealth(hook.ID, wallet.WebhookHealth{LastStatus: 200}),
 		}
 		_, err := tx.PutUpdates(at, []store.Update{{ID: int64(n), Chat: chat, At: at, Body: []byte("hello")}})
 		for _, step := range append(steps, err) {
@@ -107,7 +109,7 @@ func testErase(t *testing.T, open Open) {
 			"key":           func(tx store.Tx) error { _, err := tx.Key("key_" + string(who.ID)); return err },
 			"app":           func(tx store.Tx) error { _, err := tx.App(wallet.AppID("app_" + who.ID)); return err },
 			"grant":         func(tx store.Tx) error { _, err := tx.Grant(who.ID, "app_usr_bob"); return err },
-			"bot webhook":   func(tx store.Tx) error { _, err := tx.BotWebhook("key_" + string(who.ID)); return err },
+			"webhook":       func(tx store.Tx) error { _, err := tx.Webhook(wallet.WebhookID("wh_" + who.ID)); return err },
 			"key by secret": func(tx store.Tx) error { _, err := tx.KeyBySecret("secret_" + string(who.ID)); return err },
 		}
 	}

@@ -161,7 +161,7 @@ func testEveryField(t *testing.T, open Open) {
 		app  wallet.App
 		gr   wallet.Grant
 		dev  wallet.Developer
-		hook wallet.BotWebhook
+		hook wallet.Webhook
 		tick store.Counter
 		from = int64(1)
 	)
@@ -178,7 +178,7 @@ func testEveryField(t *testing.T, open Open) {
 		in = fresh[0]
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
 			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e),
-			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutBotWebhook("", hook), tx.PutCounters([]store.Counter{tick})} {
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutWebhook(hook), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)
 	same(t, "developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer(dev.User) }), dev)
-	same(t, "bot webhook", get(t, s, func(tx store.Tx) (wallet.BotWebhook, error) { return tx.BotWebhook(hook.Line) }), hook)
+	same(t, "webhook", get(t, s, func(tx store.Tx) (wallet.Webhook, error) { return tx.Webhook(hook.ID) }), hook)
 	same(t, "counter", get(t, s, func(tx store.Tx) (store.Counter, error) { return tx.Counter(tick.Name) }), tick)
 	same(t, "event", get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(1) }), []wallet.Event{e})
 }

@@ -1,0 +1,249 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// lineOf begins the keys of what waits for a webhook.
+func lineOf(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
+
+func deliveryKey(id wallet.WebhookID, at store.Position) []byte {
+	return binary.BigEndian.AppendUint64(append(lineOf(id), byte(at.Urgency)), at.Seq)
+}
+
+func aboutKey(user wallet.UserID, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(userPrefix(user), seq)
+}
+
+func (t *tx) PutDeliveries(all []store.Delivery) ([]store.Delivery, error) {
+	var fresh []store.Delivery
+	for _, d := range all {
+		if err := errors.Join(checkID(d.ID), checkID(string(d.Webhook))); err != nil {
+			return nil, err
+		}
+		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.waitingDelivery(d.ID) != nil {
+			continue
+		}
+		var err error
+		if d.Seq, err = t.next(deliveries); err != nil {
+			return nil, err
+		}
+		if err := t.putDelivery(d); err != nil {
+			return nil, err
+		}
+		fresh = append(fresh, d)
+	}
+	if len(fresh) > 0 {
+		t.news[store.Deliveries] = true
+	}
+	return fresh, nil
+}
+
+func (t *tx) putDelivery(d store.Delivery) error {
+	key := deliveryKey(d.Webhook, d.Position())
+	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
+	if err != nil {
+		return err
+	}
+	if d.User != "" {
+		if err := t.put(deliveriesAbout, aboutKey(d.User, d.Seq), key); err != nil {
+			return err
+		}
+	}
+	if err := t.put(deliveryIDs, []byte(d.ID), key); err != nil {
+		return err
+	}
+	return t.put(deliveries, key, raw)
+}
+
+func plainDelivery(d store.Delivery) store.Delivery {
+	d.Line, d.Body = "", nil
+	return d
+}
+
+// sealedDelivery is one field for both, since a ciphertext has its price: length of the line, line, body.
+func sealedDelivery(d store.Delivery) field {
+	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.Line)+len(d.Body)), uint64(len(d.Line)))
+	return field{"delivery", append(append(out, d.Line...), d.Body...)}
+}
+
+// openSealed reads what sealedDelivery wrote into a delivery.
+func openSealed(d *store.Delivery, sealed []byte) error {
+	line, body, err := cutPart(sealed)
+	if err != nil {
+		return err
+	}
+	d.Line, d.Body = string(line), body
+	return nil
+}
+
+// waitingDelivery is the key of a delivery that waits, nil when none of that id does.
+func (t *tx) waitingDelivery(id string) []byte {
+	key := t.get(deliveryIDs, []byte(id))
+	if t.get(deliveries, key) == nil {
+		return nil
+	}
+	return key
+}
+
+func (t *tx) openDelivery(key, raw []byte) (store.Delivery, error) {
+	var d store.Delivery
+	sealed, err := t.unseal(deliveries, key, raw, &d, "delivery")
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	return d, openSealed(&d, sealed[0])
+}
+
+func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) ([]store.Delivery, error) {
+	if t.get(webhooks, []byte(id)) == nil {
+		return nil, nil
+	}
+	var out []store.Delivery
+	prefix, from := lineOf(id), deliveryKey(id, after)
+	cursor := t.bucket(deliveries).Cursor()
+	for key, raw := cursor.Seek(from); len(out) < limit && bytes.HasPrefix(key, prefix); key, raw = cursor.Next() {
+		if bytes.Equal(key, from) {
+			continue
+		}
+		d, err := t.openDelivery(key, raw)
+		switch {
+		case err == nil:
+			out = append(out, d)
+		case !erased(err):
+			t.passOver(deliveries, key, err)
+		}
+	}
+	return out, nil
+}
+
+func (t *tx) Delivery(id string) (store.Delivery, error) {
+	key := t.waitingDelivery(id)
+	if key == nil {
+		return store.Delivery{}, store.ErrNotFound
+	}
+	if line, _, _ := bytes.Cut(key, []byte{0}); t.get(webhooks, line) == nil { // the row waits for Sweep
+		return store.Delivery{}, store.ErrNotFound
+	}
+	return t.openDelivery(key, t.get(deliveries, key))
+}
+
+func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
+	var out []wallet.WebhookID
+	cursor := t.bucket(deliveries).Cursor()
+	for key, _ := cursor.First(); key != nil; {
+		id, _, _ := bytes.Cut(key, []byte{0})
+		if t.get(webhooks, id) != nil {
+			out = append(out, wallet.WebhookID(id))
+		}
+		key, _ = cursor.Seek(join(id, []byte{1})) // over the rest of its line
+	}
+	return out, nil
+}
+
+func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
+	if t.get(webhooks, []byte(id)) == nil {
+		return 0, nil
+	}
+	count, prefix := 0, lineOf(id)
+	cursor := t.bucket(deliveries).Cursor()
+	for key, _ := cursor.Seek(prefix); count < limit && bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
+		count++
+	}
+	return count, nil
+}
+
+// key of a delivery as it was listed, nil when it waits no more.
+func (t *tx) listedDelivery(d store.Delivery) []byte {
+	key := deliveryKey(d.Webhook, d.Position())
+	if !bytes.Equal(t.get(deliveryIDs, []byte(d.ID)), key) {
+		return nil
+	}
+	return key
+}
+
+func (t *tx) Reschedule(all []store.Delivery) error {
+	for _, d := range all {
+		key := t.listedDelivery(d)
+		raw := t.get(deliveries, key)
+		if raw == nil {
+			continue
+		}
+		old, r, err := plainOf[store.Delivery](raw)
+		if err != nil {
+			t.passOver(deliveries, key, err)
+			continue
+		}
+		old.Attempts, old.NextAt = d.Attempts, d.NextAt
+		if err := t.rewrite(deliveries, key, r, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) DoneDeliveries(all []store.Delivery) error {
+	for _, d := range all {
+		key := t.listedDelivery(d)
+		if key == nil {
+			continue
+		}
+		if err := t.removeDelivery(key, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removeDelivery(key []byte, d store.Delivery) error {
+	return errors.Join(t.delete(deliveries, key), t.delete(deliveryIDs, []byte(d.ID)),
+		t.delete(deliveriesAbout, aboutKey(d.User, d.Seq)))
+}
+
+// abandonedAtOnce is how many deliveries go with their webhook or their person in one transaction, so
+// that a long line holds nobody up. Sweep removes the rest.
+const abandonedAtOnce = 1000
+
+// abandon removes deliveries that have nobody to go to, or nobody to be about.
+func (t *tx) abandon(e expiry, id []byte) error {
+	n, err := t.dropDeliveries(e, id, abandonedAtOnce)
+	if err != nil || n < abandonedAtOnce {
+		return err
+	}
+	return t.expire(e, time.Unix(0, 0), id)
+}
+
+// dropDeliveries removes up to limit deliveries of a webhook or about a user, and tells how many.
+func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
+	from := map[expiry]bucket{webhookGone: deliveries, personErased: deliveriesAbout}[e]
+	line := t.firstOf(from, join(id, []byte{0}), limit)
+	for _, found := range line {
+		key := found.key
+		if from == deliveriesAbout {
+			key = found.value
+		}
+		if err := errors.Join(t.dropDelivery(key), t.delete(from, found.key)); err != nil {
+			return 0, err
+		}
+	}
+	return len(line), nil
+}
+
+// dropDelivery removes a delivery whatever state its row is in.
+func (t *tx) dropDelivery(key []byte) error {
+	raw := t.get(deliveries, key)
+	if raw == nil {
+		return nil
+	}
+	d, _, err := plainOf[store.Delivery](raw)
+	if err != nil { // its index entries lead to nothing then
+		return t.delete(deliveries, key)
+	}
+	return t.removeDelivery(key, d)
+}

@@ -1,0 +1,151 @@
+package bolt
+
+import (
+	"errors"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// webhookWords is the sealed part of a webhook.
+type webhookWords struct {
+	URL      string `json:"url"`
+	Secret   string `json:"secret"`
+	Previous string `json:"previous,omitempty"`
+}
+
+func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
+	key := []byte(id)
+	raw := t.get(webhooks, key)
+	if raw == nil {
+		return wallet.Webhook{}, store.ErrNotFound
+	}
+	var w wallet.Webhook
+	var words webhookWords
+	err := t.unsealJSON(webhooks, key, raw, &w, "words", &words)
+	w.URL, w.Secret, w.Previous = words.URL, words.Secret, words.Previous
+	return w, err
+}
+
+func (t *tx) WebhooksOf(line string) ([]wallet.Webhook, error) {
+	return t.listWebhooks(webhooksOf, append([]byte(line), 0))
+}
+
+func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
+	return t.listWebhooks(webhooksOwned, userPrefix(owner))
+}
+
+func (t *tx) listWebhooks(b bucket, prefix []byte) ([]wallet.Webhook, error) {
+	var out []wallet.Webhook
+	for _, e := range t.prefixed(b, prefix) {
+		w, err := t.Webhook(wallet.WebhookID(createdID(e.key[len(prefix):])))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// createdID cuts the time from the end of an index key: created-at id.
+func createdID(key []byte) []byte { return key[min(timeSize, len(key)):] }
+
+// webhookIndexes are the keys of a webhook in webhooksOf and webhooksOwned.
+func webhookIndexes(w wallet.Webhook) (ofLine, owned []byte) {
+	created := append(timeKey(w.CreatedAt), w.ID...)
+	return join([]byte(w.Line), []byte{0}, created), join(userPrefix(w.Owner), created)
+}
+
+func (t *tx) PutWebhook(w wallet.Webhook) error {
+	if err := errors.Join(checkID(string(w.ID)), checkID(w.Line)); err != nil {
+		return err
+	}
+	if t.isErased(w.Owner) {
+		return store.ErrNotFound
+	}
+	key := []byte(w.ID)
+	if raw := t.get(webhooks, key); raw != nil {
+		old, _, err := plainOf[wallet.Webhook](raw)
+		if err != nil {
+			return err
+		}
+		if old.Line != w.Line || old.Owner != w.Owner {
+			return store.ErrConflict
+		}
+		ofLine, owned := webhookIndexes(old)
+		if err := errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned)); err != nil {
+			return err
+		}
+	}
+	ofLine, owned := webhookIndexes(w)
+	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Line))); err != nil {
+		return err
+	}
+	words := webhookWords{w.URL, w.Secret, w.Previous}
+	w.URL, w.Secret, w.Previous = "", "", ""
+	return t.putSealed(webhooks, key, w.Owner, w, "words", words)
+}
+
+func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
+	raw := t.get(webhooks, []byte(id))
+	if raw == nil {
+		return store.ErrNotFound
+	}
+	w, _, err := plainOf[wallet.Webhook](raw)
+	if err != nil {
+		return err
+	}
+	ofLine, owned := webhookIndexes(w)
+	return t.removeWebhook([]byte(id), ofLine, owned)
+}
+
+func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
+	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
+		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
+}
+
+// eraseWebhooks removes the webhooks of all keys of a person. It reads index entries alone, so that a
+// damaged row does not stay.
+func (t *tx) eraseWebhooks(owner wallet.UserID) error {
+	prefix := userPrefix(owner)
+	for _, e := range t.prefixed(webhooksOwned, prefix) {
+		created := e.key[len(prefix):]
+		if err := t.removeWebhook(createdID(created), join(e.value, []byte{0}, created), e.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// healthWords is the sealed part of a webhook's health: errors name hosts.
+type healthWords struct {
+	Error string `json:"error"`
+}
+
+func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
+	var h wallet.WebhookHealth
+	key := []byte(id)
+	raw := t.get(webhookHealth, key)
+	if raw == nil {
+		return h, nil
+	}
+	var words healthWords
+	err := t.unsealJSON(webhookHealth, key, raw, &h, "words", &words)
+	h.LastError = words.Error
+	return h, err
+}
+
+func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error {
+	key := []byte(id)
+	raw := t.get(webhooks, key)
+	if raw == nil {
+		return store.ErrNotFound
+	}
+	r, err := decodeRow(raw)
+	if err != nil {
+		return err
+	}
+	words := healthWords{h.LastError}
+	h.LastError = ""
+	return t.putSealed(webhookHealth, key, r.owner, h, "words", words)
+}
