@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"purser/config"
 	"purser/e2e/rig"
 	"purser/sandbox"
 	"purser/sandbox/mail"
@@ -251,6 +253,20 @@ func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
 	i := newInstance(t, "PURSER_CHAIN_RPC_URL="+real.URL, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_TELEGRAM_API_URL="+real.URL,
 		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
 	i.start(i.sandboxArgs()...)
+}
+
+func TestReceiversMayRunBesideTheSandbox(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", mail: "127.0.0.1:4"}
+	for environ, want := range map[string]string{
+		"":                                       "[127.0.0.0/8 ::1/128] true",
+		"PURSER_WEBHOOKS_ALLOW_PRIVATE=10.0.0.1": "[10.0.0.1/32] false", // whoever says so wants to try that
+	} {
+		c, err := config.Load(o.settings(config.Options{Environ: []string{environ}}))
+		if got := fmt.Sprint(c.Webhooks.AllowPrivate, c.Webhooks.AllowHTTP); err != nil || got != want {
+			t.Errorf("%q: %s (%v)", environ, got, err)
+		}
+	}
 }
 
 func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {

@@ -33,6 +33,7 @@ func rooms() map[string][]string {
 		"sandbox":          {"sandbox/mail", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store"},
 		"mail":             {"wallet"},
+		"webhooks":         {"quota", "store", "wallet"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
 		"e2e/crash":        {},
@@ -48,18 +49,21 @@ func rooms() map[string][]string {
 // owners says which room alone may use a library.
 func owners() map[string][]string {
 	return map[string][]string{
-		"gopkg.in/telebot.v3":               {"bot"},
-		"github.com/gofiber/fiber/v2":       {"api"},
-		"go.etcd.io/bbolt":                  {"store/bolt"},
-		"github.com/gagliardetto/solana-go": {"chain"},
-		"github.com/spf13/viper":            {"config"},
-		"github.com/spf13/cobra":            {"purser"},
-		"github.com/nicksnyder/go-i18n/v2":  {"chat"},
-		"github.com/boombuler/barcode":      {"chat"},
-		"golang.org/x/crypto":               {"store"},
-		"github.com/getkin/kin-openapi":     {}, // tests alone
-		"github.com/wneessen/go-mail":       {"mail"},
-		"github.com/emersion/go-smtp":       {"sandbox/mail"},
+		"gopkg.in/telebot.v3":                                      {"bot"},
+		"github.com/gofiber/fiber/v2":                              {"api"},
+		"go.etcd.io/bbolt":                                         {"store/bolt"},
+		"github.com/gagliardetto/solana-go":                        {"chain"},
+		"github.com/spf13/viper":                                   {"config"},
+		"github.com/spf13/cobra":                                   {"purser"},
+		"github.com/nicksnyder/go-i18n/v2":                         {"chat"},
+		"github.com/boombuler/barcode":                             {"chat"},
+		"golang.org/x/crypto":                                      {"store"},
+		"github.com/getkin/kin-openapi":                            {}, // tests alone
+		"github.com/santhosh-tekuri/jsonschema/v6":                 {}, // tests alone
+		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone
+		"github.com/wneessen/go-mail":                              {"mail"},
+		"code.dny.dev/ssrf":                                        {"webhooks"},
+		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"purser/wallet"
 )
@@ -26,7 +27,7 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
 	ch.steps(c)
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)
@@ -182,15 +183,21 @@ func (ch *checker) http() HTTP {
 	if h.PublicURL != nil && h.PagesURL != nil && *h.PublicURL == *h.PagesURL {
 		ch.wrong("http.pages_url", "must be another address than http.public_url: another name, or another port")
 	}
-	for _, item := range split(ch.values["http.trusted_proxies"]) {
+	h.TrustedProxies = ch.prefixes("http.trusted_proxies")
+	return h
+}
+
+func (ch *checker) prefixes(name string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, item := range split(ch.values[name]) {
 		prefix, err := parsePrefix(item)
 		if err != nil {
-			ch.wrong("http.trusted_proxies", "%q is no address or range, such as 10.0.0.0/8", item)
+			ch.wrong(name, "%q is no address or range, such as 10.0.0.0/8", item)
 			continue
 		}
-		h.TrustedProxies = append(h.TrustedProxies, prefix)
+		list = append(list, prefix)
 	}
-	return h
+	return list
 }
 
 // listener reads where to listen and how browsers reach that, which is by default the same on this
@@ -263,14 +270,52 @@ func split(text string) []string {
 }
 
 func (ch *checker) limits() Limits {
-	count := func(name string) uint64 {
-		n, err := strconv.ParseUint(ch.values["limits."+name], 10, 32)
-		if err != nil || n == 0 {
-			ch.wrong("limits."+name, "must be a whole number from 1 to 4294967295")
-		}
-		return n
+	return Limits{APIFree: ch.limit("api_free"), APIPro: ch.limit("api_pro"), BotFree: ch.limit("bot_free"), BotPro: ch.limit("bot_pro"), Messages: ch.limit("messages")}
+}
+
+func (ch *checker) limit(name string) uint64 {
+	n, err := strconv.ParseUint(ch.values["limits."+name], 10, 32)
+	if err != nil || n == 0 {
+		ch.wrong("limits."+name, "must be a whole number from 1 to 4294967295")
 	}
-	return Limits{APIFree: count("api_free"), APIPro: count("api_pro"), BotFree: count("bot_free"), BotPro: count("bot_pro"), Messages: count("messages")}
+	return n
+}
+
+// Bounds of webhooks.
+const (
+	mostAttempts     = 20 // after the first
+	longestWait      = 24 * time.Hour
+	longestRetention = 720 * time.Hour
+)
+
+func (ch *checker) webhooks() Webhooks {
+	w := Webhooks{AllowPrivate: ch.prefixes("webhooks.allow_private"), AllowHTTP: ch.oneOf("webhooks.allow_http", "true", "false") == "true",
+		Events: ch.limit("webhook_events")}
+	for _, prefix := range w.AllowPrivate {
+		if prefix.Addr().Is4In6() {
+			ch.wrong("webhooks.allow_private", "write %s as an IPv4 range", prefix)
+		}
+	}
+	if w.AllowHTTP && ch.values["webhooks.allow_private"] == "" {
+		ch.wrong("webhooks.allow_private", "is not set: webhooks.allow_http is for networks that it names")
+	}
+	waits := split(ch.values["webhooks.schedule"])
+	if len(waits) == 0 || len(waits) > mostAttempts {
+		ch.wrong("webhooks.schedule", "must hold 1 to %d waits, such as 1s,2s,4s,8s,16s", mostAttempts)
+	}
+	for _, item := range waits {
+		w.Schedule = append(w.Schedule, ch.duration("webhooks.schedule", item, time.Second, longestWait))
+	}
+	w.Retention = ch.duration("webhooks.retention", ch.values["webhooks.retention"], time.Hour, longestRetention)
+	return w
+}
+
+func (ch *checker) duration(name, text string, shortest, longest time.Duration) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < shortest || d > longest {
+		ch.wrong(name, "%q is no time from %v to %v, such as 90s or 1h30m", text, shortest, longest)
+	}
+	return d
 }
 
 func (ch *checker) access() Access {

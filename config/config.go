@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"purser/wallet"
 )
@@ -20,6 +21,7 @@ type Config struct {
 	Store    Store
 	HTTP     HTTP
 	Limits   Limits
+	Webhooks Webhooks
 	Access   Access
 	Mail     Mail
 	Log      Log
@@ -68,6 +70,15 @@ type Limits struct {
 	APIFree, APIPro uint64 // requests an hour of one owner
 	BotFree, BotPro uint64 // calls an hour of one bot token
 	Messages        uint64 // a minute to one person
+}
+
+// Webhooks are how events are delivered.
+type Webhooks struct {
+	AllowPrivate []netip.Prefix  // that deliveries may reach though they are none of the internet's
+	AllowHTTP    bool            // to those, without TLS
+	Schedule     []time.Duration // the waits before each further attempt; at least one
+	Retention    time.Duration   // of the log
+	Events       uint64          // limits.webhook_events: an hour to one webhook
 }
 
 // Access is how whoever asks for access to the API is verified, and whose word counts.
@@ -128,6 +139,10 @@ func (c Config) LogValue() slog.Value {
 	for i, u := range c.Chain.RPCURLs {
 		hosts[i] = hostOf(u)
 	}
+	schedule := make([]string, len(c.Webhooks.Schedule))
+	for i, wait := range c.Webhooks.Schedule {
+		schedule[i] = wait.String()
+	}
 	public := ""
 	if c.HTTP.PublicURL != nil {
 		public = c.HTTP.PublicURL.String()
@@ -135,10 +150,6 @@ func (c Config) LogValue() slog.Value {
 	pages := ""
 	if c.HTTP.PagesURL != nil {
 		pages = c.HTTP.PagesURL.String()
-	}
-	proxies := make([]string, len(c.HTTP.TrustedProxies))
-	for i, p := range c.HTTP.TrustedProxies {
-		proxies[i] = p.String()
 	}
 	steps := make([]string, len(c.Access.Steps))
 	for i, step := range c.Access.Steps {
@@ -164,12 +175,17 @@ func (c Config) LogValue() slog.Value {
 		slog.String("http.public_url", public),
 		slog.String("http.pages_listen", c.HTTP.PagesListen),
 		slog.String("http.pages_url", pages),
-		slog.String("http.trusted_proxies", strings.Join(proxies, ",")),
+		slog.String("http.trusted_proxies", list(c.HTTP.TrustedProxies)),
 		slog.Uint64("limits.api_free", c.Limits.APIFree),
 		slog.Uint64("limits.api_pro", c.Limits.APIPro),
 		slog.Uint64("limits.bot_free", c.Limits.BotFree),
 		slog.Uint64("limits.bot_pro", c.Limits.BotPro),
 		slog.Uint64("limits.messages", c.Limits.Messages),
+		slog.Uint64("limits.webhook_events", c.Webhooks.Events),
+		slog.String("webhooks.allow_private", list(c.Webhooks.AllowPrivate)),
+		slog.Bool("webhooks.allow_http", c.Webhooks.AllowHTTP),
+		slog.String("webhooks.schedule", strings.Join(schedule, ",")),
+		slog.Duration("webhooks.retention", c.Webhooks.Retention),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),
@@ -188,6 +204,14 @@ func (c Config) String() string {
 		}
 	}
 	return b.String()
+}
+
+func list(prefixes []netip.Prefix) string {
+	texts := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, ",")
 }
 
 func hostOf(u Secret) string {

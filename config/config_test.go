@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -47,6 +49,8 @@ func TestNothingConfiguredIsAWholeConfiguration(t *testing.T) {
 		"no mail":    c.Mail == Mail{},
 		"level":      c.Log.Level == slog.LevelInfo,
 		"format":     c.Log.Format == "text",
+		"webhooks": len(c.Webhooks.AllowPrivate) == 0 && !c.Webhooks.AllowHTTP && c.Webhooks.Retention == 72*time.Hour && c.Webhooks.Events == 10_000 &&
+			slices.Equal(c.Webhooks.Schedule, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}),
 		"no cluster": c.Chain.Cluster == "" && len(c.Chain.RPCURLs) == 0,
 	} {
 		if !is {
@@ -109,6 +113,7 @@ http:
   trusted_proxies: 10.0.0.7/8, ::1
 verification: {steps: [contact, email, approval, contact]}
 admins: 1001, 1002, 1001
+webhooks: {allow_private: [10.1.2.3/16, "fd00::7"], allow_http: true, schedule: "5s, 90s, 24h", retention: 1h30m}
 mail: {url: "smtps://u:hunter2@mail.example.org", from: "Purser <purser@example.org>"}
 log: {level: debug, format: json}
 `)
@@ -135,6 +140,11 @@ limits.api_pro: 1000
 limits.bot_free: 50
 limits.bot_pro: 500
 limits.messages: 30
+limits.webhook_events: 10000
+webhooks.allow_private: 10.1.0.0/16,fd00::7/128
+webhooks.allow_http: true
+webhooks.schedule: 5s,1m30s,24h0m0s
+webhooks.retention: 1h30m0s
 verification.steps: contact,email,approval
 admins: 2 of them
 mail.url: mail.example.org
@@ -221,6 +231,20 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
 		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
 		{"limits", "limits: {api_free: 0, messages: many}", []string{"limits.api_free", "limits.messages"}},
+		{"webhook events", "limits: {webhook_events: '0'}", []string{"limits.webhook_events"}},
+		{"private networks", "webhooks: {allow_private: '10.0.0.0/8,lan'}", []string{"webhooks.allow_private", `"lan"`}},
+		{"private network, mapped", "webhooks: {allow_private: '::ffff:10.0.0.0/104'}", []string{"webhooks.allow_private", "IPv4"}},
+		{"http to nowhere", "webhooks: {allow_http: true}", []string{"webhooks.allow_private", "webhooks.allow_http"}},
+		{"http perhaps", "webhooks: {allow_http: 'perhaps'}", []string{"webhooks.allow_http", "true, false"}},
+		{"no schedule", "webhooks: {schedule: ','}", []string{"webhooks.schedule", "1 to 20"}},
+		{"long schedule", "webhooks: {schedule: '" + strings.Repeat("1s,", 21) + "'}", []string{"webhooks.schedule", "1 to 20"}},
+		{"hasty schedule", "webhooks: {schedule: '1s,999ms'}", []string{"webhooks.schedule", `"999ms"`, "1s"}},
+		{"slow schedule", "webhooks: {schedule: '24h1s'}", []string{"webhooks.schedule", "24h"}},
+		{"schedule of numbers", "webhooks: {schedule: '1,2'}", []string{"webhooks.schedule", `"1"`}},
+		{"backward schedule", "webhooks: {schedule: '-5s'}", []string{"webhooks.schedule", `"-5s"`}},
+		{"short retention", "webhooks: {retention: 59m}", []string{"webhooks.retention", "1h"}},
+		{"long retention", "webhooks: {retention: 721h}", []string{"webhooks.retention", "720h"}},
+		{"retention for ever", "webhooks: {retention: 99999999999999h}", []string{"webhooks.retention"}},
 		{"step", "verification: {steps: contact;email}", []string{"verification.steps", "approval"}},
 		{"no step", "verification: {steps: ','}", []string{"verification.steps", "at least one"}},
 		{"email without a server", "verification: {steps: email}", []string{"mail.url", "verification.steps"}},

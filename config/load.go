@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -144,6 +145,8 @@ func text(value any, list bool) (string, error) {
 	switch v := value.(type) {
 	case string:
 		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
 	case []any:
 		if !list {
 			break

@@ -1,0 +1,176 @@
+package webhooks
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Resolver finds the addresses of a name; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// DialFunc opens a connection to an address and port, never to a name.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// What a connection may take. A transport goes on dialing for requests that are gone, so these hold by
+// themselves.
+const (
+	connectTimeout   = 5 * time.Second // one address; SYN is repeated after 1 and 3 s
+	dialTimeout      = 15 * time.Second
+	handshakeTimeout = 10 * time.Second
+	mostAddresses    = 4 // tried, of those a name leads to
+)
+
+// Why no connection was made. They name no address: a developer must not learn of the operator's network.
+var (
+	errForbidden = errors.New("leads to a private address")
+	errPlainHTTP = errors.New("plain http is for addresses that the operator opened")
+	errNoAddress = errors.New("the name does not resolve")
+	errLookup    = errors.New("the name could not be looked up")
+	errTLS       = errors.New("TLS failed")
+)
+
+// dialer connects to receivers. An address is judged between its lookup and the dial, so that a name that
+// leads elsewhere a moment later gains nothing.
+type dialer struct {
+	public  *ssrf.Guardian // refuses what is none of the internet's, and not opened by the operator
+	opened  []netip.Prefix
+	resolve Resolver
+	dial    DialFunc
+	tls     *tls.Config
+}
+
+func newDialer(o Options) *dialer {
+	var four, six []netip.Prefix
+	for _, prefix := range o.AllowPrivate {
+		if prefix.Addr().Is4() {
+			four = append(four, prefix)
+		} else {
+			six = append(six, prefix)
+		}
+	}
+	d := &dialer{
+		public: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(four...), ssrf.WithAllowedV6Prefixes(six...)),
+		opened: o.AllowPrivate, resolve: o.Resolver, dial: o.Dial,
+		// HTTP/1.1 alone: a window of HTTP/2 lets a receiver put megabytes into memory unasked.
+		tls: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"http/1.1"}},
+	}
+	if d.resolve == nil {
+		d.resolve = net.DefaultResolver
+	}
+	if d.dial == nil {
+		// Control judges once more, at the system call: whatever lies between cannot change the address.
+		d.dial = (&net.Dialer{Control: d.public.Safe}).DialContext
+	}
+	return d
+}
+
+// plain connects for http.
+func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error) {
+	return d.connect(ctx, address, func(a netip.Addr) error {
+		if d.public.SafeAddr(a) != nil {
+			return errForbidden
+		}
+		if !slices.ContainsFunc(d.opened, func(p netip.Prefix) bool { return p.Contains(a) }) {
+			return errPlainHTTP
+		}
+		return nil
+	})
+}
+
+// secure connects for https.
+func (d *dialer) secure(ctx context.Context, _, address string) (net.Conn, error) {
+	conn, err := d.connect(ctx, address, func(a netip.Addr) error {
+		if d.public.SafeAddr(a) != nil {
+			return errForbidden
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	config := d.tls.Clone()
+	config.ServerName = strings.TrimSuffix(host, ".")
+	secured := tls.Client(conn, config)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(errTLS, err, conn.Close())
+	}
+	return secured, nil
+}
+
+func (d *dialer) connect(ctx context.Context, address string, judge func(netip.Addr) error) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.lookup(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	// Of several addresses those that may be dialed are: in some networks DNS adds an IPv6 form to each IPv4 one.
+	var good []netip.Addr
+	refused := errNoAddress
+	for _, a := range found {
+		if err := judge(a); err != nil {
+			refused = err
+		} else if len(good) < mostAddresses {
+			good = append(good, a)
+		}
+	}
+	if len(good) == 0 {
+		return nil, refused
+	}
+	for _, a := range good {
+		var conn net.Conn
+		if conn, err = d.try(ctx, net.JoinHostPort(a.String(), port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+func (d *dialer) try(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return d.dial(ctx, "tcp", address)
+}
+
+// lookup finds the addresses of a host, in the form in which they are judged and dialed.
+func (d *dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a.Is4In6() || a.Zone() != "" { // nobody's receiver is written so
+			return nil, errForbidden
+		}
+		return []netip.Addr{a}, nil
+	}
+	found, err := d.resolve.LookupNetIP(ctx, "ip", host)
+	var dns *net.DNSError
+	switch {
+	case err == nil:
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return nil, errNoAddress
+	default:
+		return nil, errLookup
+	}
+	for i, a := range found {
+		found[i] = a.Unmap() // resolvers of Go give IPv4 addresses in IPv6 form
+	}
+	return found, nil
+}

@@ -1,0 +1,9 @@
+// Package webhooks brings events to the receivers that programs registered: signed, at least once, in
+// order where order matters, and no faster than a receiver takes them. It knows whose events a receiver
+// may have, how an attempt looks on the wire, when to try again and when to give up, and how to keep a
+// hostile receiver from costing anybody else anything.
+//
+// It refuses to know who may register a receiver (handlers), how an event comes to be (whoever emits it),
+// and what a receiver says beyond its status and the first KiB of its answer. It never follows where a
+// receiver points, and leads nobody into the operator's own network.
+package webhooks

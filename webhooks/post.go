@@ -1,0 +1,295 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Bounds of an attempt.
+const (
+	AttemptTimeout = 30 * time.Second // SPEC, Limits
+
+	keptAnswer    = 1 << 10 // of an answer's body
+	readAnswer    = 64 << 10
+	answerTimeout = 5 * time.Second // for the body, once the status is there, which decides
+	headerBytes   = 32 << 10
+	longestWait   = 60 * time.Second // that a receiver can ask for by Retry-After
+)
+
+// Options say what a Poster may reach.
+type Options struct {
+	AllowPrivate []netip.Prefix // that deliveries may reach though they are none of the internet's
+	AllowHTTP    bool           // to those, without TLS
+	Timeout      time.Duration  // of a whole attempt; 0: AttemptTimeout
+	Now          func() time.Time
+
+	Resolver Resolver       // nil: the machine's
+	Dial     DialFunc       // nil: the network, judging again
+	Roots    *x509.CertPool // nil: the machine's
+}
+
+// Poster makes attempts: one POST, one answer. It is safe for use by several goroutines.
+type Poster struct {
+	transport *http.Transport
+	allowHTTP bool
+	timeout   time.Duration
+	now       func() time.Time
+}
+
+// NewPoster checks the options; it talks to nobody.
+func NewPoster(o Options) (*Poster, error) {
+	if o.Now == nil {
+		return nil, errors.New("webhooks: Now is needed")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = AttemptTimeout
+	}
+	d := newDialer(o)
+	return &Poster{
+		transport: &http.Transport{
+			Proxy:                  nil, // a proxy would resolve names itself
+			DialContext:            d.plain,
+			DialTLSContext:         d.secure,
+			DisableCompression:     true, // a small answer stays small
+			MaxResponseHeaderBytes: headerBytes,
+			MaxIdleConns:           512,
+			MaxIdleConnsPerHost:    8,
+			IdleConnTimeout:        30 * time.Second,
+			ExpectContinueTimeout:  time.Second,
+		},
+		allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now,
+	}, nil
+}
+
+// Close ends the connections that nobody uses.
+func (p *Poster) Close() { p.transport.CloseIdleConnections() }
+
+// Result is what came of an attempt.
+type Result struct {
+	Status     int           // 0 without an answer
+	Latency    time.Duration // until the status was there, or it was clear that none comes
+	RetryAfter time.Duration // how long the receiver asks to be let alone; at most a minute
+	Answer     []byte        // the first KiB of the body, as it came
+	Error      string        // in words for a developer, who may read them; "" when delivered
+
+	Forbidden   bool // nothing was sent: the address is none that is delivered to
+	Interrupted bool // purser stopped before an answer came; the receiver may have the event
+}
+
+// Verdict is what follows from a result.
+type Verdict string
+
+// The verdicts.
+const (
+	Delivered   Verdict = "delivered"   // 2xx
+	Retry       Verdict = "retry"       // 5xx, 408, 425, 429, and no answer
+	Gone        Verdict = "gone"        // 410: the receiver wants no more
+	Refused     Verdict = "refused"     // another answer, or an address that is none to deliver to
+	Interrupted Verdict = "interrupted" // no attempt, as far as the receiver is to blame
+)
+
+// Verdict of the result.
+func (r Result) Verdict() Verdict {
+	switch {
+	case r.Interrupted:
+		return Interrupted
+	case r.Forbidden:
+		return Refused
+	case r.Status >= 200 && r.Status <= 299:
+		return Delivered
+	case r.Status == http.StatusGone:
+		return Gone
+	case r.Status == 0 || r.Status >= 500 || r.Status == http.StatusRequestTimeout ||
+		r.Status == http.StatusTooEarly || r.Status == http.StatusTooManyRequests:
+		return Retry
+	}
+	return Refused
+}
+
+// Post makes one attempt. It ends within the timeout, whatever the receiver does, and sends nothing to an
+// address that is not to be delivered to.
+func (p *Poster) Post(ctx context.Context, m Message) Result {
+	begun := p.now()
+	whole, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	var way way
+	request, err := p.request(httptrace.WithClientTrace(whole, way.trace()), m, begun)
+	if err != nil {
+		return Result{Error: err.Error(), Forbidden: true}
+	}
+	// Not http.Client: it would follow redirects.
+	response, err := p.transport.RoundTrip(request)
+	result := Result{Latency: p.now().Sub(begun)}
+	if err != nil {
+		result.Interrupted = ctx.Err() != nil
+		result.Forbidden = errors.Is(err, errForbidden) || errors.Is(err, errPlainHTTP)
+		result.Error = p.words(whole, err, &way, request.URL.Hostname())
+		return result
+	}
+	result.Status = response.StatusCode
+	result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), p.now())
+	result.Answer = answer(response, cancel)
+	if result.Verdict() != Delivered {
+		result.Error = statusWords(response.StatusCode)
+	}
+	return result
+}
+
+// request renders the attempt. Its errors are words for a developer: addresses were judged when they were
+// registered, but the rules may have changed since.
+func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.Request, error) {
+	u, err := url.Parse(m.URL)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+		return nil, errors.New("the URL is none")
+	}
+	switch {
+	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
+		return nil, errors.New("the URL is not https")
+	case u.User != nil:
+		return nil, errors.New("the URL holds a user name or password")
+	}
+	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
+		return nil, errors.New("the URL's port is none")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, errors.New("the URL is none")
+	}
+	request.Header = m.Headers(now)
+	return request, nil
+}
+
+// answer reads the beginning of a body, and closes the connection unless it is short and comes soon.
+func answer(response *http.Response, cancel context.CancelFunc) []byte {
+	defer response.Body.Close() // on an unread body it closes the connection
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return nil // its body is the bare connection, which no deadline ends
+	}
+	defer time.AfterFunc(answerTimeout, cancel).Stop()
+	kept, err := io.ReadAll(io.LimitReader(response.Body, keptAnswer))
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, response.Body, readAnswer-keptAnswer)
+	}
+	return kept
+}
+
+// statusWords are of an answer that is none of success.
+func statusWords(status int) string {
+	switch {
+	case status >= 300 && status <= 399:
+		return fmt.Sprintf("answered %d: redirects are not followed", status)
+	case status == http.StatusGone:
+		return "answered 410: the receiver wants no more"
+	}
+	return fmt.Sprintf("answered %d", status)
+}
+
+// way is how far an attempt came. The transport may still write to it when the attempt is over.
+type way struct{ connected, answered atomic.Bool }
+
+func (w *way) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn:              func(httptrace.GotConnInfo) { w.connected.Store(true) },
+		GotFirstResponseByte: func() { w.answered.Store(true) },
+	}
+}
+
+// words tell a developer why there was no answer. They are made here, not taken from libraries, whose
+// errors tell addresses of the operator's network.
+func (p *Poster) words(whole context.Context, err error, w *way, host string) string {
+	var (
+		network     net.Error
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+	)
+	switch {
+	case errors.Is(whole.Err(), context.Canceled):
+		return "given up: purser stopped"
+	case errors.Is(whole.Err(), context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within %g s", p.timeout.Seconds())
+	case errors.Is(err, errForbidden), errors.Is(err, errPlainHTTP), errors.Is(err, errNoAddress), errors.Is(err, errLookup):
+		return plainest(err)
+	case errors.As(err, &certificate):
+		return certificateWords(certificate.Err, host)
+	case errors.As(err, &record):
+		return "the receiver does not speak TLS"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "no connection: refused"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "no connection: unreachable"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "no connection: purser has too many open"
+	case !w.connected.Load() && (errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded)):
+		return "no connection in time"
+	case errors.Is(err, errTLS):
+		return "the receiver and purser agree on no TLS"
+	case !w.connected.Load():
+		return "no connection"
+	case w.answered.Load():
+		return "the answer is not HTTP, or its headers are too long"
+	}
+	return "the connection was closed before an answer"
+}
+
+// plainest is the sentence of our own in an error.
+func plainest(err error) string {
+	for _, ours := range []error{errForbidden, errPlainHTTP, errNoAddress} {
+		if errors.Is(err, ours) {
+			return ours.Error()
+		}
+	}
+	return errLookup.Error()
+}
+
+func certificateWords(err error, host string) string {
+	var (
+		name    x509.HostnameError
+		unknown x509.UnknownAuthorityError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &name):
+		return "TLS certificate not valid for " + host
+	case errors.As(err, &unknown):
+		return "TLS certificate of an unknown authority"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "TLS certificate expired or not valid yet"
+	}
+	return "TLS certificate not valid"
+}
+
+// retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds or a date. What is neither asks for
+// nothing.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		seconds, err := strconv.ParseUint(value, 10, 32)
+		if err != nil || seconds > uint64(longestWait/time.Second) { // too many digits is too long
+			return longestWait
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), longestWait)
+}
