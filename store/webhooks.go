@@ -14,6 +14,8 @@ type Webhooks interface {
 	WebhooksOf(line string) ([]wallet.Webhook, error)
 	// WebhooksOfOwner lists those of all keys of a person ("": of the operator's keys), oldest first.
 	WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error)
+	// AllWebhooks lists every webhook, by id: whom something public concerns.
+	AllWebhooks() ([]wallet.Webhook, error)
 	// PutWebhook creates or replaces; one of another line or owner is ErrConflict. The id of one that was
 	// deleted is never used again.
 	PutWebhook(wallet.Webhook) error
@@ -35,8 +37,9 @@ type Webhooks interface {
 	// PutDeliveries adds deliveries and returns those that were new, with Seq set. One whose id waits
 	// already is passed over, and so is one for a webhook that is gone or about a person who was erased.
 	PutDeliveries([]Delivery) ([]Delivery, error)
-	// DeliveriesOf lists a webhook's that wait, in the order of their positions, from behind one on
-	// (the zero Position: from the first), with bodies. It costs what it lists. It passes over damaged rows.
+	// DeliveriesOf lists a webhook's of one urgency that wait, in the order in which they were put, from
+	// behind a position on (Seq 0: from the first), with bodies. It costs what it lists. It passes over
+	// damaged rows.
 	DeliveriesOf(id wallet.WebhookID, after Position, limit int) ([]Delivery, error)
 	// Delivery that waits, by its id; ErrNotFound when none does.
 	Delivery(id string) (Delivery, error)

@@ -106,7 +106,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 		return nil, nil
 	}
 	var out []store.Delivery
-	prefix, from := lineOf(id), deliveryKey(id, after)
+	prefix, from := append(lineOf(id), byte(after.Urgency)), deliveryKey(id, after)
 	cursor := t.bucket(deliveries).Cursor()
 	for key, raw := cursor.Seek(from); len(out) < limit && bytes.HasPrefix(key, prefix); key, raw = cursor.Next() {
 		if bytes.Equal(key, from) {

@@ -35,6 +35,19 @@ func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
 	return t.listWebhooks(webhooksOwned, userPrefix(owner))
 }
 
+func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
+	var out []wallet.Webhook
+	cursor := t.bucket(webhooks).Cursor()
+	for key, _ := cursor.First(); key != nil; key, _ = cursor.Next() {
+		w, err := t.Webhook(wallet.WebhookID(key))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
 func (t *tx) listWebhooks(b bucket, prefix []byte) ([]wallet.Webhook, error) {
 	var out []wallet.Webhook
 	for _, e := range t.prefixed(b, prefix) {
