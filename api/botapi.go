@@ -378,9 +378,6 @@ func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := userData{TelegramID: c.Params("telegram_id"), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
-	if p.User.Username != "" {
-		data.Username = "@" + p.User.Username
-	}
+	data := userData{TelegramID: c.Params("telegram_id"), Username: p.User.Handle(), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
 	return s.succeed(c, fiber.StatusOK, "User read.", data)
 }

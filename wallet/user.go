@@ -29,9 +29,17 @@ func (u User) Name() string {
 	case u.FirstName != "":
 		return u.FirstName
 	case u.Username != "":
-		return "@" + u.Username
+		return u.Handle()
 	}
 	return "someone"
+}
+
+// Handle is the username as programs get it, with its @; "" when unset.
+func (u User) Handle() string {
+	if u.Username == "" {
+		return ""
+	}
+	return "@" + u.Username
 }
 
 // WalletType says which kind of device signs for a wallet (DESIGN §7, wallet_type).
