@@ -34,8 +34,8 @@ type Store interface {
 	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
 	// worker need not poll. A signal is a hint: the queue is the truth.
 	Changed(Queue) <-chan struct{}
-	// KeysVersion rises with every commit that touched an API key, before its Update returns: what was
-	// read of keys since the number was asked for holds while it stays the same.
+	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns: what was
+	// read of these since the number was asked for holds while it stays the same.
 	KeysVersion() uint64
 	Close() error
 }

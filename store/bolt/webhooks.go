@@ -90,6 +90,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 			return err
 		}
 	}
+	t.touchedKeys = true
 	ofLine, owned := webhookIndexes(w)
 	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Line))); err != nil {
 		return err
@@ -113,6 +114,7 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 }
 
 func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
+	t.touchedKeys = true
 	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
 		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
 }
