@@ -35,17 +35,13 @@ import (
 // /hang.
 const receiverAddress = "PURSER_BENCH_RECEIVER"
 
-func TestMain(m *testing.M) {
-	if address := os.Getenv(receiverAddress); address != "" {
-		fmt.Fprintln(os.Stderr, http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) //nolint:errcheck // a sender that goes away is no news
-			if strings.HasPrefix(r.URL.Path, "/hang") {
-				<-r.Context().Done()
-			}
-		})))
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
+func serveReceivers(address string) error {
+	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // a sender that goes away is no news
+		if strings.HasPrefix(r.URL.Path, "/hang") {
+			<-r.Context().Done()
+		}
+	}))
 }
 
 // receivers starts the other process and returns its address.
