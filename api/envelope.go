@@ -50,7 +50,7 @@ func (s *Server) succeed(c *fiber.Ctx, status int, message string, data any) err
 }
 
 func (s *Server) envelope(message string, data any) ([]byte, error) {
-	body, err := json.Marshal(success{Success: true, Data: data, Message: message, Timestamp: wallet.Timestamp(s.Now())})
+	body, err := json.Marshal(&success{Success: true, Data: data, Message: message, Timestamp: wallet.Timestamp(s.Now())})
 	if err != nil {
 		return nil, fmt.Errorf("render the answer: %w", err)
 	}
@@ -89,8 +89,11 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 }
 
 func sendJSON(c *fiber.Ctx, status int, body []byte) error {
-	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	return c.Status(status).Send(body)
+	answer := c.Response()
+	answer.SetStatusCode(status)
+	answer.Header.SetContentType(fiber.MIMEApplicationJSON)
+	answer.SetBodyRaw(body) // ours alone: it need not be copied
+	return nil
 }
 
 // sentence makes a detail ("this link was used") stand alone: "This link was used."

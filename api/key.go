@@ -3,7 +3,6 @@ package api
 import (
 	"github.com/gofiber/fiber/v2"
 
-	"purser/quota"
 	"purser/store"
 	"purser/wallet"
 )
@@ -32,13 +31,17 @@ type rateLimitData struct {
 
 // whoAmI is GET /v1/key.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
-	q, _ := c.Locals(quotaKey).(quota.Quota)
+	q := asked(c).quota
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
 		ends = key.RevokedAt // it was rotated
 	}
-	return s.succeed(c, fiber.StatusOK, "Key read.", keyData{
-		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: append([]wallet.Scope{}, key.Scopes...), Owner: key.Owner, AppID: key.App,
+	scopes := key.Scopes
+	if scopes == nil {
+		scopes = []wallet.Scope{}
+	}
+	return s.succeed(c, fiber.StatusOK, "Key read.", &keyData{
+		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: scopes, Owner: key.Owner, AppID: key.App,
 		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
 		RateLimit: rateLimitData{q.Limit, q.Left, int64(q.Reset.Seconds())},
 	})

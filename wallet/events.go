@@ -147,13 +147,13 @@ func Timestamp(t time.Time) string {
 	hour, minute, second := t.Clock()
 	milli := t.Nanosecond() / int(time.Millisecond)
 	// By hand, since every answer has some: time.Format reads its layout each time.
-	text := []byte("0000-00-00T00:00:00.000Z")
+	text := [...]byte{'0', '0', '0', '0', '-', '0', '0', '-', '0', '0', 'T', '0', '0', ':', '0', '0', ':', '0', '0', '.', '0', '0', '0', 'Z'}
 	for _, part := range [...]struct{ end, value int }{{4, year}, {7, int(month)}, {10, day}, {13, hour}, {16, minute}, {19, second}, {23, milli}} {
 		for i, v := part.end-1, part.value; v > 0; i, v = i-1, v/10 {
 			text[i] = byte('0' + v%10)
 		}
 	}
-	return string(text)
+	return string(text[:])
 }
 
 // NewEvent renders data once. id must be derived from what happened, so that a step that is run
