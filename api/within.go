@@ -24,7 +24,7 @@ func DefaultLimits() Limits {
 }
 
 // of is a key's limit, and under which name its requests are counted.
-func (l Limits) of(key wallet.Key) (name string, limit quota.Limit) {
+func (l Limits) of(key *wallet.Key) (name string, limit quota.Limit) {
 	limit.Span = time.Hour
 	pro := key.Tier == wallet.ProTier
 	switch {
@@ -48,7 +48,7 @@ func (l Limits) of(key wallet.Key) (name string, limit quota.Limit) {
 
 // within counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
 func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
-	name, limit := s.Limits.of(key)
+	name, limit := s.Limits.of(&key)
 	q, err := s.Meter.Take(c.UserContext(), name, limit)
 	if err != nil {
 		return err
