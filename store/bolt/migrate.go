@@ -1,9 +1,11 @@
 package bolt
 
 import (
+	"errors"
 	"fmt"
 
 	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"purser/wallet"
 )
@@ -58,6 +60,16 @@ func programs(s *Store, root *bbolt.Tx) error {
 		if err := t.put(byWallet, x.concerns().key, nil); err != nil {
 			return err
 		}
+		if x.Final {
+			continue
+		}
+		if err := t.put(byWallet, x.held().key, nil); err != nil {
+			return err
+		}
+	}
+	// What it held is in byWallet now.
+	if err := root.DeleteBucket([]byte("unsettled_from")); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
+		return err
 	}
 	all := t.bucket(keys).Cursor()
 	for key, raw := all.First(); key != nil; key, raw = all.Next() {
