@@ -227,9 +227,9 @@ type Reply struct {
 
 // Answer is what an Idempotency-Key was answered with. Body is sealed.
 type Answer struct {
-	Fingerprint [32]byte  `json:"fingerprint"` // of the request's body
+	Fingerprint [32]byte  `json:"fingerprint,omitzero"` // of the request's body
 	Status      int       `json:"status"`
-	Body        []byte    `json:"body"`
+	Body        []byte    `json:"body,omitzero"`
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 

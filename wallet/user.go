@@ -56,10 +56,10 @@ const (
 // Telegram user, or to one API key that belongs to nobody (then Owner is "").
 type Wallet struct {
 	Address     Address    `json:"address"`
-	Owner       UserID     `json:"owner"`
+	Owner       UserID     `json:"owner,omitzero"`
 	Type        WalletType `json:"type"`
 	ConnectedAt time.Time  `json:"connected_at"`
-	KeyID       string     `json:"key_id"`          // of a program: the key that connected it; its own when Owner is ""
+	KeyID       string     `json:"key_id,omitzero"` // of a program: the key that connected it; its own when Owner is ""
 	Claim       *Claim     `json:"claim,omitempty"` // somebody else has proven it since; nil for nobody
 }
 

@@ -86,7 +86,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 		if err := t.delete(unsettled, created); err != nil {
 			return err
 		}
-		if err := t.delete(unsettledFrom, join(r.From[:], created)); err != nil {
+		if err := t.delete(byWallet, r.held().key); err != nil {
 			return err
 		}
 		if len(r.Sign) > 0 {
