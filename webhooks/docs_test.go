@@ -205,6 +205,9 @@ func typescript(t *testing.T, node, dir string, args ...string) {
 }
 
 func TestTheSnippetsOfTheDocsVerifyWhatIsSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compilers take their time")
+	}
 	for title, build := range map[string]func(t *testing.T, dir, program string) []string{
 		"Go": func(t *testing.T, dir, program string) []string {
 			source, receiver := write(t, filepath.Join(dir, "main.go"), program), filepath.Join(dir, "receiver")
@@ -260,7 +263,7 @@ func tryReceiver(t *testing.T, command []string, secret string) {
 
 	url, now := "http://"+address+"/hook", time.Now
 	body := []byte(`{"event":"webhook.test","data":{"message":"a \u003c b, é"},"timestamp":"2026-01-31T12:00:00.000Z"}`)
-	p := poster(t, func(o *Options) { o.Timeout = startsIn })
+	p := poster(t)
 	send := func(id, body string, m Message) Result {
 		m.URL, m.EventID, m.Body = url, id, []byte(body)
 		return p.Post(t.Context(), m)
@@ -370,6 +373,9 @@ func (b *lockedBuffer) String() string {
 
 // npm's reference library, and our client for TypeScript.
 func TestVerifiersOfNodeTakeWhatWeSign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compilers take their time")
+	}
 	node, dir := tool(t, "node"), t.TempDir()
 	client, err := filepath.Abs("../clients/typescript")
 	if err != nil {
