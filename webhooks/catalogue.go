@@ -50,7 +50,7 @@ func Catalogue() []EventType {
 		{wallet.TransactionConfirmed, api, "A transaction was confirmed by the network.", wallet.WalletRead, false,
 			wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
 				Recipient: other, BlockHeight: 301_442_117, Confirmations: 32, ConfirmedAt: at}},
-		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired: it moved nothing, and never will.", wallet.WalletRead, false,
+		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired.", wallet.WalletRead, false,
 			wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
 		{wallet.TransactionReceived, api, "A wallet received a payment.", wallet.WalletRead, false,
