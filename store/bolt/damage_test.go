@@ -224,3 +224,50 @@ func TestADamagedRowHoldsUpNoWriter(t *testing.T) {
 		})
 	}
 }
+
+// A damaged row of a webhook, or of what waits for it, can be got rid of like any other.
+func TestDamagedDeliveriesGo(t *testing.T) {
+	for what, how := range waysOfDamage() {
+		for _, way := range []string{"done", "webhook", "person", "owner"} {
+			t.Run(fmt.Sprint(what, " ", way), func(t *testing.T) {
+				path := three(t)
+				key, _ := inFile(t, path, deliveries, 1, how)
+				if way == "owner" {
+					s := openAt(t, path)
+					mustUpdate(t, s, func(tx store.Tx) error {
+						return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Line: "key_1", Owner: "usr_2"})
+					})
+					if err := s.Close(); err != nil {
+						t.Fatal(err)
+					}
+					inFile(t, path, webhooks, 1, how)
+				}
+				s := openAt(t, path)
+				damaged := store.Delivery{ID: "dlv_1", Webhook: "wh_0", User: "usr_1", Seq: 2}
+				mustUpdate(t, s, func(tx store.Tx) error {
+					switch way {
+					case "done":
+						return errors.Join(tx.Reschedule([]store.Delivery{damaged}), tx.DoneDeliveries([]store.Delivery{damaged}))
+					case "person":
+						return tx.EraseUser("usr_1")
+					case "owner":
+						return errors.Join(tx.EraseUser("usr_2"), tx.EraseUser("usr_1"))
+					}
+					return tx.DeleteWebhook("wh_0")
+				})
+				if err := s.View(t.Context(), func(contract store.Tx) error {
+					inner := contract.(*tx)
+					if inner.get(deliveries, key) != nil || inner.get(webhooks, []byte("wh_1")) != nil || inner.get(deliveriesAbout, aboutKey("usr_1", 2)) != nil && way != "webhook" {
+						t.Error("it is still there")
+					}
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
