@@ -72,6 +72,7 @@ func three(t *testing.T) (path string) {
 				tx.PutConversation(store.Conversation{Chat: int64(n + 1), User: int64(n + 1), State: "amount", Data: []byte("secret"), ExpiresAt: at.Add(time.Duration(n))}),
 				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}),
 				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Line: "key_0", CreatedAt: at}), // before any event
+				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Line: "key_1", CreatedAt: at.Add(time.Duration(n))}),
 				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
 				delivered(tx, store.Delivery{ID: fmt.Sprint("dlv_", n), Webhook: "wh_0", User: user.ID, Body: fmt.Append(nil, "secret ", n)}))
 		})
@@ -111,6 +112,10 @@ func lists() map[bucket]func(store.Tx) ([]int, error) {
 		announcements: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.Announcements(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Event.ID[5] - '0') }), err
+		},
+		webhooks: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.WebhooksOf("key_1")
+			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[5] - '0') }), err
 		},
 		deliveries: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.DeliveriesOf("wh_0", store.Position{}, 10)
@@ -240,7 +245,7 @@ func TestDamagedDeliveriesGo(t *testing.T) {
 					if err := s.Close(); err != nil {
 						t.Fatal(err)
 					}
-					inFile(t, path, webhooks, 1, how)
+					inFile(t, path, webhooks, 4, how)
 				}
 				s := openAt(t, path)
 				damaged := store.Delivery{ID: "dlv_1", Webhook: "wh_0", User: "usr_1", Seq: 2}

@@ -28,23 +28,26 @@ func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
 }
 
 func (t *tx) WebhooksOf(line string) ([]wallet.Webhook, error) {
-	return t.listWebhooks(webhooksOf, append([]byte(line), 0))
+	return t.listWebhooks(webhooksOf, append([]byte(line), 0)), nil
 }
 
 func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
-	return t.listWebhooks(webhooksOwned, userPrefix(owner))
+	return t.listWebhooks(webhooksOwned, userPrefix(owner)), nil
 }
 
-func (t *tx) listWebhooks(b bucket, prefix []byte) ([]wallet.Webhook, error) {
+func (t *tx) listWebhooks(b bucket, prefix []byte) []wallet.Webhook {
 	var out []wallet.Webhook
 	for _, e := range t.prefixed(b, prefix) {
-		w, err := t.Webhook(wallet.WebhookID(createdID(e.key[len(prefix):])))
-		if err != nil {
-			return nil, err
+		id := createdID(e.key[len(prefix):])
+		w, err := t.Webhook(wallet.WebhookID(id))
+		switch {
+		case err == nil:
+			out = append(out, w)
+		case !erased(err):
+			t.passOver(webhooks, id, err)
 		}
-		out = append(out, w)
 	}
-	return out, nil
+	return out
 }
 
 // createdID cuts the time from the end of an index key: created-at id.
