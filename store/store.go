@@ -60,9 +60,9 @@ const (
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
 // The lists that workers live by (UnsettledTransactions, SilentConversations, Updates, Replies,
-// PendingEvents, Announcements, DeliveriesOf) and Sweep pass over such a row instead, so that it holds up nobody else: it is
-// kept, and the operator is told once in a process, without its contents. UnsettledFrom passes over
-// nothing: money is never judged without a row.
+// PendingEvents, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf) and Sweep pass over such a
+// row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
+// without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
 	Users
 	Wallets
