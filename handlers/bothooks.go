@@ -43,7 +43,7 @@ func (b *BotWebhooks) Of(ctx context.Context, who Caller) (wallet.BotWebhook, er
 }
 
 func hookOf(tx store.Tx, who Caller) (wallet.BotWebhook, error) {
-	w, err := tx.BotWebhook(who.Key)
+	w, err := tx.BotWebhook(who.KeyLine)
 	return w, found(err, wallet.WebhookNotFound, "this bot token has no webhook")
 }
 
@@ -89,7 +89,7 @@ func (b *BotWebhooks) Remove(tx store.Tx, who Caller) (wallet.BotWebhook, error)
 	if err != nil {
 		return gone, err
 	}
-	return gone, tx.DeleteBotWebhook(who.Key)
+	return gone, tx.DeleteBotWebhook(who.KeyLine)
 }
 
 // webhookURL judges the address of a receiver by its text: https, a name or a public address, nothing

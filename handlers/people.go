@@ -77,8 +77,8 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
 		return wallet.Refuse(wallet.RateLimitExceeded, "a link to connect a wallet is open in their chat already, until %s", wallet.Timestamp(bind.ExpiresAt))
 	}
-	event, err := wallet.NewEvent("evt_link_"+who.Key+"_"+strings.ReplaceAll(wallet.Timestamp(now), ":", ""), wallet.WalletWanted, now, person,
-		wallet.WalletWantedData{KeyID: who.Key})
+	event, err := wallet.NewEvent("evt_link_"+who.KeyLine+"_"+strings.ReplaceAll(wallet.Timestamp(now), ":", ""), wallet.WalletWanted, now, person,
+		wallet.WalletWantedData{KeyID: who.KeyID})
 	if err != nil {
 		return err
 	}

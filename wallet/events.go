@@ -126,7 +126,7 @@ type WalletClaimedData struct {
 
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
-	KeyID string `json:"key_id"` // of the program that asks (Key.Line)
+	KeyID string `json:"key_id"` // the API key that asks
 }
 
 // UserRegisteredData is `data` of user.registered.

@@ -22,7 +22,7 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]",
-		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID", "Wallet.Claim.Type", "Wallet.Claim.KeyID", "Wallet.Claim.User",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLine", "Wallet.Claim.Type", "Wallet.Claim.KeyLine", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
