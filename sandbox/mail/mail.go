@@ -4,7 +4,6 @@ package mail
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"mime/quotedprintable"
