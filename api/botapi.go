@@ -73,15 +73,13 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	// Before an earlier answer is given again: whoever takes consent back, or is erased, is told of no more.
-	person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.BotSend)
+	who := handlers.CallerOf(key)
+	person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotSend)
 	if err != nil {
 		return err
 	}
 	return s.onceOpen(c, key, func(r record) error {
-		if person.Unreachable {
-			return wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
-		}
-		if err := s.mayPost(c, person); err != nil {
+		if err := s.mayPost(c, who, person, wallet.BotSend); err != nil {
 			return err
 		}
 		from, err := s.sender(c.UserContext(), key)
@@ -100,7 +98,7 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 		outcome, done := s.Bot.Await(sent.Chat, sent.Card)
 		defer done()
 		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-			if err := s.People.May(tx, handlers.CallerOf(key), person.ID, wallet.BotSend); err != nil {
+			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
 			}
 			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
@@ -116,8 +114,12 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
-// mayPost counts one more message of apps to a person, over all keys (SPEC, Limits).
-func (s *Server) mayPost(c *fiber.Ctx, person wallet.User) error {
+// mayPost counts one more message of apps to a person whom it can reach, over all keys (SPEC, Limits).
+func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, scope wallet.Scope) error {
+	err := s.Store.View(c.UserContext(), func(tx store.Tx) error { return s.People.Reachable(tx, who, person.ID, scope) })
+	if err != nil {
+		return err
+	}
 	q, err := s.Meter.Take(c.UserContext(), "message/"+string(person.ID), quota.Limit{Count: s.Limits.Messages, Span: time.Minute})
 	if err != nil || q.OK {
 		return err
@@ -334,7 +336,7 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 	}
 	return s.once(c, key, func(remember remember) error {
 		if !silent {
-			if err := s.mayPost(c, person); err != nil {
+			if err := s.mayPost(c, who, person, wallet.BotExecute); err != nil {
 				return err
 			}
 		}
@@ -347,7 +349,11 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
-			if err := s.People.May(tx, who, person.ID, wallet.BotExecute); err != nil {
+			allowed := s.People.Reachable
+			if silent { // a proposal is put to its person all the same, and looks for itself
+				allowed = s.People.May
+			}
+			if err := allowed(tx, who, person.ID, wallet.BotExecute); err != nil {
 				return nil, err
 			}
 			response, err := run.Commit(tx)

@@ -309,7 +309,7 @@ type Apps interface {
 
 // Counter is how often something was done, in equal slots of time, so that a limit that is rolling
 // need not remember every time. Its name is the counting room's own; no secret and no Telegram id may
-// be in it.
+// be in it (see CounterName).
 type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
@@ -328,4 +328,7 @@ type Counters interface {
 	Counter(name string) (Counter, error)
 	// PutCounters creates or replaces.
 	PutCounters([]Counter) error
+	// CounterName names a counter of a kind about what nobody may read in it, such as a Telegram id or a
+	// mail address: it holds a keyed hash of that.
+	CounterName(kind, about string) string
 }

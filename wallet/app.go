@@ -67,9 +67,7 @@ type Developer struct {
 	Tier       Tier       `json:"tier"`     // of the keys that they make; "" is free
 	Approved   []Scope    `json:"approved"` // scopes that an operator allowed them
 
-	Request  *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
-	MailedAt []time.Time    `json:"mailed_at"`         // when codes were mailed, within the last hour
-	DeniedAt time.Time      `json:"denied_at"`         // an operator's last no; zero: never
+	Request *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
 }
 
 // AccessRequest is what a developer wants keys for, kept until they are made: an operator's word may
