@@ -102,7 +102,8 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 				return err
 			}
 			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
-			if err := tx.Enqueue([]store.Reply{{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, Body: reply, At: s.Now().UTC()}}); err != nil {
+			row := store.Reply{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, CardUntil: r.cardUntil(s.Now()), Body: reply, At: s.Now().UTC()}
+			if err := tx.Enqueue([]store.Reply{row}); err != nil {
 				return err
 			}
 			return r.keep(tx, open, kept)
