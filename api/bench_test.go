@@ -202,7 +202,7 @@ func BenchmarkSend(b *testing.B) {
 	for batch := range slices.Chunk(from, 1000) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			for _, a := range batch {
-				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyID: key.Line(), ConnectedAt: r.Now()}); err != nil {
+				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyLine: key.Line(), ConnectedAt: r.Now()}); err != nil {
 					return err
 				}
 			}

@@ -171,9 +171,12 @@ func (h *hostility) settle() {
 	sent := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01"))
 	id := sent.text("data", "transaction_id")
 	h.ids = append(h.ids, id, "tx_0000", "x")
+	// Nobody else knows of this one, so that it stays as it is.
+	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
 	next := program{h.rig, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = map[string]shot{
+		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
 			body: fmt.Sprintf(`{"signature":%q}`, p.sign(p.unsignedMessage(sent)))},
 		"POST /v1/wallet/connect": {path: "/v1/wallet/connect", key: h.keys[2],

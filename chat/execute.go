@@ -131,7 +131,7 @@ func (c *Chat) sendForApp(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, Key: h.app.By.Key},
+	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLine: h.app.By.KeyLine},
 		handlers.SendRequest{From: from.Address, To: p.To, Amount: p.Amount, Token: p.Token, Ask: true})
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func BotEvents() []string {
 
 // Of is the webhook of the caller's bot token. WEBHOOK_NOT_FOUND.
 func (b *BotWebhooks) Of(ctx context.Context, who Caller) (wallet.Webhook, error) {
-	return read(ctx, b.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who.Key) })
+	return read(ctx, b.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who.KeyLine) })
 }
 
 // hookOf is the webhook of a line of bot tokens. WEBHOOK_NOT_FOUND.
@@ -104,7 +104,7 @@ func (b *BotWebhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 
 // Remove ends the webhook of the caller's bot token, and returns it. WEBHOOK_NOT_FOUND.
 func (b *BotWebhooks) Remove(tx store.Tx, who Caller) (wallet.Webhook, error) {
-	gone, err := hookOf(tx, who.Key)
+	gone, err := hookOf(tx, who.KeyLine)
 	if err != nil {
 		return gone, err
 	}

@@ -24,10 +24,11 @@ const (
 	ByIdempotency Label = "idempotency key"
 	ByEvent       Label = "event id"
 	ByContact     Label = "contact"
+	ByCounter     Label = "counter"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.

@@ -252,7 +252,7 @@ type WalletClaimedData struct {
 
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
-	KeyID string `json:"key_id"` // of the program that asks (Key.Line)
+	KeyID string `json:"key_id"` // the API key that asks
 }
 
 // WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.

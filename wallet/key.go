@@ -35,7 +35,7 @@ const (
 	BotSend    Scope = "bot:send"    // send messages
 	BotExecute Scope = "bot:execute" // run commands
 	BotUsers   Scope = "bot:users"   // look people up, change what they are notified of
-	Webhooks   Scope = "webhooks"    // register receivers of events
+	Webhooks   Scope = "webhooks"    // register receivers of events: messages, commands, registrations, wallets
 )
 
 // Scopes lists every scope.

@@ -64,9 +64,9 @@ type Transaction struct {
 	Kind        Kind          `json:"type"`
 	Status      Status        `json:"status"`
 	Owner       UserID        `json:"owner,omitzero"`
-	Chat        int64         `json:"chat,omitzero"` // where the owner is asked and told
-	KeyID       string        `json:"key_id,omitempty"`
-	Signer      WalletType    `json:"signer"` // what signs for From
+	Chat        int64         `json:"chat,omitzero"`    // where the owner is asked and told
+	KeyID       string        `json:"key_id,omitempty"` // the API key that asked; "" for its owner in chat
+	Signer      WalletType    `json:"signer"`           // what signs for From
 	From        Address       `json:"from"`
 	To          Address       `json:"to"`
 	Token       Token         `json:"token"`

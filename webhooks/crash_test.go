@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -56,7 +57,12 @@ func runVictim(dir, url, round string) error {
 	if err != nil {
 		return err
 	}
-	meter := &quota.Meter{Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	// The limit of an hour counts a twentieth as spent after each crash: here hours lie between them.
+	hours, err := strconv.Atoi(round)
+	if err != nil {
+		hours = math.MaxInt16
+	}
+	meter := &quota.Meter{Store: s, Now: func() time.Time { return time.Now().Add(time.Duration(hours) * 2 * time.Hour) }, Log: slog.New(slog.DiscardHandler)}
 	service := &webhooks.Service{Store: s, Log: log, Post: poster.Post, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
 		Schedule:  []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond},
 		Retention: time.Hour, Now: time.Now, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
