@@ -412,7 +412,8 @@ func (a *attacker) shot(x target) shot {
 	}
 	if ready, is := a.ready[x.String()]; is && a.chance(2) {
 		s.path, s.query, s.body, s.key, s.headers = ready.path, "", ready.body, ready.key, a.headers(ready.key)
-		if flip := a.IntN(len(s.body)); a.chance(2) {
+		if a.chance(2) && s.body != "" {
+			flip := a.IntN(len(s.body))
 			s.body = s.body[:flip] + string(s.body[flip]^1) + s.body[flip+1:]
 		}
 	}
