@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"purser/store"
@@ -156,8 +157,16 @@ func (w *Wallets) attach(tx store.Tx, made wallet.Wallet) (wallet.Wallet, error)
 	if err := errors.Join(tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
 		return made, err
 	}
+	chat := "" // whoever is not there has none
+	if made.Owner != "" {
+		owner, err := tx.User(made.Owner)
+		if err != nil {
+			return made, err
+		}
+		chat = strconv.FormatInt(owner.TelegramID, 10)
+	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_connected_%s_%d", made.Address, made.ConnectedAt.UnixMilli()), wallet.WalletConnected, made.ConnectedAt, made.Owner,
-		wallet.WalletConnectedData{UserID: made.Owner, WalletAddress: made.Address, WalletType: made.Type, ConnectedAt: wallet.Timestamp(made.ConnectedAt)})
+		wallet.WalletConnectedData{ChatID: chat, UserID: made.Owner, WalletAddress: made.Address, WalletType: made.Type, ConnectedAt: wallet.Timestamp(made.ConnectedAt)})
 	if err != nil {
 		return made, err
 	}

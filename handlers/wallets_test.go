@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -38,6 +39,15 @@ func TestWalletIsBoundByProofAndTheRightAnswer(t *testing.T) {
 	if err != nil || bound.Address != address || bound.Owner != alice.ID {
 		t.Fatalf("%+v, %v", bound, err)
 	}
+	// Bot webhooks know people by their chat.
+	r.Must(r.Store.View(context.Background(), func(tx store.Tx) error {
+		told, err := tx.PendingEvents(100)
+		var data wallet.WalletConnectedData
+		if last := told[len(told)-1]; last.Name != wallet.WalletConnected || json.Unmarshal(last.Data, &data) != nil || data.ChatID != "1001" || data.WalletAddress != address {
+			t.Errorf("told as %s %s", last.Name, last.Data)
+		}
+		return err
+	}))
 	mine, err := r.Wallets.Default(context.Background(), alice.ID)
 	if err != nil || mine.Address != address {
 		t.Fatalf("the first wallet is not the default: %+v, %v", mine, err)

@@ -122,12 +122,37 @@ type TransactionReceivedData struct {
 	ReceivedAt    string        `json:"received_at"`
 }
 
-// WalletConnectedData is `data` of the platform's wallet.connected.
+// BalanceUpdatedData is `data` of balance.updated. Balances holds every token of the wallet, by symbol.
+type BalanceUpdatedData struct {
+	WalletAddress Address                `json:"wallet_address"`
+	Balances      map[string]BalanceData `json:"balances"`
+	TotalUSDValue string                 `json:"total_usd_value"` // "" where a price is not known
+	UpdatedAt     string                 `json:"updated_at"`
+}
+
+// BalanceData is what a wallet holds of one token.
+type BalanceData struct {
+	Amount   string `json:"amount"`
+	USDValue string `json:"usd_value"` // "" where the price is not known
+	Change   string `json:"change"`    // "0" where it did not move
+}
+
+// WalletConnectedData is `data` of the platform's wallet.connected. ChatID is for the bot's event of that
+// name, and part of no other body.
 type WalletConnectedData struct {
+	ChatID        string     `json:"chat_id,omitempty"`
 	UserID        UserID     `json:"user_id"`
 	WalletAddress Address    `json:"wallet_address"`
 	WalletType    WalletType `json:"wallet_type"`
 	ConnectedAt   string     `json:"connected_at"`
+}
+
+// BotWalletConnectedData is `data` of the bot's wallet.connected. ChatID is "" for a wallet that a
+// program connected for nobody.
+type BotWalletConnectedData struct {
+	ChatID        string  `json:"chat_id"`
+	WalletAddress Address `json:"wallet_address"`
+	ConnectedAt   string  `json:"connected_at"`
 }
 
 // WalletDisconnectedData is `data` of wallet.disconnected.
@@ -143,6 +168,82 @@ const (
 	UserInitiated  = "user_initiated"   // its owner asked for it
 	MovedToAnother = "moved_to_another" // a fresh proof moved it to another account
 )
+
+// PriceAlertData is `data` of price.alert.
+type PriceAlertData struct {
+	AlertID      string `json:"alert_id"`
+	UserID       UserID `json:"user_id"`
+	Token        string `json:"token"`
+	Condition    string `json:"condition"`
+	TargetPrice  string `json:"target_price"`
+	CurrentPrice string `json:"current_price"`
+	TriggeredAt  string `json:"triggered_at"`
+}
+
+// PriceSignificantChangeData is `data` of price.significant_change.
+type PriceSignificantChangeData struct {
+	Token         string      `json:"token"`
+	PreviousPrice string      `json:"previous_price"`
+	CurrentPrice  string      `json:"current_price"`
+	ChangePercent json.Number `json:"change_percent"`
+	ChangeAmount  string      `json:"change_amount"`
+	Timeframe     string      `json:"timeframe"`
+	TriggeredAt   string      `json:"triggered_at"`
+}
+
+// StakeDelegatedData is `data` of stake.delegated.
+type StakeDelegatedData struct {
+	UserID               UserID    `json:"user_id"`
+	WalletAddress        Address   `json:"wallet_address"`
+	ValidatorAddress     Address   `json:"validator_address"`
+	Amount               string    `json:"amount"`
+	TransactionSignature Signature `json:"transaction_signature"`
+	DelegatedAt          string    `json:"delegated_at"`
+}
+
+// StakeRewardData is `data` of stake.reward.
+type StakeRewardData struct {
+	UserID           UserID  `json:"user_id"`
+	WalletAddress    Address `json:"wallet_address"`
+	RewardAmount     string  `json:"reward_amount"`
+	Epoch            uint64  `json:"epoch"`
+	ValidatorAddress Address `json:"validator_address"`
+	DistributedAt    string  `json:"distributed_at"`
+}
+
+// StakeUndelegatedData is `data` of stake.undelegated.
+type StakeUndelegatedData struct {
+	UserID               UserID    `json:"user_id"`
+	WalletAddress        Address   `json:"wallet_address"`
+	ValidatorAddress     Address   `json:"validator_address"`
+	Amount               string    `json:"amount"`
+	TransactionSignature Signature `json:"transaction_signature"`
+	CooldownEnd          string    `json:"cooldown_end"`
+	UndelegatedAt        string    `json:"undelegated_at"`
+}
+
+// MessageReceivedData is `data` of message.received.
+type MessageReceivedData struct {
+	ChatID    string `json:"chat_id"`
+	Username  string `json:"username"` // "" when unset
+	Message   string `json:"message"`
+	Timestamp string `json:"timestamp"`
+}
+
+// CommandExecutedData is `data` of command.executed.
+type CommandExecutedData struct {
+	ChatID    string `json:"chat_id"`
+	Command   string `json:"command"`
+	Success   bool   `json:"success"`
+	Response  string `json:"response"`
+	Timestamp string `json:"timestamp"`
+}
+
+// WebhookTestData is `data` of webhook.test.
+type WebhookTestData struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Message   string    `json:"message"`
+}
 
 // WalletClaimedData is `data` of the internal event by which an owner is told.
 type WalletClaimedData struct {

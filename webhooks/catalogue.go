@@ -1,0 +1,300 @@
+package webhooks
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"purser/wallet"
+)
+
+// Scopes of grants that cover events alone.
+const (
+	alertsScope      wallet.Scope = "alerts"
+	botMessagesScope wallet.Scope = "bot:messages"
+)
+
+// EventType is what can be said of all events of one name before one happens.
+type EventType struct {
+	Name   wallet.EventName
+	Kind   wallet.KeyKind // of the webhooks that take it
+	When   string         // it is emitted: one sentence
+	Scope  wallet.Scope   // of the grant by which others than its own person are told; "" for none
+	Public bool           // it concerns nobody, so everybody may have it
+
+	data any // an example, whose type is the shape
+}
+
+// Catalogue lists all events that webhooks are told of (SPEC, Events).
+func Catalogue() []EventType {
+	var (
+		owner     = exampleAddress("7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU")
+		other     = exampleAddress("9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM")
+		validator = exampleAddress("CertusDeBmqN8ZawdkxK5kFGMwBXdudvWHYwtNgNhvLu")
+		signature = exampleSignature("5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW")
+	)
+	const (
+		at   = "2026-01-31T12:00:00.000Z"
+		txID = wallet.TransactionID("tx_4f9a2c7be01d")
+		user = wallet.UserID("usr_81c5d2")
+		chat = "123456789"
+	)
+	api, bot := wallet.APIKey, wallet.BotKey
+	return []EventType{
+		{wallet.TransactionPending, api, "A transaction was accepted by the network.", wallet.WalletRead, false,
+			wallet.TransactionPendingData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send, Recipient: other, SubmittedAt: at}},
+		{wallet.TransactionConfirmed, api, "A transaction was confirmed by the network.", wallet.WalletRead, false,
+			wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
+				Recipient: other, BlockHeight: 301_442_117, Confirmations: 32, ConfirmedAt: at}},
+		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired: it moved nothing, and never will.", wallet.WalletRead, false,
+			wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
+				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
+		{wallet.TransactionReceived, api, "A wallet received a payment.", wallet.WalletRead, false,
+			wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},
+		{wallet.BalanceUpdated, api, "A balance of a wallet changed.", wallet.WalletRead, false,
+			wallet.BalanceUpdatedData{WalletAddress: owner, Balances: map[string]wallet.BalanceData{
+				"SOL":  {Amount: "3.5", USDValue: "532.00", Change: "-1.500005"},
+				"USDC": {Amount: "25", USDValue: "25.00", Change: "0"},
+			}, TotalUSDValue: "557.00", UpdatedAt: at}},
+		{wallet.WalletConnected, api, "A wallet was connected: its owner has proven to hold its key.", wallet.WalletRead, false,
+			wallet.WalletConnectedData{UserID: user, WalletAddress: owner, WalletType: wallet.PageWallet, ConnectedAt: at}},
+		{wallet.WalletDisconnected, api, "A wallet was disconnected.", wallet.WalletRead, false,
+			wallet.WalletDisconnectedData{UserID: user, WalletAddress: owner, DisconnectedAt: at, Reason: wallet.UserInitiated}},
+		{wallet.PriceAlert, api, "The condition of a price alert was met.", alertsScope, false,
+			wallet.PriceAlertData{AlertID: "alr_51b7", UserID: user, Token: "SOL", Condition: "above", TargetPrice: "150", CurrentPrice: "151.27", TriggeredAt: at}},
+		{wallet.PriceSignificantChange, api, "The price of a token moved significantly.", "", true,
+			wallet.PriceSignificantChangeData{Token: "SOL", PreviousPrice: "140", CurrentPrice: "151.27", ChangePercent: "8.05", ChangeAmount: "11.27", Timeframe: "1h", TriggeredAt: at}},
+		{wallet.StakeDelegated, api, "SOL was delegated to a validator.", wallet.WalletRead, false,
+			wallet.StakeDelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature, DelegatedAt: at}},
+		{wallet.StakeReward, api, "A stake earned its reward of an epoch.", wallet.WalletRead, false,
+			wallet.StakeRewardData{UserID: user, WalletAddress: owner, RewardAmount: "0.00212", Epoch: 742, ValidatorAddress: validator, DistributedAt: at}},
+		{wallet.StakeUndelegated, api, "A stake was undelegated: it can be withdrawn when its cooldown ends.", wallet.WalletRead, false,
+			wallet.StakeUndelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature,
+				CooldownEnd: "2026-02-02T12:00:00.000Z", UndelegatedAt: at}},
+		{wallet.WebhookTest, api, "The test of a webhook was asked for; it goes to that webhook alone.", "", false,
+			wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
+
+		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", botMessagesScope, false,
+			wallet.MessageReceivedData{ChatID: chat, Username: "alice", Message: "Good morning!", Timestamp: at}},
+		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", wallet.BotUsers, false,
+			wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
+		{wallet.UserRegistered, bot, "A person started to use the bot.", wallet.BotUsers, false,
+			wallet.UserRegisteredData{ChatID: chat, Username: "alice", FirstName: "Alice", RegisteredAt: at}},
+		{wallet.WalletConnected, bot, "A person connected a wallet.", wallet.BotUsers, false,
+			wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
+	}
+}
+
+// types are the events of the catalogue by kind and name.
+var types = func() map[wallet.KeyKind]map[wallet.EventName]EventType {
+	all := map[wallet.KeyKind]map[wallet.EventName]EventType{wallet.APIKey: {}, wallet.BotKey: {}}
+	for _, t := range Catalogue() {
+		all[t.Kind][t.Name] = t
+	}
+	return all
+}()
+
+// ruleOf is the entry of an event as webhooks of a kind get it; not ok when they do not.
+func ruleOf(kind wallet.KeyKind, name wallet.EventName) (EventType, bool) {
+	t, ok := types[kind][name]
+	return t, ok
+}
+
+// Body renders an event for webhooks of a kind: the bytes that every attempt sends.
+func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
+	if _, ok := ruleOf(kind, e.Name); !ok {
+		return nil, fmt.Errorf("%s is no event of webhooks of the kind %s", e.Name, kind)
+	}
+	data := e.Data
+	if e.Name == wallet.WalletConnected {
+		var err error
+		if data, err = connected(kind, data); err != nil {
+			return nil, fmt.Errorf("render %s: %w", e.Name, err)
+		}
+	}
+	if kind == wallet.BotKey {
+		return json.Marshal(botBody{e.Name, data})
+	}
+	return json.Marshal(platformBody{e.Name, data, wallet.Timestamp(e.At)})
+}
+
+// platformBody and botBody are the specification's two envelopes.
+type platformBody struct {
+	Event     wallet.EventName `json:"event"`
+	Data      json.RawMessage  `json:"data"`
+	Timestamp string           `json:"timestamp"`
+}
+
+type botBody struct {
+	Event wallet.EventName `json:"event"`
+	Data  json.RawMessage  `json:"data"`
+}
+
+// connected is what each kind is told of the one event that both have under the same name.
+func connected(kind wallet.KeyKind, data json.RawMessage) (json.RawMessage, error) {
+	var all wallet.WalletConnectedData
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	if kind == wallet.BotKey {
+		return json.Marshal(wallet.BotWalletConnectedData{ChatID: all.ChatID, WalletAddress: all.WalletAddress, ConnectedAt: all.ConnectedAt})
+	}
+	all.ChatID = ""
+	return json.Marshal(all)
+}
+
+// Example is a body as it is sent.
+func (t EventType) Example() (json.RawMessage, error) {
+	e, err := wallet.NewEvent("", t.Name, time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), "", t.data)
+	if err != nil {
+		return nil, err
+	}
+	return Body(t.Kind, e)
+}
+
+// Schema is JSON Schema (2020-12) of a body. Fields may be added one day, so it forbids none.
+func (t EventType) Schema() (json.RawMessage, error) {
+	properties := ordered{{"event", map[string]any{"const": t.Name}}, {"data", schemaOf(reflect.TypeOf(t.data))}}
+	required := []string{"event", "data"}
+	if t.Kind == wallet.APIKey {
+		properties = append(properties, member{"timestamp", append(meaningOf("timestamp"), member{"type", "string"})})
+		required = append(required, "timestamp")
+	}
+	return json.Marshal(ordered{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", t.Name},
+		{"description", t.When},
+		{"type", "object"},
+		{"properties", properties},
+		{"required", required},
+	})
+}
+
+// schemaOf is the schema of a struct of data: all its fields, and all of them required but those that are
+// left out when empty.
+func schemaOf(shape reflect.Type) any {
+	var properties ordered
+	var required []string
+	for field := range shape.Fields() {
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if option == "omitempty" {
+			continue
+		}
+		required = append(required, name)
+		about := meaningOf(name)
+		switch kind := field.Type.Kind(); {
+		case kind == reflect.Map:
+			about = append(about, member{"type", "object"}, member{"additionalProperties", schemaOf(field.Type.Elem())})
+		case field.Type == reflect.TypeFor[json.Number]():
+			about = append(about, member{"type", "number"})
+		case kind == reflect.String, field.Type.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+			about = append(about, member{"type", "string"})
+		case kind == reflect.Bool:
+			about = append(about, member{"type", "boolean"})
+		default:
+			about = append(about, member{"type", "integer"}, member{"minimum", 0})
+		}
+		properties = append(properties, member{name, about})
+	}
+	return ordered{{"type", "object"}, {"properties", properties}, {"required", required}}
+}
+
+// Forms of texts.
+const (
+	decimalForm    = `^-?[0-9]+(\.[0-9]+)?$`
+	unknownForm    = `^(-?[0-9]+(\.[0-9]+)?)?$`
+	addressForm    = `^[1-9A-HJ-NP-Za-km-z]{32,44}$`
+	senderForm     = `^([1-9A-HJ-NP-Za-km-z]{32,44})?$`
+	signatureForm  = `^[1-9A-HJ-NP-Za-km-z]{64,88}$`
+	timestampForm  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`
+	idForm         = `^.+$`
+	chatForm       = `^(-?[0-9]+)?$`
+	anyForm        = ""
+	decimalInUSD   = "in US dollars, as a decimal number"
+	decimalInToken = "as a decimal number in units of the token"
+)
+
+// meanings are of all fields, by name: no name means two things.
+var meanings = map[string]struct{ form, means string }{
+	"transaction_id": {idForm, "The transaction; the same in all its events"}, "signature": {signatureForm, "The transaction's signature on chain"},
+	"wallet_address": {addressForm, "The wallet that it is about"}, "amount": {decimalForm, "How much, " + decimalInToken},
+	"token": {idForm, "The token's symbol, or its mint where it has no verified symbol"}, "fee": {decimalForm, "What the network took, in SOL"},
+	"type":          {idForm, "send, receive, stake, unstake, withdraw or swap"},
+	"recipient":     {addressForm, "Who gets it: the validator's vote account for stakes, the wallet itself for swaps and withdrawals"},
+	"sender":        {senderForm, "Who paid; empty where nobody can be named"},
+	"block_height":  {anyForm, "The height of its block (not the slot)"},
+	"confirmations": {anyForm, "Blocks built on it; 32 when it is final"}, "error_code": {idForm, "Why, for programs"}, "error_message": {anyForm, "Why, in words"},
+	"balances": {anyForm, "Every token of the wallet, by symbol or mint"}, "usd_value": {unknownForm, "Its value " + decimalInUSD + "; empty where no price is known"},
+	"change": {decimalForm, "By how much it moved, " + decimalInToken}, "total_usd_value": {unknownForm, "The value of all of them " + decimalInUSD + "; empty where a price is not known"},
+	"user_id": {anyForm, "The person; empty for a wallet that a program connected for nobody"}, "wallet_type": {idForm, "page, external or developer"},
+	"reason": {idForm, "user_initiated, or moved_to_another"}, "alert_id": {idForm, "The alert"}, "condition": {idForm, "What was waited for, such as above"},
+	"target_price": {decimalForm, "The price that was waited for, " + decimalInUSD}, "current_price": {decimalForm, "The price now, " + decimalInUSD},
+	"previous_price": {decimalForm, "The price before, " + decimalInUSD}, "change_percent": {anyForm, "By how many percent it moved"},
+	"change_amount": {decimalForm, "By how much it moved, " + decimalInUSD}, "timeframe": {idForm, "Within which time, such as 1h"},
+	"validator_address": {addressForm, "The validator's vote account"}, "transaction_signature": {signatureForm, "The signature on chain of the transaction that did it"},
+	"reward_amount": {decimalForm, "The reward, in SOL"}, "epoch": {anyForm, "The epoch that it is for"}, "cooldown_end": {timestampForm, "When the stake can be withdrawn, as foreseen"},
+	"chat_id": {chatForm, "The person's chat with the bot"}, "username": {anyForm, "Their Telegram user name; empty when unset"}, "first_name": {anyForm, "Their first name"},
+	"message": {anyForm, "The text"}, "command": {idForm, "The command as it was written"}, "success": {anyForm, "Whether it did what it was asked to"},
+	"response": {anyForm, "The bot's reply, as Markdown"}, "webhook_id": {idForm, "The webhook"},
+}
+
+// meaningOf begins the schema of a field.
+func meaningOf(name string) ordered {
+	about, ok := meanings[name]
+	if strings.HasSuffix(name, "_at") || name == "timestamp" || name == "cooldown_end" {
+		if !ok {
+			about.form, about.means = timestampForm, "When it happened"
+		}
+		return ordered{{"description", about.means + ", ISO 8601 in UTC"}, {"format", "date-time"}, {"pattern", about.form}}
+	}
+	if about.form == anyForm {
+		return ordered{{"description", about.means}}
+	}
+	return ordered{{"description", about.means}, {"pattern", about.form}}
+}
+
+// ordered is a JSON object whose members keep their order, as people read schemas.
+type ordered []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the members in their order.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, m := range o {
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	if len(o) == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func exampleAddress(text string) (a wallet.Address) {
+	_ = a.UnmarshalText([]byte(text)) // a test holds the examples to their schemas
+	return a
+}
+
+func exampleSignature(text string) (s wallet.Signature) {
+	_ = s.UnmarshalText([]byte(text))
+	return s
+}
