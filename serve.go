@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ import (
 	"purser/store"
 	"purser/store/bolt"
 	"purser/wallet"
+	"purser/webhooks"
 )
 
 // product is purser itself, built and not yet running. Nothing in it knows whether it talks to the
@@ -50,6 +52,9 @@ type product struct {
 	keys     *handlers.Keys
 	server   *api.Server
 	admin    *api.Admin
+	history  *bolt.Log
+	poster   *webhooks.Poster
+	webhooks *webhooks.Service
 	pages    *pages.Server
 	listener net.Listener
 	reading  net.Listener // of pages
@@ -145,6 +150,9 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
 		return p, "", err
 	}
+	if p.history, err = bolt.OpenLog(c.Store.Path+".deliveries", p.store); err != nil {
+		return p, "", err
+	}
 	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log, Now: time.Now})
 	if err != nil {
 		return p, "", err
@@ -185,6 +193,11 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		return p, "", err
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Log: log}
+	if p.poster, err = webhooks.NewPoster(webhooks.Options{AllowPrivate: c.Webhooks.AllowPrivate, AllowHTTP: c.Webhooks.AllowHTTP, Now: time.Now}); err != nil {
+		return p, "", err
+	}
+	p.webhooks = &webhooks.Service{Store: p.store, Log: p.history, Post: p.poster.Post, Meter: p.meter, Limit: quota.Limit{Count: c.Webhooks.Events, Span: time.Hour},
+		Schedule: c.Webhooks.Schedule, Retention: c.Webhooks.Retention, Now: time.Now, Logger: log}
 	p.settler = &settle.Settler{Store: p.store, Chain: p.chain, Now: time.Now, Log: log, Pace: settle.DefaultPace()}
 	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
 	p.admin = &api.Admin{Keys: p.keys, Log: log}
@@ -216,12 +229,23 @@ func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger)
 // run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.
 func (p *product) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	// What the server answers while it drains is counted, too.
+	// What is answered and delivered while they drain is counted, too.
 	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error { return p.meter.Run(counting) })
+	var counted sync.WaitGroup
+	for _, worker := range []func(context.Context) error{
+		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) }, p.webhooks.Run,
+	} {
+		counted.Add(1)
+		group.Go(func() error {
+			defer counted.Done()
+			return worker(ctx)
+		})
+	}
 	group.Go(func() error {
-		defer stopCounting()
-		return p.server.Run(ctx, p.listener)
+		counted.Wait()
+		stopCounting()
+		return nil
 	})
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.reading) },
@@ -270,6 +294,12 @@ func (p *product) close() error {
 	}
 	if p.chain != nil {
 		p.chain.Close()
+	}
+	if p.poster != nil {
+		p.poster.Close()
+	}
+	if p.history != nil {
+		errs = append(errs, p.history.Close())
 	}
 	if p.store != nil {
 		errs = append(errs, p.store.Close())

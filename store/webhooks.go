@@ -119,6 +119,9 @@ type Attempt struct {
 	Answer  []byte        `json:"answer"` // the first KiB of the answer's body, as it came
 }
 
+// Succeeded tells whether the receiver took the event.
+func (a Attempt) Succeeded() bool { return a.Status/100 == 2 }
+
 // LogEntry is a delivery with all that was attempted.
 type LogEntry struct {
 	Delivery
@@ -146,19 +149,22 @@ type Tally struct {
 }
 
 // DeliveryLog is what was delivered, kept for a while beside the store: it is large, it is dropped by
-// whole days, and nothing about money rests on it. Bodies and answers are sealed for the user whom the
-// event concerns; entries of an erased one are passed over. All verbs are durable when they return,
-// and safe for use by several goroutines.
+// whole days, and nothing about money rests on it. Bodies, lines, answers and errors are sealed for the
+// user whom the event concerns; entries of an erased one are passed over, and so are damaged ones, of
+// which the operator is told. All verbs are durable when they return, and safe for use by several
+// goroutines. An id keeps its CreatedAt.
 type DeliveryLog interface {
-	// Log creates or replaces entries by their ids (an entry belongs to the day of its CreatedAt), and
-	// counts what is new in them into the tallies.
+	// Log creates or replaces entries by their ids (an entry belongs to the day of its CreatedAt, UTC),
+	// and counts what is new in them into the tallies: attempts at other times than those of the entry
+	// that is replaced, and that it was parked.
 	Log(ctx context.Context, entries []LogEntry) error
 	// Logged is one entry of a webhook; ErrNotFound.
 	Logged(ctx context.Context, id wallet.WebhookID, delivery string) (LogEntry, error)
-	// List is a page of a webhook's entries; bodies and answers are left out. It costs what it looks at.
+	// List is a page of a webhook's entries; bodies, lines and answers are left out. It costs what it
+	// looks at.
 	List(ctx context.Context, id wallet.WebhookID, p LogPage) ([]LogEntry, error)
-	// Oldest lists entries of one state, oldest first, from a time on and behind an id, with bodies: what
-	// a recovery walks.
+	// Oldest lists entries of one state ("" for all), oldest first, created at or after a time and behind
+	// an id ("" from the first; ErrNotFound when it is none of the log), with bodies: what a recovery walks.
 	Oldest(ctx context.Context, id wallet.WebhookID, state DeliveryState, since time.Time, after string, limit int) ([]LogEntry, error)
 	// Tallies lists the hours of a webhook from a time on, oldest first; an hour without attempts is absent.
 	Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]Tally, error)

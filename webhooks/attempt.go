@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"purser/quota"
 	"purser/store"
 	"purser/wallet"
 )
@@ -15,60 +16,67 @@ type fate struct {
 	state    store.DeliveryState
 	attempt  *store.Attempt // nil: nothing was sent
 	gone     bool           // the receiver wants nothing more, ever
-	full     time.Duration  // the limit of the hour is reached: nothing was sent, try again after it
-	err      error          // nothing was sent, or nobody knows: try again
+	missing  bool           // there is no such webhook any more
+	limit    quota.Quota    // what is left of the hour; the zero value when that was not asked for
+	err      error          // nothing was sent, or nobody knows what came of it: try again
 }
+
+// full tells that nothing was sent because the limit of the hour is reached.
+func (f fate) full() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
 // attempt sends a delivery once, if it still may be sent.
 func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
-	var hook wallet.Webhook
-	stands, err := barred, error(nil)
-	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
-		hook, err = tx.Webhook(d.Webhook)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil // removed: nobody is to have it
-		}
-		if err == nil {
-			stands, err = judge(tx, hook, about{d.Event, d.User}, s.Now())
-		}
-		return err
-	})
+	f := fate{delivery: d, state: store.DeliveryWaiting}
+	hook, stands, err := s.look(ctx, d)
 	switch {
+	case errors.Is(err, store.ErrNotFound):
+		f.state, f.missing = store.DeliveryWithdrawn, true
+		return f
 	case err != nil:
-		return fate{delivery: d, state: store.DeliveryWaiting, err: err}
+		f.err = err
+		return f
 	case stands == barred:
-		return fate{delivery: d, state: store.DeliveryWithdrawn}
+		f.state = store.DeliveryWithdrawn
+		return f
 	case stands == off:
-		return fate{delivery: d, state: store.DeliveryParked}
+		f.state = store.DeliveryParked
+		return f
 	}
 	if d.Attempts == 0 {
-		left, err := s.Meter.Take(ctx, "webhook/"+string(hook.ID), s.Limit)
-		switch {
-		case err != nil:
-			return fate{delivery: d, state: store.DeliveryWaiting, err: err}
-		case !left.OK:
-			return fate{delivery: d, state: store.DeliveryWaiting, full: max(left.Reset, time.Second)}
+		if f.limit, f.err = s.Meter.Take(ctx, "webhook/"+string(hook.ID), s.Limit); f.err != nil || f.full() {
+			return f
 		}
 	}
 	at := s.Now().UTC()
-	result := s.Post(ctx, NewMessage(hook, d.EventID, d.Body, at))
-	return s.after(d, at, result)
+	return s.judged(f, at, s.Post(ctx, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// after is what becomes of a delivery that was sent at a time with a result.
-func (s *Service) after(d store.Delivery, at time.Time, r Result) fate {
+// look reads a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
+func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		if hook, err = tx.Webhook(d.Webhook); err != nil {
+			return err
+		}
+		stands, err = judge(tx, hook, about{d.Event, d.User}, s.Now())
+		return err
+	})
+	return hook, stands, err
+}
+
+// judged is what becomes of a delivery that was sent at a time with a result.
+func (s *Service) judged(f fate, at time.Time, r Result) fate {
 	verdict := r.Verdict()
 	if verdict == Interrupted {
-		return fate{delivery: d, state: store.DeliveryWaiting, err: context.Canceled}
+		f.err = context.Canceled
+		return f
 	}
-	d.Attempts++
-	f := fate{delivery: d, attempt: &store.Attempt{At: at, Latency: r.Latency, Status: r.Status, Error: r.Error, Answer: r.Answer}}
+	f.delivery.Attempts++
+	f.attempt = &store.Attempt{At: at, Latency: r.Latency, Status: r.Status, Error: r.Error, Answer: r.Answer}
 	switch {
 	case verdict == Delivered:
 		f.state = store.DeliveryDelivered
-	case verdict == Retry && d.Attempts <= len(s.Schedule):
-		f.state = store.DeliveryWaiting
-		f.delivery.NextAt = s.Now().Add(max(s.Schedule[d.Attempts-1], r.RetryAfter)).UTC()
+	case verdict == Retry && f.delivery.Attempts <= len(s.Schedule):
+		f.delivery.NextAt = s.Now().Add(max(s.Schedule[f.delivery.Attempts-1], r.RetryAfter)).UTC()
 	default:
 		f.state, f.gone = store.DeliveryParked, verdict == Gone
 	}

@@ -80,7 +80,7 @@ func Catalogue() []EventType {
 
 		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", botMessagesScope, false,
 			wallet.MessageReceivedData{ChatID: chat, Username: "alice", Message: "Good morning!", Timestamp: at}},
-		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", wallet.BotUsers, false,
+		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", botMessagesScope, false,
 			wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
 		{wallet.UserRegistered, bot, "A person started to use the bot.", wallet.BotUsers, false,
 			wallet.UserRegisteredData{ChatID: chat, Username: "alice", FirstName: "Alice", RegisteredAt: at}},

@@ -166,7 +166,6 @@ func (d *dispatcher) loaded(l load) {
 	}
 	d.pump(q)
 	d.fill(q)
-	d.forget(q)
 }
 
 // arm lets the first of an idle line go, now or when its time has come.
@@ -216,9 +215,12 @@ func (d *dispatcher) landed(l landing) {
 	d.flying--
 	q.flying--
 	d.write(l)
+	if f.limit.Limit > 0 {
+		q.left = int(min(f.limit.Left, width))
+	}
 	switch {
-	case f.full > 0:
-		q.until = time.Now().Add(f.full)
+	case f.full():
+		q.until = time.Now().Add(max(f.limit.Reset, time.Second))
 		d.alarms.set(q.until, func() { d.pump(q) })
 	case f.err != nil:
 		f.delivery.NextAt = d.Now().Add(readAgain)
@@ -241,12 +243,14 @@ func (d *dispatcher) landed(l landing) {
 		next.stalled = false
 		d.pump(next)
 	}
-	d.forget(q)
+	if f.missing && q.held == [urgencies]int{} {
+		delete(d.queues, q.id)
+	}
 }
 
 // write hands what an attempt came to to the recorder, unless it came to nothing.
 func (d *dispatcher) write(l landing) {
-	if l.fate.err != nil || l.fate.full > 0 {
+	if l.fate.err != nil || l.fate.full() {
 		return
 	}
 	first := l.line.items[0]
@@ -267,13 +271,5 @@ func (d *dispatcher) released(done []store.Delivery) {
 	d.held -= len(done)
 	for id := range touched {
 		d.fill(d.queues[id])
-		d.forget(d.queues[id])
-	}
-}
-
-// forget drops a queue of which nothing is left to know.
-func (d *dispatcher) forget(q *queue) {
-	if q.idles() {
-		delete(d.queues, q.id)
 	}
 }

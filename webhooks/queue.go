@@ -35,6 +35,7 @@ type queue struct {
 	flying   int       // on their way
 	sleeping int       // lines that wait for the next attempt of their first
 	failures int       // attempts that failed in a row
+	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
 	until    time.Time // none goes before: the limit of an hour is reached
 	stalled  bool      // waits for others to land
 }
@@ -69,12 +70,7 @@ type item struct {
 }
 
 func newQueue(id wallet.WebhookID) *queue {
-	return &queue{id: id, lanes: map[lane]*line{}}
-}
-
-// idles tells whether nothing is known of the webhook that would not be read from the store again.
-func (q *queue) idles() bool {
-	return len(q.lanes) == 0 && q.held == [urgencies]int{} && q.more == [urgencies]bool{} && !q.loading && q.failures == 0
+	return &queue{id: id, lanes: map[lane]*line{}, left: 1}
 }
 
 // everyUrgency marks all of them.
@@ -131,7 +127,7 @@ func (l *line) markReady() {
 func (q *queue) next(now time.Time) *line {
 	broken := q.failures >= tripAt
 	switch {
-	case q.until.After(now), q.flying >= width, broken && q.flying > 0:
+	case q.until.After(now), q.flying >= min(width, max(1, q.left)), broken && q.flying > 0:
 		return nil
 	}
 	for u := range q.ready {

@@ -26,6 +26,9 @@ func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	if err := checkID(k.ID); err != nil {
 		return err
 	}
+	if t.isErased(k.Owner) {
+		return store.ErrNotFound
+	}
 	hash := t.store.lookup.Text(store.BySecret, secret)
 	if t.get(keys, []byte(k.ID)) != nil || t.get(keySecrets, hash[:]) != nil {
 		return store.ErrConflict

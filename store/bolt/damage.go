@@ -13,14 +13,14 @@ import (
 // damages remembers which rows the operator was told of in this process.
 type damages struct {
 	mu   sync.Mutex
-	told map[string]bool // by bucket and key
+	told map[string]bool // by where they are and key
 }
 
 // first tells whether a row is met for the first time.
-func (d *damages) first(b bucket, key []byte) bool {
+func (d *damages) first(where string, key []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	name := b.String() + "/" + string(key)
+	name := where + "/" + string(key)
 	if d.told[name] {
 		return false
 	}
@@ -34,16 +34,18 @@ func (d *damages) first(b bucket, key []byte) bool {
 // passOver is for a row that cannot be read, in a list whose worker must not be held up by it: the
 // list goes on without it, the row stays in the file, and the operator hears of it once. Nothing of
 // err is logged but its kind: its text may quote the row.
-func (t *tx) passOver(b bucket, key []byte, err error) {
-	if !t.store.damages.first(b, key) {
+func (t *tx) passOver(b bucket, key []byte, err error) { t.store.passOver(b.String(), key, err) }
+
+func (s *Store) passOver(where string, key []byte, err error) {
+	if !s.damages.first(where, key) {
 		return
 	}
 	why := "it cannot be decoded"
 	if errors.Is(err, store.ErrUnsealed) {
 		why = "it cannot be unsealed"
 	}
-	t.store.log.Error("a row of the store is damaged and passed over; it stays in the file: restore a backup to have it back",
-		"bucket", b.String(), "key", printableKey(key), "why", why)
+	s.log.Error("a row of the store is damaged and passed over; it stays in the file: restore a backup to have it back",
+		"bucket", where, "key", printableKey(key), "why", why)
 }
 
 // printableKey shows a key as people name the row: an id as it is, a number as digits, all else in

@@ -41,6 +41,9 @@ const (
 	growth = 4 << 20
 )
 
+// errBroken says that bbolt cannot make sense of a file.
+var errBroken = errors.New("the file is damaged")
+
 // Options say which file to open and how.
 type Options struct {
 	Path      string
@@ -89,12 +92,13 @@ func open(o Options, steps []migration) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	master, err := store.NewKey(o.MasterKey, o.Random)
+	random := &shared{from: o.Random}
+	master, err := store.NewKey(o.MasterKey, random)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		master: master, random: o.Random, log: o.Log,
+		master: master, random: random, log: o.Log,
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -103,7 +107,8 @@ func open(o Options, steps []migration) (*Store, error) {
 	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced, store.Deliveries} {
 		s.changed[queue] = make(chan struct{}, 1)
 	}
-	if s.db, err = openFile(o.Path); err != nil {
+	// The freelist is found again at Open; writing it slows commits after mass deletion (DESIGN §8).
+	if s.db, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(steps); err != nil {
@@ -113,27 +118,16 @@ func open(o Options, steps []migration) (*Store, error) {
 	return s, nil
 }
 
-func openFile(path string) (db *bbolt.DB, err error) {
-	defer func() {
-		// bbolt asserts what it finds in a file by panicking.
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the file is damaged (%v): restore a backup", r)
-		}
-	}()
+func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
+	defer mend(&err)
 	_, statErr := os.Stat(path)
 	if statErr == nil {
 		if err := whole(path); err != nil {
 			return nil, err
 		}
 	}
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout:         lockWait,
-		NoFreelistSync:  true, // found again at Open; writing it slows commits after mass deletion (DESIGN §8)
-		FreelistType:    bbolt.FreelistMapType,
-		InitialMmapSize: mapped,
-		NoStatistics:    true,
-	})
-	if err != nil {
+	o.Timeout, o.FreelistType, o.InitialMmapSize, o.NoStatistics = lockWait, bbolt.FreelistMapType, mapped, true
+	if db, err = bbolt.Open(path, 0o600, &o); err != nil {
 		return nil, lockedOr(err)
 	}
 	db.AllocSize = growth
@@ -144,6 +138,13 @@ func openFile(path string) (db *bbolt.DB, err error) {
 		}
 	}
 	return db, nil
+}
+
+// mend makes an error of a panic, by which bbolt asserts what it finds in a file.
+func mend(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w (%v): restore a backup", errBroken, r)
+	}
 }
 
 // whole refuses a file that is shorter than bbolt left it, from which it would read on until the
@@ -293,6 +294,18 @@ func (s *Store) create(root *bbolt.Tx, schema uint64) (*bbolt.Bucket, error) {
 // KeysVersion rises with every commit that touched an API key.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }
 
+// shared lets one goroutine at a time read: the committer, or one that seals for the log.
+type shared struct {
+	mu   sync.Mutex
+	from io.Reader
+}
+
+func (s *shared) Read(into []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from.Read(into)
+}
+
 // View runs read on a consistent snapshot, on the caller's goroutine.
 func (s *Store) View(ctx context.Context, read func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
@@ -309,6 +322,11 @@ func (s *Store) View(ctx context.Context, read func(store.Tx) error) error {
 	t := &tx{group: newGroup(root), store: s}
 	defer func() { t.over = true }()
 	return read(t)
+}
+
+// keys runs use with the keys of one snapshot, to seal and open rows that lie elsewhere.
+func (s *Store) keys(ctx context.Context, use func(*tx) error) error {
+	return s.View(ctx, func(contract store.Tx) error { return use(contract.(*tx)) })
 }
 
 // Changed is signalled after a commit that added to the queue.

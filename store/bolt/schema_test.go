@@ -189,7 +189,7 @@ func (x samples) read(tx store.Tx) error {
 	if x.Delivery.ID != "" {
 		delivery, err := tx.Delivery(x.Delivery.ID)
 		check("delivery", x.Delivery, delivery, err)
-		line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{}, 10)
+		line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
 		check("deliveries", []store.Delivery{x.Delivery}, line, err)
 		announced, err := tx.Announcements(10)
 		check("announcements", []store.Announcement{{Number: 1, Event: x.Event}}, announced, err)

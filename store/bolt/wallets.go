@@ -38,6 +38,9 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 			return err
 		}
 	}
+	if t.isErased(w.Owner) {
+		return store.ErrNotFound
+	}
 	if raw := t.get(wallets, w.Address[:]); raw != nil {
 		old, _, err := plainOf[wallet.Wallet](raw)
 		if err != nil {

@@ -270,6 +270,12 @@ func testChanged(t *testing.T, open Open) {
 		store.Outbox:    func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) },
 		store.Events:    func(tx store.Tx) error { return tx.Emit(event("e")) },
 		store.Unsettled: func(tx store.Tx) error { return tx.CreateTransaction(row) },
+
+		store.Announced: func(tx store.Tx) error { return tx.Emit(spoken("spoken")) },
+		store.Deliveries: func(tx store.Tx) error {
+			_, err := tx.PutDeliveries([]store.Delivery{delivery("dlv", "wh", "usr_a")})
+			return err
+		},
 	}
 	quiet := func(what string) {
 		t.Helper()
@@ -282,6 +288,11 @@ func testChanged(t *testing.T, open Open) {
 		}
 	}
 	quiet("a new store")
+	update(t, s, adds[store.Events]) // before there is any webhook
+	receive(t, "an event", s.Changed(store.Events))
+	adds[store.Events] = func(tx store.Tx) error { return tx.Emit(wallet.Event{ID: "e2", Name: wallet.TransactionProposed}) }
+	update(t, s, func(tx store.Tx) error { return tx.PutWebhook(webhook("wh", "key_1", "")) })
+	quiet("no announcement without a webhook, and a webhook")
 	for queue, add := range adds {
 		update(t, s, add)
 		receive(t, string(queue), s.Changed(queue))
@@ -289,6 +300,8 @@ func testChanged(t *testing.T, open Open) {
 	}
 	update(t, s, adds[store.Inbox])
 	update(t, s, adds[store.Events])
+	update(t, s, adds[store.Announced])
+	update(t, s, adds[store.Deliveries])
 	quiet("what was there already")
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	quiet("a user")

@@ -54,7 +54,7 @@ func testErase(t *testing.T, open Open) {
 		address := wallet.Address{n}
 		id := wallet.TransactionID("tx_" + string(who.ID))
 		chat := who.TelegramID
-		hook := webhook("wh_"+string(who.ID), "key_"+string(who.ID), who.ID)
+		hook := webhook(wallet.WebhookID("wh_"+who.ID), "key_"+string(who.ID), who.ID)
 		steps := []error{
 			tx.PutUser(who),
 			tx.PutWallet(wallet.Wallet{Address: address, Owner: who.ID, ConnectedAt: at}),

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -162,15 +163,26 @@ func testEveryField(t *testing.T, open Open) {
 		gr   wallet.Grant
 		dev  wallet.Developer
 		hook wallet.Webhook
+		fare wallet.WebhookHealth
+		post store.Delivery
 		tick store.Counter
 		from = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &app, &gr, &dev, &hook, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
 	c.Version, in.Parked = 0, false // the store's own to change
+	post.Webhook = hook.ID
 	update(t, s, func(tx store.Tx) error {
+		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // Emit looks for them
+			return err
+		}
+		waiting, err := tx.PutDeliveries([]store.Delivery{post})
+		if err != nil {
+			return err
+		}
+		post.Seq = waiting[0].Seq
 		fresh, err := tx.PutUpdates(noon(), []store.Update{in})
 		if err != nil {
 			return err
@@ -178,7 +190,7 @@ func testEveryField(t *testing.T, open Open) {
 		in = fresh[0]
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
 			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e),
-			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutWebhook(hook), tx.PutCounters([]store.Counter{tick})} {
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
 			}
@@ -200,6 +212,10 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)
 	same(t, "developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer(dev.User) }), dev)
 	same(t, "webhook", get(t, s, func(tx store.Tx) (wallet.Webhook, error) { return tx.Webhook(hook.ID) }), hook)
+	same(t, "health", get(t, s, func(tx store.Tx) (wallet.WebhookHealth, error) { return tx.WebhookHealth(hook.ID) }), fare)
+	same(t, "delivery", get(t, s, func(tx store.Tx) (store.Delivery, error) { return tx.Delivery(post.ID) }), post)
+	announced := get(t, s, func(tx store.Tx) ([]store.Announcement, error) { return tx.Announcements(1) })
+	same(t, "announcement", announced, []store.Announcement{{Number: announced[0].Number, Event: e}})
 	same(t, "counter", get(t, s, func(tx store.Tx) (store.Counter, error) { return tx.Counter(tick.Name) }), tick)
 	same(t, "event", get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(1) }), []wallet.Event{e})
 }

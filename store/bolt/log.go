@@ -1,0 +1,435 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Log is a store.DeliveryLog in a folder beside the store: a bbolt file for each day. days.go keeps the
+// files, this one knows what lies in them:
+//
+//	entries  webhook id 0 delivery id            -> row of store.LogEntry
+//	index    webhook id 0 created-at delivery id -> state 0 event
+//	tallies  webhook id 0 hour                   -> JSON of store.Tally
+//
+// The attempts of an entry are tallied in the file of the entry, so that they are committed with it.
+type Log struct {
+	days
+	store *Store
+
+	queue   sync.Mutex // held to read or change waiting
+	waiting []*logged
+	writing sync.Mutex // held by whoever commits or drops
+}
+
+var _ store.DeliveryLog = (*Log)(nil)
+
+// Buckets of a day's file.
+const (
+	logEntries = "entries"
+	logIndex   = "index"
+	logTallies = "tallies"
+)
+
+// logSubject is what the sealed fields of an entry are of.
+const logSubject = "delivery_log"
+
+// OpenLog opens the log in a folder, which it makes (mode 0700) if need be. What is sealed in it is
+// sealed by the keys of the store, which must be closed after it.
+func OpenLog(folder string, s *Store) (*Log, error) {
+	l := &Log{store: s, days: days{folder: folder, log: s.log}}
+	if err := l.find(); err != nil {
+		return nil, fmt.Errorf("open the delivery log %s: %w", folder, err)
+	}
+	return l, nil
+}
+
+// logged is what one call of Log wants committed.
+type logged struct {
+	rows []logRow
+	done bool // or failed; as err, it belongs to whoever holds Log.writing
+	err  error
+}
+
+// logRow is an entry as it will lie in the file of its day.
+type logRow struct {
+	plain             store.LogEntry
+	key, index, value []byte
+	row               []byte
+}
+
+// said is the sealed part of an attempt.
+type said struct {
+	Error  string `json:"error,omitempty"`
+	Answer []byte `json:"answer,omitempty"`
+}
+
+// Log commits what others hand in meanwhile with its own: whoever is first to take the turn takes along
+// what is queued by then.
+func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
+	mine := &logged{}
+	var err error
+	if mine.rows, err = l.seal(ctx, entries); err != nil || len(mine.rows) == 0 {
+		return err
+	}
+	l.queue.Lock()
+	l.waiting = append(l.waiting, mine)
+	l.queue.Unlock()
+
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if mine.done {
+		return mine.err
+	}
+	l.queue.Lock()
+	batch := l.waiting
+	l.waiting = nil
+	l.queue.Unlock()
+	l.commit(batch)
+	return mine.err
+}
+
+func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, error) {
+	var out []logRow
+	err := l.store.keys(ctx, func(t *tx) error {
+		for _, e := range entries {
+			_, err := time.Parse(dayLayout, dayOf(e.CreatedAt))
+			if err := errors.Join(err, checkID(e.ID), checkID(string(e.Webhook))); err != nil {
+				return err
+			}
+			r, err := sealEntry(t, e)
+			switch {
+			case err == nil:
+				out = append(out, r)
+			case !erased(err):
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func entryKey(id wallet.WebhookID, delivery string) []byte {
+	return append(lineOf(id), delivery...)
+}
+
+func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
+	r := logRow{plain: e, key: entryKey(e.Webhook, e.ID), index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
+		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
+	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
+	words := make([]said, len(e.Attempted))
+	for i, a := range e.Attempted {
+		words[i] = said{a.Error, a.Answer}
+		r.plain.Attempted[i].Error, r.plain.Attempted[i].Answer = "", nil
+	}
+	sealed, err := json.Marshal(words)
+	if err != nil {
+		return r, err
+	}
+	r.row, err = t.sealAs(logSubject, r.key, e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed})
+	return r, err
+}
+
+// openEntry reads an entry; without bodies a listed one.
+func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
+	var e store.LogEntry
+	var words []said
+	names := []string{"", "said"}
+	if bodies {
+		names[0] = "delivery"
+	}
+	sealed, err := t.unsealAs(logSubject, key, raw, &e, names...)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(sealed[1], &words); err != nil || len(words) != len(e.Attempted) {
+		return e, fmt.Errorf("%s: %w", logSubject, ErrDamaged)
+	}
+	for i, w := range words {
+		if e.Attempted[i].Error = w.Error; bodies {
+			e.Attempted[i].Answer = w.Answer
+		}
+	}
+	if bodies {
+		err = openSealed(&e.Delivery, sealed[0])
+	}
+	return e, err
+}
+
+// commit writes batches, each day's rows in one transaction. A batch of several days may be written in
+// part; who logs it again changes nothing in what was.
+func (l *Log) commit(batches []*logged) {
+	rows, of := map[string][]logRow{}, map[string][]*logged{}
+	for _, b := range batches {
+		for _, r := range b.rows {
+			day := dayOf(r.plain.CreatedAt)
+			rows[day] = append(rows[day], r)
+			if all := of[day]; len(all) == 0 || all[len(all)-1] != b {
+				of[day] = append(all, b)
+			}
+		}
+		b.done = true
+	}
+	for day, wanted := range rows {
+		if err := l.write(day, func(root *bbolt.Tx) error { return putEntries(root, wanted) }); err != nil {
+			for _, b := range of[day] {
+				b.err = errors.Join(b.err, fmt.Errorf("delivery log of %s: %w", day, err))
+			}
+		}
+	}
+}
+
+func putEntries(root *bbolt.Tx, rows []logRow) error {
+	entries, index := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex))
+	news := tallies{}
+	for _, r := range rows {
+		var old store.LogEntry
+		if raw := entries.Get(r.key); raw != nil {
+			var err error
+			if old, _, err = plainOf[store.LogEntry](raw); err != nil {
+				old = store.LogEntry{} // it is replaced, whatever it was
+			}
+		}
+		news.count(old, r.plain)
+		if err := errors.Join(entries.Put(r.key, r.row), index.Put(r.index, r.value)); err != nil {
+			return err
+		}
+	}
+	return news.add(root.Bucket([]byte(logTallies)))
+}
+
+// tallies are counts by their keys.
+type tallies map[string]store.Tally
+
+// count adds what an entry has and the one that it replaces had not.
+func (n tallies) count(old, now store.LogEntry) {
+	for _, a := range now.Attempted {
+		if slices.ContainsFunc(old.Attempted, func(b store.Attempt) bool { return b.At.Equal(a.At) }) {
+			continue
+		}
+		if a.Succeeded() {
+			n.at(now.Webhook, a.At, store.Tally{Succeeded: 1})
+		} else {
+			n.at(now.Webhook, a.At, store.Tally{Failed: 1})
+		}
+	}
+	if now.State == store.DeliveryParked && old.State != store.DeliveryParked {
+		n.at(now.Webhook, now.EndedAt, store.Tally{Parked: 1})
+	}
+}
+
+func (n tallies) at(id wallet.WebhookID, at time.Time, more store.Tally) {
+	more.Hour = at.UTC().Truncate(time.Hour)
+	key := string(append(lineOf(id), timeKey(more.Hour)...))
+	n[key] = sum(n[key], more)
+}
+
+// sum is of two tallies of one hour.
+func sum(a, b store.Tally) store.Tally {
+	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, Parked: a.Parked + b.Parked}
+}
+
+// add counts into a day's file.
+func (n tallies) add(to *bbolt.Bucket) error {
+	for key, more := range n {
+		var old store.Tally
+		if raw := to.Get([]byte(key)); raw != nil && json.Unmarshal(raw, &old) != nil {
+			old = store.Tally{} // it is lost
+		}
+		raw, err := json.Marshal(sum(old, more))
+		if err != nil {
+			return err
+		}
+		if err := to.Put([]byte(key), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Logged is one entry, with its body.
+func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
+	var out store.LogEntry
+	key := entryKey(id, delivery)
+	raw, err := l.row(ctx, key)
+	if err != nil {
+		return out, err
+	}
+	err = l.store.keys(ctx, func(t *tx) error {
+		out, err = openEntry(t, key, raw, true)
+		return err
+	})
+	return out, err
+}
+
+// row finds the row of an entry. An id does not tell the day: the newest comes first.
+func (l *Log) row(ctx context.Context, key []byte) (raw []byte, err error) {
+	for _, day := range slices.Backward(l.names()) {
+		err := l.read(ctx, day, func(root *bbolt.Tx) error {
+			raw = bytes.Clone(root.Bucket([]byte(logEntries)).Get(key))
+			return nil
+		})
+		if raw != nil || err != nil {
+			return raw, err
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+// List is a page of a webhook's entries.
+func (l *Log) List(ctx context.Context, id wallet.WebhookID, p store.LogPage) ([]store.LogEntry, error) {
+	return l.list(ctx, id, p, false)
+}
+
+// Oldest is a page from the other end, with bodies.
+func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) ([]store.LogEntry, error) {
+	return l.list(ctx, id, store.LogPage{After: after, State: state, Since: since, Limit: limit}, true)
+}
+
+func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
+	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
+	low, high := dayOf(p.Since), ""
+	if p.After != "" {
+		raw, err := l.row(ctx, entryKey(id, p.After))
+		if err != nil {
+			return nil, err
+		}
+		last, _, err := plainOf[store.LogEntry](raw)
+		if err != nil {
+			return nil, err
+		}
+		w.behind = append(timeKey(last.CreatedAt), p.After...)
+		if oldest {
+			low = max(low, dayOf(last.CreatedAt))
+		} else {
+			high = dayOf(last.CreatedAt)
+		}
+	}
+	days := l.names()
+	if !oldest {
+		slices.Reverse(days)
+	}
+	var out []store.LogEntry
+	err := l.store.keys(ctx, func(t *tx) error {
+		for _, day := range days {
+			if len(out) >= p.Limit || day < low || high != "" && day > high {
+				continue
+			}
+			if err := l.read(ctx, day, func(root *bbolt.Tx) error { return w.take(ctx, t, root, p, &out) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// walk is a way through what a day has of a webhook, in either direction.
+type walk struct {
+	prefix []byte // of the webhook
+	since  []byte // created-at, the least
+	behind []byte // created-at and id of the last one of the page before; nil from the end
+	oldest bool   // first, else the newest
+}
+
+// take adds what a day has for a page.
+func (w walk) take(ctx context.Context, t *tx, root *bbolt.Tx, p store.LogPage, out *[]store.LogEntry) error {
+	entries, cursor := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex)).Cursor()
+	key, value := w.first(cursor)
+	for ; bytes.HasPrefix(key, w.prefix) && len(*out) < p.Limit; key, value = w.next(cursor) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		created := key[len(w.prefix):]
+		if bytes.Compare(created, w.since) < 0 { // only the newest first come that far
+			break
+		}
+		state, event, _ := bytes.Cut(value, []byte{0})
+		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
+			continue
+		}
+		name := join(w.prefix, createdID(created))
+		e, err := openEntry(t, name, entries.Get(name), w.oldest)
+		switch {
+		case err == nil:
+			*out = append(*out, e)
+		case !erased(err):
+			t.store.passOver(logSubject, name, err)
+		}
+	}
+	return nil
+}
+
+func (w walk) first(cursor *bbolt.Cursor) (key, value []byte) {
+	behind := join(w.prefix, w.behind)
+	switch {
+	case w.oldest && bytes.Compare(w.behind, w.since) < 0:
+		return cursor.Seek(join(w.prefix, w.since))
+	case w.oldest:
+		if key, value = cursor.Seek(behind); bytes.Equal(key, behind) {
+			return cursor.Next()
+		}
+		return key, value
+	case w.behind != nil:
+		return before(cursor, behind)
+	}
+	return lastOf(cursor, w.prefix)
+}
+
+func (w walk) next(cursor *bbolt.Cursor) (key, value []byte) {
+	if w.oldest {
+		return cursor.Next()
+	}
+	return cursor.Prev()
+}
+
+// Tallies sums over all days, since the attempts of a delivery may go on into the next.
+func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.Tally, error) {
+	prefix := lineOf(id)
+	hours := map[time.Time]store.Tally{}
+	for _, day := range l.names() {
+		err := l.read(ctx, day, func(root *bbolt.Tx) error {
+			cursor := root.Bucket([]byte(logTallies)).Cursor()
+			for key, raw := cursor.Seek(join(prefix, timeKey(since))); bytes.HasPrefix(key, prefix); key, raw = cursor.Next() {
+				var more store.Tally
+				if err := json.Unmarshal(raw, &more); err != nil {
+					l.store.passOver(logTallies, key, err)
+					continue
+				}
+				hours[more.Hour] = sum(hours[more.Hour], more)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Values(hours), func(a, b store.Tally) int { return a.Hour.Compare(b.Hour) }), nil
+}
+
+// DropBefore removes the files of days that are over, and those that were set aside.
+func (l *Log) DropBefore(ctx context.Context, before time.Time) (int, error) {
+	l.writing.Lock() // nobody makes a day's file anew while it is removed
+	defer l.writing.Unlock()
+	return l.drop(ctx, before)
+}
+
+// Close waits for what is being written and read.
+func (l *Log) Close() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.close()
+}

@@ -1,0 +1,819 @@
+package webhooks_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"purser/quota"
+	"purser/store"
+	"purser/store/bolt"
+	"purser/wallet"
+	"purser/webhooks"
+)
+
+// sent is one attempt, as its receiver sees it.
+type sent struct {
+	at      time.Time
+	url     string
+	eventID string
+	body    string
+}
+
+// rig is a service over a real store and log, inside a bubble of testing/synctest: its receivers are
+// functions, its clock is the bubble's.
+type rig struct {
+	*testing.T
+	dir     string
+	store   *bolt.Store
+	log     *bolt.Log
+	service *webhooks.Service
+	stop    func()
+	limit   uint64 // of an hour
+
+	mu      sync.Mutex
+	sent    []sent
+	answers map[string]func(webhooks.Message) webhooks.Result // by URL; others answer 200
+	serial  int
+}
+
+// inBubble runs a test with a rig.
+func inBubble(t *testing.T, test func(*rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{T: t, dir: t.TempDir(), limit: 10_000, answers: map[string]func(webhooks.Message) webhooks.Result{}}
+		r.open()
+		defer r.close()
+		test(r)
+	})
+}
+
+func (r *rig) open() {
+	r.Helper()
+	var err error
+	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if r.log, err = bolt.OpenLog(filepath.Join(r.dir, "log"), r.store); err != nil {
+		r.Fatal(err)
+	}
+	meter := &quota.Meter{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	r.service = &webhooks.Service{Store: r.store, Log: r.log, Post: r.post, Meter: meter, Now: time.Now,
+		Limit:     quota.Limit{Count: r.limit, Span: time.Hour},
+		Schedule:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second},
+		Retention: 72 * time.Hour, Logger: slog.New(slog.DiscardHandler)}
+}
+
+// run starts the service; restart and close stop it.
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- r.service.Meter.Run(ctx) }()
+	go func() { ended <- r.service.Run(ctx) }()
+	r.stop = func() {
+		r.stop = nil
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				r.Errorf("ended with %v", err)
+			}
+		}
+	}
+	synctest.Wait()
+}
+
+func (r *rig) close() {
+	if r.stop != nil {
+		r.stop()
+	}
+	if err := r.log.Close(); err != nil {
+		r.Error(err)
+	}
+	if err := r.store.Close(); err != nil {
+		r.Error(err)
+	}
+}
+
+// restart is a stop and a start of the process.
+func (r *rig) restart() {
+	r.close()
+	r.open()
+	r.run()
+}
+
+func (r *rig) post(ctx context.Context, m webhooks.Message) webhooks.Result {
+	r.mu.Lock()
+	r.sent = append(r.sent, sent{time.Now(), m.URL, m.EventID, string(m.Body)})
+	answer := r.answers[m.URL]
+	r.mu.Unlock()
+	if answer == nil {
+		return webhooks.Result{Status: 200}
+	}
+	return answer(m)
+}
+
+// took is what the receivers were sent since the last look.
+func (r *rig) took() []sent {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.sent
+	r.sent = nil
+	return out
+}
+
+func (r *rig) update(change func(store.Tx) error) {
+	r.Helper()
+	if err := r.store.Update(context.Background(), change); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// id makes a name that no other row has.
+func (r *rig) id(prefix string) string {
+	r.serial++
+	return fmt.Sprintf("%s_%d", prefix, r.serial)
+}
+
+func (r *rig) person() wallet.UserID {
+	id := wallet.UserID(r.id("usr"))
+	r.update(func(tx store.Tx) error {
+		return tx.PutUser(wallet.User{ID: id, TelegramID: int64(1000 + r.serial), RegisteredAt: time.Now().UTC()})
+	})
+	return id
+}
+
+// key makes a key of an owner that may have webhooks.
+func (r *rig) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wallet.Key)) wallet.Key {
+	k := wallet.Key{ID: r.id("key"), Kind: kind, Tier: wallet.ProTier, Scopes: []wallet.Scope{wallet.Webhooks}, Owner: owner, CreatedAt: time.Now().UTC()}
+	if owner != "" {
+		k.App = wallet.AppID(r.id("app"))
+		r.update(func(tx store.Tx) error {
+			return tx.PutApp(wallet.App{ID: k.App, Owner: owner, Name: "Shop", CreatedAt: time.Now().UTC()})
+		})
+	}
+	for _, c := range change {
+		c(&k)
+	}
+	r.update(func(tx store.Tx) error { return tx.CreateKey(k, "secret of "+k.ID) })
+	return k
+}
+
+func (r *rig) hook(k wallet.Key, events ...string) wallet.Webhook {
+	w := wallet.Webhook{ID: wallet.WebhookID(r.id("wh")), Kind: k.Kind, Line: k.Line(), Owner: k.Owner, Events: events, Active: true,
+		Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC()}
+	w.URL = "https://example.com/" + string(w.ID)
+	r.update(func(tx store.Tx) error { return tx.PutWebhook(w) })
+	return w
+}
+
+func (r *rig) grant(who wallet.UserID, k wallet.Key, scopes ...wallet.Scope) {
+	r.update(func(tx store.Tx) error {
+		return tx.PutGrant(wallet.Grant{User: who, App: k.App, Scopes: scopes, GrantedAt: time.Now().UTC()})
+	})
+}
+
+// answer has a webhook's receiver answer so.
+func (r *rig) answer(w wallet.Webhook, answer func(webhooks.Message) webhooks.Result) {
+	r.mu.Lock()
+	r.answers[w.URL] = answer
+	r.mu.Unlock()
+}
+
+func (r *rig) emit(events ...wallet.Event) {
+	r.Helper()
+	r.update(func(tx store.Tx) error { return tx.Emit(events...) })
+}
+
+// paid is a transaction.confirmed of a wallet, named by one byte.
+func (r *rig) paid(user wallet.UserID, of byte) wallet.Event {
+	return r.event(user, wallet.TransactionConfirmed, wallet.TransactionConfirmedData{TransactionID: wallet.TransactionID(r.id("tx")),
+		WalletAddress: wallet.Address{of}, Amount: "1", Token: "SOL", Fee: "0.000005", Type: wallet.Send, Confirmations: 1, ConfirmedAt: wallet.Timestamp(time.Now())})
+}
+
+func (r *rig) event(user wallet.UserID, name wallet.EventName, data any) wallet.Event {
+	r.Helper()
+	e, err := wallet.NewEvent(r.id("evt"), name, time.Now().UTC(), user, data)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return e
+}
+
+// logged is a webhook's log, oldest first.
+func (r *rig) logged(w wallet.Webhook) []store.LogEntry {
+	r.Helper()
+	synctest.Wait()
+	list, err := r.log.List(context.Background(), w.ID, store.LogPage{Limit: 1000})
+	if err != nil {
+		r.Fatal(err)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+func (r *rig) states(w wallet.Webhook) map[store.DeliveryState]int {
+	out := map[store.DeliveryState]int{}
+	for _, e := range r.logged(w) {
+		out[e.State]++
+	}
+	return out
+}
+
+// after lists the times of attempts, in seconds from the first.
+func after(all []sent) []float64 {
+	var out []float64
+	for _, s := range all {
+		out = append(out, s.at.Sub(all[0].at).Seconds())
+	}
+	return out
+}
+
+func ids(all []sent) []string {
+	var out []string
+	for _, s := range all {
+		out = append(out, s.eventID)
+	}
+	return out
+}
+
+func fails(status int) func(webhooks.Message) webhooks.Result {
+	return func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: status, Error: "no"} }
+}
+
+// TestAnEventIsDelivered: signed bytes, once, and the log says so.
+func TestAnEventIsDelivered(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "transaction.*")
+		other := r.hook(r.key(r.person(), wallet.APIKey), "*")
+		r.run()
+		e := r.paid(alice, 1)
+		r.emit(e)
+		got := r.took()
+		if len(got) != 1 || got[0].url != hook.URL || got[0].eventID != e.ID {
+			t.Fatalf("sent %+v", got)
+		}
+		var body struct {
+			Event     string          `json:"event"`
+			Data      json.RawMessage `json:"data"`
+			Timestamp string          `json:"timestamp"`
+		}
+		if err := json.Unmarshal([]byte(got[0].body), &body); err != nil || body.Event != "transaction.confirmed" ||
+			string(body.Data) != string(e.Data) || body.Timestamp != wallet.Timestamp(e.At) {
+			t.Errorf("body %s (%v)", got[0].body, err)
+		}
+		if log := r.logged(hook); len(log) != 1 || log[0].State != store.DeliveryDelivered || len(log[0].Attempted) != 1 || log[0].Attempted[0].Status != 200 {
+			t.Errorf("log %+v", log)
+		}
+		if log := r.logged(other); len(log) != 0 {
+			t.Errorf("another's log %+v", log)
+		}
+		r.restart()
+		if again := r.took(); len(again) != 0 {
+			t.Errorf("after a restart: %+v", again)
+		}
+	})
+}
+
+// TestScheduleOfAttempts is SPEC, Limits: at once, then after 1, 2, 4, 8 and 16 s; then the delivery is
+// parked and its owner told, once for a row of failures.
+func TestScheduleOfAttempts(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.answer(hook, fails(503))
+		r.run()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(2 * time.Minute)
+		got := r.took()
+		if want := []float64{0, 1, 3, 7, 15, 31}; !slices.Equal(after(got), want) {
+			t.Errorf("attempts after %v s, want %v", after(got), want)
+		}
+		for _, s := range got {
+			if s.body != got[0].body || s.eventID != got[0].eventID {
+				t.Errorf("another body or id: %+v", s)
+			}
+		}
+		if log := r.logged(hook); len(log) != 1 || log[0].State != store.DeliveryParked || len(log[0].Attempted) != 6 {
+			t.Errorf("log %+v", log)
+		}
+		r.emit(r.paid(alice, 1))
+		time.Sleep(2 * time.Minute)
+		if told := r.told(wallet.WebhookParked); told != 1 {
+			t.Errorf("the owner is told %d times", told)
+		}
+		r.answer(hook, nil)
+		r.emit(r.paid(alice, 1))
+		r.took()
+		r.answer(hook, fails(500))
+		r.emit(r.paid(alice, 1))
+		time.Sleep(2 * time.Minute)
+		if told := r.told(wallet.WebhookParked); told != 2 {
+			t.Errorf("after a success in between the owner is told %d times", told)
+		}
+	})
+}
+
+// told counts events that wait for notify.
+func (r *rig) told(name wallet.EventName) int {
+	synctest.Wait()
+	n := 0
+	err := r.store.View(context.Background(), func(tx store.Tx) error {
+		list, err := tx.PendingEvents(1000)
+		for _, e := range list {
+			if e.Name == name {
+				n++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return n
+}
+
+// TestWhatIsTriedAgain: which answers end a delivery, and that Retry-After only lengthens.
+func TestWhatIsTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		result   webhooks.Result
+		attempts []float64
+		state    store.DeliveryState
+	}{
+		{webhooks.Result{Status: 204}, []float64{0}, store.DeliveryDelivered},
+		{webhooks.Result{Status: 400}, []float64{0}, store.DeliveryParked},
+		{webhooks.Result{Status: 302}, []float64{0}, store.DeliveryParked},
+		{webhooks.Result{Forbidden: true}, []float64{0}, store.DeliveryParked},
+		{webhooks.Result{Status: 429, RetryAfter: 5 * time.Second}, []float64{0, 5, 10, 15, 23, 39}, store.DeliveryParked},
+		{webhooks.Result{Error: "no answer"}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryParked},
+	} {
+		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				alice := r.person()
+				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				r.answer(hook, func(webhooks.Message) webhooks.Result { return c.result })
+				r.run()
+				r.emit(r.paid(alice, 1))
+				time.Sleep(2 * time.Minute)
+				if got := after(r.took()); !slices.Equal(got, c.attempts) {
+					t.Errorf("attempts after %v s, want %v", got, c.attempts)
+				}
+				if states := r.states(hook); states[c.state] != 1 {
+					t.Errorf("states %v", states)
+				}
+			})
+		})
+	}
+}
+
+// TestAScheduleSurvivesARestart: what was attempted goes on where it was, with its log whole.
+func TestAScheduleSurvivesARestart(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.answer(hook, fails(500))
+		r.run()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(5 * time.Second) // attempts at 0, 1 and 3 s
+		first := r.took()
+		r.restart()
+		time.Sleep(2 * time.Minute)
+		all := append(first, r.took()...)
+		if got := after(all); !slices.Equal(got, []float64{0, 1, 3, 7, 15, 31}) {
+			t.Errorf("attempts after %v s", got)
+		}
+		if log := r.logged(hook); len(log) != 1 || len(log[0].Attempted) != 6 {
+			t.Errorf("log %+v", log)
+		}
+	})
+}
+
+// TestOrderHoldsForEachWallet: while one wallet's event waits for its next attempt, no later one of that
+// wallet goes, and those of others do.
+func TestOrderHoldsForEachWallet(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		a1, a2, b1, b2 := r.paid(alice, 'a'), r.paid(alice, 'a'), r.paid(alice, 'b'), r.paid(alice, 'b')
+		failed := 0
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			if m.EventID == a1.ID && failed < 2 {
+				failed++
+				return webhooks.Result{Status: 500}
+			}
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		r.emit(a1, a2, b1, b2)
+		if got := ids(r.took()); len(got) != 3 || slices.Contains(got, a2.ID) || slices.Index(got, b1.ID) > slices.Index(got, b2.ID) {
+			t.Errorf("at once: %v", got)
+		}
+		time.Sleep(time.Minute)
+		if got, want := ids(r.took()), []string{a1.ID, a1.ID, a2.ID}; !slices.Equal(got, want) {
+			t.Errorf("then %v, want %v", got, want)
+		}
+	})
+}
+
+// TestWhoseEvents walks DESIGN §7's rule, at the making of a delivery.
+func TestWhoseEvents(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, bob, carol := r.person(), r.person(), r.person()
+		own := r.hook(r.key(alice, wallet.APIKey), "*")
+		dev := r.key(bob, wallet.APIKey)
+		devs := r.hook(dev, "*")
+		r.grant(alice, dev, wallet.WalletRead)
+		operators := r.hook(r.key("", wallet.APIKey), "*")
+		free := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.Tier = wallet.FreeTier }), "*")
+		scopeless := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.Scopes = nil }), "*")
+		revoked := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.RevokedAt = time.Now() }), "*")
+		expired := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.ExpiresAt = time.Now() }), "*")
+		uninterested := r.hook(r.key(alice, wallet.APIKey), "stake.*", "price.alert")
+		weak := r.key(bob, wallet.APIKey)
+		weaks := r.hook(weak, "*")
+		r.grant(alice, weak, wallet.WalletSend)
+		bots := r.hook(r.key(alice, wallet.BotKey), "*")
+		r.run()
+
+		// paid: transaction.confirmed, change: price.significant_change, met: user.registered
+		paid := r.paid(alice, 1)
+		others := r.paid(carol, 2)
+		change := r.event("", wallet.PriceSignificantChange, wallet.PriceSignificantChangeData{Token: "SOL", Timeframe: "1h"})
+		met := r.event(alice, wallet.UserRegistered, wallet.UserRegisteredData{ChatID: "1"})
+		r.emit(paid, others, change, met)
+		got := map[string][]string{}
+		for _, s := range r.took() {
+			got[s.url] = append(got[s.url], s.eventID)
+		}
+		for _, c := range []struct {
+			name string
+			hook wallet.Webhook
+			want []string
+		}{
+			{"the owner's", own, []string{paid.ID, change.ID}},
+			{"an app's that she allows it", devs, []string{paid.ID, change.ID}},
+			{"an operator's", operators, []string{paid.ID, others.ID, change.ID}},
+			{"of the free tier", free, nil},
+			{"without the scope", scopeless, nil},
+			{"of a revoked key", revoked, nil},
+			{"of an expired key", expired, nil},
+			{"for other events", uninterested, nil},
+			{"an app's that she allows something else", weaks, []string{change.ID}},
+			{"the owner's bot token's", bots, []string{met.ID}},
+		} {
+			have := got[c.hook.URL]
+			slices.Sort(have)
+			slices.Sort(c.want)
+			if !slices.Equal(have, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, have, c.want)
+			}
+		}
+	})
+}
+
+// TestWhatIsTakenBackStopsDeliveries: consent, key, tier and activity are asked for again before each attempt.
+func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *rig, tx store.Tx, alice wallet.UserID, k wallet.Key, w wallet.Webhook) error
+		want   store.DeliveryState
+	}{
+		"the grant": {func(_ *rig, tx store.Tx, alice wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+			return tx.DeleteGrant(alice, k.App)
+		}, store.DeliveryWithdrawn},
+		"the key": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+			k.RevokedAt = time.Now()
+			return tx.PutKey(k)
+		}, store.DeliveryWithdrawn},
+		"the tier": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+			k.Tier = wallet.FreeTier
+			return tx.PutKey(k)
+		}, store.DeliveryWithdrawn},
+		"the webhook is turned off": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
+			w.Active = false
+			return tx.PutWebhook(w)
+		}, store.DeliveryParked},
+		"the webhook is removed": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
+			return tx.DeleteWebhook(w.ID)
+		}, ""},
+		"the person is erased": {func(_ *rig, tx store.Tx, alice wallet.UserID, _ wallet.Key, _ wallet.Webhook) error {
+			return tx.EraseUser(alice)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				alice := r.person()
+				k := r.key(r.person(), wallet.APIKey)
+				hook := r.hook(k, "*")
+				r.grant(alice, k, wallet.WalletRead)
+				r.answer(hook, fails(500))
+				r.run()
+				r.emit(r.paid(alice, 1))
+				if got := r.took(); len(got) != 1 {
+					t.Fatalf("before: %v", got)
+				}
+				r.update(func(tx store.Tx) error { return c.change(r, tx, alice, k, hook) })
+				r.emit(r.paid(alice, 1))
+				time.Sleep(2 * time.Minute)
+				if got := r.took(); len(got) != 0 {
+					t.Errorf("afterwards %d attempts", len(got))
+				}
+				if states := r.states(hook); c.want != "" && states[c.want] != 1 {
+					t.Errorf("states %v", states)
+				}
+				for _, e := range r.logged(hook) {
+					one, err := r.log.Logged(context.Background(), hook.ID, e.ID)
+					if err == nil && one.State == store.DeliveryWithdrawn && len(one.Body) > 0 {
+						t.Errorf("what was withdrawn can be read")
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestTheLimitOfAnHourDelays: what is over it comes later, in order, and nothing is dropped.
+func TestTheLimitOfAnHourDelays(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.service.Limit.Count = 60
+		r.run()
+		var want []string
+		for range 150 {
+			e := r.paid(alice, 1)
+			want = append(want, e.ID)
+			r.emit(e)
+		}
+		at := r.took()
+		if len(at) != 60 {
+			t.Errorf("at once %d", len(at))
+		}
+		time.Sleep(4 * time.Hour)
+		at = append(at, r.took()...)
+		if !slices.Equal(ids(at), want) {
+			t.Errorf("%d of %d came, or in another order", len(at), len(want))
+		}
+		for i := range at {
+			if i >= 60 && at[i].at.Sub(at[i-60].at) < time.Hour {
+				t.Errorf("61 within %s", at[i].at.Sub(at[i-60].at))
+			}
+		}
+		if states := r.states(hook); states[store.DeliveryDelivered] != 150 {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestMoneyGoesFirst: when a receiver cannot take all at once, transactions overtake prices.
+func TestMoneyGoesFirst(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		r.hook(r.key(alice, wallet.APIKey), "*")
+		r.limit = 60
+		r.restart()
+		for range 59 {
+			r.emit(r.paid(alice, 1))
+		}
+		r.took()
+		r.close()
+		r.open()
+		for range 5 {
+			r.emit(r.event(alice, wallet.PriceAlert, wallet.PriceAlertData{AlertID: r.id("al")}))
+		}
+		paid := r.paid(alice, 1)
+		r.emit(paid)
+		r.run()
+		time.Sleep(2 * time.Hour)
+		if got := ids(r.took()); len(got) != 6 || got[0] != paid.ID {
+			t.Errorf("went %v, want %s first", got, paid.ID)
+		}
+	})
+}
+
+// TestANewerBalanceTakesThePlaceOfAnOlderOne, where neither was attempted; nothing else is left out.
+func TestANewerBalanceTakesThePlaceOfAnOlderOne(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		balance := func(of byte) wallet.Event {
+			return r.event(alice, wallet.BalanceUpdated, wallet.BalanceUpdatedData{WalletAddress: wallet.Address{of}})
+		}
+		release := make(chan struct{})
+		r.answer(hook, func(webhooks.Message) webhooks.Result {
+			<-release
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		a1, a2, a3, b1 := balance('a'), balance('a'), balance('a'), balance('b')
+		p1, p2 := r.paid(alice, 'a'), r.paid(alice, 'a')
+		r.emit(a1)
+		r.took()
+		r.emit(a2, a3, b1, p1, p2)
+		synctest.Wait()
+		close(release)
+		got := ids(r.took())
+		if slices.Contains(got, a2.ID) || !slices.Contains(got, a3.ID) || !slices.Contains(got, b1.ID) || !slices.Contains(got, p1.ID) || !slices.Contains(got, p2.ID) {
+			t.Errorf("sent %v", got)
+		}
+		if states := r.states(hook); states[store.DeliverySuperseded] != 1 || states[store.DeliveryDelivered] != 5 {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestABrokenReceiverIsAskedSparingly: after a row of failures one delivery at a time is on its way, new ones
+// wait with all their attempts, and when the receiver is back everything comes, in order.
+func TestABrokenReceiverIsAskedSparingly(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.answer(hook, fails(502))
+		r.run()
+		var all []wallet.Event
+		for i := range 100 {
+			all = append(all, r.paid(alice, byte(i)))
+		}
+		r.emit(all...)
+		time.Sleep(time.Minute)
+		if n := len(r.took()); n > (64+10)*6+12 { // those that were on their way when it was noticed
+			t.Errorf("%d attempts in the first minute", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := len(r.took()); n > 5*60/31*6+6 {
+			t.Errorf("%d attempts in the five minutes after it", n)
+		}
+		r.answer(hook, nil)
+		time.Sleep(time.Minute)
+		states := r.states(hook)
+		if states[store.DeliveryWaiting] != 0 || states[store.DeliveryDelivered] == 0 || states[store.DeliveryDelivered]+states[store.DeliveryParked] != 100 {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestAReceiverThatIsGoneIsTurnedOff by 410 at once, and by nothing but failures after three days.
+func TestAReceiverThatIsGoneIsTurnedOff(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		wait   time.Duration
+		ended  wallet.Ending
+	}{{410, time.Minute, wallet.EndedGone}, {500, 80 * time.Hour, wallet.EndedFailing}, {500, 60 * time.Hour, ""}} {
+		t.Run(fmt.Sprint(c.status, c.wait), func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				alice := r.person()
+				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				r.answer(hook, fails(c.status))
+				r.run()
+				for range int(c.wait/time.Hour) + 1 {
+					r.emit(r.paid(alice, 1))
+					time.Sleep(min(time.Hour, c.wait))
+				}
+				synctest.Wait()
+				var now wallet.Webhook
+				err := r.store.View(context.Background(), func(tx store.Tx) (err error) {
+					now, err = tx.Webhook(hook.ID)
+					return err
+				})
+				if err != nil || now.Ended != c.ended || now.Active != (c.ended == "") {
+					t.Errorf("%+v (%v)", now, err)
+				}
+				if told := r.told(wallet.WebhookEnded); told != map[bool]int{true: 1, false: 0}[c.ended != ""] {
+					t.Errorf("the owner is told %d times", told)
+				}
+			})
+		})
+	}
+}
+
+// TestOneThatHangsHoldsUpNobody: one dead, one hanging and one failing receiver among a hundred.
+func TestOneThatHangsHoldsUpNobody(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		operator := r.key("", wallet.APIKey)
+		alice := r.person()
+		var healthy []wallet.Webhook
+		for range 97 {
+			healthy = append(healthy, r.hook(operator, "*"))
+		}
+		hangs, dead, resets := r.hook(operator, "*"), r.hook(operator, "*"), r.hook(operator, "*")
+		r.answer(hangs, func(webhooks.Message) webhooks.Result {
+			time.Sleep(30 * time.Second)
+			return webhooks.Result{Error: "no answer within 30 s"}
+		})
+		r.answer(dead, func(webhooks.Message) webhooks.Result { return webhooks.Result{Error: "no connection"} })
+		r.answer(resets, fails(500))
+		r.run()
+		began := time.Now()
+		for i := range 100 {
+			r.emit(r.paid(alice, byte(i)))
+		}
+		synctest.Wait()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the healthy waited %s", took)
+		}
+		for _, hook := range healthy {
+			if states := r.states(hook); states[store.DeliveryDelivered] != 100 {
+				t.Fatalf("states of a healthy one: %v", states)
+			}
+		}
+	})
+}
+
+// TestClockJumpsDoNoHarm: a retry that seems to lie a year ahead, because the clock was put back, waits for
+// no longer than a retry ever does; one of long ago is due.
+func TestClockJumpsDoNoHarm(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"back": -365 * 24 * time.Hour, "ahead": 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				alice := r.person()
+				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				failed := false
+				r.answer(hook, func(webhooks.Message) webhooks.Result {
+					if !failed {
+						failed = true
+						return webhooks.Result{Status: 500}
+					}
+					return webhooks.Result{Status: 200}
+				})
+				r.run()
+				r.emit(r.paid(alice, 1))
+				r.took()
+				r.close()
+				r.open()
+				r.service.Now = func() time.Time { return time.Now().Add(jump) }
+				r.run()
+				time.Sleep(2 * time.Minute)
+				if got := r.took(); len(got) != 1 {
+					t.Errorf("%d attempts", len(got))
+				}
+			})
+		})
+	}
+}
+
+// TestAStopWaitsForWhatIsOnItsWay, and what did not end comes again.
+func TestAStopWaitsForWhatIsOnItsWay(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		quick, slow := r.paid(alice, 1), r.paid(alice, 2)
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			if m.EventID == slow.ID {
+				time.Sleep(time.Minute)
+				return webhooks.Result{Interrupted: true}
+			}
+			time.Sleep(2 * time.Second)
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		r.emit(quick, slow)
+		synctest.Wait()
+		r.close()
+		r.took()
+		r.answer(hook, nil)
+		r.open()
+		r.run()
+		if got := ids(r.took()); !slices.Equal(got, []string{slow.ID}) {
+			t.Errorf("after the stop came %v, want %s", got, slow.ID)
+		}
+		if log := r.logged(hook); len(log) != 2 || strings.Contains(fmt.Sprint(log), "waiting") {
+			t.Errorf("log %+v", log)
+		}
+	})
+}
+
+// TestBacklogIsReadInWindows: ten thousand wait, and all come, in order, while few are in memory.
+func TestBacklogIsReadInWindows(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		const many = 3000
+		r.service.Limit.Count = 1_000_000
+		var want []string
+		for range many / 100 {
+			var some []wallet.Event
+			for range 100 {
+				e := r.paid(alice, 1)
+				some, want = append(some, e), append(want, e.ID)
+			}
+			r.emit(some...)
+		}
+		r.run()
+		if got := ids(r.took()); !slices.Equal(got, want) {
+			t.Errorf("%d of %d came, or in another order", len(got), len(want))
+		}
+		if states := r.states(hook); states[store.DeliveryDelivered] != 1000 { // a page of the log
+			t.Errorf("states %v", states)
+		}
+	})
+}
