@@ -71,13 +71,20 @@ func three(t *testing.T) (path string) {
 					From: wallet.Address{1}, Token: wallet.SOL, Amount: uint64(n), CreatedAt: at.Add(time.Duration(n)), Deadline: at, Chat: int64(n + 1)}),
 				tx.PutConversation(store.Conversation{Chat: int64(n + 1), User: int64(n + 1), State: "amount", Data: []byte("secret"), ExpiresAt: at.Add(time.Duration(n))}),
 				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}),
-				tx.Emit(event))
+				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Line: "key_0", CreatedAt: at}), // before any event
+				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
+				delivered(tx, store.Delivery{ID: fmt.Sprint("dlv_", n), Webhook: "wh_0", User: user.ID, Body: fmt.Append(nil, "secret ", n)}))
 		})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func delivered(tx store.Tx, d store.Delivery) error {
+	_, err := tx.PutDeliveries([]store.Delivery{d})
+	return err
 }
 
 // lists are the lists that workers live by, each with what its rows are in and told by.
@@ -99,6 +106,14 @@ func lists() map[bucket]func(store.Tx) ([]int, error) {
 		},
 		events: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.PendingEvents(10)
+			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
+		},
+		announcements: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.Announcements(10)
+			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Event.ID[5] - '0') }), err
+		},
+		deliveries: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.DeliveriesOf("wh_0", store.Position{}, 10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
 		transactions: func(tx store.Tx) ([]int, error) {

@@ -28,19 +28,22 @@ type model struct {
 	pending      []wallet.Event
 	emitted      map[string]bool
 	contacts     map[[2]string]wallet.Contact // by owner and folded name
+	hooks        map[wallet.WebhookID]wallet.Webhook
+	posts        map[string]store.Delivery
+	announced    []wallet.Event
 }
 
 func newModel() model {
 	return model{users: map[wallet.UserID]wallet.User{}, wallets: map[wallet.Address]wallet.Wallet{},
 		transactions: map[wallet.TransactionID]wallet.Transaction{}, talks: map[[2]int64]store.Conversation{},
 		inbox: map[uint64]store.Update{}, seen: map[int64]time.Time{}, outbox: map[uint64]store.Reply{}, emitted: map[string]bool{},
-		contacts: map[[2]string]wallet.Contact{}}
+		contacts: map[[2]string]wallet.Contact{}, hooks: map[wallet.WebhookID]wallet.Webhook{}, posts: map[string]store.Delivery{}}
 }
 
 func (m model) clone() model {
 	return model{maps.Clone(m.users), maps.Clone(m.wallets), maps.Clone(m.transactions), maps.Clone(m.talks),
 		maps.Clone(m.inbox), maps.Clone(m.seen), maps.Clone(m.outbox), slices.Clone(m.pending), maps.Clone(m.emitted),
-		maps.Clone(m.contacts)}
+		maps.Clone(m.contacts), maps.Clone(m.hooks), maps.Clone(m.posts), slices.Clone(m.announced)}
 }
 
 // testModel runs random store transactions, some of which fail half way, against engine and maps,
@@ -105,7 +108,7 @@ func differ(what string, got, want any) error {
 
 // step does one random deed to both. It returns an error when they disagree.
 func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
-	switch r.IntN(10) {
+	switch r.IntN(14) {
 	case 0:
 		return m.putUser(tx, r)
 	case 1:
@@ -122,6 +125,10 @@ func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
 		return m.replies(tx, r)
 	case 8:
 		return m.contact(tx, r)
+	case 9:
+		return m.hook(tx, r, round)
+	case 10, 11, 12:
+		return m.deliver(tx, r)
 	default:
 		return m.emit(tx, r)
 	}
@@ -142,6 +149,102 @@ func (m *model) contact(tx store.Tx, r *rand.Rand) error {
 	c := wallet.Contact{Owner: wallet.UserID(owner), Name: name, Address: wallet.Address{byte(r.IntN(9))}, AddedAt: noon()}
 	m.contacts[key] = c
 	return differ("put contact", tx.PutContact(c), nil)
+}
+
+// hook registers, changes and removes webhooks, and turns announcements into deliveries.
+func (m *model) hook(tx store.Tx, r *rand.Rand, round int) error {
+	all := slices.Sorted(maps.Keys(m.hooks))
+	switch {
+	case len(all) > 0 && r.IntN(3) == 0:
+		gone := all[r.IntN(len(all))]
+		delete(m.hooks, gone)
+		maps.DeleteFunc(m.posts, func(_ string, d store.Delivery) bool { return d.Webhook == gone })
+		return differ("delete webhook", tx.DeleteWebhook(gone), nil)
+	case len(m.announced) > 0 && r.IntN(2) == 0:
+		list, err := tx.Announcements(1)
+		if err != nil {
+			return err
+		}
+		m.announced = slices.Clone(m.announced[1:])
+		return differ("done announcement", tx.DoneAnnouncements([]uint64{list[0].Number}), nil)
+	case len(all) > 0 && r.IntN(2) == 0:
+		w := m.hooks[all[r.IntN(len(all))]]
+		w.CreatedAt, w.URL = noon().Add(time.Duration(r.IntN(5))*time.Second), fmt.Sprint("https://example.com/", round)
+		m.hooks[w.ID] = w
+		return differ("put webhook", tx.PutWebhook(w), nil)
+	}
+	// An id is never used again.
+	w := webhook(wallet.WebhookID(fmt.Sprintf("wh_%d_%d", round, r.Uint32())), fmt.Sprint("key_", r.IntN(3)), wallet.UserID(fmt.Sprint("usr_", r.IntN(2))))
+	m.hooks[w.ID] = w
+	return differ("put a new webhook", tx.PutWebhook(w), nil)
+}
+
+func (m *model) deliver(tx store.Tx, r *rand.Rand) error {
+	hooks, posts := slices.Sorted(maps.Keys(m.hooks)), slices.Sorted(maps.Keys(m.posts))
+	if len(posts) > 0 && r.IntN(3) == 0 {
+		d := m.posts[posts[r.IntN(len(posts))]]
+		if r.IntN(2) == 0 {
+			delete(m.posts, d.ID)
+			return differ("done delivery", tx.DoneDeliveries([]store.Delivery{d}), nil)
+		}
+		d.Attempts, d.NextAt = d.Attempts+1, d.NextAt.Add(time.Second)
+		m.posts[d.ID] = d
+		return differ("reschedule", tx.Reschedule([]store.Delivery{d}), nil)
+	}
+	if len(hooks) == 0 {
+		return nil
+	}
+	d := delivery(fmt.Sprint("dlv_", r.IntN(30)), hooks[r.IntN(len(hooks))], wallet.UserID(fmt.Sprint("usr_", r.IntN(4))))
+	d.Urgency = store.Urgency(r.IntN(3))
+	fresh, err := tx.PutDeliveries([]store.Delivery{d})
+	if _, there := m.posts[d.ID]; there || err != nil || len(fresh) != 1 {
+		return errors.Join(err, differ("a delivery that waits already", there && len(fresh) == 0, true))
+	}
+	m.posts[d.ID] = fresh[0]
+	return nil
+}
+
+func (m *model) checkDeliveries(tx store.Tx) error {
+	var errs []error
+	var busy []wallet.WebhookID
+	for _, id := range slices.Sorted(maps.Keys(m.hooks)) {
+		var want []store.Delivery
+		for _, d := range m.posts {
+			if d.Webhook == id {
+				want = append(want, d)
+			}
+		}
+		slices.SortFunc(want, func(a, b store.Delivery) int {
+			return cmp.Or(cmp.Compare(a.Urgency, b.Urgency), cmp.Compare(a.Seq, b.Seq))
+		})
+		if len(want) > 0 {
+			busy = append(busy, id)
+		}
+		got, err := tx.DeliveriesOf(id, store.Position{}, 1<<20)
+		errs = append(errs, err, differ("deliveries of "+string(id), got, want))
+	}
+	waited, err := tx.WaitingWebhooks()
+	errs = append(errs, err, differ("who is waited for", waited, busy))
+	for n := range 3 {
+		line := fmt.Sprint("key_", n)
+		var want []wallet.Webhook
+		for _, w := range m.hooks {
+			if w.Line == line {
+				want = append(want, w)
+			}
+		}
+		slices.SortFunc(want, func(a, b wallet.Webhook) int {
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+		})
+		got, err := tx.WebhooksOf(line)
+		errs = append(errs, err, differ("webhooks of "+line, got, want))
+	}
+	list, err := tx.Announcements(1 << 20)
+	var events []wallet.Event
+	for _, a := range list {
+		events = append(events, a.Event)
+	}
+	return errors.Join(append(errs, err, differ("announcements", append([]wallet.Event{}, events...), append([]wallet.Event{}, m.announced...)))...)
 }
 
 func (m *model) checkContacts(tx store.Tx) error {
@@ -332,9 +435,16 @@ func (m *model) emit(tx store.Tx, r *rand.Rand) error {
 		return differ("done event", tx.DoneEvent(id), nil)
 	}
 	e := event(fmt.Sprintf("evt_%d", r.IntN(60)))
-	if !m.emitted[e.ID] {
+	e.Name = [...]wallet.EventName{wallet.UserRegistered, wallet.MessageReceived, wallet.TransactionSigned}[r.IntN(3)]
+	told, announced := e.Name != wallet.MessageReceived, e.Name != wallet.TransactionSigned && len(m.hooks) > 0
+	if !m.emitted[e.ID] && (told || announced) {
 		m.emitted[e.ID] = true
-		m.pending = append(m.pending, e)
+		if told {
+			m.pending = append(m.pending, e)
+		}
+		if announced {
+			m.announced = append(m.announced, e)
+		}
 	}
 	return differ("emit", tx.Emit(e), nil)
 }
@@ -350,7 +460,7 @@ func (m *model) check(tx store.Tx) error {
 	if err := m.checkWallets(tx); err != nil {
 		return err
 	}
-	if err := errors.Join(m.checkTransactions(tx), m.checkContacts(tx)); err != nil {
+	if err := errors.Join(m.checkTransactions(tx), m.checkContacts(tx), m.checkDeliveries(tx)); err != nil {
 		return err
 	}
 	for who, want := range m.talks {
