@@ -259,11 +259,7 @@ func (s *Server) tellOnce(c *fiber.Ctx, remember remember, status int, message s
 
 // changeWebhook is PUT of one webhook {url, events, active}: what is given is changed.
 func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
-	id, err := hookID(c, key)
-	if err != nil {
-		return err
-	}
-	fields, err := jsonBody(c)
+	id, fields, err := aboutHook(c, key, jsonBody, "url", "events", "active")
 	if err != nil {
 		return err
 	}
@@ -284,9 +280,6 @@ func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 }
 
 func changeOf(fields object) (change handlers.HookChange, err error) {
-	if err := fields.only("url", "events", "active"); err != nil {
-		return change, err
-	}
 	if _, given := fields["url"]; given {
 		url, err := fields.text("url")
 		if err != nil {
@@ -332,15 +325,8 @@ const usualGrace = 24 * 60 * 60
 
 // rotateSecret is POST …/secret/rotate {grace_seconds}.
 func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
-	id, err := hookID(c, key)
+	id, fields, err := aboutHook(c, key, optionalBody, "grace_seconds")
 	if err != nil {
-		return err
-	}
-	fields, err := optionalBody(c)
-	if err != nil {
-		return err
-	}
-	if err := fields.only("grace_seconds"); err != nil {
 		return err
 	}
 	grace, err := fields.count("grace_seconds", usualGrace, handlers.LongestSecretGrace)
@@ -364,7 +350,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 
 // testWebhook is POST …/test: webhook.test is sent now, once.
 func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
-	id, err := emptyAbout(c, key)
+	id, _, err := aboutHook(c, key, optionalBody)
 	if err != nil {
 		return err
 	}
@@ -388,17 +374,17 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// emptyAbout reads a request that says nothing but which webhook it is about.
-func emptyAbout(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
+// aboutHook reads a request about the webhook of its path, whose body has no fields but the known ones.
+func aboutHook(c *fiber.Ctx, key wallet.Key, body func(*fiber.Ctx) (object, error), known ...string) (wallet.WebhookID, object, error) {
 	id, err := hookID(c, key)
 	if err != nil {
-		return "", err
+		return id, nil, err
 	}
-	fields, err := optionalBody(c)
+	fields, err := body(c)
 	if err != nil {
-		return "", err
+		return id, nil, err
 	}
-	return id, fields.only()
+	return id, fields, fields.only(known...)
 }
 
 // deliveries is GET …/deliveries?state&event&since&cursor&limit.
@@ -479,7 +465,7 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	if _, err := emptyAbout(c, key); err != nil {
+	if _, _, err := aboutHook(c, key, optionalBody); err != nil {
 		return err
 	}
 	return s.once(c, key, func(remember remember) error {
@@ -500,15 +486,8 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 
 // recover is POST …/recover {since}.
 func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
-	id, err := hookID(c, key)
+	id, fields, err := aboutHook(c, key, jsonBody, "since")
 	if err != nil {
-		return err
-	}
-	fields, err := jsonBody(c)
-	if err != nil {
-		return err
-	}
-	if err := fields.only("since"); err != nil {
 		return err
 	}
 	text, err := fields.text("since")

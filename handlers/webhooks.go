@@ -74,6 +74,14 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 	return hook, found(err, wallet.WebhookNotFound, "no webhook of this key has this id")
 }
 
+func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err error) {
+	if r.Webhook, err = hookOf(tx, who, id); err != nil {
+		return r, err
+	}
+	r.Health, err = tx.WebhookHealth(r.ID)
+	return r, err
+}
+
 // List is the webhooks of a line of API keys, oldest first.
 func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
@@ -184,15 +192,11 @@ type HookChange struct {
 // Change changes a webhook. Turning it on again, or sending to another address, forgets for how long its
 // deliveries have failed. INVALID_WEBHOOK_URL, INVALID_REQUEST.
 func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookChange) (HookRecord, error) {
-	hook, err := hookOf(tx, who, id)
+	r, err := recordOf(tx, who, id)
 	if err != nil {
-		return HookRecord{}, err
+		return r, err
 	}
-	health, err := tx.WebhookHealth(hook.ID)
-	if err != nil {
-		return HookRecord{}, err
-	}
-	anew := false
+	hook, health, anew := r.Webhook, r.Health, false
 	if c.URL != nil {
 		if err := w.Networks.Check(*c.URL); err != nil {
 			return HookRecord{}, err
@@ -223,15 +227,11 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 
 // Remove ends a webhook, and what waits for it, and returns it as it was.
 func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRecord, error) {
-	gone, err := hookOf(tx, who, id)
+	gone, err := recordOf(tx, who, id)
 	if err != nil {
-		return HookRecord{}, err
+		return gone, err
 	}
-	health, err := tx.WebhookHealth(gone.ID)
-	if err != nil {
-		return HookRecord{}, err
-	}
-	return HookRecord{gone, health}, tx.DeleteWebhook(gone.ID)
+	return gone, tx.DeleteWebhook(gone.ID)
 }
 
 // RotateSecret gives a webhook a secret that was drawn. For the grace, deliveries are signed with the one
@@ -264,10 +264,7 @@ const MostWaiting = 10_000
 // Status tells how a webhook fares.
 func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) (HookStatus, error) {
 	status, err := read(ctx, w.Store, func(tx store.Tx) (s HookStatus, err error) {
-		if s.Webhook, err = hookOf(tx, who, id); err != nil {
-			return s, err
-		}
-		if s.Health, err = tx.WebhookHealth(s.ID); err != nil {
+		if s.HookRecord, err = recordOf(tx, who, id); err != nil {
 			return s, err
 		}
 		s.Waiting, err = tx.Waiting(s.ID, MostWaiting)
