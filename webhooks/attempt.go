@@ -43,7 +43,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 		return f
 	}
 	if d.Attempts == 0 {
-		if f.limit, f.err = s.Meter.Take(ctx, "webhook/"+string(hook.ID), s.Limit); f.err != nil || f.full() {
+		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook.ID), s.Limit); f.err != nil || f.full() {
 			return f
 		}
 	}
