@@ -25,25 +25,29 @@ func DefaultLimits() Limits {
 
 // of is a key's limit, and under which name its requests are counted.
 func (l Limits) of(key wallet.Key) (name string, limit quota.Limit) {
-	limit.Span = time.Hour
-	pro := key.Tier == wallet.ProTier
+	limit = quota.Limit{Count: l.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
 	case key.Kind == wallet.BotKey:
-		name, limit.Count = "bot/"+key.Line(), l.BotFree
-		if pro {
-			limit.Count = l.BotPro
-		}
-		return name, limit
+		name = "bot/" + key.Line()
 	case key.Owner != "":
 		name = "api/" + string(key.Owner)
 	default:
 		name = "api/" + key.Line()
 	}
-	limit.Count = l.APIFree
-	if pro {
-		limit.Count = l.APIPro
-	}
 	return name, limit
+}
+
+// Hourly is how many requests an hour a kind of key has in a tier.
+func (l Limits) Hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
+	switch pro := tier == wallet.ProTier; {
+	case kind == wallet.BotKey && pro:
+		return l.BotPro
+	case kind == wallet.BotKey:
+		return l.BotFree
+	case pro:
+		return l.APIPro
+	}
+	return l.APIFree
 }
 
 // quotaKey is where a request keeps what is left of its key's limit.

@@ -17,7 +17,6 @@ import (
 type access struct {
 	Request  wallet.AccessRequest `json:"request"`
 	Known    bool                 `json:"known,omitempty"`    // they have an app of this name: its purpose is not asked again
-	Mail     *handlers.MailCode   `json:"mail,omitempty"`     // the code that is waited for
 	Keyboard bool                 `json:"keyboard,omitempty"` // the key that shares a contact is shown
 	Choice   string               `json:"choice,omitempty"`   // the question of which keys: toggles redraw it in place
 	Shown    string               `json:"shown,omitempty"`    // the card with keys in it
@@ -42,32 +41,56 @@ func (c *Chat) api(context.Context, heard) (act, error) {
 func (s *scene) resume(st handlers.Standing) error {
 	was := st.Developer.Request
 	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
-		rows := [][]Button{}
-		if !s.Developers.Unapproved(st.Developer) { // what needs no word can be had meanwhile
-			b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			rows = append(rows, []Button{b})
-		}
-		return s.say("access.waiting", vars{"App": was.App, "Since": moment(was.AskedAt), "Again": moment(was.AskedAt.Add(handlers.AskPause))}, rows...)
+		return s.sayWaiting(st)
 	}
 	s.topic = topic{}
-	if was != nil {
+	if was != nil && !was.Left {
 		s.topic.Access.Request = *was
 	}
 	return s.goOn()
 }
 
-// tapGoOn resumes by a button, whatever came in between.
-func (c *Chat) tapGoOn(context.Context, heard, string) (act, error) {
-	return c.begin(func(s *scene) error {
+// sayWaiting tells of a question that the operators have, and how to take it back.
+func (s *scene) sayWaiting(st handlers.Standing) error {
+	was := st.Developer.Request
+	withdraw, err := s.ours("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
+	if err != nil {
+		return err
+	}
+	rows := [][]Button{{withdraw}}
+	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // what needs no word can be had meanwhile
+		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.AskedAt), "Again": moment(was.AskedAt.Add(handlers.AskPause))})
+	if err != nil {
+		return err
+	}
+	if err := s.moveCard(askedCard(was.ID)); err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
+}
+
+// tapGoOn resumes by a button, whatever came in between. Below the wallet step, its message stays the
+// question as long as there is no wallet.
+func (c *Chat) tapGoOn(_ context.Context, _ heard, step string) (act, error) {
+	return func(s *scene) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
 			return err
 		}
+		if step == string(wallet.ByWallet) && slices.Contains(st.Missing, wallet.ByWallet) {
+			return s.toast("toast.no_wallet", nil)
+		}
+		if err := s.leave(); err != nil {
+			return err
+		}
 		return s.resume(st)
-	}, nil)
+	}, nil
 }
 
 // tapNewKey begins anew, for who has keys.
@@ -85,6 +108,7 @@ func (s *scene) goOn() error {
 		return err
 	}
 	a := &s.topic.Access
+	a.Request.Left = false
 	if err := s.knowApp(a); err != nil {
 		return err
 	}
@@ -115,7 +139,9 @@ func (s *scene) knowApp(a *access) error {
 	all, err := s.tx.AppsOf(s.user.ID)
 	for _, app := range all {
 		if app.Name == a.Request.App {
-			a.Known, a.Request.Purpose = true, app.Purpose
+			if a.Known = true; a.Request.Purpose == "" {
+				a.Request.Purpose = app.Purpose
+			}
 		}
 	}
 	return err
@@ -130,8 +156,22 @@ func (s *scene) askApp() error {
 	if err != nil {
 		return err
 	}
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
 	const most = 8 // the newest
 	var rows [][]Button
+	draft := dev.Request
+	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
+		b, err := s.button(html(escape(draft.App)), "draft", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	} else {
+		draft = nil
+	}
 	for _, app := range mine[max(0, len(mine)-most):] {
 		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.topic.Ask, s.conv.ExpiresAt)
 		if err != nil {
@@ -139,14 +179,14 @@ func (s *scene) askApp() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Most": wallet.MaxAppName}, rows)
+	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Draft": draft != nil, "Most": wallet.MaxAppName}, rows)
 }
 
 func (s *scene) askPurpose() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Most": wallet.MaxAppPurpose}, nil)
+	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Was": s.topic.Access.Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
 }
 
 func (s *scene) showTerms() error {
@@ -188,29 +228,59 @@ func (s *scene) putKeyAway(key string) error {
 	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
 }
 
+// askEmail asks for an address; when no code can be mailed for a while, it says from when.
 func (s *scene) askEmail() error {
-	s.topic.Access.Mail = nil
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("access.ask_email", vars{}, nil)
+	v := vars{"Again": "", "Known": ""}
+	again, err := s.Developers.MailableFrom(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	if !again.IsZero() {
+		if v["Again"] = moment(again); wallet.CodeOf(s.weighed.refusal) == wallet.RateLimitExceeded {
+			s.weighed.refusal = nil // the same
+		}
+	}
+	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	if sent != nil {
+		v["Known"] = sent.Address
+	}
+	return s.ask("access.ask_email", v, nil)
 }
 
 func (s *scene) askCode() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	sent := s.topic.Access.Mail
+	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	limit, err := s.Developers.MailableFrom(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
 	s.conv.ExpiresAt = sent.Until
-	again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
-	if err != nil {
-		return err
+	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
+	if !limit.IsZero() { // neither button could keep what it says
+		v["Again"] = moment(limit)
+	} else {
+		again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
+		if err != nil {
+			return err
+		}
+		other, err := s.ours("button.new_mail", "newmail", s.topic.Ask, sent.Until)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{again, other})
 	}
-	other, err := s.ours("button.new_mail", "newmail", s.topic.Ask, sent.Until)
-	if err != nil {
-		return err
-	}
-	return s.ask("access.ask_code", vars{"Address": sent.Address}, [][]Button{{again, other}})
+	return s.ask("access.ask_code", v, rows)
 }
 
 // askWallet leads to /wallet new, and back. Its buttons outlive the conversation, which /wallet new ends.
@@ -223,7 +293,7 @@ func (s *scene) askWallet() error {
 	if err != nil {
 		return err
 	}
-	done, err := s.ours("button.connected", "goon", s.topic.Ask, s.now.Add(menuLife))
+	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.topic.Ask, s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
@@ -237,7 +307,7 @@ func (s *scene) askWallet() error {
 // askWhichKeys shows the toggles, in the same message as long as it is the same choice.
 func (s *scene) askWhichKeys() error {
 	a := &s.topic.Access
-	if a.Mail = nil; a.Choice == "" || a.Choice != s.topic.Ask {
+	if a.Choice == "" || a.Choice != s.topic.Ask {
 		if err := s.newQuestion(); err != nil {
 			return err
 		}
@@ -250,40 +320,57 @@ func (s *scene) askWhichKeys() error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.toggles(a.Request)
+	pro := dev.Approval(a.Request.App, a.Request.Purpose).Tier == wallet.ProTier
+	rows, err := s.toggles(a.Request, pro)
 	if err != nil {
 		return err
 	}
-	withheld, unapproved := s.Developers.Withheld(dev, a.Request.Scopes), s.Developers.Unapproved(dev)
-	ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	label := "button.make"
-	if len(withheld) > 0 {
-		label = "button.make_without"
-	}
-	yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
+	withheld, unapproved := s.Developers.Withheld(dev, a.Request), s.Developers.Unapproved(dev, a.Request)
+	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "Again": ""}
 	if unapproved || len(withheld) > 0 {
-		rows = append(rows, []Button{ask})
+		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
+		if err != nil {
+			return err
+		}
+		ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		if again.IsZero() {
+			rows = append(rows, []Button{ask})
+		} else {
+			v["Again"] = moment(again)
+		}
 	}
 	if !unapproved {
+		label := "button.make"
+		if len(withheld) > 0 {
+			label = "button.make_without"
+		}
+		yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
 		rows = append(rows, []Button{yes})
 	}
-	scopes, err := s.scopeLines(fitting(a.Request))
+	purpose, err := s.ours("button.new_purpose", "newpurpose", s.topic.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	return s.ask("access.which", vars{"App": a.Request.App, "Scopes": scopes, "Withheld": names(withheld), "Unapproved": unapproved,
-		"Pro": dev.Tier == wallet.ProTier}, rows)
+	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
+		return err
+	}
+	return s.ask("access.which", v, append(rows, []Button{purpose}))
+}
+
+// tapNewPurpose asks what the app is for, once more.
+func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) {
+	return h.tapAccess(choosingKey, func(s *scene) error { return s.walk(apiFlow, purposeUnknown) }), nil
 }
 
 // toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
 // twice changes nothing, and keeps its meaning while others are tapped.
-func (s *scene) toggles(r wallet.AccessRequest) ([][]Button, error) {
+func (s *scene) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
 	toggle := func(label html, object string, on bool) (Button, error) {
 		box, turn := html("☐ "), "on:"
 		if on {
@@ -307,7 +394,14 @@ func (s *scene) toggles(r wallet.AccessRequest) ([][]Button, error) {
 	rows := [][]Button{kinds}
 	var row []Button
 	for _, scope := range fitting(r) {
-		b, err := toggle(html(scope), "scope:"+string(scope), slices.Contains(r.Scopes, scope))
+		label := html(scope)
+		if !pro && slices.Contains(wallet.ProOnly(), scope) {
+			var err error
+			if label, err = s.words.text("button.pro_only", vars{"Scope": string(scope)}); err != nil {
+				return nil, err
+			}
+		}
+		b, err := toggle(label, "scope:"+string(scope), slices.Contains(r.Scopes, scope))
 		if err != nil {
 			return nil, err
 		}
@@ -375,10 +469,14 @@ func names(scopes []wallet.Scope) html {
 
 // dropAccess is /cancel: what was said is forgotten, what was proven stays.
 func (s *scene) dropAccess() error {
-	if err := s.Developers.Forget(s.tx, s.user.ID); err != nil {
+	if err := s.Developers.Leave(s.tx, s.user.ID, s.topic.Access.Request); err != nil {
 		return err
 	}
-	return s.say("access.cancelled", nil)
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
+	return s.say("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": s.topic.Access.Request.App})
 }
 
 // leaveAccess is another command.
@@ -399,14 +497,17 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 	case namingApp:
 		return func(s *scene) error {
 			name, err := handlers.ParseAppName(h.Text)
-			return s.heardPart(&s.topic.Access.Request.App, name, err, appUnknown)
+			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:
 		return func(s *scene) error {
 			purpose, err := handlers.ParsePurpose(h.Text)
-			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err, purposeUnknown)
+			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
 		}, nil
 	case mailing:
+		if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
+			return sent, err
+		}
 		return c.mailCode(ctx, h, h.Text)
 	case coding:
 		return func(s *scene) error { return s.tryCode(h.Text) }, nil
@@ -417,13 +518,26 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 }
 
 // heardPart takes one answer, or asks again.
-func (s *scene) heardPart(part *string, value string, err error, again Trigger) error {
+func (s *scene) heardPart(part *string, value string, err error) error {
 	if err != nil {
-		s.weighed.refusal = err
-		return s.walk(apiFlow, again)
+		return s.notThat(err)
 	}
 	*part = value
 	return s.goOn()
+}
+
+// notThat says what is wrong about an answer. The question above waits on.
+func (s *scene) notThat(err error) error {
+	v := vars{}
+	s.weighed.refusal = err
+	if err := s.reason(v); err != nil {
+		return err
+	}
+	if until := s.now.Add(Silence); until.After(s.conv.ExpiresAt) {
+		s.conv.ExpiresAt = until
+	}
+	s.moved = true
+	return s.say("access.not_that", v)
 }
 
 // tapApp takes an app of theirs.
@@ -433,7 +547,22 @@ func (c *Chat) tapApp(_ context.Context, h heard, id string) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.heardPart(&s.topic.Access.Request.App, app.Name, nil, appUnknown)
+		return s.heardPart(&s.topic.Access.Request.App, app.Name, nil)
+	}), nil
+}
+
+// tapDraft takes what they wanted when they stopped.
+func (c *Chat) tapDraft(_ context.Context, h heard, _ string) (act, error) {
+	return h.tapAccess(namingApp, func(s *scene) error {
+		dev, err := s.tx.Developer(s.user.ID)
+		if err != nil {
+			return err
+		}
+		if dev.Request == nil || !dev.Request.Left {
+			return s.walk(apiFlow, appUnknown)
+		}
+		s.topic.Access.Request = *dev.Request
+		return s.goOn()
 	}), nil
 }
 
@@ -467,8 +596,7 @@ func (c *Chat) hearContact(h heard) act {
 	return func(s *scene) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
 		if labelled(err) {
-			s.weighed.refusal = err
-			return s.walk(apiFlow, contactMissing)
+			return s.notThat(err)
 		}
 		if err != nil {
 			return err
@@ -478,6 +606,34 @@ func (c *Chat) hearContact(h heard) act {
 		}
 		return s.goOn()
 	}
+}
+
+// stillMailed takes a code that is on its way where an address is asked for: written itself, or its
+// address once more, to which no second one goes. Nil without either.
+func (c *Chat) stillMailed(ctx context.Context, h heard) (act, error) {
+	var sent *wallet.MailCode
+	err := c.Store.View(ctx, func(tx store.Tx) (err error) { sent, err = c.Developers.Mailed(tx, h.user.ID); return err })
+	switch {
+	case err != nil || sent == nil:
+		return nil, err
+	case handlers.IsCode(h.Text):
+		return func(s *scene) error { return s.tryCode(h.Text) }, nil
+	case strings.EqualFold(strings.TrimSpace(h.Text), sent.Address):
+		return func(s *scene) error { return s.waitForCode(emailMissing) }, nil
+	}
+	return nil, nil
+}
+
+// waitForCode asks for the code that is on its way, or else by another trigger.
+func (s *scene) waitForCode(without Trigger) error {
+	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	if sent == nil {
+		return s.walk(apiFlow, without)
+	}
+	return s.walk(apiFlow, codeMailed)
 }
 
 // mailCode mails a code, before anything is written of it.
@@ -495,27 +651,29 @@ func (c *Chat) mailCode(ctx context.Context, h heard, address string) (act, erro
 	}
 	return func(s *scene) error {
 		if s.weighed.refusal = err; err != nil {
-			if s.topic.Access.Mail != nil { // the code before may still be right
-				return s.walk(apiFlow, codeMailed)
+			if h.at(apiFlow) == coding || wallet.CodeOf(err) == wallet.RateLimitExceeded { // the code before may still be right
+				return s.waitForCode(emailMissing)
 			}
-			return s.walk(apiFlow, emailMissing)
+			return s.notThat(err)
 		}
-		s.topic.Access.Mail = &sent
+		if err := s.Developers.CommitCode(s.tx, s.user.ID, sent); err != nil {
+			return err
+		}
 		return s.walk(apiFlow, codeMailed)
 	}, nil
 }
 
 // tryCode takes what was typed as the code.
 func (s *scene) tryCode(typed string) error {
-	sent, err := s.Developers.TryCode(s.tx, s.user.ID, *s.topic.Access.Mail, typed)
-	switch s.topic.Access.Mail = &sent; {
-	case wallet.CodeOf(err) == wallet.Conflict:
+	err := s.Developers.TryCode(s.tx, s.user.ID, typed)
+	if wallet.CodeOf(err) == wallet.InvalidRequest && s.state() == coding {
+		return s.notThat(err)
+	}
+	if labelled(err) {
 		s.weighed.refusal = err
-		return s.walk(apiFlow, emailMissing)
-	case labelled(err):
-		s.weighed.refusal = err
-		return s.walk(apiFlow, codeMailed)
-	case err != nil:
+		return s.waitForCode(emailMissing)
+	}
+	if err != nil {
 		return err
 	}
 	return s.goOn()
@@ -525,7 +683,15 @@ func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
 	if h.at(apiFlow) != coding || h.topic.Ask != h.button.Subject {
 		return toast("toast.old"), nil
 	}
-	next, err := c.mailCode(ctx, h, h.topic.Access.Mail.Address)
+	var sent *wallet.MailCode
+	err := c.Store.View(ctx, func(tx store.Tx) (err error) { sent, err = c.Developers.Mailed(tx, h.user.ID); return err })
+	if err != nil {
+		return nil, err
+	}
+	if sent == nil {
+		return h.tapAccess(coding, func(s *scene) error { return s.walk(apiFlow, emailMissing) }), nil
+	}
+	next, err := c.mailCode(ctx, h, sent.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -545,6 +711,11 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &s.topic.Access.Request
+		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
+			if pro, err := s.isPro(*r); err != nil || !pro {
+				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App))))
+			}
+		}
 		if what == "kind" {
 			r.Kinds = turned(r.Kinds, wallet.KeyKind(name), turn == "on")
 		} else {
@@ -585,13 +756,22 @@ func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
 	}, nil
 }
 
-// chooseAgain says what is wrong with a choice.
+// isPro tells whether keys for what is wanted are of the tier pro.
+func (s *scene) isPro(r wallet.AccessRequest) (bool, error) {
+	dev, err := s.tx.Developer(s.user.ID)
+	return dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, err
+}
+
+// chooseAgain says what is wrong with a choice, where it was tapped and in the message.
 func (s *scene) chooseAgain(err error) error {
-	headline, _, sayErr := s.words.refusal(err)
+	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {
 		return sayErr
 	}
-	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
+	if reason == "" {
+		reason = headline
+	}
+	if err := s.toast("toast.refused", vars{"Headline": reason}); err != nil {
 		return err
 	}
 	s.weighed.refusal = err

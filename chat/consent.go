@@ -2,10 +2,13 @@ package chat
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"strings"
 	"time"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -14,6 +17,19 @@ const appPrefix = "app_"
 
 // consentLife is how long a question for consent waits: nothing hangs on it meanwhile.
 const consentLife = 24 * time.Hour
+
+// appLink is the app of a link of this bot's that asks for consent, pasted as text.
+func (c *Chat) appLink(text string) (wallet.AppID, bool) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme != "https" || u.Host != "t.me" || c.BotName() == "" || !strings.EqualFold(u.Path, "/"+c.BotName()) {
+		return "", false
+	}
+	id := u.Query().Get("start")
+	return wallet.AppID(id), strings.HasPrefix(id, appPrefix)
+}
+
+// consentCard is an app's newest question, its answer, and that it was taken back.
+func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 
 // askConsent shows who asks for what, before anything is allowed.
 func askConsent(id wallet.AppID) act {
@@ -32,11 +48,7 @@ func askConsent(id wallet.AppID) act {
 		if asked.Given {
 			return s.say("consent.given", v)
 		}
-		nonce, err := s.nonce()
-		if err != nil {
-			return err
-		}
-		card, until := "consent:"+nonce, s.now.Add(consentLife)
+		card, until := consentCard(id), s.now.Add(consentLife)
 		var scopes []string
 		for _, scope := range asked.App.Scopes {
 			scopes = append(scopes, string(scope))
@@ -50,7 +62,14 @@ func askConsent(id wallet.AppID) act {
 		if err != nil {
 			return err
 		}
-		return s.show(card, "consent.ask", v, []Button{yes, no})
+		text, err := s.words.text("consent.ask", v)
+		if err != nil {
+			return err
+		}
+		if err := s.moveCard(card); err != nil {
+			return err
+		}
+		return s.reply(Reply{Kind: Message, Text: string(text), Buttons: [][]Button{{yes, no}}, Anew: s.anew}, card)
 	}
 }
 
@@ -155,6 +174,14 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 			return err
 		}
 		if err := s.toast("toast.taken_back", nil); err != nil {
+			return err
+		}
+		switch _, err := s.tx.Card(s.conv.Chat, consentCard(wallet.AppID(id))); {
+		case err == nil:
+			if err := s.show(consentCard(wallet.AppID(id)), "consent.taken_back", vars{"App": name}); err != nil {
+				return err
+			}
+		case !errors.Is(err, store.ErrNotFound):
 			return err
 		}
 		return s.say("apps.taken_back", vars{"App": name})

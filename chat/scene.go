@@ -264,6 +264,21 @@ func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
 	return [][]Button{row}, nil
 }
 
+// moveCard has the next message of a card sent below all others, and takes the buttons from the one that
+// shows it now.
+func (s *scene) moveCard(card string) error {
+	message, err := s.tx.Card(s.conv.Chat, card)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.anew = true
+	before := fmt.Sprintf("%s before %d", card, message)
+	return errors.Join(s.tx.PutCard(s.conv.Chat, before, message), s.show(before, "card.moved", nil))
+}
+
 // use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the
 // Input is handled again, and then finds it used.
 func (s *scene) use() error {

@@ -113,8 +113,8 @@ func unseen(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// appNamed is the owner's app of that name, asking for the scopes as well from now on; a new one when
-// there is none.
+// appNamed is the owner's app of that name, asking for the scopes as well from now on, for the purpose if
+// one is given; a new one when there is none.
 func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
 	name, err := ParseAppName(wanted.Name)
 	if err != nil {
@@ -133,6 +133,9 @@ func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
 			if !slices.Contains(app.Scopes, s) {
 				app.Scopes = append(app.Scopes, s)
 			}
+		}
+		if wanted.Purpose != "" {
+			app.Purpose = wanted.Purpose
 		}
 		return app, tx.PutApp(app)
 	}

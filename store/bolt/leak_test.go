@@ -31,7 +31,7 @@ func inTheClear() []string {
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
-		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By", "Developer.Tier", "Developer.Approved[0]", "Developer.Approved[1]",
+		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
 		"BotWebhook.ID", "BotWebhook.Line", "BotWebhook.Events[0]", "BotWebhook.Events[1]",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
 		"Conversation.Flow", "Conversation.State",
