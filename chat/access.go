@@ -268,7 +268,9 @@ func (s *scene) askCode() error {
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // neither button could keep what it says
-		v["Again"] = moment(limit)
+		if v["Again"] = moment(limit); wallet.CodeOf(s.weighed.refusal) == wallet.RateLimitExceeded {
+			s.weighed.refusal = nil // the same
+		}
 	} else {
 		again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
 		if err != nil {

@@ -289,3 +289,24 @@ func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 		}
 	}
 }
+
+// TestRotatedKeyIsNotRotatedByAnOldButton: a program rotated it since the message was drawn.
+func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "I have saved it", "alice")
+	r.says("alice", "/api")
+	key := r.keys()[0]
+	r.taps("alice", "API key …"+key.Hint, "alice")
+	_, _, err := r.Keys.Rotate(r.Context(), key.ID, false)
+	r.Must(err)
+	r.seen = nil
+	r.taps("alice", "Rotate", "alice")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was rotated already and ends 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
+		t.Errorf("said %q", said)
+	}
+	if len(r.keys()) != 2 {
+		t.Errorf("%d keys", len(r.keys()))
+	}
+}

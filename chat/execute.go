@@ -82,7 +82,11 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 		if i > 0 || h.app.Name == "" {
 			continue
 		}
-		head, err := c.words.text("app.ran", vars{"App": h.app.Name, "Command": echo(h.Text), "Own": h.app.By.User == h.user.ID})
+		hint, err := s.keyHint(h.app.By.KeyID)
+		if err != nil {
+			return "", err
+		}
+		head, err := c.words.text("app.ran", vars{"App": h.app.Name, "Command": echo(h.Text), "Own": h.app.By.User == h.user.ID, "HasApp": h.app.By.App != "", "Hint": hint})
 		if err != nil {
 			return "", err
 		}
