@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -65,11 +64,11 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	if utf8.RuneCountInString(message) > maxMessage || strings.TrimSpace(message) == "" {
 		return wallet.Refuse(wallet.InvalidRequest, "message: 1 to %d characters, and not blank", maxMessage)
 	}
-	if err := s.plainly(message); err != nil {
-		return err
-	}
 	mode, err := fields.parseMode()
 	if err != nil {
+		return err
+	}
+	if err := s.plainly(message, mode); err != nil {
 		return err
 	}
 	// Before an earlier answer is given again: whoever takes consent back, or is erased, is told of no more.
@@ -102,7 +101,8 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 				return err
 			}
 			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
-			if err := tx.Enqueue([]store.Reply{{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, Body: reply, At: s.Now().UTC()}}); err != nil {
+			row := store.Reply{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, CardUntil: r.cardUntil(s.Now()), Body: reply, At: s.Now().UTC()}
+			if err := tx.Enqueue([]store.Reply{row}); err != nil {
 				return err
 			}
 			return r.keep(tx, open, kept)
@@ -213,37 +213,6 @@ func (s *Server) sender(ctx context.Context, key wallet.Key) (string, error) {
 		return "", err
 	}
 	return name, err
-}
-
-// Bounds of a message's shape: purser's own first line must stay in sight.
-const (
-	mostLines = 60
-	mostBlank = 2 // in a row
-)
-
-// plainly refuses messages that are made to look as if they came from purser: whose first line is pushed
-// out of sight, or that hold a link to the signing page, which only purser's own messages have.
-func (s *Server) plainly(message string) error {
-	blank, lines := 0, strings.Split(message, "\n")
-	for _, line := range lines {
-		seen := strings.ContainsFunc(line, func(r rune) bool {
-			return r != '\u2800' && unicode.IsPrint(r) && !unicode.IsSpace(r) &&
-				!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-		})
-		if blank++; seen {
-			blank = 0
-		}
-		if blank > mostBlank {
-			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d empty lines in a row", mostBlank)
-		}
-	}
-	if len(lines) > mostLines {
-		return wallet.Refuse(wallet.InvalidRequest, "message: at most %d lines", mostLines)
-	}
-	if strings.Contains(strings.ToLower(message), strings.ToLower(s.PublicURL.Host)) {
-		return wallet.Refuse(wallet.InvalidRequest, "message: links to the signing page come from purser alone")
-	}
-	return nil
 }
 
 // parseModes are the values of parse_mode, with how purser's own words are escaped in each.

@@ -276,7 +276,12 @@ func (s *scene) moveCard(card string) error {
 	}
 	s.anew = true
 	before := fmt.Sprintf("%s before %d", card, message)
-	return errors.Join(s.tx.PutCard(s.conv.Chat, before, message), s.show(before, "card.moved", nil))
+	until := s.now.Add(menuLife) // what happens to it is one edit
+	if err := errors.Join(s.tx.PutCard(s.conv.Chat, before, message, until), s.show(before, "card.moved", nil)); err != nil {
+		return err
+	}
+	s.out[len(s.out)-1].CardUntil = until
+	return nil
 }
 
 // use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the

@@ -71,7 +71,7 @@ type Tx interface {
 	Apps
 	Counters
 	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers, counters) and tells how many.
+	// links, replies that nobody would still want, idempotency answers, cards, counters) and tells how many.
 	Sweep(now time.Time, limit int) (int, error)
 }
 
@@ -190,9 +190,9 @@ type Chats interface {
 	UseButtons(chat, user int64, subject string, now time.Time) error
 
 	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
-	// that later states are edits of it.
+	// that later states are edits of it. It is kept until its time is over; the zero time is for good.
 	Card(chat int64, card string) (messageID int, err error)
-	PutCard(chat int64, card string, messageID int) error
+	PutCard(chat int64, card string, messageID int, until time.Time) error
 }
 
 // Update is one raw Telegram update in the inbox. Body is sealed.
@@ -208,10 +208,14 @@ type Update struct {
 
 // Reply is one message to be sent. Body is the front's own JSON, sealed.
 type Reply struct {
-	Seq      uint64    `json:"seq"` // order, set by the store
-	Chat     int64     `json:"chat"`
-	Priority int       `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
-	Card     string    `json:"card"`     // "" or the subject whose message it creates or edits
+	Seq      uint64 `json:"seq"` // order, set by the store
+	Chat     int64  `json:"chat"`
+	Priority int    `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
+	Card     string `json:"card"`     // "" or the subject whose message it creates or edits
+
+	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
+	CardUntil time.Time `json:"card_until,omitzero"`
+
 	Body     []byte    `json:"body"`
 	At       time.Time `json:"at"`
 	NotAfter time.Time `json:"not_after"` // zero: keep trying; else dropped when late (toasts)

@@ -54,8 +54,8 @@ func Verifications() []Verification {
 }
 
 // Sensitive lists the scopes that need an operator's word where there are operators to give it: they
-// reach into other people's chats.
-func Sensitive() []Scope { return []Scope{WalletSend, BotSend} }
+// reach into other people's chats. A command that is run writes there, and may propose a payment.
+func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotExecute} }
 
 // ProOnly lists the scopes that open nothing for a key of the free tier.
 func ProOnly() []Scope { return []Scope{Webhooks} }

@@ -35,7 +35,7 @@ const (
 	silences      // expires-at key-of-conversations -> -
 	buttons       // nonce -> row of store.Button
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
-	cards         // H(chat) H(card) -> message id
+	cards         // H(chat) H(card) -> message id, and where it is ever over, when
 
 	inbox   // number -> row of store.Update, those that wait
 	parked  // number -> row of store.Update, those given up

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -74,7 +75,7 @@ func child() {
 	}
 	group.Wait()
 	// The store refuses to go on.
-	err = s.Update(context.Background(), func(tx store.Tx) error { return tx.PutCard(1, "c", 1) })
+	err = s.Update(context.Background(), func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) })
 	if errors.Is(err, store.ErrUnknownOutcome) && errors.Is(s.Run(context.Background()), store.ErrUnknownOutcome) {
 		fmt.Println("stopped")
 	}

@@ -117,8 +117,10 @@ func (t *tx) eraseTelegram(id int64) error {
 			return err
 		}
 	}
-	if err := t.deletePrefixed(cards, chat[:]); err != nil {
-		return err
+	for _, e := range t.prefixed(cards, chat[:]) {
+		if err := t.removeCard(e.key); err != nil {
+			return err
+		}
 	}
 	return t.delete(telegrams, person[:])
 }

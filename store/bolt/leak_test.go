@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/store/storetest"
@@ -80,7 +81,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	write := func(tx store.Tx) error {
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
 		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutBotWebhook(u.ID, hook), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step

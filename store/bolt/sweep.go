@@ -17,6 +17,7 @@ const (
 	replyOver  expiry = 'r'
 	answerOver expiry = 'a'
 	parkedOver expiry = 'p'
+	cardOver   expiry = 'k'
 
 	counterOver expiry = 'c'
 )
@@ -86,6 +87,8 @@ func (t *tx) removeNoted(note []byte) error {
 		return t.removeAnswer(key)
 	case parkedOver:
 		return t.removeParked(key)
+	case cardOver:
+		return t.removeCard(key)
 	case counterOver:
 		return t.removeCounter(key)
 	}

@@ -64,7 +64,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutConversation(store.Conversation{Chat: chat, User: chat, State: "review", ExpiresAt: at}),
 			tx.PutConversation(store.Conversation{Chat: -77, User: chat, State: "idle", ExpiresAt: at}),
 			tx.PutButtons([]store.Button{{Nonce: "nonce_" + string(who.ID), Chat: chat, User: chat, Subject: "x", ExpiresAt: at}}),
-			tx.PutCard(chat, "card", 7),
+			tx.PutCard(chat, "card", 7, time.Time{}),
 			tx.Enqueue([]store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
 			tx.PutContact(wallet.Contact{Owner: who.ID, Name: "rent", Address: wallet.Address{n}, AddedAt: at}),
