@@ -194,10 +194,10 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if c.Telegram.Mode == config.Webhook {
 		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
-	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
+	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
 		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
-		People:        &handlers.People{Store: p.store, Wallets: wallets, Now: time.Now},
-		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now},
+		People:        &handlers.People{Store: p.store, Wallets: wallets, Now: time.Now, Bot: p.bot.Me},
+		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, Bot: p.bot.Me},
 		BotWebhooks:   &handlers.BotWebhooks{Store: p.store, Now: time.Now, NewID: newID, Random: rand.Reader},
 		Chat:          p.chat, Bot: p.bot, Meter: p.meter, Limits: api.Limits(c.Limits), Cluster: c.Chain.Cluster,
 		Webhook: hook, Now: time.Now, NewID: newID, Log: log})

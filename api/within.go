@@ -64,7 +64,7 @@ func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
 	c.Locals(quotaKey, q)
 	if !q.OK {
 		c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: try again in %s seconds", q.Limit, seconds(q.Reset))
+		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: there is room again at %s", q.Limit, wallet.Timestamp(s.Now().Add(q.Reset)))
 	}
 	return nil
 }

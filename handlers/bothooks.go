@@ -51,7 +51,7 @@ func hookOf(tx store.Tx, who Caller) (wallet.BotWebhook, error) {
 // INVALID_WEBHOOK_URL, INVALID_REQUEST.
 func (b *BotWebhooks) Prepare(key wallet.Key, wanted wallet.BotWebhook) (wallet.BotWebhook, error) {
 	if key.Tier != wallet.ProTier {
-		return wanted, wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+		return wanted, wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro; an operator gives it: ask in /api, or have them run purser key create --kind bot --tier pro")
 	}
 	if err := webhookURL(wanted.URL); err != nil {
 		return wanted, err
