@@ -175,7 +175,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
-		Developers: developers, Apps: &handlers.Apps{Store: p.store, Now: time.Now},
+		Developers: developers, Apps: &handlers.Apps{Now: time.Now},
 		PublicURL: c.HTTP.PublicURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: api.Limits(c.Limits).Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})

@@ -126,36 +126,52 @@ func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) ac
 	}
 }
 
+// appsCard is the newest list of what a person has allowed.
+const appsCard = "apps"
+
 // apps answers /apps: what the person has allowed.
-func (c *Chat) apps(ctx context.Context, h heard) (act, error) {
-	all, err := c.Apps.Of(ctx, h.user.ID)
-	if err != nil {
-		return nil, err
-	}
+func (c *Chat) apps(context.Context, heard) (act, error) {
 	return func(s *scene) error {
-		if len(all) == 0 {
-			return s.say("apps.none", nil)
+		if err := s.moveCard(appsCard); err != nil {
+			return err
 		}
-		const most = 20 // a message is not endless
-		var lines []string
-		var rows [][]Button
-		for _, granted := range all[:min(len(all), most)] {
-			line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
-			if err != nil {
-				return err
-			}
-			label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
-			if err != nil {
-				return err
-			}
-			b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			lines, rows = append(lines, string(line)), append(rows, []Button{b})
-		}
-		return s.say("apps.list", vars{"Apps": html(strings.Join(lines, "\n\n")), "More": len(all) > most}, rows...)
+		return s.listApps()
 	}, nil
+}
+
+// listApps shows what the person has allowed, in place of the newest list unless that is moved.
+func (s *scene) listApps() error {
+	all, err := s.Apps.Of(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	const most = 20 // a message is not endless
+	var lines []string
+	var rows [][]Button
+	for _, granted := range all[:min(len(all), most)] {
+		line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
+		if err != nil {
+			return err
+		}
+		b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		lines, rows = append(lines, string(line)), append(rows, []Button{b})
+	}
+	key := "apps.list"
+	if len(all) == 0 {
+		key = "apps.none"
+	}
+	text, err := s.words.text(key, vars{"Apps": html(strings.Join(lines, "\n\n")), "More": len(all) > most})
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
 }
 
 // tapTakeBack ends a grant.
@@ -182,6 +198,9 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 				return err
 			}
 		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+		if err := s.listApps(); err != nil { // without it
 			return err
 		}
 		return s.say("apps.taken_back", vars{"App": name})
