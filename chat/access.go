@@ -261,6 +261,9 @@ func (s *scene) askCode() error {
 	if err != nil {
 		return err
 	}
+	if sent == nil { // its time ended while it was mailed
+		return s.askEmail()
+	}
 	limit, err := s.Developers.MailableFrom(s.tx, s.user.ID)
 	if err != nil {
 		return err
@@ -328,8 +331,9 @@ func (s *scene) askWhichKeys() error {
 		return err
 	}
 	withheld, unapproved := s.Developers.Withheld(dev, a.Request), s.Developers.Unapproved(dev, a.Request)
-	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "Again": ""}
-	if unapproved || len(withheld) > 0 {
+	wantsPro := s.Developers.WantsPro(dev, a.Request)
+	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "WantsPro": wantsPro, "Again": ""}
+	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
 		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
 		if err != nil {
 			return err
@@ -346,7 +350,7 @@ func (s *scene) askWhichKeys() error {
 	}
 	if !unapproved {
 		label := "button.make"
-		if len(withheld) > 0 {
+		if len(withheld) > 0 || wantsPro {
 			label = "button.make_without"
 		}
 		yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
@@ -414,7 +418,15 @@ func (s *scene) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	return rows, nil
+	if pro || len(s.Developers.Admins) == 0 {
+		return rows, nil
+	}
+	label, err := s.words.text("button.tier_pro", nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := toggle(label, "tier:pro", r.Pro)
+	return append(rows, []Button{b}), err
 }
 
 // fitting are the scopes that the chosen kinds of key can have.
@@ -718,9 +730,12 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App))))
 			}
 		}
-		if what == "kind" {
+		switch what {
+		case "kind":
 			r.Kinds = turned(r.Kinds, wallet.KeyKind(name), turn == "on")
-		} else {
+		case "tier":
+			r.Pro = turn == "on"
+		default:
 			r.Scopes = turned(r.Scopes, wallet.Scope(name), turn == "on")
 		}
 		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })

@@ -143,7 +143,7 @@ func (s *scene) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, er
 	return vars{
 		"Name": cut(echo(user.Name()), 64), "Username": user.Username, "ID": user.TelegramID, "App": r.App, "Purpose": r.Purpose,
 		"Wants": html(strings.Join(wants, "\n")), "Steps": html(strings.Join(steps, ", ")), "Email": dev.Email,
-		"Pro": slices.ContainsFunc(r.Scopes, func(scope wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), scope) }),
+		"Pro": r.Pro, "IsPro": dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, "Webhooks": slices.ContainsFunc(r.Scopes, func(scope wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), scope) }),
 	}, nil
 }
 

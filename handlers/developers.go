@@ -40,7 +40,7 @@ const (
 	maxLocal   = 64             // RFC 5321, 4.5.3.1.1
 	shortEmail = 6              // a@b.cd
 
-	shortPurpose = 10
+	shortPurpose, shortDense = 10, 4 // of an app, in letters, and in scripts where one character says more
 )
 
 // Standing is how far somebody is with their access.
@@ -146,6 +146,11 @@ func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest)
 		}
 	}
 	return out
+}
+
+// WantsPro tells whether keys of the tier pro are wanted that no operator has said yes to.
+func (d *Developers) WantsPro(dev wallet.Developer, wanted wallet.AccessRequest) bool {
+	return wanted.Pro && dev.Approval(wanted.App, wanted.Purpose).Tier != wallet.ProTier
 }
 
 // Unapproved tells whether no key at all can be made before an operator's word: it is a step of its own
@@ -267,7 +272,7 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	}
 	yes := wallet.Approval{App: asked.App, Purpose: asked.Purpose, Scopes: asked.Scopes, Tier: wallet.ProTier, At: now}
 	if v == ApproveFree {
-		yes.Tier = wallet.FreeTier
+		yes.Tier, asked.Pro = wallet.FreeTier, false
 		yes.Scopes = slices.DeleteFunc(slices.Clone(asked.Scopes), func(s wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), s) })
 	}
 	asked.Scopes = yes.Scopes // what was not given is not asked for again by itself
@@ -378,7 +383,7 @@ func (d *Developers) Own(tx store.Tx, user wallet.UserID, id string) (wallet.Key
 func ParsePurpose(text string) (string, error) {
 	purpose := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(purpose); {
-	case length < shortPurpose || !strings.Contains(purpose, " "):
+	case length < shortest(purpose):
 		return "", wallet.Refuse(wallet.InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
 	case length > wallet.MaxAppPurpose:
 		return "", wallet.Refuse(wallet.InvalidRequest, "that is too long: %d characters at most", wallet.MaxAppPurpose)
@@ -386,6 +391,14 @@ func ParsePurpose(text string) (string, error) {
 		return "", wallet.Refuse(wallet.InvalidRequest, "write it in characters that can be seen")
 	}
 	return purpose, nil
+}
+
+// shortest is how many characters a purpose has at least.
+func shortest(purpose string) int {
+	if strings.ContainsFunc(purpose, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
+		return shortDense
+	}
+	return shortPurpose
 }
 
 // ParseEmail reads a mail address as a person writes it: plain ASCII, a name of letters, digits and

@@ -122,6 +122,7 @@ type AccessRequest struct {
 	Purpose string    `json:"purpose"`
 	Kinds   []KeyKind `json:"kinds"`
 	Scopes  []Scope   `json:"scopes"`
+	Pro     bool      `json:"pro"`      // keys of the tier pro
 	Left    bool      `json:"left"`     // they stopped: it is offered the next time, and not gone on with
 	ID      string    `json:"id"`       // of the question to the operators; "" when none waits
 	AskedAt time.Time `json:"asked_at"` // when they were asked; zero when no question waits
