@@ -391,14 +391,17 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 		t.Errorf("with the key: %d", status)
 	}
 	alice.Tap(shown, saved)
-	hear("is gone from this chat")
+	if said := hear("is gone from this chat").Text; !strings.Contains(said, i.public+"/v1/key") || !strings.Contains(said, i.pages+"/docs") {
+		t.Errorf("whoever has a key is told no way on: %q", said)
+	}
 	for _, m := range w.Telegram.Messages(telegram.Alice) {
 		if strings.Contains(m.Text, key) {
 			t.Errorf("the key still stands in the chat: %q", m.Text)
 		}
 	}
 	alice.Say("/api")
-	alice.Tap(alice.HearButton("Revoke …"))
+	alice.Tap(alice.HearButton("API key …"))
+	alice.Tap(alice.HearButton("Revoke"))
 	alice.Tap(alice.HearButton("Revoke it"))
 	hear("opens nothing any more")
 	if status := ask(); status != http.StatusUnauthorized {
