@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/mail"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -228,7 +227,7 @@ func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
 func HowToPro(owner int64, app string) string {
 	text := fmt.Sprintf("webhooks are part of the tier pro; whoever runs this service gives it: purser key create --kind bot --tier pro --owner %d", owner)
 	if app != "" {
-		text += " --app " + strconv.Quote(app)
+		text += " --app '" + strings.ReplaceAll(app, "'", `'\''`) + "'" // a shell runs nothing of it
 	}
 	return text
 }
