@@ -16,6 +16,11 @@ async function until(done) {
   while (!await done()) await after(200, undefined, { signal });
 }
 
+async function airdrop(to, lamports) {
+  const call = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [to, lamports] };
+  await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(call) });
+}
+
 async function connect(client) {
   const challenge = await client.connectChallenge(own, { signal });
   const signature = await signChallenge(challenge.message, own, signer);
@@ -91,11 +96,58 @@ async function bot(client) {
   const off = await client.setUserNotifications(s.alice, { enabled: false, events: [] });
   assert.deepEqual([off.enabled, off.events], [false, []]);
   await client.setUserNotifications(s.alice, { enabled: true, events: ["*"] });
-  const { secret, ...set } = await client.setBotWebhook({ url: "https://example.com/hook", events: ["wallet.*"] });
+  const { secret, ...set } = await client.setBotWebhook({ url: `${s.receiver}/bot`, events: ["wallet.*"] });
   assert.match(secret, /^whsec_/);
-  assert.deepEqual(await client.botWebhook(), { ...set, secret: "" });
-  assert.equal((await client.deleteBotWebhook()).webhookId, set.webhookId);
-  await assert.rejects(client.botWebhook(), { code: "WEBHOOK_NOT_FOUND" });
+  const hook = client.botHook();
+  const { health, ...got } = await hook.status();
+  assert.deepEqual(got, { ...set, secret: "" });
+  const tested = await hook.test();
+  assert.deepEqual([tested.delivered, tested.status], [true, 200]);
+  assert.equal((await hook.delete()).webhookId, set.webhookId);
+  await assert.rejects(hook.status(), { code: "WEBHOOK_NOT_FOUND" });
+}
+
+/** The life of a webhook: an event that its receiver does not take, and one that is sent again. */
+async function hooks(client) {
+  const events = await client.webhookEvents();
+  assert.ok(events.some((e) => e.event === "transaction.received" && e.schema.type === "object" && e.example.event === e.event));
+  const made = await client.createWebhook({ url: `${s.receiver}/none`, events: ["price.*"] });
+  assert.match(made.secret, /^whsec_/);
+  assert.deepEqual([made.active, made.lastTriggered], [true, undefined]);
+  const hook = client.hook(made.webhookId);
+  const tested = await hook.test();
+  assert.deepEqual([tested.delivered, tested.status], [false, 404]);
+  assert.notEqual(tested.error, "");
+  const changed = await hook.change({ events: ["transaction.received"] });
+  assert.deepEqual([changed.events, changed.url], [["transaction.received"], made.url]);
+  const [{ address }] = await client.wallets();
+  await airdrop(address, 1_000_000);
+  const since = new Date(Date.now() - 3_600_000);
+  let missed;
+  await until(async () => {
+    [missed] = (await hook.deliveryPage({ state: "parked", event: "transaction.received", since })).deliveries;
+    return missed !== undefined;
+  });
+  const whole = await hook.delivery(missed.deliveryId);
+  assert.ok(whole.bodyShown && whole.body.includes(address));
+  assert.deepEqual(whole.attempted.map((a) => [a.status, a.answer.trim()]), [[404, "nothing here"]]);
+  await hook.change({ url: `${s.receiver}/hook` });
+  const rotated = await hook.rotateSecret({ graceSeconds: 3600 });
+  assert.notEqual(rotated.secret, made.secret);
+  assert.ok(rotated.previousUntil > new Date());
+  assert.deepEqual(await hook.recover(since), { recovered: 1, nextSince: undefined });
+  const delivered = (id) => until(async () => (await hook.delivery(id)).state === "delivered");
+  await delivered(missed.deliveryId);
+  const again = await hook.resend(missed.deliveryId);
+  assert.equal(again.eventId, missed.eventId);
+  await delivered(again.deliveryId);
+  let n = 0;
+  for await (const _ of hook.deliveries({ limit: 1 })) n++;
+  assert.ok(n >= 3);
+  const { health, failingSince } = await hook.status();
+  assert.deepEqual([health.lastSuccess instanceof Date, failingSince, health.events.limit, health.hours[0].succeeded >= 2], [true, undefined, 10_000, true]);
+  assert.equal((await hook.delete()).webhookId, made.webhookId);
+  assert.deepEqual(await client.webhooks(), []);
 }
 
 /** Does with lost answers what must happen once. */
@@ -105,7 +157,7 @@ async function lose(client, botClient) {
   const hook = { url: "https://example.com/hook", events: ["*"] };
   await assert.rejects(botClient.setBotWebhook(hook), SecretLostError);
   await botClient.setBotWebhook({ ...hook, secret: "a secret of my own" });
-  assert.equal(await botClient.deleteBotWebhook(), undefined);
+  assert.equal(await botClient.botHook().delete(), undefined);
   assert.equal((await client.disconnect(own)).address, own);
   await connect(client);
   assert.equal((await new PurserClient(s.url, s.operator).disconnect(own)).walletType, "developer");
@@ -114,10 +166,10 @@ async function lose(client, botClient) {
 
 const operator = new PurserClient(s.url, s.operator);
 await connect(operator);
-const airdrop = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [own, 5_000_000_000] };
-await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(airdrop) });
+await airdrop(own, 5_000_000_000);
 await pay(operator);
 await person(new PurserClient(s.url, s.own));
 await bot(new PurserClient(s.url, s.bot));
+await hooks(new PurserClient(s.url, s.own));
 await rotate(new PurserClient(s.url, s.app));
 await lose(new PurserClient(s.losing, s.operator), new PurserClient(s.losing, s.bot));
