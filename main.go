@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +71,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 		&cobra.Command{Use: "sandbox", Short: "Run against purser's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
 		keyCommand(&settings, world, out),
 		signCommand(out),
+		verifyCommand(environ, time.Now, out),
 		&cobra.Command{Use: "page-hash", Short: "Print the hash of the embedded signing page", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				_, err := fmt.Fprintln(out, signer.Hash())

@@ -330,8 +330,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	box := mail.New(time.Now)
 	came := make(chan struct{}, 1)
 	box.Came = func() { came <- struct{}{} }
-	go box.Serve(l) //nolint:errcheck // it ends with the test
-	defer box.Close()
+	go box.Run(t.Context(), l) //nolint:errcheck // it ends with the test
 	w := rig.World(t, 50*time.Millisecond)
 	i := newInstance(t, "PURSER_VERIFICATION_STEPS=contact,email", "PURSER_MAIL_URL=smtp://"+l.Addr().String(),
 		"PURSER_MAIL_FROM=purser@example.org").beside(w)

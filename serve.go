@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -88,11 +86,15 @@ func newLog(c config.Log, to io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
-// newID makes an opaque identifier of 128 random bits.
+// newID makes an opaque identifier of 130 random bits.
 func newID(prefix string) string {
-	var raw [16]byte
-	rand.Read(raw[:]) //nolint:errcheck // crypto/rand.Read never fails: it ends the program instead
-	return prefix + "_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw[:]))
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567" // base32, small
+	var raw [26]byte                                    // 130 bits, five of each byte
+	rand.Read(raw[:])                                   //nolint:errcheck // crypto/rand.Read never fails: it ends the program instead
+	for i := range raw {
+		raw[i] = alphabet[raw[i]%32]
+	}
+	return prefix + "_" + string(raw[:])
 }
 
 // openStore takes the database, with the key that seals it. The note is for the operator.

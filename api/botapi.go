@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -65,23 +64,21 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	if utf8.RuneCountInString(message) > maxMessage || strings.TrimSpace(message) == "" {
 		return wallet.Refuse(wallet.InvalidRequest, "message: 1 to %d characters, and not blank", maxMessage)
 	}
-	if err := s.plainly(message); err != nil {
-		return err
-	}
 	mode, err := fields.parseMode()
 	if err != nil {
 		return err
 	}
+	if err := s.plainly(message, mode); err != nil {
+		return err
+	}
 	// Before an earlier answer is given again: whoever takes consent back, or is erased, is told of no more.
-	person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.BotSend)
+	who := handlers.CallerOf(key)
+	person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotSend)
 	if err != nil {
 		return err
 	}
 	return s.onceOpen(c, key, func(r record) error {
-		if person.Unreachable {
-			return wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
-		}
-		if err := s.mayPost(c, person); err != nil {
+		if err := s.mayPost(c, who, person, wallet.BotSend); err != nil {
 			return err
 		}
 		from, err := s.sender(c.UserContext(), key)
@@ -100,11 +97,12 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 		outcome, done := s.Bot.Await(sent.Chat, sent.Card)
 		defer done()
 		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-			if err := s.People.May(tx, handlers.CallerOf(key), person.ID, wallet.BotSend); err != nil {
+			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
 			}
 			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
-			if err := tx.Enqueue([]store.Reply{{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, Body: reply, At: s.Now().UTC()}}); err != nil {
+			row := store.Reply{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, CardUntil: r.cardUntil(s.Now()), Body: reply, At: s.Now().UTC()}
+			if err := tx.Enqueue([]store.Reply{row}); err != nil {
 				return err
 			}
 			return r.keep(tx, open, kept)
@@ -116,8 +114,12 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
-// mayPost counts one more message of apps to a person, over all keys (SPEC, Limits).
-func (s *Server) mayPost(c *fiber.Ctx, person wallet.User) error {
+// mayPost counts one more message of apps to a person whom it can reach, over all keys (SPEC, Limits).
+func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, scope wallet.Scope) error {
+	err := s.Store.View(c.UserContext(), func(tx store.Tx) error { return s.People.Reachable(tx, who, person.ID, scope) })
+	if err != nil {
+		return err
+	}
 	q, err := s.Meter.Take(c.UserContext(), "message/"+string(person.ID), quota.Limit{Count: s.Limits.Messages, Span: time.Minute})
 	if err != nil || q.OK {
 		return err
@@ -213,37 +215,6 @@ func (s *Server) sender(ctx context.Context, key wallet.Key) (string, error) {
 	return name, err
 }
 
-// Bounds of a message's shape: purser's own first line must stay in sight.
-const (
-	mostLines = 60
-	mostBlank = 2 // in a row
-)
-
-// plainly refuses messages that are made to look as if they came from purser: whose first line is pushed
-// out of sight, or that hold a link to the signing page, which only purser's own messages have.
-func (s *Server) plainly(message string) error {
-	blank, lines := 0, strings.Split(message, "\n")
-	for _, line := range lines {
-		seen := strings.ContainsFunc(line, func(r rune) bool {
-			return r != '\u2800' && unicode.IsPrint(r) && !unicode.IsSpace(r) &&
-				!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-		})
-		if blank++; seen {
-			blank = 0
-		}
-		if blank > mostBlank {
-			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d empty lines in a row", mostBlank)
-		}
-	}
-	if len(lines) > mostLines {
-		return wallet.Refuse(wallet.InvalidRequest, "message: at most %d lines", mostLines)
-	}
-	if strings.Contains(strings.ToLower(message), strings.ToLower(s.PublicURL.Host)) {
-		return wallet.Refuse(wallet.InvalidRequest, "message: links to the signing page come from purser alone")
-	}
-	return nil
-}
-
 // parseModes are the values of parse_mode, with how purser's own words are escaped in each.
 func parseModes() map[string]*strings.Replacer {
 	escaped := func(special string) *strings.Replacer {
@@ -334,7 +305,7 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 	}
 	return s.once(c, key, func(remember remember) error {
 		if !silent {
-			if err := s.mayPost(c, person); err != nil {
+			if err := s.mayPost(c, who, person, wallet.BotExecute); err != nil {
 				return err
 			}
 		}
@@ -347,7 +318,11 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
-			if err := s.People.May(tx, who, person.ID, wallet.BotExecute); err != nil {
+			allowed := s.People.Reachable
+			if silent { // a proposal is put to its person all the same, and looks for itself
+				allowed = s.People.May
+			}
+			if err := allowed(tx, who, person.ID, wallet.BotExecute); err != nil {
 				return nil, err
 			}
 			response, err := run.Commit(tx)
@@ -378,9 +353,6 @@ func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := userData{TelegramID: c.Params("telegram_id"), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
-	if p.User.Username != "" {
-		data.Username = "@" + p.User.Username
-	}
+	data := userData{TelegramID: c.Params("telegram_id"), Username: p.User.Handle(), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
 	return s.succeed(c, fiber.StatusOK, "User read.", data)
 }

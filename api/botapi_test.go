@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/chat"
 	"purser/handlers"
@@ -184,6 +186,39 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 		}
 		if got := post(); got.header.Get("Idempotency-Replayed") != "true" || got.field("data", "message_id") != 9.0 {
 			t.Errorf("replay: %s", got.body)
+		}
+	}
+}
+
+// TestWhatAppsWroteLeavesNoRowsBehind: the file would grow with every message for ever.
+func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	kept := func(card string) (yes bool) {
+		r.View(func(tx store.Tx) error {
+			_, err := tx.Card(1001, card)
+			if yes = err == nil; errors.Is(err, store.ErrNotFound) {
+				err = nil
+			}
+			return err
+		})
+		return yes
+	}
+	for _, headers := range [][]string{nil, {"Idempotency-Key", "m"}} {
+		r.bot.asked = make(chan string, 1)
+		got := make(chan answer, 1)
+		go func() {
+			got <- r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`, headers...)
+		}()
+		row := r.ends(chat.Outcome{MessageID: 5})
+		r.want(<-got, 200, "", "")
+		if asked := headers != nil; kept(row.Card) != asked {
+			t.Errorf("%v: kept: %v", headers, !asked)
+		}
+		r.Pass(idempotencyTTL + time.Hour)
+		r.Must(r.Update(func(tx store.Tx) error { _, err := tx.Sweep(r.Now(), 1000); return err }))
+		if kept(row.Card) {
+			t.Errorf("%v: a card outlives its request", headers)
 		}
 	}
 }

@@ -11,20 +11,34 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"purser/quota"
 )
 
-// routeKey is where a request keeps the pattern of its route, for the log.
-const routeKey = "route"
+// request is what is known of a request while it is served; it is the request's context, too.
+type request struct {
+	deadline
+	route string      // the pattern of its route, for the log
+	quota quota.Quota // what is left of its key's limit
+}
+
+// asked is what is known of a request that came through the door.
+func asked(c *fiber.Ctx) *request {
+	r, ok := c.UserContext().(*request)
+	if !ok {
+		return &request{} // it could not be read
+	}
+	return r
+}
 
 // door is around every request that could be read: it gives it an id, headers and a deadline, turns
 // its error or panic into an answer, and logs it once. Query, body and Authorization are never
 // logged: the first two hold addresses and secrets of links, the last a key.
 func (s *Server) door(c *fiber.Ctx) error {
-	started := s.Now()
 	id := s.dress(c)
-	ctx := &deadline{base: s.base, at: time.Now().Add(answerTimeout)}
-	defer ctx.end()
-	c.SetUserContext(ctx)
+	r := &request{deadline: deadline{base: s.base, at: c.Context().Time().Add(answerTimeout)}}
+	defer r.end()
+	c.SetUserContext(r)
 
 	err := framed(c)
 	if err == nil {
@@ -35,7 +49,7 @@ func (s *Server) door(c *fiber.Ctx) error {
 			err = errors.Join(err, refused)
 		}
 	}
-	s.log(c, id, s.Now().Sub(started), err)
+	s.log(c, id, err)
 	return nil
 }
 
@@ -57,15 +71,14 @@ func (s *Server) recovered(c *fiber.Ctx) (err error) {
 }
 
 // log writes the one line of a request. Its level is that of the worst that can be behind it.
-func (s *Server) log(c *fiber.Ctx, id string, took time.Duration, err error) {
+func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	status := c.Response().StatusCode()
 	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	route, _ := c.Locals(routeKey).(string)
 	attrs := []slog.Attr{
-		slog.String("method", c.Method()), slog.String("route", route), slog.Int("status", status),
-		slog.Int64("ms", took.Milliseconds()), slog.String("request_id", id),
+		slog.String("method", c.Method()), slog.String("route", asked(c).route), slog.Int("status", status),
+		slog.Int64("ms", time.Since(c.Context().Time()).Milliseconds()), slog.String("request_id", id),
 	}
 	level := slog.LevelInfo
 	switch {
@@ -83,15 +96,13 @@ func (s *Server) log(c *fiber.Ctx, id string, took time.Duration, err error) {
 // dress puts on what every answer wears and returns the request's id. The signing page's headers
 // are on everything of this origin, so that no answer of it can be made to run as a page.
 func (s *Server) dress(c *fiber.Ctx) string {
-	id := c.Get(fiber.HeaderXRequestID)
+	id := string(c.Request().Header.Peek(fiber.HeaderXRequestID))
 	if !saneID(id) {
 		id = s.NewID("req")
 	}
 	header := &c.Response().Header
+	s.worn.CopyTo(header)
 	header.SetCanonical([]byte("X-Request-Id"), []byte(id))
-	for _, h := range s.headers {
-		header.SetCanonical(h.name, h.value)
-	}
 	return id
 }
 
@@ -122,7 +133,7 @@ func (s *Server) unread(c *fiber.Ctx, err error) error {
 		linger(c.Context().Conn())
 	}
 	refused := s.refuse(c, err)
-	s.log(c, id, 0, err)
+	s.log(c, id, err)
 	return refused
 }
 

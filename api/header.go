@@ -1,18 +1,16 @@
 package api
 
 import (
-	"net/textproto"
+	"github.com/valyala/fasthttp"
 
 	"purser/signer"
 )
 
-// header is one header of every answer, spelled as fasthttp keeps it: it need not be looked at each time.
-type header struct{ name, value []byte }
-
-func canonical(all []signer.Header) []header {
-	out := make([]header, len(all))
-	for i, h := range all {
-		out[i] = header{[]byte(textproto.CanonicalMIMEHeaderKey(h.Name)), []byte(h.Value)}
+// worn is what every answer begins with, put together once: to copy it is cheaper than to set each header.
+func worn(all []signer.Header) *fasthttp.ResponseHeader {
+	h := &fasthttp.ResponseHeader{}
+	for _, one := range all {
+		h.Set(one.Name, one.Value)
 	}
-	return out
+	return h
 }

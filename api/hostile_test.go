@@ -172,10 +172,13 @@ func (h *hostility) settle() {
 	sent := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01"))
 	id := sent.text("data", "transaction_id")
 	h.ids = append(h.ids, id, "tx_0000", "x")
+	// Nobody else knows of this one, so that it stays as it is.
+	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
 	next := program{h.rig, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = h.hooks()
 	maps.Copy(h.ready, map[string]shot{
+		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
 			body: fmt.Sprintf(`{"signature":%q}`, p.sign(p.unsignedMessage(sent)))},
 		"POST /v1/wallet/connect": {path: "/v1/wallet/connect", key: h.keys[2],
@@ -457,7 +460,7 @@ func (a *attacker) shot(x target) shot {
 	}
 	if ready, is := a.ready[x.String()]; is && a.chance(2) {
 		s.path, s.query, s.body, s.key, s.headers = ready.path, "", ready.body, ready.key, a.headers(ready.key)
-		if s.body != "" && a.chance(2) {
+		if a.chance(2) && s.body != "" {
 			flip := a.IntN(len(s.body))
 			s.body = s.body[:flip] + string(s.body[flip]^1) + s.body[flip+1:]
 		}

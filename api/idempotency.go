@@ -54,6 +54,15 @@ type record struct {
 	now         func() time.Time
 }
 
+// cardUntil is how long the id of a message is needed to answer the same request again: no longer than the
+// record lives, and a moment for a request that came as it ended. Without a key nobody can ask again.
+func (r record) cardUntil(now time.Time) time.Time {
+	if r.name == "" {
+		return now.UTC()
+	}
+	return now.UTC().Add(idempotencyTTL + time.Minute)
+}
+
 // keep writes the answer, first of all.
 func (r record) keep(tx store.Tx, status int, body []byte) error {
 	if r.name == "" {

@@ -199,17 +199,55 @@ func TestAWalletIsOfferedInItsOwnersChat(t *testing.T) {
 	if a.text("data", "status") != "sent_to_chat" || a.text("data", "expires_at") != "2026-11-21T12:10:00.000Z" {
 		t.Errorf("got %s", a.body)
 	}
-	var offered int
-	r.View(func(tx store.Tx) error {
-		events, err := tx.PendingEvents(1000)
-		for _, e := range events {
-			if e.Name == wallet.WalletWanted && e.User == r.alice.User.ID {
-				offered++
+	offered := func(to person) (n int) {
+		r.View(func(tx store.Tx) error {
+			events, err := tx.PendingEvents(1000)
+			for _, e := range events {
+				if e.Name == wallet.WalletWanted && e.User == to.User.ID {
+					n++
+				}
 			}
-		}
-		return err
-	})
-	if offered != 1 {
-		t.Errorf("offered %d times", offered)
+			return err
+		})
+		return n
 	}
+	if n := offered(r.alice); n != 1 {
+		t.Errorf("offered %d times", n)
+	}
+	// By one key, in one moment, to two people: each of them gets theirs.
+	a2 := r.app()
+	r.allows(r.alice, a2)
+	r.allows(r.bob, a2)
+	r.Pass(13 * time.Hour)
+	for chat, to := range map[string]person{"1001": r.alice, "1002": r.bob} {
+		before := offered(to)
+		r.want(r.call("POST", "/v1/wallet/create", a2.secret, `{"chat_id":"`+chat+`"}`), 202, "", "")
+		if offered(to) != before+1 {
+			t.Errorf("the link of %s is lost", chat)
+		}
+	}
+}
+
+func TestNothingIsPromisedToWhoeverBlockedTheBot(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	r.Must(r.Update(func(tx store.Tx) error {
+		u, err := tx.User(r.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		u.Unreachable = true
+		return tx.PutUser(u)
+	}))
+	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1001"}`), 403, wallet.BotBlocked, "write to the bot")
+	r.want(r.call("POST", "/v1/wallet/send", r.alice.secret, r.sendBody()), 403, wallet.BotBlocked, "write to the bot")
+	r.want(r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`), 403, wallet.BotBlocked, "write to the bot")
+	run := func(command string, silent bool) answer {
+		return r.call("POST", "/v1/telegram/execute-command", operator, fmt.Sprintf(`{"chat_id":"1001","command":%q,"silent":%v}`, command, silent))
+	}
+	proposal := "/send 0.1 SOL " + r.bob.Address().String()
+	r.want(run(proposal, false), 403, wallet.BotBlocked, "")
+	r.want(run(proposal, true), 403, wallet.BotBlocked, "")
+	r.want(run("/wallet balance", false), 403, wallet.BotBlocked, "")
+	r.want(run("/wallet balance", true), 200, "", "") // goes nowhere but to the program
 }

@@ -104,9 +104,9 @@ func quotaHeaders(c *fiber.Ctx, q share) {
 }
 
 // seconds rounds up, and is never zero: waiting that long is enough.
-func seconds(d time.Duration) string {
-	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
-}
+func seconds(d time.Duration) string { return strconv.FormatInt(wholeSeconds(d), 10) }
+
+func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
 
 // client is the address that limits count by: the connection's, or the nearest one in
 // X-Forwarded-For that is no proxy of ours. Whoever holds one IPv6 address holds its whole /64.

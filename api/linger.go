@@ -15,31 +15,21 @@ const (
 	lingerBytes = 4 << 20
 )
 
-type lingering struct{ net.Listener }
-
-func (l lingering) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &lingeringConn{Conn: conn}, nil
-}
-
 type lingeringConn struct {
 	net.Conn
 	wanted atomic.Bool
 }
 
-// linger makes conn drain when it is closed.
-func linger(conn net.Conn) {
-	if c, ok := conn.(*lingeringConn); ok {
+// linger makes a connection drain when it is closed.
+func linger(of net.Conn) {
+	if c, ok := of.(*conn); ok {
 		c.wanted.Store(true)
 	}
 }
 
 func (c *lingeringConn) Close() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.wanted.Load() {
-		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		if half.CloseWrite() == nil && c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			// Whatever ends the drain, the connection is closed next.
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 		}

@@ -58,8 +58,8 @@ func (r *rig) ends(o chat.Outcome) store.Reply {
 			if row.Card == "" {
 				return nil
 			}
-			if o.MessageID != 0 {
-				if err := tx.PutCard(row.Chat, card, o.MessageID); err != nil {
+			if o.MessageID != 0 && (row.CardUntil.IsZero() || r.Now().Before(row.CardUntil)) {
+				if err := tx.PutCard(row.Chat, card, o.MessageID, row.CardUntil); err != nil {
 					return err
 				}
 			}

@@ -68,10 +68,10 @@ type Server struct {
 	Options
 	origin   string
 	refusals map[wallet.Code]refusal
-	headers  []header
-	page     *window // requests of the signing page, per client
-	badKeys  *window // refused keys, per client
-	busy     *busy   // idempotency keys in flight
+	worn     *fasthttp.ResponseHeader // by every answer
+	page     *window                  // requests of the signing page, per client
+	badKeys  *window                  // refused keys, per client
+	busy     *busy                    // idempotency keys in flight
 
 	documentTag string
 
@@ -98,7 +98,7 @@ func New(o Options) (*Server, error) {
 		Options:  o,
 		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
 		refusals: refusals(),
-		headers:  canonical(signer.Headers()),
+		worn:     worn(signer.Headers()),
 		page:     newWindow(pagePerMinute, time.Minute),
 		badKeys:  newWindow(badKeysPerMinute, time.Minute),
 		busy:     newBusy(),
@@ -227,20 +227,21 @@ func (s *Server) routes() {
 // add names the route's pattern for the log before anything can refuse the request. A GET answers
 // HEAD too.
 func (s *Server) add(method, pattern string, h fiber.Handler) {
+	h = named(pattern, h)
 	if method == fiber.MethodGet {
-		s.app.Get(pattern, named(pattern), h)
+		s.app.Get(pattern, h)
 		return
 	}
-	s.app.Add(method, pattern, named(pattern), h)
+	s.app.Add(method, pattern, h)
 }
 
 func (s *Server) get(pattern string, h fiber.Handler)  { s.add(fiber.MethodGet, pattern, h) }
 func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost, pattern, h) }
 
-func named(pattern string) fiber.Handler {
+func named(pattern string, h fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		c.Locals(routeKey, pattern)
-		return c.Next()
+		asked(c).route = pattern
+		return h(c)
 	}
 }
 
@@ -253,7 +254,7 @@ func (s *Server) healthz(c *fiber.Ctx) error {
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	defer s.cancel()
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(lingering{ln}) }()
+	go func() { served <- s.http.Serve(listener{ln}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)

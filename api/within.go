@@ -24,7 +24,7 @@ func DefaultLimits() Limits {
 }
 
 // of is a key's limit, and under which name its requests are counted.
-func (l Limits) of(key wallet.Key) (name string, limit quota.Limit) {
+func (l Limits) of(key *wallet.Key) (name string, limit quota.Limit) {
 	limit.Span = time.Hour
 	pro := key.Tier == wallet.ProTier
 	switch {
@@ -46,18 +46,15 @@ func (l Limits) of(key wallet.Key) (name string, limit quota.Limit) {
 	return name, limit
 }
 
-// quotaKey is where a request keeps what is left of its key's limit.
-const quotaKey = "quota"
-
 // within counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
 func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
-	name, limit := s.Limits.of(key)
+	name, limit := s.Limits.of(&key)
 	q, err := s.Meter.Take(c.UserContext(), name, limit)
 	if err != nil {
 		return err
 	}
 	left(c, q)
-	c.Locals(quotaKey, q)
+	asked(c).quota = q
 	if !q.OK {
 		c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
 		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: try again in %s seconds", q.Limit, seconds(q.Reset))
@@ -68,7 +65,8 @@ func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
 // left writes the headers that tell what is left of a limit.
 func left(c *fiber.Ctx, q quota.Quota) {
 	h := &c.Response().Header
-	h.SetCanonical([]byte("Ratelimit-Limit"), strconv.AppendUint(nil, q.Limit, 10))
-	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(nil, q.Left, 10))
-	h.SetCanonical([]byte("Ratelimit-Reset"), []byte(seconds(q.Reset)))
+	var digits [20]byte
+	h.SetCanonical([]byte("Ratelimit-Limit"), strconv.AppendUint(digits[:0], q.Limit, 10))
+	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(digits[:0], q.Left, 10))
+	h.SetCanonical([]byte("Ratelimit-Reset"), strconv.AppendInt(digits[:0], wholeSeconds(q.Reset), 10))
 }

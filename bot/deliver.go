@@ -128,8 +128,8 @@ func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error)
 	newer := false
 	err := b.update(ctx, func(tx store.Tx) error {
 		newer = false
-		if message != 0 && row.Card != "" {
-			if err := tx.PutCard(row.Chat, row.Card, message); err != nil {
+		if message != 0 && row.Card != "" && (row.CardUntil.IsZero() || b.now().Before(row.CardUntil)) {
+			if err := tx.PutCard(row.Chat, row.Card, message, row.CardUntil); err != nil {
 				return err
 			}
 		}

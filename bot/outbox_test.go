@@ -41,6 +41,33 @@ func (w *world) sentAll() {
 	w.eventually("the outbox is empty", func() bool { return len(w.outbox()) == 0 })
 }
 
+// TestACardIsKeptNoLongerThanItsTime: whoever waits for its message is told all the same.
+func TestACardIsKeptNoLongerThanItsTime(t *testing.T) {
+	w := newWorld(t)
+	w.greet(telegram.Alice)
+	b, _ := w.run()
+	sent := func(card string, until time.Time) (message int) {
+		t.Helper()
+		outcome, done := b.Await(telegram.Alice, card)
+		defer done()
+		r := onCard(row(telegram.Alice, 0, says(card)), card)
+		r.CardUntil = until
+		w.enqueue(r)
+		return (<-outcome).MessageID
+	}
+	now := time.Now()
+	if sent("app:1", now) == 0 || w.card(telegram.Alice, "app:1") != 0 {
+		t.Error("a card whose time is over is kept, or its message not told")
+	}
+	if id := sent("app:2", now.Add(time.Hour)); id == 0 || w.card(telegram.Alice, "app:2") != int64(id) {
+		t.Error("a card is not kept for its time")
+	}
+	w.must(nil, w.store.Update(w.ctx(), func(tx store.Tx) error { _, err := tx.Sweep(now.Add(time.Hour), 1000); return err }))
+	if w.card(telegram.Alice, "app:2") != 0 {
+		t.Error("a card outlives its time")
+	}
+}
+
 func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)

@@ -67,36 +67,37 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 	if s.moved {
 		return "", fmt.Errorf("%s moved a conversation for an app", h.line.command)
 	}
-	var said []string
-	for i, out := range s.out {
-		var r Reply
-		if err := json.Unmarshal(out.Body, &r); err != nil {
-			return "", err
-		}
-		switch {
-		case r.Secret:
-			said = append(said, withheld)
-		case r.Text != "":
-			said = append(said, markdown(r.Text))
-		}
-		if i > 0 || h.app.Name == "" {
-			continue
-		}
-		head, err := c.words.text("app.ran", vars{"App": h.app.Name, "Command": echo(h.Text)})
-		if err != nil {
-			return "", err
-		}
-		r.Text = string(head) + "\n\n" + r.Text
-		if s.out[i].Body, err = json.Marshal(r); err != nil {
-			return "", err
-		}
+	said, err := s.said()
+	if err != nil {
+		return "", err
+	}
+	if err := s.head(); err != nil {
+		return "", err
 	}
 	if !h.app.Silent {
 		if err := tx.Enqueue(s.out); err != nil {
 			return "", err
 		}
 	}
-	return strings.Join(said, "\n\n"), nil
+	return said, nil
+}
+
+// head says above the first reply which app ran the command; an operator's says nothing of itself.
+func (s *scene) head() error {
+	if len(s.out) == 0 || s.heard.app.Name == "" {
+		return nil
+	}
+	head, err := s.words.text("app.ran", vars{"App": s.heard.app.Name, "Command": echo(s.heard.Text)})
+	if err != nil {
+		return err
+	}
+	var r Reply
+	if err := json.Unmarshal(s.out[0].Body, &r); err != nil {
+		return err
+	}
+	r.Text = string(head) + "\n\n" + r.Text
+	s.out[0].Body, err = json.Marshal(r)
+	return err
 }
 
 // withheld stands where a reply holds what no program may see.
@@ -130,7 +131,7 @@ func (c *Chat) sendForApp(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, Key: h.app.By.Key},
+	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLine: h.app.By.KeyLine},
 		handlers.SendRequest{From: from.Address, To: p.To, Amount: p.Amount, Token: p.Token, Ask: true})
 	if err != nil {
 		return nil, err

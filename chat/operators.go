@@ -173,7 +173,7 @@ func (s *scene) tellDeveloper(developer wallet.User, dev wallet.Developer, verdi
 	}
 	there := s.elsewhere(developer.TelegramID)
 	if verdict == handlers.Deny {
-		if err := there.say("access.denied", vars{"Again": moment(dev.DeniedAt.Add(handlers.AskPause))}); err != nil {
+		if err := there.say("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
 			return err
 		}
 		return there.end()

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/chain"
 	"purser/chat"
@@ -230,7 +231,7 @@ func (r *rig) deliver(row store.Reply) {
 	r.linkIn(who, reply)
 	r.messages[row.Chat] = append(r.messages[row.Chat], m)
 	if row.Card != "" {
-		r.Must(r.Update(func(tx store.Tx) error { return tx.PutCard(row.Chat, row.Card, m.id) }))
+		r.Must(r.Update(func(tx store.Tx) error { return tx.PutCard(row.Chat, row.Card, m.id, time.Time{}) }))
 	}
 	r.seen = append(r.seen, r.show(who, "", reply))
 }

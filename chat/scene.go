@@ -45,6 +45,8 @@ type scene struct {
 	priority int
 	out      []store.Reply
 	toasted  bool
+	free     bool // what was said was not for purser
+	failed   bool // it was refused
 }
 
 // play runs an act with everything around it: the person is met, the conversation is compared and
@@ -68,6 +70,9 @@ func (c *Chat) play(tx store.Tx, h heard, act act) error {
 	}
 	if err := act(s); err != nil {
 		return err
+	}
+	if err := s.announce(); err != nil {
+		return fmt.Errorf("announce what was said: %w", err)
 	}
 	if h.Tap != nil && !s.toasted { // ends the spinner of the button
 		if err := s.reply(Reply{Kind: Toast, CallbackID: h.Tap.CallbackID}, ""); err != nil {
@@ -197,6 +202,7 @@ func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), 
 
 // refused says why something is not done. A tap is answered by the headline, and below by the whole.
 func (s *scene) refused(err error) error {
+	s.failed = true
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {
 		return sayErr

@@ -370,6 +370,7 @@ func (s *scene) reason(v vars) error {
 	if s.weighed.refusal == nil {
 		return nil
 	}
+	s.failed = true
 	headline, reason, err := s.words.refusal(s.weighed.refusal)
 	if v["Reason"] = reason; reason == "" {
 		v["Reason"] = headline

@@ -237,12 +237,12 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		}
 	}
 	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {
-		return say("talk.did_you_mean", vars{"Commands": slashes(meant)}), nil
+		return free(say("talk.did_you_mean", vars{"Commands": slashes(meant)})), nil
 	}
 	if c.known(strings.ToLower(h.line.args[0])) {
-		return say("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])}), nil
+		return free(say("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])})), nil
 	}
-	return say("talk.stray", nil), nil
+	return free(say("talk.stray", nil)), nil
 }
 
 // begin leaves what was being asked before something new begins.

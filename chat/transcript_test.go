@@ -238,7 +238,7 @@ func (r *rig) page(who string, what []string) {
 func (r *rig) proposes(who, amount, to string) {
 	r.Helper()
 	owner := r.userOf(who)
-	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, Key: "key_" + who},
+	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, KeyID: "key_" + who, KeyLine: "key_" + who},
 		handlers.SendRequest{To: to, Amount: amount, Token: "SOL"})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {

@@ -374,7 +374,7 @@ func (ch *checker) steps(c Config) {
 	if slices.Contains(c.Access.Steps, wallet.ByEmail) && ch.values["mail.url"] == "" {
 		ch.wrong("mail.url", "is not set: the step email needs a mail server, or take email out of verification.steps")
 	}
-	if slices.Contains(c.Access.Steps, wallet.ByApproval) && ch.values["admins"] == "" {
+	if slices.Contains(c.Access.Steps, wallet.ByApproval) && len(split(ch.values["admins"])) == 0 { // what is none is told already
 		ch.wrong("admins", "is not set: the step approval needs somebody who approves, or take approval out of verification.steps")
 	}
 }

@@ -255,6 +255,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"mail user alone", "mail: {url: 'smtp://s3cret@h', from: a@b.example}", []string{"mail.url", "password"}},
 		{"mail from", "mail: {from: purser}", []string{"mail.from"}},
 		{"approval by nobody", "verification: {steps: [contact, approval]}", []string{"admins", "approval"}},
+		{"approval by a comma", "verification: {steps: approval}\nadmins: ','", []string{"admins", "approves"}},
 		{"admin", "admins: '@alice'", []string{"admins", "@alice", "number"}},
 		{"admin group", "admins: '-100123'", []string{"admins", "-100123"}},
 		{"level", "log: {level: loud}", []string{"log.level"}},

@@ -137,12 +137,12 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 	_, middle := to.Middle()
 	_, wrong := bob.Address().Middle()
 
-	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, Key: "key_1"}} {
+	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}} {
 		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
 		r.Must(err)
 		id := p.Transaction.ID
 		r.Must(r.Update(func(tx store.Tx) error {
-			if by.Key == "" {
+			if by.KeyID == "" {
 				return r.Transfers.Commit(tx, p)
 			}
 			_, err := r.Transfers.CommitByProgram(tx, p)
@@ -200,7 +200,7 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 		w.Type = wallet.DeveloperWallet
 		return tx.PutWallet(w)
 	}))
-	by := handlers.Caller{User: alice.User.ID, Key: "key_1"}
+	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	for to, want := range map[wallet.Address]wallet.Status{
 		bob.Address(): wallet.AwaitingSignature, world.Resembling(r, bob.Address(), 4, 4): wallet.AwaitingConfirmation,
 	} {

@@ -15,8 +15,12 @@ const ClaimWindow = 24 * time.Hour
 // claim notes that somebody else has proven an address, and has its owner told. Another claim takes
 // the place of an older one: both proved the same key.
 func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error {
+	line, err := lineOf(tx, bind.KeyID)
+	if err != nil {
+		return err
+	}
 	now := w.Now().UTC()
-	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyID: bind.KeyID, At: now}
+	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLine: line, At: now}
 	bind.Status = wallet.BindDone
 	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
 		return err
@@ -53,7 +57,7 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	if _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
 		return wallet.Wallet{}, err
 	}
-	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyID: claim.KeyID})
+	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLine: claim.KeyLine})
 }
 
 // notMissing drops ErrNotFound, which a refusal says in words.

@@ -23,7 +23,7 @@ func (i Invitation) ExpiresAt() string { return wallet.Timestamp(i.bind.ExpiresA
 
 // invitationHash is under which a program's attempt is kept: a key has one open at a time, and no
 // link opens it.
-func invitationHash(key string) [32]byte { return sha256.Sum256([]byte("connect by key " + key)) }
+func invitationHash(line string) [32]byte { return sha256.Sum256([]byte("connect by key " + line)) }
 
 // PrepareInvitation draws the challenge for an address that a program wants to connect: to the
 // key's owner, or, for an operator's key that belongs to nobody, to the key itself. Whether somebody
@@ -42,14 +42,14 @@ func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wal
 	}
 	bind := link.bind
 	bind.User = "" // nobody's until it is proven
-	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.Key), who.Key, wallet.DeveloperWallet, address
+	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.KeyLine), who.KeyID, wallet.DeveloperWallet, address
 	return Invitation{Message: w.signInText(bind, address, account), bind: bind}, nil
 }
 
 // account is what a program's wallet is connected to.
 func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User, error) {
 	if who.User == "" {
-		return wallet.KeyAccount(who.Key), wallet.User{}, nil
+		return wallet.KeyAccount(who.KeyLine), wallet.User{}, nil
 	}
 	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(who.User) })
 	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "this person is not known here any more")
@@ -90,7 +90,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 	}
 	status := wallet.BindProven
 	err = w.Store.Update(ctx, func(tx store.Tx) error {
-		bind, err := tx.Bind(invitationHash(who.Key))
+		bind, err := tx.Bind(invitationHash(who.KeyLine))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -141,14 +141,18 @@ func (w *Wallets) bound(tx store.Tx, bind wallet.Bind) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	if err := bindable(tx, Caller{User: bind.User, Key: bind.KeyID}, bind.Address); err != nil {
+	line, err := lineOf(tx, bind.KeyID)
+	if err != nil {
+		return false, err
+	}
+	if err := bindable(tx, Caller{User: bind.User, KeyID: bind.KeyID, KeyLine: line}, bind.Address); err != nil {
 		return false, err
 	}
 	bind.Status = wallet.BindDone
 	if err := tx.PutBind(bind); err != nil {
 		return false, err
 	}
-	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyID: bind.KeyID})
+	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyLine: line})
 	return true, err
 }
 

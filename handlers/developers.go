@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/mail"
@@ -32,7 +33,7 @@ type Developers struct {
 // Limits of what one person may have and ask for.
 const (
 	MaxKeys    = 10             // live ones
-	AskPause   = 24 * time.Hour // before the operators are asked again, after a no or no answer
+	AskPause   = 24 * time.Hour // before the operators are asked again, after a no or no answer, also by whoever was erased meanwhile
 	maxEmail   = 254            // RFC 5321, 4.5.3.1.3, without the brackets
 	maxLocal   = 64             // RFC 5321, 4.5.3.1.1
 	shortEmail = 6              // a@b.cd
@@ -159,16 +160,27 @@ func (d *Developers) Ask(tx store.Tx, user wallet.UserID, wanted wallet.AccessRe
 		return dev, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
 	case dev.Request.Waits() && now.Before(dev.Request.AskedAt.Add(AskPause)):
 		return dev, wallet.Refuse(wallet.Conflict, "the operators are being asked already")
-	case now.Before(dev.DeniedAt.Add(AskPause)):
-		return dev, wallet.Refuse(wallet.Conflict, "an operator said no: they can be asked again from %s", dev.DeniedAt.Add(AskPause).Format("2 January, 15:04 UTC"))
 	}
 	if _, err := described(wanted, wanted.Scopes); err != nil {
 		return dev, err
+	}
+	person, err := tx.User(user)
+	if err != nil {
+		return dev, err
+	}
+	switch again, err := operatorsAsked().spend(tx, now, account(person)); {
+	case err != nil:
+		return dev, err
+	case !again.IsZero():
+		return dev, wallet.Refuse(wallet.Conflict, "the operators were asked, and did not say yes: they can be asked again from %s", again.Format("2 January, 15:04 UTC"))
 	}
 	wanted.ID, wanted.AskedAt = d.NewID("ask"), now
 	dev.Request = &wanted
 	return dev, tx.PutDeveloper(dev)
 }
+
+// operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
+func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
 
 // Verdict is an operator's word.
 type Verdict string
@@ -187,7 +199,8 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	if !slices.Contains(d.Admins, admin) {
 		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "only operators of this service answer that")
 	}
-	if _, err := tx.User(user); err != nil {
+	person, err := tx.User(user)
+	if err != nil {
 		return wallet.Developer{}, found(err, wallet.NotFound, "whoever asked has had everything about them deleted")
 	}
 	dev, err := d.developer(tx, user)
@@ -201,11 +214,14 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	asked.ID, asked.AskedAt = "", time.Time{}
 	dev.Request = &asked
 	if v == Deny {
-		dev.Request, dev.DeniedAt = nil, now
-		return dev, tx.PutDeveloper(dev)
+		dev.Request = nil
+		return dev, errors.Join(operatorsAsked().renew(tx, now, account(person)), tx.PutDeveloper(dev))
+	}
+	if err := operatorsAsked().forget(tx, now, account(person)); err != nil {
+		return dev, err
 	}
 	dev = dev.With(wallet.ByApproval, now)
-	dev.Tier, dev.DeniedAt = wallet.FreeTier, time.Time{}
+	dev.Tier = wallet.FreeTier
 	if v == ApprovePro {
 		dev.Tier = wallet.ProTier
 	}

@@ -308,6 +308,35 @@ func TestFirstOperatorsWordCounts(t *testing.T) {
 	}
 }
 
+// TestWhatReachesOtherChatsNeedsAnOperatorsWord: writing there, and commands, which write there as well.
+func TestWhatReachesOtherChatsNeedsAnOperatorsWord(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Admins = []int64{3001}
+	user := r.verified(1001)
+	w := wallet.AccessRequest{App: "Shop", Purpose: "Takes orders", Kinds: []wallet.KeyKind{wallet.APIKey, wallet.BotKey}, Scopes: wallet.Scopes()}
+	may := func() (may []wallet.Scope) {
+		made, err := r.makes(user.ID, w)
+		r.Must(err)
+		for _, key := range made.Keys {
+			may = append(may, key.Key.Scopes...)
+		}
+		slices.Sort(may)
+		return slices.Compact(may) // both keys may have webhooks
+	}
+	without := may()
+	for _, scope := range []wallet.Scope{wallet.WalletSend, wallet.BotSend, wallet.BotExecute, wallet.BotMessages} {
+		if slices.Contains(without, scope) {
+			t.Errorf("%s is given without an operator's word", scope)
+		}
+	}
+	question, err := r.asks(user.ID, w)
+	r.Must(err)
+	r.Must(r.decides(3001, user.ID, question, handlers.ApproveFree))
+	if with := may(); len(with) != len(wallet.Scopes()) {
+		t.Errorf("with an operator's word: %v", with)
+	}
+}
+
 func TestApprovalIsAStepOfItsOwn(t *testing.T) {
 	r := newRig(t)
 	r.Developers.Steps, r.Developers.Admins = []wallet.Verification{wallet.ByContact, wallet.ByApproval}, []int64{3001}

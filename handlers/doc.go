@@ -15,27 +15,40 @@ import (
 
 // Caller is who asks: a person of ours, and by which key when it comes over HTTP.
 type Caller struct {
-	User wallet.UserID // "" for an operator's key that belongs to nobody
-	Key  string        // line of the key (wallet.Key.Line); "" in chat
-	App  wallet.AppID  // the program that the key was made for; "" for none
-	Bot  bool          // a bot token
+	User    wallet.UserID // "" for an operator's key that belongs to nobody
+	KeyID   string        // the key that asks, by which a person knows it again; "" in chat
+	KeyLine string        // its line (wallet.Key.Line), to which everything belongs; "" in chat
+	App     wallet.AppID  // the program that the key was made for; "" for none
+	Bot     bool          // a bot token
 }
 
 // CallerOf is who a key speaks for.
 func CallerOf(k wallet.Key) Caller {
-	return Caller{User: k.Owner, Key: k.Line(), App: k.App, Bot: k.Kind == wallet.BotKey}
+	return Caller{User: k.Owner, KeyID: k.ID, KeyLine: k.Line(), App: k.App, Bot: k.Kind == wallet.BotKey}
 }
 
 // operator tells that the caller is an operator's key, which belongs to nobody.
-func (c Caller) operator() bool { return c.User == "" && c.Key != "" }
+func (c Caller) operator() bool { return c.User == "" && c.KeyLine != "" }
 
 // owns tells whether a wallet is the caller's: a person's own, or, for an operator's key that belongs
 // to nobody, one that the key itself connected.
 func (c Caller) owns(w wallet.Wallet) bool {
 	if c.User == "" {
-		return c.Key != "" && w.Owner == "" && w.KeyID == c.Key
+		return c.KeyLine != "" && w.Owner == "" && w.KeyLine == c.KeyLine
 	}
 	return w.Owner == c.User
+}
+
+// lineOf is the line of the key that asked for something (wallet.Key.Line); "" for none.
+func lineOf(tx store.Tx, keyID string) (string, error) {
+	if keyID == "" {
+		return "", nil
+	}
+	key, err := tx.Key(keyID)
+	if errors.Is(err, store.ErrNotFound) {
+		return keyID, nil
+	}
+	return key.Line(), err
 }
 
 // found turns the store's ErrNotFound into the code that the fronts know.

@@ -16,12 +16,22 @@ import (
 
 // Limits of the codes that prove a mail address.
 const (
-	codeDigits   = 6
-	CodeLife     = 10 * time.Minute
-	CodeTries    = 5
-	CodesAnHour  = 3
-	codesCounted = time.Hour
+	codeDigits  = 6
+	CodeLife    = 10 * time.Minute
+	CodeTries   = 5
+	CodesAnHour = 3 // for one person, and to one address
 )
+
+// codesMailed and codesTo bound the codes that are mailed: for a person, and to an address.
+func codesMailed() bound { return bound{"mail", CodesAnHour, time.Hour} }
+func codesTo() bound     { return bound{"mail_to", CodesAnHour, time.Hour} }
+
+// mailbox is how an address is counted: most servers read capitals, and what follows a plus, as the same one.
+func mailbox(address string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return local + "@" + domain
+}
 
 // MailCode is a code on its way to a mail address, as a conversation remembers it. The code itself is not
 // in it: six digits are soon guessed from a hash, so whoever keeps this seals it as well.
@@ -54,7 +64,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address s
 	if err != nil {
 		return MailCode{}, err
 	}
-	if err := d.Store.Update(ctx, func(tx store.Tx) error { return d.count(tx, user) }); err != nil {
+	if err := d.Store.Update(ctx, func(tx store.Tx) error { return d.count(tx, user, address) }); err != nil {
 		return MailCode{}, err
 	}
 	if err := d.Mail.Send(ctx, address, subject, text); err != nil {
@@ -86,20 +96,27 @@ func hashOf(salt []byte, code string) []byte {
 	return sum[:]
 }
 
-// count notes that a code is mailed to somebody.
-func (d *Developers) count(tx store.Tx, user wallet.UserID) error {
-	dev, err := tx.Developer(user)
+// count notes that a code is mailed for somebody to an address.
+func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) error {
+	person, err := tx.User(user)
 	if err != nil {
 		return err
 	}
-	now := d.Now().UTC()
-	dev.MailedAt = slices.DeleteFunc(slices.Clone(dev.MailedAt), func(at time.Time) bool { return !now.Before(at.Add(codesCounted)) })
-	if len(dev.MailedAt) >= CodesAnHour {
-		again := dev.MailedAt[0].Add(codesCounted)
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d codes an hour are mailed at most: the next one from %s", CodesAnHour, again.Format("15:04 UTC"))
+	mine, err := codesMailed().spend(tx, d.Now(), account(person))
+	if err != nil {
+		return err
 	}
-	dev.MailedAt = append(dev.MailedAt, now)
-	return tx.PutDeveloper(dev)
+	theirs, err := codesTo().spend(tx, d.Now(), mailbox(address))
+	if err != nil {
+		return err
+	}
+	if mine.Before(theirs) {
+		mine = theirs
+	}
+	if !mine.IsZero() {
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d codes an hour are mailed at most: the next one from %s", CodesAnHour, mine.Format("15:04 UTC"))
+	}
+	return nil
 }
 
 // TryCode judges a code as it was typed, and returns what is to be remembered of it. The right one proves

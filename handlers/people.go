@@ -3,7 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"time"
 
 	"purser/store"
@@ -39,10 +39,34 @@ func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, s
 // May is CONSENT_REQUIRED unless the caller may still do a family of deeds for a person; USER_NOT_FOUND
 // when they are erased meanwhile.
 func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
-	if _, err := tx.User(person); err != nil {
-		return found(err, wallet.UserNotFound, "this person is not known here any more")
+	_, err := p.may(tx, who, person, scope)
+	return err
+}
+
+func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (wallet.User, error) {
+	user, err := tx.User(person)
+	if err != nil {
+		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
 	}
-	return consented(tx, who, person, scope)
+	return user, consented(tx, who, person, scope)
+}
+
+// Reachable is May, and BOT_BLOCKED while the bot cannot write to the person: what would end in their
+// chat cannot be promised then.
+func (p *People) Reachable(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
+	user, err := p.may(tx, who, person, scope)
+	if err != nil {
+		return err
+	}
+	return reachable(user)
+}
+
+// reachable is BOT_BLOCKED for whoever the bot cannot write to.
+func reachable(user wallet.User) error {
+	if user.Unreachable {
+		return wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
+	}
+	return nil
 }
 
 // Profile is what programs may know of a person.
@@ -60,11 +84,18 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 // offerPause is how long nobody is offered another link after one that a program asked for.
 const offerPause = 12 * time.Hour
 
+// offered bounds the links that programs have one person sent, whatever became of them.
+func offered() bound { return bound{"offer", 1, offerPause} }
+
 // OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
-// because an app asks that may propose transfers. While one is open or answered it is
-// RATE_LIMIT_EXCEEDED: nobody is pestered with links.
+// because an app asks that may propose transfers. While one is open or answered, and for twelve hours after
+// one that a program asked for, it is RATE_LIMIT_EXCEEDED: nobody is pestered with links. BOT_BLOCKED.
 func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error {
-	if err := consented(tx, who, person, wallet.WalletSend); err != nil {
+	user, err := p.may(tx, who, person, wallet.WalletSend)
+	if err != nil {
+		return err
+	}
+	if err := reachable(user); err != nil {
 		return err
 	}
 	now := p.Now().UTC()
@@ -72,13 +103,17 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case bind.OfferedBy != "" && now.Before(bind.IssuedAt.Add(offerPause)):
-		return wallet.Refuse(wallet.RateLimitExceeded, "they were sent a link lately: offer another after %s", wallet.Timestamp(bind.IssuedAt.Add(offerPause)))
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
 		return wallet.Refuse(wallet.RateLimitExceeded, "a link to connect a wallet is open in their chat already, until %s", wallet.Timestamp(bind.ExpiresAt))
 	}
-	event, err := wallet.NewEvent("evt_link_"+who.Key+"_"+strings.ReplaceAll(wallet.Timestamp(now), ":", ""), wallet.WalletWanted, now, person,
-		wallet.WalletWantedData{KeyID: who.Key})
+	switch again, err := offered().spend(tx, now, account(user)); {
+	case err != nil:
+		return err
+	case !again.IsZero():
+		return wallet.Refuse(wallet.RateLimitExceeded, "they were sent a link lately: offer another after %s", wallet.Timestamp(again))
+	}
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_link_%s_%s_%d", who.KeyLine, person, now.UnixMilli()), wallet.WalletWanted, now, person,
+		wallet.WalletWantedData{KeyID: who.KeyID})
 	if err != nil {
 		return err
 	}

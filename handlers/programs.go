@@ -28,13 +28,18 @@ func (s *Transfers) approve(ctx context.Context) (*approval, error) {
 func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
 	// Meanwhile the grant may have been taken back, the wallet moved, its owner erased.
-	if _, owner, err := sender(tx, p.who, t.From); err != nil {
+	_, owner, err := sender(tx, p.who, t.From)
+	if err != nil {
 		return t, err
-	} else if owner.ID != t.Owner {
+	}
+	if owner.ID != t.Owner {
 		return t, wallet.Refuse(wallet.Conflict, "the wallet is somebody else's by now")
 	}
 	if p.approved == nil {
-		if err := s.roomFor(tx, t); err != nil {
+		if err := reachable(owner); err != nil {
+			return t, err
+		}
+		if err := s.roomFor(tx, owner); err != nil {
 			return t, err
 		}
 		if err := s.Commit(tx, p); err != nil {
@@ -49,7 +54,7 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if err := s.replaces(tx, t); err != nil {
 		return t, err
 	}
-	t, err := s.covered(tx, t, p.facts, p.approved.signID)
+	t, err = s.covered(tx, t, p.facts, p.approved.signID)
 	if err != nil {
 		return t, err
 	}
@@ -64,10 +69,10 @@ const (
 	maxAskedHourly = 20 // were asked in an hour, answered or not
 )
 
-// roomFor refuses proposals of programs beyond what one person can be asked.
-func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
-	waiting, lately := 0, 0
-	own, err := tx.WalletsOf(t.Owner)
+// roomFor counts one more question, and refuses it beyond what one person can be asked.
+func (s *Transfers) roomFor(tx store.Tx, owner wallet.User) error {
+	waiting := 0
+	own, err := tx.WalletsOf(owner.ID)
 	if err != nil {
 		return err
 	}
@@ -82,24 +87,17 @@ func (s *Transfers) roomFor(tx store.Tx, t wallet.Transaction) error {
 			}
 		}
 	}
-	const look = 1000 // what others send them is among these
-	past, err := tx.TransactionsOf(t.Owner, store.Page{Limit: look})
-	if err != nil {
-		return err
-	}
-	for _, other := range past {
-		if s.Now().Sub(other.CreatedAt) >= time.Hour {
-			break
-		}
-		if other.KeyID != "" && other.Kind == wallet.Send && other.Signer != wallet.DeveloperWallet {
-			lately++
-		}
-	}
-	switch {
-	case waiting >= maxAsked:
+	if waiting >= maxAsked {
 		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", waiting)
-	case lately >= maxAskedHourly && t.Signer != wallet.DeveloperWallet:
-		return wallet.Refuse(wallet.RateLimitExceeded, "this wallet's owner was asked %d times within an hour: let them rest", lately)
+	}
+	switch again, err := asked().spend(tx, s.Now(), account(owner)); {
+	case err != nil:
+		return err
+	case !again.IsZero():
+		return wallet.Refuse(wallet.RateLimitExceeded, "this wallet's owner was asked %d times within an hour: let them rest until %s", maxAskedHourly, wallet.Timestamp(again))
 	}
 	return nil
 }
+
+// asked bounds the questions of programs to one person, whichever of their wallets it is about.
+func asked() bound { return bound{"ask", maxAskedHourly, time.Hour} }

@@ -107,7 +107,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Send, Status: wallet.AwaitingConfirmation,
-		Owner: user.ID, Chat: user.TelegramID, KeyID: who.Key, Signer: from.Type,
+		Owner: user.ID, Chat: user.TelegramID, KeyID: who.KeyID, Signer: from.Type,
 		From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
 		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf, Asked: req.Asked,
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
@@ -128,7 +128,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, facts: f, who: who}
-	if t.Signer == wallet.DeveloperWallet && who.Key != "" && who.owns(from) && !req.Ask && t.Lookalike.IsZero() {
+	if t.Signer == wallet.DeveloperWallet && who.KeyLine != "" && who.owns(from) && !req.Ask && t.Lookalike.IsZero() {
 		p.approved, err = s.approve(ctx)
 	}
 	return p, err
@@ -290,7 +290,11 @@ func owned(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction
 	}
 	ours := t.Owner == who.User
 	if who.User == "" { // an operator's key has what it began itself
-		ours = who.Key != "" && t.Owner == "" && t.KeyID == who.Key
+		line, err := lineOf(tx, t.KeyID)
+		if err != nil {
+			return wallet.Transaction{}, err
+		}
+		ours = who.KeyLine != "" && t.Owner == "" && line == who.KeyLine
 	}
 	if !ours {
 		return wallet.Transaction{}, wallet.Refuse(wallet.TransactionNotFound, unknown)

@@ -81,7 +81,7 @@ func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 	}
 	event, err := wallet.NewEvent("evt_"+string(user.ID)+"_registered", wallet.UserRegistered, at, user.ID,
 		wallet.UserRegisteredData{
-			ChatID: strconv.FormatInt(p.TelegramID, 10), Username: p.Username,
+			ChatID: strconv.FormatInt(p.TelegramID, 10), Username: user.Handle(),
 			FirstName: p.FirstName, RegisteredAt: wallet.Timestamp(at),
 		})
 	if err != nil {

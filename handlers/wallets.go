@@ -59,8 +59,8 @@ func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
 }
 
 // OfferedBy is the link as a program asked for it.
-func (l Link) OfferedBy(line string) Link {
-	l.bind.OfferedBy = line
+func (l Link) OfferedBy(keyID string) Link {
+	l.bind.OfferedBy = keyID
 	return l
 }
 

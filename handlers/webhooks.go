@@ -55,7 +55,7 @@ type HookRecord struct {
 // hookOf finds a webhook of the caller's.
 func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error) {
 	if who.Bot {
-		all, err := tx.WebhooksOf(who.Key)
+		all, err := tx.WebhooksOf(who.KeyLine)
 		if err != nil {
 			return wallet.Webhook{}, err
 		}
@@ -65,7 +65,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 		return all[0], nil
 	}
 	hook, err := tx.Webhook(id)
-	if err == nil && (hook.Line != who.Key || hook.Kind != wallet.APIKey) {
+	if err == nil && (hook.Line != who.KeyLine || hook.Kind != wallet.APIKey) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err e
 // List is the webhooks of a line of API keys, oldest first.
 func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
-		all, err := tx.WebhooksOf(who.Key)
+		all, err := tx.WebhooksOf(who.KeyLine)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,8 @@ func TestMailArrivesAsItWasWritten(t *testing.T) {
 	came := make(chan struct{}, 1)
 	server.Came = func() { came <- struct{}{} }
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	ctx, end := context.WithCancel(t.Context())
+	go func() { ended <- server.Run(ctx, l) }()
 	text := "Your code is 012345\n\nä line with ünïcode = and a long tail that a mail server would not want to carry in one line of its own, never ever.\n.\nend"
 	if err := sender(t, "smtp://"+l.Addr().String(), 0).Send(t.Context(), "alice@example.org", "Your cöde", text); err != nil {
 		t.Fatal(err)
@@ -47,10 +48,11 @@ func TestMailArrivesAsItWasWritten(t *testing.T) {
 	if len(got) != 1 || got[0].To != "alice@example.org" || got[0].From != "purser@example.org" || got[0].Subject != "Your cöde" || got[0].Text != text {
 		t.Errorf("got %+v", got)
 	}
-	if err := server.Close(); err != nil {
+	end()
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if err := <-ended; err != nil {
+	if err := box.New(time.Now).Run(ctx, listen(t)); err != nil { // stopped before it began
 		t.Error(err)
 	}
 }

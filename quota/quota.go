@@ -33,8 +33,8 @@ func (l Limit) slot() int64 { return int64(l.Span / time.Second / slots) }
 
 // allowance is how much of a limit may be spent without having been written.
 func (l Limit) allowance() uint64 {
-	const share, most = 20, 1000
-	return max(1, min(l.Count/share, most))
+	const share = 20
+	return max(1, l.Count/share)
 }
 
 // Quota is what is left of a limit after one more was asked for.

@@ -137,11 +137,7 @@ func (w *World) Run(ctx context.Context) error {
 	group.Go(func() error { return w.Solana.Run(ctx) })
 	group.Go(func() error { return w.Telegram.Run(ctx) })
 	if w.Mail != nil {
-		group.Go(func() error { return w.Mail.Serve(w.mailOn) })
-		group.Go(func() error {
-			<-ctx.Done()
-			return w.Mail.Close()
-		})
+		group.Go(func() error { return w.Mail.Run(ctx, w.mailOn) })
 	}
 	for listener, handler := range map[net.Listener]http.Handler{
 		w.telegramOn: w.Telegram.Handler(),

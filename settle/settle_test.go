@@ -347,7 +347,7 @@ func TestAPaymentToAnOperatorsOwnWalletEnds(t *testing.T) {
 		if err := tx.DeleteWallet(carol.Address()); err != nil {
 			return err
 		}
-		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyID: "key_1", ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyLine: "key_1", ConnectedAt: r.Now()})
 	}))
 	tx := r.Signed(r.alice, carol.Address(), "1", "SOL")
 	if got := r.Settled(tx.ID); got.Status != wallet.Confirmed {

@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
+	"sync"
 )
 
 // Label says what a keyed hash is of. Each has a key of its own, so that equal values under
@@ -22,10 +24,11 @@ const (
 	ByIdempotency Label = "idempotency key"
 	ByEvent       Label = "event id"
 	ByContact     Label = "contact"
+	ByCounter     Label = "counter"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.
@@ -34,38 +37,44 @@ type Hash [32]byte
 // Lookup makes keyed hashes: HMAC-SHA256 under keys that HKDF-SHA256 (RFC 5869) derives from one
 // secret. That secret is random and wrapped by the master key rather than being the master key:
 // the secrets of API keys are not kept, so that their hashes must outlive a change of master key.
-type Lookup struct{ keys map[Label][]byte }
+//
+// A keyed hash begins with two blocks of its key, and is asked for several times in most requests: those
+// that are made are kept for the next who asks.
+type Lookup struct{ macs map[Label]*sync.Pool }
 
 // NewLookup derives the keys of all labels from a secret of 32 bytes.
 func NewLookup(secret []byte) (*Lookup, error) {
-	l := &Lookup{keys: make(map[Label][]byte, len(labels()))}
+	l := &Lookup{macs: make(map[Label]*sync.Pool, len(labels()))}
 	for _, label := range labels() {
 		key, err := hkdf.Key(sha256.New, secret, nil, "purser/v1/lookup/"+string(label), sha256.Size)
 		if err != nil {
 			return nil, err
 		}
-		l.keys[label] = key
+		l.macs[label] = &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
 	}
 	return l, nil
 }
 
 // Text hashes parts under a label; their lengths count, so "a","bc" differs from "ab","c".
 func (l *Lookup) Text(label Label, parts ...string) Hash {
-	mac := hmac.New(sha256.New, l.keys[label])
-	var length [8]byte
+	var text []byte
 	for _, part := range parts {
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		mac.Write(length[:])
-		mac.Write([]byte(part))
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
 	}
-	return Hash(mac.Sum(nil))
+	return l.of(label, text)
 }
 
 // Number hashes a Telegram id of a person or chat under a label.
 func (l *Lookup) Number(label Label, id int64) Hash {
-	mac := hmac.New(sha256.New, l.keys[label])
-	var raw [8]byte
-	binary.BigEndian.PutUint64(raw[:], uint64(id))
-	mac.Write(raw[:])
-	return Hash(mac.Sum(nil))
+	return l.of(label, binary.BigEndian.AppendUint64(nil, uint64(id)))
+}
+
+func (l *Lookup) of(label Label, text []byte) (h Hash) {
+	mac := l.macs[label].Get().(hash.Hash)
+	defer l.macs[label].Put(mac)
+	mac.Reset()
+	mac.Write(text)
+	mac.Sum(h[:0])
+	return h
 }

@@ -34,8 +34,8 @@ type Store interface {
 	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
 	// worker need not poll. A signal is a hint: the queue is the truth.
 	Changed(Queue) <-chan struct{}
-	// KeysVersion rises with every commit that touched an API key, before its Update returns: what was
-	// read of keys since the number was asked for holds while it stays the same.
+	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns: what was
+	// read of these since the number was asked for holds while it stays the same.
 	KeysVersion() uint64
 	Close() error
 }
@@ -60,9 +60,9 @@ const (
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
 // The lists that workers live by (UnsettledTransactions, SilentConversations, Updates, Replies,
-// PendingEvents, Announcements, DeliveriesOf) and Sweep pass over such a row instead, so that it holds up nobody else: it is
-// kept, and the operator is told once in a process, without its contents. UnsettledFrom passes over
-// nothing: money is never judged without a row.
+// PendingEvents, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf) and Sweep pass over such a
+// row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
+// without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
 	Users
 	Wallets
@@ -75,7 +75,7 @@ type Tx interface {
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers, counters, deliveries of
+	// links, replies that nobody would still want, idempotency answers, cards, counters, deliveries of
 	// webhooks and about people that are gone) and tells how many.
 	Sweep(now time.Time, limit int) (int, error)
 }
@@ -197,9 +197,9 @@ type Chats interface {
 	UseButtons(chat, user int64, subject string, now time.Time) error
 
 	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
-	// that later states are edits of it.
+	// that later states are edits of it. It is kept until its time is over; the zero time is for good.
 	Card(chat int64, card string) (messageID int, err error)
-	PutCard(chat int64, card string, messageID int) error
+	PutCard(chat int64, card string, messageID int, until time.Time) error
 }
 
 // Update is one raw Telegram update in the inbox. Body is sealed.
@@ -215,10 +215,14 @@ type Update struct {
 
 // Reply is one message to be sent. Body is the front's own JSON, sealed.
 type Reply struct {
-	Seq      uint64    `json:"seq"` // order, set by the store
-	Chat     int64     `json:"chat"`
-	Priority int       `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
-	Card     string    `json:"card"`     // "" or the subject whose message it creates or edits
+	Seq      uint64 `json:"seq"` // order, set by the store
+	Chat     int64  `json:"chat"`
+	Priority int    `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
+	Card     string `json:"card"`     // "" or the subject whose message it creates or edits
+
+	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
+	CardUntil time.Time `json:"card_until,omitzero"`
+
 	Body     []byte    `json:"body"`
 	At       time.Time `json:"at"`
 	NotAfter time.Time `json:"not_after"` // zero: keep trying; else dropped when late (toasts)
@@ -227,9 +231,9 @@ type Reply struct {
 
 // Answer is what an Idempotency-Key was answered with. Body is sealed.
 type Answer struct {
-	Fingerprint [32]byte  `json:"fingerprint"` // of the request's body
+	Fingerprint [32]byte  `json:"fingerprint,omitzero"` // of the request's body
 	Status      int       `json:"status"`
-	Body        []byte    `json:"body"`
+	Body        []byte    `json:"body,omitzero"`
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
@@ -312,7 +316,7 @@ type Apps interface {
 
 // Counter is how often something was done, in equal slots of time, so that a limit that is rolling
 // need not remember every time. Its name is the counting room's own; no secret and no Telegram id may
-// be in it.
+// be in it (see CounterName).
 type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
@@ -331,4 +335,7 @@ type Counters interface {
 	Counter(name string) (Counter, error)
 	// PutCounters creates or replaces.
 	PutCounters([]Counter) error
+	// CounterName names a counter of a kind about what nobody may read in it, such as a Telegram id or a
+	// mail address: it holds a keyed hash of that.
+	CounterName(kind, about string) string
 }

@@ -54,8 +54,8 @@ func Verifications() []Verification {
 }
 
 // Sensitive lists the scopes that need an operator's word where there are operators to give it: they
-// reach into other people's chats.
-func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotMessages} }
+// reach into other people's chats. A command that is run writes there, and may propose a payment.
+func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotExecute, BotMessages} }
 
 // Developer is a person who asked for access to the API, and what is known of them. Of a phone number
 // only that it was shared is kept.
@@ -67,9 +67,7 @@ type Developer struct {
 	Tier       Tier       `json:"tier"`     // of the keys that they make; "" is free
 	Approved   []Scope    `json:"approved"` // scopes that an operator allowed them
 
-	Request  *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
-	MailedAt []time.Time    `json:"mailed_at"`         // when codes were mailed, within the last hour
-	DeniedAt time.Time      `json:"denied_at"`         // an operator's last no; zero: never
+	Request *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
 }
 
 // AccessRequest is what a developer wants keys for, kept until they are made: an operator's word may

@@ -30,8 +30,8 @@ type Bind struct {
 	Status    BindStatus `json:"status"`
 	Type      WalletType `json:"type"`
 	Address   Address    `json:"address"`    // what was proven; of a program's, what it asked to prove
-	KeyID     string     `json:"key_id"`     // of the program that asked; "" for a link
-	OfferedBy string     `json:"offered_by"` // of a link: the program that asked for it (Key.Line); "" for its owner
+	KeyID     string     `json:"key_id"`     // the API key that asked; "" for a link
+	OfferedBy string     `json:"offered_by"` // of a link: the API key that asked for it; "" for its owner
 	Choices   []Address  `json:"choices"`    // what the chat offers: the proven one among two others
 }
 

@@ -252,7 +252,7 @@ type WalletClaimedData struct {
 
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
-	KeyID string `json:"key_id"` // of the program that asks (Key.Line)
+	KeyID string `json:"key_id"` // the API key that asks
 }
 
 // WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.
@@ -273,21 +273,28 @@ type UserRegisteredData struct {
 
 // Timestamp writes a time as every front does: ISO 8601, UTC, milliseconds.
 func Timestamp(t time.Time) string {
+	var text [len("0000-00-00T00:00:00.000Z")]byte
+	return string(AppendTimestamp(text[:0], t))
+}
+
+// AppendTimestamp is Timestamp behind what is written already.
+func AppendTimestamp(to []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		return t.Format("2006-01-02T15:04:05.000Z")
+		return t.AppendFormat(to, "2006-01-02T15:04:05.000Z")
 	}
 	hour, minute, second := t.Clock()
 	milli := t.Nanosecond() / int(time.Millisecond)
 	// By hand, since every answer has some: time.Format reads its layout each time.
-	text := []byte("0000-00-00T00:00:00.000Z")
-	for _, part := range [...]struct{ end, value int }{{4, year}, {7, int(month)}, {10, day}, {13, hour}, {16, minute}, {19, second}, {23, milli}} {
+	text := [...]byte{'0', '0', '0', '0', '-', '0', '0', '-', '0', '0', 'T', '0', '0', ':', '0', '0', ':', '0', '0', '.', '0', '0', '0', 'Z'}
+	for _, part := range [...]struct{ end, value uint32 }{{4, uint32(year)}, {7, uint32(month)}, {10, uint32(day)},
+		{13, uint32(hour)}, {16, uint32(minute)}, {19, uint32(second)}, {23, uint32(milli)}} {
 		for i, v := part.end-1, part.value; v > 0; i, v = i-1, v/10 {
 			text[i] = byte('0' + v%10)
 		}
 	}
-	return string(text)
+	return append(to, text[:]...)
 }
 
 // NewEvent renders data once. id must be derived from what happened, so that a step that is run

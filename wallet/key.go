@@ -128,8 +128,8 @@ func IsKeySecret(text string) (KeyKind, bool) {
 		if !ok || len(body) != secretLen+checksumLen {
 			continue
 		}
-		for _, c := range body {
-			if !strings.ContainsRune(base62, c) {
+		for i := range len(body) {
+			if strings.IndexByte(base62, body[i]) < 0 {
 				return "", false
 			}
 		}

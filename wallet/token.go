@@ -14,10 +14,10 @@ var (
 
 // Token is a kind of money: native SOL (no mint) or an SPL token.
 type Token struct {
-	Symbol   string  `json:"symbol"` // "" for a mint that is on no list: it is shown by its mint
-	Mint     Address `json:"mint"`   // zero for SOL
+	Symbol   string  `json:"symbol,omitzero"` // "" for a mint that is on no list: it is shown by its mint
+	Mint     Address `json:"mint,omitzero"`   // zero for SOL
 	Decimals uint8   `json:"decimals"`
-	Program  Address `json:"program"` // that the mint belongs to; zero for SOL
+	Program  Address `json:"program,omitzero"` // that the mint belongs to; zero for SOL
 }
 
 // SOL is the native coin; its base unit is the lamport.

@@ -63,20 +63,20 @@ type Transaction struct {
 	ID          TransactionID `json:"id"`
 	Kind        Kind          `json:"type"`
 	Status      Status        `json:"status"`
-	Owner       UserID        `json:"owner"`
-	Chat        int64         `json:"chat"` // where the owner is asked and told
-	KeyID       string        `json:"key_id,omitempty"`
-	Signer      WalletType    `json:"signer"` // what signs for From
+	Owner       UserID        `json:"owner,omitzero"`
+	Chat        int64         `json:"chat,omitzero"`    // where the owner is asked and told
+	KeyID       string        `json:"key_id,omitempty"` // the API key that asked; "" for its owner in chat
+	Signer      WalletType    `json:"signer"`           // what signs for From
 	From        Address       `json:"from"`
 	To          Address       `json:"to"`
 	Token       Token         `json:"token"`
 	Amount      uint64        `json:"amount"`
-	Fee         uint64        `json:"fee"`
-	BalanceLeft uint64        `json:"balance_left"` // base units of Token left after it, as shown at proposal
-	Unfunded    bool          `json:"unfunded"`     // the recipient had no account at proposal
-	Reference   Address       `json:"reference"`
+	Fee         uint64        `json:"fee,omitzero"`
+	BalanceLeft uint64        `json:"balance_left,omitzero"` // base units of Token left after it, as shown at proposal
+	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account at proposal
+	Reference   Address       `json:"reference,omitzero"`
 
-	Named       Address       `json:"named"`                  // what was asked to be paid, when To is its owner
+	Named       Address       `json:"named,omitzero"`         // what was asked to be paid, when To is its owner
 	Lookalike   Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
 	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
 	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
@@ -87,31 +87,31 @@ type Transaction struct {
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
 	Asked       Address       `json:"asked,omitzero"`       // reference of the payment link that it answers; of a receipt, of the request
 	RetriedBy   TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
-	AskedAt     time.Time     `json:"asked_at"`             // when its owner last asked to look for it
+	AskedAt     time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
-	Deadline  time.Time `json:"deadline"` // of Confirm, then of the signature
+	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature
 
-	Message []byte  `json:"message"` // with the blockhash zeroed: what every issue shares
-	SignID  string  `json:"sign_id"` // sealed by the store; "" until Confirm
-	Issues  []Issue `json:"issues"`
+	Message []byte  `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
+	SignID  string  `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm
+	Issues  []Issue `json:"issues,omitzero"`
 
-	Signed      []byte    `json:"signed"` // wire bytes, stored before the first broadcast
-	Signature   Signature `json:"signature"`
-	SignedAt    time.Time `json:"signed_at"`
-	SubmittedAt time.Time `json:"submitted_at"`
+	Signed      []byte    `json:"signed,omitzero"` // wire bytes, stored before the first broadcast
+	Signature   Signature `json:"signature,omitzero"`
+	SignedAt    time.Time `json:"signed_at,omitzero"`
+	SubmittedAt time.Time `json:"submitted_at,omitzero"`
 
 	// Refusal is why a node would not take it so far: no verdict, but the reason if it never lands.
 	Refusal     Failure `json:"refusal,omitempty"`
 	RefusalText string  `json:"refusal_text,omitempty"`
 
 	Landing     *Landing  `json:"landing,omitempty"`
-	ConfirmedAt time.Time `json:"confirmed_at"`
-	EndedAt     time.Time `json:"ended_at"`
-	Held        bool      `json:"held"`  // may or may not have landed; nobody can tell yet
-	Final       bool      `json:"final"` // nothing can change any more
-	ErrorCode   Failure   `json:"error_code"`
-	ErrorText   string    `json:"error_text"`
+	ConfirmedAt time.Time `json:"confirmed_at,omitzero"`
+	EndedAt     time.Time `json:"ended_at,omitzero"`
+	Held        bool      `json:"held,omitzero"`  // may or may not have landed; nobody can tell yet
+	Final       bool      `json:"final,omitzero"` // nothing can change any more
+	ErrorCode   Failure   `json:"error_code,omitzero"`
+	ErrorText   string    `json:"error_text,omitzero"`
 
 	Changes uint64 `json:"changes"` // steps taken; numbers its events
 	Version uint64 `json:"version"` // compare-and-set of the store

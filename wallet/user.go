@@ -29,9 +29,17 @@ func (u User) Name() string {
 	case u.FirstName != "":
 		return u.FirstName
 	case u.Username != "":
-		return "@" + u.Username
+		return u.Handle()
 	}
 	return "someone"
+}
+
+// Handle is the username as programs get it, with its @; "" when unset.
+func (u User) Handle() string {
+	if u.Username == "" {
+		return ""
+	}
+	return "@" + u.Username
 }
 
 // WalletType says which kind of device signs for a wallet (DESIGN §7, wallet_type).
@@ -48,18 +56,18 @@ const (
 // Telegram user, or to one API key that belongs to nobody (then Owner is "").
 type Wallet struct {
 	Address     Address    `json:"address"`
-	Owner       UserID     `json:"owner"`
+	Owner       UserID     `json:"owner,omitzero"`
 	Type        WalletType `json:"type"`
 	ConnectedAt time.Time  `json:"connected_at"`
-	KeyID       string     `json:"key_id"`          // of a program: the key that connected it; its own when Owner is ""
+	KeyLine     string     `json:"key_id,omitzero"` // of a program: the line of the key that connected it; its own when Owner is ""
 	Claim       *Claim     `json:"claim,omitempty"` // somebody else has proven it since; nil for nobody
 }
 
 // Claim is a fresh proof of an address that belongs to somebody else: it may move, unless its owner
 // stops that.
 type Claim struct {
-	User  UserID     `json:"user"`
-	Type  WalletType `json:"type"`
-	KeyID string     `json:"key_id"`
-	At    time.Time  `json:"at"`
+	User    UserID     `json:"user"`
+	Type    WalletType `json:"type"`
+	KeyLine string     `json:"key_id"`
+	At      time.Time  `json:"at"`
 }

@@ -17,7 +17,11 @@ const tryTimeout = 10 * time.Second
 // whatever the webhook asks for now.
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
-	stands, err := judge(tx, hook, about{name, user}, s.Now())
+	r, err := register(tx, hook)
+	if err != nil {
+		return false, err
+	}
+	stands, err := judge(tx, r, about{name, user}, s.Now())
 	return stands == allowed, err
 }
 

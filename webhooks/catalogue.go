@@ -50,7 +50,7 @@ func Catalogue() []EventType {
 		{wallet.TransactionConfirmed, api, "A transaction was confirmed by the network.", wallet.WalletRead, false,
 			wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
 				Recipient: other, BlockHeight: 301_442_117, Confirmations: 32, ConfirmedAt: at}},
-		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired: it moved nothing, and never will.", wallet.WalletRead, false,
+		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired.", wallet.WalletRead, false,
 			wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
 		{wallet.TransactionReceived, api, "A wallet received a payment.", wallet.WalletRead, false,
@@ -79,11 +79,11 @@ func Catalogue() []EventType {
 			wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
 
 		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", botMessagesScope, false,
-			wallet.MessageReceivedData{ChatID: chat, Username: "alice", Message: "Good morning!", Timestamp: at}},
+			wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
 		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", botMessagesScope, false,
 			wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
 		{wallet.UserRegistered, bot, "A person started to use the bot.", wallet.BotUsers, false,
-			wallet.UserRegisteredData{ChatID: chat, Username: "alice", FirstName: "Alice", RegisteredAt: at}},
+			wallet.UserRegisteredData{ChatID: chat, Username: "@alice", FirstName: "Alice", RegisteredAt: at}},
 		{wallet.WalletConnected, bot, "A person connected a wallet.", wallet.BotUsers, false,
 			wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}

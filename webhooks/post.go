@@ -68,7 +68,7 @@ func NewPoster(o Options) (*Poster, error) {
 			DisableCompression:     true, // a small answer stays small
 			MaxResponseHeaderBytes: headerBytes,
 			MaxIdleConns:           512,
-			MaxIdleConnsPerHost:    8,
+			MaxIdleConnsPerHost:    width,
 			IdleConnTimeout:        30 * time.Second,
 			ExpectContinueTimeout:  time.Second,
 		},

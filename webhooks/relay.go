@@ -50,6 +50,7 @@ func (s *Service) relay(ctx context.Context) error {
 func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 	var rows []store.Delivery
 	var numbers []uint64
+	known := s.directory.now()
 	err = s.Store.View(ctx, func(tx store.Tx) error {
 		waiting, err := tx.Announcements(relayAtOnce)
 		if err != nil {
@@ -58,7 +59,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		more = len(waiting) == relayAtOnce
 		for _, a := range waiting {
 			numbers = append(numbers, a.Number)
-			hooks, err := listeners(tx, about{a.Event.Name, a.Event.User}, s.Now())
+			hooks, err := known.listeners(tx, about{a.Event.Name, a.Event.User}, s.Now())
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,8 @@ type Service struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	wanted wanted
+	wanted    wanted
+	directory directory
 }
 
 // Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
@@ -48,6 +49,7 @@ func (s *Service) Run(ctx context.Context) error {
 	cutoff, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, cut) })()
+	s.directory.store = s.Store
 	record := newRecorder(s)
 	group.Go(func() error { return s.relay(ctx) })
 	group.Go(func() error { return s.keep(ctx) })

@@ -3,7 +3,7 @@
 package mail
 
 import (
-	"errors"
+	"context"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -42,7 +42,7 @@ type Server struct {
 	mails []Mail
 }
 
-// New makes a server; it listens in Serve.
+// New makes a server; it listens in Run.
 func New(now func() time.Time) *Server {
 	s := &Server{now: now}
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{server: s}, nil }))
@@ -52,17 +52,13 @@ func New(now func() time.Time) *Server {
 	return s
 }
 
-// Serve answers on l until Close.
-func (s *Server) Serve(l net.Listener) error {
-	if err := s.smtp.Serve(l); !errors.Is(err, smtp.ErrServerClosed) {
-		return err
-	}
-	return nil
-}
-
-// Close ends Serve and every connection.
-func (s *Server) Close() error {
-	if err := s.smtp.Close(); !errors.Is(err, smtp.ErrServerClosed) {
+// Run answers on l until ctx ends, and closes it.
+func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	defer context.AfterFunc(ctx, func() {
+		s.smtp.Close() //nolint:errcheck // the same error as Serve's
+		l.Close()      //nolint:errcheck // a Serve that had not begun yet is unknown to smtp.Close
+	})()
+	if err := s.smtp.Serve(l); ctx.Err() == nil {
 		return err
 	}
 	return nil

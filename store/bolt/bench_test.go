@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/wallet"
 )
 
 // BenchmarkUpdate measures the store's Update (a reply into the outbox: sealed, numbered, durable)
@@ -154,6 +157,88 @@ func BenchmarkSweep(b *testing.B) {
 			return err
 		}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDeliveries is the way of an event to one webhook through the store: emitted, announced,
+// turned into a delivery, and done; by 64 writers, and in the same run what bbolt with its defaults does
+// by Batch for a row of the same size that is put once and deleted once.
+func BenchmarkDeliveries(b *testing.B) {
+	const writers = 64
+	body := []byte(`"` + strings.Repeat("x", 400) + `"`)
+	s, bare := fresh(b), bareBolt(b)
+	mustUpdate(b, s, func(tx store.Tx) error {
+		return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Line: "key"}))
+	})
+	var n atomic.Uint64
+	ctx := context.Background()
+	b.ResetTimer()
+	ours := measure(b, writers, b.N, func() error {
+		id := fmt.Sprint("evt_", n.Add(1))
+		err := s.Update(ctx, func(tx store.Tx) error {
+			return tx.Emit(wallet.Event{ID: id, Name: wallet.MessageReceived, User: "usr_a", Data: body})
+		})
+		if err != nil {
+			return err
+		}
+		var fresh []store.Delivery
+		if err = s.Update(ctx, func(tx store.Tx) error {
+			all, err := tx.Announcements(1)
+			if err != nil {
+				return err
+			}
+			if fresh, err = tx.PutDeliveries([]store.Delivery{{ID: "dlv_" + all[0].Event.ID, Webhook: "wh", User: "usr_a", Body: body}}); err != nil {
+				return err
+			}
+			return tx.DoneAnnouncements([]uint64{all[0].Number})
+		}); err != nil {
+			return err
+		}
+		return s.Update(ctx, func(tx store.Tx) error { return tx.DoneDeliveries(fresh) })
+	})
+	b.StopTimer()
+	batch := measure(b, writers, min(b.N, 300*writers), func() error {
+		key := binary.BigEndian.AppendUint64(nil, n.Add(1))
+		err := bare.Batch(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("rows")).Put(key, body) })
+		return errors.Join(err, bare.Batch(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("rows")).Delete(key) }))
+	})
+	b.ReportMetric(ours.rate, "deliveries/s")
+	b.ReportMetric(ours.p50.Seconds()*1e3, "p50-ms")
+	b.ReportMetric(ours.p99.Seconds()*1e3, "p99-ms")
+	b.ReportMetric(batch.rate, "batch-rows/s")
+}
+
+// BenchmarkClaim is what the next 64 deliveries of a line cost, at its beginning and in its middle, however
+// many wait.
+func BenchmarkClaim(b *testing.B) {
+	for _, waiting := range []int{1_000, 1_000_000} {
+		s := fresh(b)
+		mustUpdate(b, s, func(tx store.Tx) error {
+			return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Line: "key"}))
+		})
+		body := make([]byte, 300)
+		for n := 0; n < waiting; {
+			all := make([]store.Delivery, 0, 10_000)
+			for ; len(all) < cap(all) && n < waiting; n++ {
+				all = append(all, store.Delivery{ID: fmt.Sprintf("dlv_%07d", n), Webhook: "wh", User: "usr_a", Body: body})
+			}
+			mustUpdate(b, s, func(tx store.Tx) error { _, err := tx.PutDeliveries(all); return err })
+		}
+		for where, after := range map[string]uint64{"first": 0, "middle": uint64(waiting / 2)} {
+			b.Run(fmt.Sprintf("%s64of%d", where, waiting), func(b *testing.B) {
+				for b.Loop() {
+					if err := s.View(context.Background(), func(tx store.Tx) error {
+						got, err := tx.DeliveriesOf("wh", store.Position{Seq: after}, 64)
+						if len(got) != 64 {
+							b.Fatal(len(got))
+						}
+						return err
+					}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

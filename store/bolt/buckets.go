@@ -20,14 +20,13 @@ const (
 	binds     // sha256 of the link's token -> row of wallet.Bind
 	bindsOf   // user.0 number (newest highest) -> key of binds
 
-	transactions  // transaction id -> row of wallet.Transaction
-	bySignID      // H(sign id) -> transaction id
-	bySignature   // signature -> transaction id (the outgoing one, where a receipt shares it)
-	unsettled     // created-at transaction id -> -
-	unsettledFrom // address created-at transaction id -> -
-	byOwner       // user.0 created-at transaction id -> -
-	paidBy        // user.0 created-at recipient transaction id -> -, of transfers that reached them
-	byWallet      // address created-at transaction id -> -, by the wallet that it concerns
+	transactions // transaction id -> row of wallet.Transaction
+	bySignID     // H(sign id) -> transaction id
+	bySignature  // signature -> transaction id (the outgoing one, where a receipt shares it)
+	unsettled    // created-at transaction id -> -
+	byOwner      // user.0 created-at transaction id -> -
+	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached them
+	byWallet     // address 'h' created-at transaction id -> -, by the wallet that it concerns; 'u' of those unsettled, by sender
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
@@ -35,7 +34,7 @@ const (
 	silences      // expires-at key-of-conversations -> -
 	buttons       // nonce -> row of store.Button
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
-	cards         // H(chat) H(card) -> message id
+	cards         // H(chat) H(card) -> message id, and where it is ever over, when
 
 	inbox   // number -> row of store.Update, those that wait
 	parked  // number -> row of store.Update, those given up
@@ -77,7 +76,7 @@ const (
 func (b bucket) String() string {
 	return [bucketCount]string{
 		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
-		"transactions", "by_sign_id", "by_signature", "unsettled", "unsettled_from", "by_owner", "paid_by", "by_wallet", "contacts",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
 		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "keys", "key_secrets", "keys_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"errors"
 	"time"
 
 	"purser/store"
@@ -228,10 +229,46 @@ func (t *tx) Card(chat int64, card string) (messageID int, err error) {
 	if raw == nil {
 		return 0, store.ErrNotFound
 	}
-	n, err := keyNumber(raw)
-	return int(n), err
+	messageID, _, err = readCard(raw)
+	return messageID, err
 }
 
-func (t *tx) PutCard(chat int64, card string, messageID int) error {
-	return t.put(cards, t.cardKey(chat, card), numberKey(uint64(messageID)))
+// readCard reads a row of cards: the message, and where the card is ever over, when.
+func readCard(raw []byte) (messageID int, until time.Time, err error) {
+	const numberSize = 8
+	if len(raw) > numberSize {
+		if until, err = keyTime(raw[numberSize:]); err != nil {
+			return 0, until, err
+		}
+		raw = raw[:numberSize]
+	}
+	n, err := keyNumber(raw)
+	return int(n), until, err
+}
+
+func (t *tx) PutCard(chat int64, card string, messageID int, until time.Time) error {
+	key := t.cardKey(chat, card)
+	if err := t.removeCard(key); err != nil {
+		return err
+	}
+	row := numberKey(uint64(messageID))
+	if !until.IsZero() {
+		row = append(row, timeKey(until)...)
+	}
+	return errors.Join(t.expire(cardOver, until, key), t.put(cards, key, row))
+}
+
+// removeCard removes a card and its note; without one it does nothing. A damaged one goes as well: another
+// takes its place.
+func (t *tx) removeCard(key []byte) error {
+	raw := t.get(cards, key)
+	if raw == nil {
+		return nil
+	}
+	if _, until, err := readCard(raw); err == nil {
+		if err := t.unexpire(cardOver, until, key); err != nil {
+			return err
+		}
+	}
+	return t.delete(cards, key)
 }

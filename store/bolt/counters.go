@@ -1,6 +1,10 @@
 package bolt
 
-import "purser/store"
+import (
+	"encoding/hex"
+
+	"purser/store"
+)
 
 func (t *tx) Counter(name string) (store.Counter, error) {
 	raw := t.get(counters, []byte(name))
@@ -32,6 +36,11 @@ func (t *tx) PutCounters(all []store.Counter) error {
 		}
 	}
 	return nil
+}
+
+func (t *tx) CounterName(kind, about string) string {
+	hash := t.store.lookup.Text(store.ByCounter, kind, about)
+	return kind + "/" + hex.EncodeToString(hash[:16])
 }
 
 func (t *tx) removeCounter(key []byte) error {

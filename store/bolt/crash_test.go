@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -74,7 +75,7 @@ func child() {
 	}
 	group.Wait()
 	// The store refuses to go on.
-	err = s.Update(context.Background(), func(tx store.Tx) error { return tx.PutCard(1, "c", 1) })
+	err = s.Update(context.Background(), func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) })
 	if errors.Is(err, store.ErrUnknownOutcome) && errors.Is(s.Run(context.Background()), store.ErrUnknownOutcome) {
 		fmt.Println("stopped")
 	}
@@ -217,5 +218,70 @@ func TestFullDiskStopsTheStore(t *testing.T) {
 			}
 			checkNumbered(t, path, acknowledged)
 		})
+	}
+}
+
+// TestFullDiskIsAnErrorOfTheLog: what was logged stays, a day that cannot be begun leaves nothing behind,
+// and the log goes on when there is room again.
+func TestFullDiskIsAnErrorOfTheLog(t *testing.T) {
+	folder := t.TempDir()
+	s, l := openLog(t, folder)
+	defer func() {
+		if err := errors.Join(l.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := l.Log(t.Context(), []store.LogEntry{logEntry("before", 0)}); err != nil {
+		t.Fatal(err)
+	}
+	full := func(limit uint64, during func()) {
+		t.Helper()
+		var was syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+			t.Fatal(err)
+		}
+		signal.Ignore(syscall.SIGXFSZ) // so that a write beyond the limit is an error
+		defer signal.Reset(syscall.SIGXFSZ)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: was.Max}); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		during()
+	}
+	var kept []string
+	full(growth+64<<10, func() {
+		for n := range 100 {
+			e := logEntry(fmt.Sprint("dlv_", n), 0)
+			e.Body = make([]byte, 100_000)
+			if l.Log(t.Context(), []store.LogEntry{e}) == nil {
+				kept = append(kept, e.ID)
+			}
+		}
+	})
+	full(1000, func() {
+		for range 3 {
+			if err := l.Log(t.Context(), []store.LogEntry{logEntry("another day", 1)}); err == nil {
+				t.Error("a day was begun on a full disk")
+			}
+		}
+	})
+	if files, err := filepath.Glob(filepath.Join(folder, "log", "*")); err != nil || len(files) != 1 {
+		t.Errorf("the folder holds %v, %v", files, err)
+	}
+	if len(kept) == 0 || len(kept) == 100 {
+		t.Errorf("%d of 100 entries were logged", len(kept))
+	}
+	kept = append(kept, "before", "another day", "after")
+	if err := l.Log(t.Context(), []store.LogEntry{logEntry("another day", 1), logEntry("after", 0)}); err != nil {
+		t.Error(err)
+	}
+	for _, id := range kept {
+		if _, err := l.Logged(t.Context(), "wh", id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
 	}
 }

@@ -72,6 +72,7 @@ func three(t *testing.T) (path string) {
 				tx.PutConversation(store.Conversation{Chat: int64(n + 1), User: int64(n + 1), State: "amount", Data: []byte("secret"), ExpiresAt: at.Add(time.Duration(n))}),
 				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}),
 				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Line: "key_0", CreatedAt: at}), // before any event
+				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Line: "key_1", CreatedAt: at.Add(time.Duration(n))}),
 				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
 				delivered(tx, store.Delivery{ID: fmt.Sprint("dlv_", n), Webhook: "wh_0", User: user.ID, Body: fmt.Append(nil, "secret ", n)}))
 		})
@@ -111,6 +112,10 @@ func lists() map[bucket]func(store.Tx) ([]int, error) {
 		announcements: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.Announcements(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Event.ID[5] - '0') }), err
+		},
+		webhooks: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.WebhooksOf("key_1")
+			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[5] - '0') }), err
 		},
 		deliveries: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.DeliveriesOf("wh_0", store.Position{}, 10)
@@ -222,5 +227,52 @@ func TestADamagedRowHoldsUpNoWriter(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// A damaged row of a webhook, or of what waits for it, can be got rid of like any other.
+func TestDamagedDeliveriesGo(t *testing.T) {
+	for what, how := range waysOfDamage() {
+		for _, way := range []string{"done", "webhook", "person", "owner"} {
+			t.Run(fmt.Sprint(what, " ", way), func(t *testing.T) {
+				path := three(t)
+				key, _ := inFile(t, path, deliveries, 1, how)
+				if way == "owner" {
+					s := openAt(t, path)
+					mustUpdate(t, s, func(tx store.Tx) error {
+						return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Line: "key_1", Owner: "usr_2"})
+					})
+					if err := s.Close(); err != nil {
+						t.Fatal(err)
+					}
+					inFile(t, path, webhooks, 4, how)
+				}
+				s := openAt(t, path)
+				damaged := store.Delivery{ID: "dlv_1", Webhook: "wh_0", User: "usr_1", Seq: 2}
+				mustUpdate(t, s, func(tx store.Tx) error {
+					switch way {
+					case "done":
+						return errors.Join(tx.Reschedule([]store.Delivery{damaged}), tx.DoneDeliveries([]store.Delivery{damaged}))
+					case "person":
+						return tx.EraseUser("usr_1")
+					case "owner":
+						return errors.Join(tx.EraseUser("usr_2"), tx.EraseUser("usr_1"))
+					}
+					return tx.DeleteWebhook("wh_0")
+				})
+				if err := s.View(t.Context(), func(contract store.Tx) error {
+					inner := contract.(*tx)
+					if inner.get(deliveries, key) != nil || inner.get(webhooks, []byte("wh_1")) != nil || inner.get(deliveriesAbout, aboutKey("usr_1", 2)) != nil && way != "webhook" {
+						t.Error("it is still there")
+					}
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
 	}
 }

@@ -56,10 +56,13 @@ func (d *days) find() error {
 }
 
 // names lists the days, oldest first.
-func (d *days) names() []string {
+func (d *days) names() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.files))
+	if d.closed {
+		return nil, ErrClosed
+	}
+	return slices.Sorted(maps.Keys(d.files)), nil
 }
 
 // open is the file of a day; nil when there is none and none is to be made.
@@ -212,11 +215,20 @@ func mended(run func() error) (err error) {
 	return run()
 }
 
+// over tells whether a day ended before a time.
+func over(day string, before time.Time) bool {
+	at, err := time.Parse(dayLayout, day)
+	return err == nil && !at.AddDate(0, 0, 1).After(before)
+}
+
 // drop removes the files of days that ended before a time. It waits for their readers.
 func (d *days) drop(ctx context.Context, before time.Time) (dropped int, err error) {
-	for _, day := range d.names() {
-		at, err := time.Parse(dayLayout, day)
-		if err != nil || at.AddDate(0, 0, 1).After(before) {
+	names, err := d.names()
+	if err != nil {
+		return 0, err
+	}
+	for _, day := range names {
+		if !over(day, before) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -249,11 +261,10 @@ func (d *days) remove(day string) error {
 
 // dropAside removes what was set aside of days that ended before a time: it is as old.
 func (d *days) dropAside(before time.Time) error {
-	all, err := filepath.Glob(d.file("*") + asideEnd + "*")
-	for _, path := range all {
-		day, _, _ := strings.Cut(filepath.Base(path), dayEnd)
-		if at, parse := time.Parse(dayLayout, day); parse == nil && !at.AddDate(0, 0, 1).After(before) {
-			err = errors.Join(err, os.Remove(path))
+	all, err := os.ReadDir(d.folder)
+	for _, f := range all {
+		if day, _, aside := strings.Cut(f.Name(), dayEnd+asideEnd); aside && over(day, before) {
+			err = errors.Join(err, os.Remove(filepath.Join(d.folder, f.Name())))
 		}
 	}
 	return err

@@ -86,7 +86,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 		if err := t.delete(unsettled, created); err != nil {
 			return err
 		}
-		if err := t.delete(unsettledFrom, join(r.From[:], created)); err != nil {
+		if err := t.delete(byWallet, r.held().key); err != nil {
 			return err
 		}
 		if len(r.Sign) > 0 {
@@ -113,8 +113,10 @@ func (t *tx) eraseTelegram(id int64) error {
 			return err
 		}
 	}
-	if err := t.deletePrefixed(cards, chat[:]); err != nil {
-		return err
+	for _, e := range t.prefixed(cards, chat[:]) {
+		if err := t.removeCard(e.key); err != nil {
+			return err
+		}
 	}
 	return t.delete(telegrams, person[:])
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/store/storetest"
@@ -23,7 +24,7 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]",
-		"Wallet.Owner", "Wallet.Type", "Wallet.KeyID", "Wallet.Claim.Type", "Wallet.Claim.KeyID", "Wallet.Claim.User",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLine", "Wallet.Claim.Type", "Wallet.Claim.KeyLine", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
@@ -92,7 +93,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		}
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
 		for _, step := range []error{err, tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.Enqueue([]store.Reply{out}), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step

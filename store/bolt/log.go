@@ -277,7 +277,11 @@ func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) 
 
 // row finds the row of an entry. An id does not tell the day: the newest comes first.
 func (l *Log) row(ctx context.Context, key []byte) (raw []byte, err error) {
-	for _, day := range slices.Backward(l.names()) {
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
+	for _, day := range slices.Backward(names) {
 		err := l.read(ctx, day, func(root *bbolt.Tx) error {
 			raw = bytes.Clone(root.Bucket([]byte(logEntries)).Get(key))
 			return nil
@@ -318,13 +322,16 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 			high = dayOf(last.CreatedAt)
 		}
 	}
-	days := l.names()
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
 	if !oldest {
-		slices.Reverse(days)
+		slices.Reverse(names)
 	}
 	var out []store.LogEntry
-	err := l.store.keys(ctx, func(t *tx) error {
-		for _, day := range days {
+	err = l.store.keys(ctx, func(t *tx) error {
+		for _, day := range names {
 			if len(out) >= p.Limit || day < low || high != "" && day > high {
 				continue
 			}
@@ -400,7 +407,11 @@ func (w walk) next(cursor *bbolt.Cursor) (key, value []byte) {
 func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.Tally, error) {
 	prefix := lineOf(id)
 	hours := map[time.Time]store.Tally{}
-	for _, day := range l.names() {
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
+	for _, day := range names {
 		err := l.read(ctx, day, func(root *bbolt.Tx) error {
 			cursor := root.Bucket([]byte(logTallies)).Cursor()
 			for key, raw := cursor.Seek(join(prefix, timeKey(since))); bytes.HasPrefix(key, prefix); key, raw = cursor.Next() {

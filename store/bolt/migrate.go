@@ -2,9 +2,11 @@ package bolt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"purser/wallet"
 )
@@ -41,8 +43,8 @@ func addressBook(s *Store, root *bbolt.Tx) error {
 	return nil
 }
 
-// programs leads to schema 3: apps, grants, developers and counters, and indexes of keys by their owner
-// and of transactions by the wallet that they concern.
+// programs leads to schema 3: apps, grants, developers and counters, and an index of keys by their owner.
+// What else it made is made anew by the step after it.
 func programs(s *Store, root *bbolt.Tx) error {
 	for _, b := range []bucket{byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters} {
 		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
@@ -53,16 +55,6 @@ func programs(s *Store, root *bbolt.Tx) error {
 		return err
 	}
 	t := &tx{group: newGroup(root), store: s}
-	rows := t.bucket(transactions).Cursor()
-	for key, raw := rows.First(); key != nil; key, raw = rows.Next() {
-		x, _, err := plainOf[transactionIndex](raw)
-		if err != nil {
-			return err
-		}
-		if err := t.put(byWallet, x.concerns().key, nil); err != nil {
-			return err
-		}
-	}
 	all := t.bucket(keys).Cursor()
 	for key, raw := all.First(); key != nil; key, raw = all.Next() {
 		k, _, err := plainOf[wallet.Key](raw)
@@ -79,8 +71,11 @@ func programs(s *Store, root *bbolt.Tx) error {
 // botHooks was the bucket of bot tokens' receivers in schema 3: key line -> row.
 const botHooks = "bot_hooks"
 
+// unsettledFrom was the bucket of schemas 1 to 3 that held what is unsettled of a wallet.
+const unsettledFrom = "unsettled_from"
+
 // receivers leads to schema 4: webhooks of all keys, of which a bot token's receiver is one, and what
-// waits for them.
+// waits for them; and what is unsettled of a wallet lies beside its history.
 func receivers(s *Store, root *bbolt.Tx) error {
 	for _, b := range []bucket{webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout} {
 		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
@@ -98,7 +93,37 @@ func receivers(s *Store, root *bbolt.Tx) error {
 			return err
 		}
 	}
-	return root.DeleteBucket([]byte(botHooks))
+	return errors.Join(root.DeleteBucket([]byte(botHooks)), ofWallets(s, root))
+}
+
+// ofWallets makes byWallet anew as it lies since schema 4.
+func ofWallets(s *Store, root *bbolt.Tx) error {
+	for _, name := range []string{byWallet.String(), unsettledFrom} {
+		if err := root.DeleteBucket([]byte(name)); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
+			return err
+		}
+	}
+	if _, err := root.CreateBucket([]byte(byWallet.String())); err != nil {
+		return err
+	}
+	t := &tx{group: newGroup(root), store: s}
+	rows := t.bucket(transactions).Cursor()
+	for key, raw := rows.First(); key != nil; key, raw = rows.Next() {
+		x, _, err := plainOf[transactionIndex](raw)
+		if err != nil {
+			return err
+		}
+		if err := t.put(byWallet, x.concerns().key, nil); err != nil {
+			return err
+		}
+		if x.Final {
+			continue
+		}
+		if err := t.put(byWallet, x.held().key, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // botHook reads a row of schema 3: its id, events and time lay as they do in a wallet.Webhook.

@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -104,6 +105,74 @@ func TestOldKeysAndTransactionsAreListedAfterTheUpgrade(t *testing.T) {
 			if all, err := tx.KeysOf(owner); err != nil || len(all) != 1 || all[0].ID != want {
 				t.Errorf("of %q: %+v, %v", owner, all, err)
 			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReceiversOfBotsAreWebhooksAfterTheUpgrade: a person's, the operator's, and none of somebody erased.
+func TestReceiversOfBotsAreWebhooksAfterTheUpgrade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a"}) })
+	old := map[string][]byte{}
+	mustUpdate(t, s, func(contract store.Tx) (err error) {
+		for line, owner := range map[string]wallet.UserID{"key_a": "usr_a", "key_house": "", "key_gone": "usr_a"} {
+			plain := map[string]any{"id": "bwh_" + line, "line": line, "url": "", "events": []string{"*"}, "secret": "", "created_at": at}
+			words := field{"words", []byte(`{"url":"https://example.com/","secret":"whsec_` + line + `"}`)}
+			if old[line], err = contract.(*tx).sealAs(botHooks, []byte(line), owner, plain, words); err != nil {
+				return err
+			}
+		}
+		r, err := decodeRow(old["key_gone"])
+		r.owner = "usr_gone"
+		old["key_gone"] = r.encode()
+		return err
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	takeBack(t, path, 3, webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
+	file, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(file.Update(func(root *bbolt.Tx) error {
+		in, err := root.CreateBucket([]byte(botHooks))
+		for line, raw := range old {
+			err = errors.Join(err, in.Put([]byte(line), raw))
+		}
+		return err
+	}), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.View(t.Context(), func(contract store.Tx) error {
+		for line, owner := range map[string]wallet.UserID{"key_a": "usr_a", "key_house": ""} {
+			want := wallet.Webhook{ID: wallet.WebhookID("bwh_" + line), Kind: wallet.BotKey, Line: line, Owner: owner, URL: "https://example.com/",
+				Events: []string{"*"}, Active: true, Secret: "whsec_" + line, CreatedAt: at, UpdatedAt: at}
+			all, err := contract.WebhooksOf(line)
+			if err != nil || len(all) != 1 || !reflect.DeepEqual(all[0], want) {
+				t.Errorf("of %s: %+v, %v", line, all, err)
+			}
+			all, err = contract.WebhooksOfOwner(owner)
+			if err != nil || len(all) != 1 {
+				t.Errorf("of owner %q: %+v, %v", owner, all, err)
+			}
+		}
+		if gone, err := contract.WebhooksOf("key_gone"); err != nil || len(gone) > 0 {
+			t.Errorf("of somebody erased: %+v, %v", gone, err)
+		}
+		if contract.(*tx).tx.Bucket([]byte(botHooks)) != nil {
+			t.Error("the old bucket is still there")
 		}
 		return nil
 	}); err != nil {

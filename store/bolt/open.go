@@ -291,7 +291,7 @@ func (s *Store) create(root *bbolt.Tx, schema uint64) (*bbolt.Bucket, error) {
 	)
 }
 
-// KeysVersion rises with every commit that touched an API key.
+// KeysVersion rises with every commit that touched an API key or a webhook.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }
 
 // shared lets one goroutine at a time read: the committer, or one that seals for the log.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
@@ -230,7 +231,7 @@ func TestTransactionIsOverWhenItsClosureReturns(t *testing.T) {
 			t.Error("a transaction that is over was used")
 		}
 	}()
-	_ = kept.PutCard(1, "c", 1)
+	_ = kept.PutCard(1, "c", 1, time.Time{})
 }
 
 func fileBytes(t testing.TB, path string) []byte {

@@ -92,7 +92,7 @@ func (x samples) write(tx store.Tx) error {
 	_, err = tx.PutDeliveries([]store.Delivery{x.Delivery})
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
-		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card), tx.Enqueue([]store.Reply{x.Reply}),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), tx.Enqueue([]store.Reply{x.Reply}),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
 		tx.PutCounters([]store.Counter{x.Counter}))

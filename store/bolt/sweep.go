@@ -17,6 +17,7 @@ const (
 	replyOver  expiry = 'r'
 	answerOver expiry = 'a'
 	parkedOver expiry = 'p'
+	cardOver   expiry = 'k'
 
 	counterOver expiry = 'c'
 
@@ -108,6 +109,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeAnswer(key)
 	case parkedOver:
 		return t.removeParked(key)
+	case cardOver:
+		return t.removeCard(key)
 	case counterOver:
 		return t.removeCounter(key)
 	}

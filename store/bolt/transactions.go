@@ -66,8 +66,17 @@ func (x transactionIndex) concerns() indexEntry {
 	if x.Kind == wallet.Receive {
 		at = x.To
 	}
-	return indexEntry{byWallet, join(at[:], timeKey(x.CreatedAt), []byte(x.ID)), false}
+	return indexEntry{byWallet, join(historyOf(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
+
+// held is the entry in byWallet of a transaction that is not settled. It lies beside that of concerns, so
+// that the two are most often one page to be written and not two.
+func (x transactionIndex) held() indexEntry {
+	return indexEntry{byWallet, join(unsettledOf(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
+}
+
+func historyOf(a wallet.Address) []byte   { return append(a[:], 'h') }
+func unsettledOf(a wallet.Address) []byte { return append(a[:], 'u') }
 
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
@@ -76,7 +85,7 @@ func (x transactionIndex) entries() []indexEntry {
 	if !x.Final {
 		out = append(out,
 			indexEntry{unsettled, created, false},
-			indexEntry{unsettledFrom, join(x.From[:], created), false})
+			x.held())
 	}
 	if x.reached() {
 		out = append(out, x.paid())
@@ -271,9 +280,10 @@ func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
 // UnsettledFrom passes over nothing but rows of erased users.
 func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
-	cursor := t.bucket(unsettledFrom).Cursor()
-	for key, _ := cursor.Seek(from[:]); key != nil && bytes.HasPrefix(key, from[:]); key, _ = cursor.Next() {
-		if err := t.appendTransaction(&out, key[len(from):]); err != nil {
+	prefix := unsettledOf(from)
+	cursor := t.bucket(byWallet).Cursor()
+	for key, _ := cursor.Seek(prefix); key != nil && bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
+		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
 		}
 	}
@@ -301,7 +311,7 @@ func (t *tx) TransactionsOf(owner wallet.UserID, p store.Page) ([]wallet.Transac
 }
 
 func (t *tx) TransactionsAt(at wallet.Address, p store.Page) ([]wallet.Transaction, error) {
-	return t.page(byWallet, at[:], p)
+	return t.page(byWallet, historyOf(at), p)
 }
 
 // page walks an index of created-at keys under a prefix, from the newest.

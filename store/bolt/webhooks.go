@@ -28,36 +28,40 @@ func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
 }
 
 func (t *tx) WebhooksOf(line string) ([]wallet.Webhook, error) {
-	return t.listWebhooks(webhooksOf, append([]byte(line), 0))
+	return t.listWebhooks(webhooksOf, append([]byte(line), 0)), nil
 }
 
 func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
-	return t.listWebhooks(webhooksOwned, userPrefix(owner))
+	return t.listWebhooks(webhooksOwned, userPrefix(owner)), nil
 }
 
 func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
 	var out []wallet.Webhook
 	cursor := t.bucket(webhooks).Cursor()
 	for key, _ := cursor.First(); key != nil; key, _ = cursor.Next() {
-		w, err := t.Webhook(wallet.WebhookID(key))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
+		out = t.appendWebhook(out, key)
 	}
 	return out, nil
 }
 
-func (t *tx) listWebhooks(b bucket, prefix []byte) ([]wallet.Webhook, error) {
+func (t *tx) listWebhooks(b bucket, prefix []byte) []wallet.Webhook {
 	var out []wallet.Webhook
 	for _, e := range t.prefixed(b, prefix) {
-		w, err := t.Webhook(wallet.WebhookID(createdID(e.key[len(prefix):])))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
+		out = t.appendWebhook(out, createdID(e.key[len(prefix):]))
 	}
-	return out, nil
+	return out
+}
+
+// appendWebhook adds a webhook to a list; a damaged one is passed over, so that it stops no other.
+func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
+	w, err := t.Webhook(wallet.WebhookID(id))
+	if err == nil {
+		return append(out, w)
+	}
+	if !erased(err) {
+		t.passOver(webhooks, id, err)
+	}
+	return out
 }
 
 // createdID cuts the time from the end of an index key: created-at id.
@@ -90,6 +94,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 			return err
 		}
 	}
+	t.touchedKeys = true
 	ofLine, owned := webhookIndexes(w)
 	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Line))); err != nil {
 		return err
@@ -113,6 +118,7 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 }
 
 func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
+	t.touchedKeys = true
 	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
 		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
 }

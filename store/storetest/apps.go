@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,4 +73,17 @@ func testCounters(t *testing.T, open Open) {
 	same(t, "swept", sweep(noon().Add(30*time.Minute)), 1)
 	absent(t, s, "a counter that was swept", func(tx store.Tx) error { _, err := tx.Counter("api/usr_a"); return err })
 	same(t, "the other", read("bot/key_1"), two)
+
+	name := func(kind, about string) string {
+		return get(t, s, func(tx store.Tx) (string, error) { return tx.CounterName(kind, about), nil })
+	}
+	same(t, "one name of one thing", name("mail", "1001"), name("mail", "1001"))
+	for _, other := range []string{name("mail", "1002"), name("mai", "l1001"), name("ask", "1001")} {
+		if other == name("mail", "1001") || strings.Contains(other, "1001") {
+			t.Errorf("another counter, or one that tells of whom it is: %s", other)
+		}
+	}
+	update(t, s, func(tx store.Tx) error {
+		return tx.PutCounters([]store.Counter{{Name: tx.CounterName("mail", strings.Repeat("a", 300))}})
+	})
 }

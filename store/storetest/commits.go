@@ -228,7 +228,7 @@ func testViewDoesNotWrite(t *testing.T, open Open) {
 	for what, write := range map[string]func(store.Tx) error{
 		"user":    func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1)) },
 		"bind":    func(tx store.Tx) error { return tx.PutBind(wallet.Bind{User: "usr_a"}) },
-		"card":    func(tx store.Tx) error { return tx.PutCard(1, "c", 1) },
+		"card":    func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) },
 		"updates": func(tx store.Tx) error { _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1}}); return err },
 		"reply":   func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{}}) },
 		"event":   func(tx store.Tx) error { return tx.Emit(event("e")) },

@@ -220,7 +220,7 @@ func (m *model) checkDeliveries(tx store.Tx) error {
 		if len(want) > 0 {
 			busy = append(busy, id)
 		}
-		got, err := tx.DeliveriesOf(id, store.Position{}, 1<<20)
+		got, err := wholeLine(tx, id, store.Position{}, 1<<20)
 		errs = append(errs, err, differ("deliveries of "+string(id), got, want))
 	}
 	waited, err := tx.WaitingWebhooks()

@@ -65,7 +65,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutConversation(store.Conversation{Chat: chat, User: chat, State: "review", ExpiresAt: at}),
 			tx.PutConversation(store.Conversation{Chat: -77, User: chat, State: "idle", ExpiresAt: at}),
 			tx.PutButtons([]store.Button{{Nonce: "nonce_" + string(who.ID), Chat: chat, User: chat, Subject: "x", ExpiresAt: at}}),
-			tx.PutCard(chat, "card", 7),
+			tx.PutCard(chat, "card", 7, time.Time{}),
 			tx.Enqueue([]store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
 			tx.PutContact(wallet.Contact{Owner: who.ID, Name: "rent", Address: wallet.Address{n}, AddedAt: at}),
@@ -208,7 +208,7 @@ func testWallets(t *testing.T, open Open) {
 	newer.Owner = "usr_ab" // it may be anybody's again
 	update(t, s, func(tx store.Tx) error { return tx.PutWallet(newer) })
 	same(t, "another's then", list("usr_ab"), []wallet.Wallet{other, newer})
-	key := wallet.Wallet{Address: wallet.Address{7}, Type: wallet.DeveloperWallet, KeyID: "key_1", ConnectedAt: noon()}
+	key := wallet.Wallet{Address: wallet.Address{7}, Type: wallet.DeveloperWallet, KeyLine: "key_1", ConnectedAt: noon()}
 	update(t, s, func(tx store.Tx) error { return tx.PutWallet(key) })
 	same(t, "an operator key's own", get(t, s, func(tx store.Tx) (wallet.Wallet, error) { return tx.Wallet(key.Address) }), key)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -90,15 +91,35 @@ func testButtons(t *testing.T, open Open) {
 func testCards(t *testing.T, open Open) {
 	s := fresh(t, open)
 	absent(t, s, "no card yet", func(tx store.Tx) error { _, err := tx.Card(5, "tx_1"); return err })
-	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 77) })
-	update(t, s, func(tx store.Tx) error { return tx.PutCard(-5, "tx_1", 78) })
-	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 79) })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 77, time.Time{}) })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(-5, "tx_1", 78, time.Time{}) })
+	update(t, s, func(tx store.Tx) error { return tx.PutCard(5, "tx_1", 79, time.Time{}) })
 	read := func(chat int64) int {
 		return get(t, s, func(tx store.Tx) (int, error) { return tx.Card(chat, "tx_1") })
 	}
 	same(t, "replaced", read(5), 79)
 	same(t, "another chat's", read(-5), 78)
 	absent(t, s, "another card", func(tx store.Tx) error { _, err := tx.Card(5, "tx_2"); return err })
+
+	// One that is over some time goes then, with its chat, or when it is kept for longer, not before.
+	soon, later := noon().Add(time.Hour), noon().Add(2*time.Hour)
+	update(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.PutUser(user("usr_a", 7)), tx.PutCard(5, "app:1", 80, soon), tx.PutCard(7, "app:2", 81, soon),
+			tx.PutCard(5, "app:3", 82, soon), tx.PutCard(5, "app:3", 83, later), tx.PutCard(5, "app:4", 84, soon), tx.PutCard(5, "app:4", 85, time.Time{}))
+	})
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	swept := func(at time.Time) (n int) {
+		update(t, s, func(tx store.Tx) (err error) { n, err = tx.Sweep(at, 100); return err })
+		return n
+	}
+	same(t, "before its time", swept(soon.Add(-time.Nanosecond)), 0)
+	same(t, "a card that is over some time", get(t, s, func(tx store.Tx) (int, error) { return tx.Card(5, "app:1") }), 80)
+	same(t, "in its time", swept(soon), 1)
+	absent(t, s, "a card that is over", func(tx store.Tx) error { _, err := tx.Card(5, "app:1"); return err })
+	same(t, "one that is kept for longer", get(t, s, func(tx store.Tx) (int, error) { return tx.Card(5, "app:3") }), 83)
+	same(t, "until then", swept(later), 1)
+	same(t, "one that is kept for good by now", get(t, s, func(tx store.Tx) (int, error) { return tx.Card(5, "app:4") }), 85)
+	same(t, "one that always was", read(5), 79)
 }
 
 func testInbox(t *testing.T, open Open) {

@@ -36,14 +36,17 @@ func put(t *testing.T, s store.Store, all ...store.Delivery) (fresh []store.Deli
 
 func lineOf(t *testing.T, s store.Store, id wallet.WebhookID, after store.Position, limit int) []store.Delivery {
 	t.Helper()
-	return get(t, s, func(tx store.Tx) (out []store.Delivery, err error) {
-		for err == nil && after.Urgency <= store.Prices && len(out) < limit {
-			var some []store.Delivery
-			some, err = tx.DeliveriesOf(id, after, limit-len(out))
-			out, after = append(out, some...), store.Position{Urgency: after.Urgency + 1}
-		}
-		return out, err
-	})
+	return get(t, s, func(tx store.Tx) ([]store.Delivery, error) { return wholeLine(tx, id, after, limit) })
+}
+
+// wholeLine lists what waits for a webhook over all urgencies.
+func wholeLine(tx store.Tx, id wallet.WebhookID, after store.Position, limit int) (out []store.Delivery, err error) {
+	for err == nil && after.Urgency <= store.Prices && len(out) < limit {
+		var some []store.Delivery
+		some, err = tx.DeliveriesOf(id, after, limit-len(out))
+		out, after = append(out, some...), store.Position{Urgency: after.Urgency + 1}
+	}
+	return out, err
 }
 
 func names(all []store.Delivery) []string {

@@ -65,10 +65,12 @@ test("a signal ends the call, its tries and its pauses", async (t) => {
   const call = hanging.client.key({ signal: ends.signal });
   ends.abort(new Error("enough"));
   await assert.rejects(call, { message: "enough" });
-  const pausing = await serve(t, refusal(429, "RATE_LIMIT_EXCEEDED", { "Retry-After": "50" }));
   const later = new AbortController();
+  const pausing = await serve(t, (response) => {
+    response.on("finish", () => setTimeout(() => later.abort(new Error("enough")), 50)); // while the client pauses
+    refusal(429, "RATE_LIMIT_EXCEEDED", { "Retry-After": "50" })(response);
+  });
   const paused = pausing.client.key({ signal: later.signal });
-  setTimeout(() => later.abort(new Error("enough")), 50);
   await assert.rejects(paused, { message: "enough" });
   await assert.rejects(pausing.client.key({ signal: later.signal }), { message: "enough" });
   assert.equal(pausing.requests.length, 1);
@@ -78,7 +80,7 @@ test("a hanging server is given up", async (t) => {
   const half = (response) => response.writeHead(200, { "Content-Type": "application/json" }).write('{"success":');
   for (const answer of [() => {}, half]) {
     const { url, requests } = await serve(t, answer);
-    const client = new PurserClient(url, KEY, { tries: 2, firstPauseMs: 1, timeoutMs: 50 });
+    const client = new PurserClient(url, KEY, { tries: 2, firstPauseMs: 1, timeoutMs: 500 });
     await assert.rejects(client.key(), /GET \/v1\/key: no answer/);
     assert.equal(requests.length, 2);
   }

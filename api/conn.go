@@ -1,0 +1,79 @@
+package api
+
+import (
+	"net"
+	"time"
+)
+
+// fasthttp sets three deadlines for each request: for the next one to begin, for the whole of it to arrive,
+// and for its answer to leave. Most requests arrive in one piece, so most of these are replaced before
+// anybody waits. A connection of ours sets one only when it is about to wait, and leaves one in place that
+// ends up to coarse before the one wished for.
+const coarse = time.Second
+
+// due is a deadline that is wished for, and the one that is set.
+type due struct{ wished, set time.Time }
+
+// settle sets the deadline where the one in place does not serve.
+func (d *due) settle(set func(time.Time) error) error {
+	if d.wished.Equal(d.set) || !d.set.IsZero() && d.wished.After(d.set) && d.wished.Sub(d.set) < coarse {
+		return nil
+	}
+	if err := set(d.wished); err != nil {
+		return err
+	}
+	d.set = d.wished
+	return nil
+}
+
+// conn is a connection that one goroutine serves; only Close may come from another.
+type conn struct {
+	lingeringConn
+	read, write due
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.read.wished = t
+	return nil
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.write.wished = t
+	return nil
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.read.wished, c.write.wished = t, t
+	return nil
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	if err := c.read.settle(c.Conn.SetReadDeadline); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	if err := c.write.settle(c.Conn.SetWriteDeadline); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// listener makes connections of ours.
+type listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{lingeringConn: lingeringConn{Conn: accepted}}, nil
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// TestNoAppNamesTheSigningPage: in no form in which Telegram or a browser still finds it.
+func TestNoAppNamesTheSigningPage(t *testing.T) {
+	for _, c := range []struct{ host, mode, message string }{
+		{"wallet.example.org", "", "sign at https://wallet.example.org/w/#s=1"},
+		{"wallet.example.org", "", "Wallet.EXAMPLE.org"},
+		{"wallet.example.org", "", "wallet.example.org:8443/w/"}, // the port is nobody's name
+		{"wallet.example.org:8443", "", "https://wallet.example.org:08443/w/"},
+		{"wallet.example.org", "", "https://wallet%2Eexample%2eorg/w/"},
+		{"wallet.example.org", "", "wallet.exa\u00admple.org"},
+		{"wallet.example.org", "", "wallet.exa\u200bmple.org"},
+		{"wallet.example.org", "", "wallet.exa\u2060mple.org"},
+		{"wallet.example.org", "", "wallet\u3002example\uff0eorg"},
+		{"wallet.example.org", "", "\uff57allet.example.org"},
+		{"wallet.example.org", "", "wallet.\U0001d41e\U0001d431ample.org"},
+		{"wallet.example.org", "", "%ef%bd%97allet.example.org"},
+		{"wallet.example.org", "Markdown", "[here](https://wallet.example.org/w/)"},
+		{"wallet.example.org", "Markdown", "https://wallet.*example*.org/w/"},
+		{"wallet.example.org", "MarkdownV2", `https://wallet\.example\.org/w/`},
+		{"wallet.example.org", "MarkdownV2", `[here](https://w\allet\.example%2eorg/w/)`},
+		{"wallet.example.org", "MarkdownV2", `wallet\.__exam__ple\.||o||rg`},
+		{"127.0.0.1:8080", "MarkdownV2", `http://127\.0\.0\.1:8080/w/`},
+		{"127.0.0.1:8080", "HTML", "http://127&#46;0&#46;0&#46;1:8080/w/"},
+		{"wallet.example.org", "HTML", `<a href="https://wallet.example.org/w/">here</a>`},
+		{"wallet.example.org", "HTML", `<a href="https://wallet&#46;example&#x2e;org/w/">here</a>`},
+		{"wallet.example.org", "HTML", "https://wallet.<b>exam</b>ple.org/w/"},
+		{"wallet.example.org", "HTML", "https://wallet.exa&shy;mple.org/w/"},
+		{"wallet.example.org", "HTML", "https://wallet.exa&#9;mple.org/w/"},
+		{"xn--wllet-gra.example.org", "", "https://w\u00e4llet.example.org/w/"},
+		{"xn--wllet-gra.example.org", "", "https://wa\u0308llet.example.org/w/"},
+		{"xn--wllet-gra.example.org", "", "https://xn--wllet-gra.example.org/w/"},
+	} {
+		s := &Server{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: c.host}}}
+		if err := s.plainly(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%s %q names %s, and is let through: %v", c.mode, c.message, c.host, err)
+		}
+	}
+	for _, c := range []struct{ mode, message string }{
+		{"", "see https://shop.example.org/wallet and 100% of example.org"}, {"", "wallet&#46;example&#46;org"}, {"", `wallet\.example\.org`},
+		{"HTML", "<b>wallet</b> example.org &lt;3"}, {"Markdown", "*wallet* [shop](https://example.org/a%20b)"}, {"MarkdownV2", `Your order *42* is ready\.`},
+	} {
+		s := &Server{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: "wallet.example.org"}}}
+		if err := s.plainly(c.message, c.mode); err != nil {
+			t.Errorf("%s %q: %v", c.mode, c.message, err)
+		}
+	}
+	// And through the door.
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	for mode, dot := range map[string]string{"MarkdownV2": `\\.`, "HTML": "&#46;", "Markdown": "."} {
+		link := strings.ReplaceAll(r.base, ".", dot) + "/w/"
+		a := r.call("POST", "/v1/telegram/send-message", operator, fmt.Sprintf(`{"chat_id":"1001","message":"%s","parse_mode":"%s"}`, link, mode))
+		r.want(a, 400, wallet.InvalidRequest, "signing page")
+	}
+}

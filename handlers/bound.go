@@ -1,0 +1,63 @@
+package handlers
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// bound is how often something may be done in any span of time. It is counted in the store transaction of
+// what is done, under a keyed hash of whom it is about: no crash gives more of it, and neither does
+// /delete_me, which destroys the person's own rows.
+type bound struct {
+	kind string // of the counters' names
+	most uint64
+	span time.Duration
+}
+
+// account is how a person is counted: by what stays the same when they are erased and come back.
+func account(u wallet.User) string { return strconv.FormatInt(u.TelegramID, 10) }
+
+// spend counts one more. Where there is no room for it nothing is counted, and again is when there will be.
+func (b bound) spend(tx store.Tx, now time.Time, about string) (again time.Time, err error) {
+	row, err := tx.Counter(tx.CounterName(b.kind, about))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, err
+	}
+	start := wholeSecond(now)
+	var slots []store.Slot
+	var used uint64
+	for _, s := range row.Slots {
+		s.Start = min(s.Start, start) // of a clock that ran ahead
+		if b.ends(s).After(now) {
+			slots, used = append(slots, s), used+s.Count
+		}
+	}
+	if used >= b.most {
+		return b.ends(slots[0]), nil
+	}
+	return time.Time{}, b.put(tx, about, append(slots, store.Slot{Start: start, Count: 1}))
+}
+
+// renew forgets what was counted and counts one.
+func (b bound) renew(tx store.Tx, now time.Time, about string) error {
+	return b.put(tx, about, []store.Slot{{Start: wholeSecond(now), Count: 1}})
+}
+
+// forget makes room for all of it.
+func (b bound) forget(tx store.Tx, now time.Time, about string) error {
+	return tx.PutCounters([]store.Counter{{Name: tx.CounterName(b.kind, about), ExpiresAt: now}})
+}
+
+func (b bound) put(tx store.Tx, about string, slots []store.Slot) error {
+	return tx.PutCounters([]store.Counter{{Name: tx.CounterName(b.kind, about), Slots: slots, ExpiresAt: b.ends(slots[len(slots)-1])}})
+}
+
+// ends is when a slot counts no more.
+func (b bound) ends(s store.Slot) time.Time { return time.Unix(s.Start, 0).UTC().Add(b.span) }
+
+// wholeSecond is the next one: slots are of seconds, and err on the strict side.
+func wholeSecond(at time.Time) int64 { return at.Add(time.Second - 1).Unix() }

@@ -1,0 +1,263 @@
+package bolt
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+	"purser/store/storetest"
+	"purser/wallet"
+)
+
+func openLog(t testing.TB, folder string) (store.Store, store.DeliveryLog) {
+	t.Helper()
+	s := openAt(t, filepath.Join(folder, "purser.db"))
+	l, err := OpenLog(filepath.Join(folder, "log"), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l
+}
+
+func TestBoltIsADeliveryLog(t *testing.T) { storetest.RunLog(t, openLog) }
+
+// someDay is what the tests log on.
+func someDay() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+func logEntry(id string, day int) store.LogEntry {
+	at := someDay().AddDate(0, 0, day)
+	return store.LogEntry{Delivery: store.Delivery{ID: id, Webhook: "wh", User: "usr_a", Body: []byte("secret " + id), CreatedAt: at},
+		State: store.DeliveryDelivered, EndedAt: at, Attempted: []store.Attempt{{At: at, Status: 200}}}
+}
+
+// TestADamagedDayIsSetAside: whatever a day's file is, the log goes on without it, tells of it once and
+// keeps it, until its day is dropped.
+func TestADamagedDayIsSetAside(t *testing.T) {
+	foreign := func(path string) error {
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			return err
+		}
+		return errors.Join(db.Update(func(root *bbolt.Tx) error {
+			_, err := root.CreateBucket([]byte("theirs"))
+			return err
+		}), db.Close())
+	}
+	shape := func(change func([]byte) []byte) func(string) error {
+		return func(path string) error {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, change(raw), 0o600)
+		}
+	}
+	page := os.Getpagesize()
+	for what, damage := range map[string]func(path string) error{
+		"nothing":  shape(func([]byte) []byte { return nil }),
+		"text":     shape(func([]byte) []byte { return bytes.Repeat([]byte("dear diary\n"), 5000) }),
+		"cut":      shape(func(raw []byte) []byte { return raw[:3*page] }),
+		"no pages": shape(func(raw []byte) []byte { return append(raw[:2*page], make([]byte, len(raw)-2*page)...) }),
+		"wild":     shape(func(raw []byte) []byte { return append(raw[:2*page], bytes.Repeat([]byte{0xa5}, len(raw)-2*page)...) }),
+		"foreign":  func(path string) error { return errors.Join(os.Remove(path), foreign(path)) },
+		"our store": func(path string) error {
+			s, err := Open(Options{Path: path + "x", MasterKey: masterKey(), Random: rand.Reader})
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.Close(), os.Rename(path+"x", path))
+		},
+	} {
+		for _, first := range []string{"read", "write"} {
+			t.Run(what+" "+first, func(t *testing.T) {
+				folder := t.TempDir()
+				s, l := openLog(t, folder)
+				var day2 []store.LogEntry
+				for i := range 200 { // more than a page
+					day2 = append(day2, logEntry(fmt.Sprint("lost ", i), 1))
+				}
+				if err := errors.Join(l.Log(t.Context(), append(day2, logEntry("one", 0), logEntry("three", 2))), l.Close(), s.Close()); err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(folder, "log", "2026-11-22.db")
+				if err := damage(path); err != nil {
+					t.Fatal(err)
+				}
+				spoilt := fileBytes(t, path)
+
+				var told strings.Builder
+				o := options(filepath.Join(folder, "purser.db"))
+				o.Log = slog.New(slog.NewTextHandler(&told, nil))
+				s2, err := Open(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err = OpenLog(filepath.Join(folder, "log"), s2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := []string{"three", "one"}
+				if first == "write" {
+					if err := l.Log(t.Context(), []store.LogEntry{logEntry("two", 1)}); err != nil {
+						t.Fatal(err)
+					}
+					want = []string{"three", "two", "one"}
+				}
+				for range 3 {
+					got, err := l.List(t.Context(), "wh", store.LogPage{Limit: 1000})
+					if err != nil || len(got) != len(want) {
+						t.Fatalf("listed %d: %v", len(got), err)
+					}
+					for i, e := range got {
+						if e.ID != want[i] {
+							t.Errorf("listed %s, not %s", e.ID, want[i])
+						}
+					}
+				}
+				if err := l.Log(t.Context(), []store.LogEntry{logEntry("new", 1)}); err != nil {
+					t.Fatal(err)
+				}
+				if e, err := l.Logged(t.Context(), "wh", "new"); err != nil || string(e.Body) != "secret new" {
+					t.Errorf("the day goes on: %+v, %v", e, err)
+				}
+				if _, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil {
+					t.Error(err)
+				}
+				if lines := strings.Count(told.String(), "\n"); lines != 1 || !strings.Contains(told.String(), "2026-11-22.db.damaged1") || strings.Contains(told.String(), "secret") {
+					t.Errorf("%d lines were logged: %s", lines, told.String())
+				}
+				if kept := fileBytes(t, path+".damaged1"); !bytes.Equal(kept, spoilt) && what != "our store" { // bbolt writes that one's freelist
+					t.Error("what was set aside is not what was there")
+				}
+				if n, err := l.DropBefore(t.Context(), someDay().AddDate(0, 0, 2)); n != 2 || err != nil {
+					t.Errorf("dropped %d, %v", n, err)
+				}
+				if _, err := os.Stat(path + ".damaged1"); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("what was set aside outlives its day: %v", err)
+				}
+				if err := errors.Join(l.Close(), s2.Close()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
+	for what, how := range waysOfDamage() {
+		folder := t.TempDir()
+		s, l := openLog(t, folder)
+		if err := errors.Join(l.Log(t.Context(), []store.LogEntry{logEntry("a", 0), logEntry("b", 0), logEntry("c", 0)}), l.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		db, err := bbolt.Open(filepath.Join(folder, "log", "2026-11-21.db"), 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := entryKey("wh", "b")
+		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
+			entries := root.Bucket([]byte(logEntries))
+			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte(logTallies)).Put(append(lineOf("wh"), timeKey(someDay())...), []byte("{")))
+		}), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, l = openLog(t, folder)
+		got, err := l.List(t.Context(), "wh", store.LogPage{Limit: 10})
+		if err != nil || len(got) != 2 || got[0].ID != "c" || got[1].ID != "a" {
+			t.Errorf("%s: listed %+v, %v", what, got, err)
+		}
+		if _, err := l.Logged(t.Context(), "wh", "b"); err == nil || errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil {
+			t.Errorf("%s: tallies: %v", what, err)
+		}
+		if err := l.Log(t.Context(), []store.LogEntry{logEntry("b", 0)}); err != nil {
+			t.Errorf("%s: logged anew: %v", what, err)
+		}
+		if e, err := l.Logged(t.Context(), "wh", "b"); err != nil || string(e.Body) != "secret b" {
+			t.Errorf("%s: logged anew: %+v, %v", what, e, err)
+		}
+		if err := errors.Join(l.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLogTellsNothingOfPeople looks for what is sealed in the raw bytes of a day's file.
+func TestLogTellsNothingOfPeople(t *testing.T) {
+	folder := t.TempDir()
+	s, l := openLog(t, folder)
+	var stranger, known store.LogEntry
+	marks := storetest.Fill(&stranger, 7_700_000_000_000)
+	storetest.Fill(&known, 7_700_000_000_000)
+	known.ID, known.User = "dlv_known", "usr_a"
+	if err := errors.Join(s.Update(t.Context(), func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a"}) }),
+		l.Log(t.Context(), []store.LogEntry{stranger, known}), l.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "log", "*.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	file := fileBytes(t, files[0])
+	clear := map[string]bool{}
+	for _, name := range []string{"ID", "Webhook", "EventID", "Event", "User", "Attempts", "Seq"} {
+		clear["LogEntry.Delivery."+name] = true
+	}
+	for _, name := range []string{"State", "Attempted[0].Status", "Attempted[1].Status", "Attempted[0].Latency", "Attempted[1].Latency"} {
+		clear["LogEntry."+name] = true
+	}
+	for name, mark := range marks {
+		found := false
+		for _, raw := range formsOf(mark) {
+			found = found || bytes.Contains(file, raw)
+		}
+		if found != (clear[name] && name != "LogEntry.Delivery.Seq") && name != "LogEntry.Delivery.Seq" {
+			t.Errorf("%s: in the file: %v", name, found)
+		}
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if info, err := os.Stat(filepath.Dir(files[0])); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode of the folder %v, %v", info.Mode(), err)
+	}
+}
+
+// TestALogThatCannotBeWrittenSaysSo, and goes on when it can again.
+func TestALogThatCannotBeWrittenSaysSo(t *testing.T) {
+	folder := t.TempDir()
+	s, l := openLog(t, folder)
+	aside := filepath.Join(folder, "elsewhere")
+	if err := os.Rename(filepath.Join(folder, "log"), aside); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Log(t.Context(), []store.LogEntry{logEntry("a", 0)}); err == nil {
+			t.Error("an entry was logged into a folder that is not there")
+		}
+	}
+	if err := errors.Join(os.Rename(aside, filepath.Join(folder, "log")), l.Log(t.Context(), []store.LogEntry{logEntry("a", 0)})); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Logged(t.Context(), "wh", "a"); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(l.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLog(filepath.Join(folder, "purser.db"), s.(*Store)); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"purser/webhooks"
+)
+
+const (
+	secretVariable = "PURSER_WEBHOOK_SECRET" // not of config: it is a developer's, not the operator's
+	longestRequest = 4 << 20
+)
+
+// verifyCommand checks the signature of a delivery that a receiver saved.
+func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra.Command {
+	var (
+		secretFile, request string
+		headers             []string
+		maxAge              time.Duration
+	)
+	cmd := &cobra.Command{
+		Use: "verify --secret-file FILE {--header 'NAME: VALUE'... < BODY | --request FILE}", Short: "Check the signature of a webhook delivery that you saved",
+		Long: "For developers whose receiver refuses what purser sends, or who want to try their own check against ours.\n" +
+			"It tells by which scheme a delivery is signed with your webhook's secret, or what is wrong with it.\n" +
+			"The secret comes from a file, or from " + secretVariable + ": on the command line it would stay in the\n" +
+			"shell's history. The body must be byte for byte what arrived.",
+		Example: "  purser verify --secret-file hook.secret --request saved.http\n" +
+			"  purser verify --header \"x-service-signature: sha256=…\" --header \"x-service-timestamp: …\" < body.json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("verify takes no arguments: put the secret into a file (--secret-file), and pipe the body in")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if maxAge < 0 {
+				return errors.New("--max-age must be a time such as 5m, or 0 for any age")
+			}
+			secret, err := webhookSecret(secretFile, environ)
+			if err != nil {
+				return err
+			}
+			saved, err := savedDelivery(cmd.InOrStdin(), request, headers)
+			if err != nil {
+				return err
+			}
+			told, err := saved.Verify(secret, now(), maxAge)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(out, told)
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&secretFile, "secret-file", "", "file that holds the webhook's secret (default: "+secretVariable+")")
+	flags.StringArrayVar(&headers, "header", nil, "a header of the delivery, as 'name: value'; several times")
+	flags.StringVar(&request, "request", "", "file with the whole request: headers, an empty line, the body")
+	flags.DurationVar(&maxAge, "max-age", 5*time.Minute, "how old the delivery may be; 0 for any age")
+	return cmd
+}
+
+func webhookSecret(file string, environ []string) (string, error) {
+	if file == "" {
+		at := slices.IndexFunc(environ, func(line string) bool { return strings.HasPrefix(line, secretVariable+"=") })
+		if at < 0 || environ[at] == secretVariable+"=" {
+			return "", errors.New("there is no secret to compare with: name its file by --secret-file, or set " + secretVariable)
+		}
+		return strings.TrimPrefix(environ[at], secretVariable+"="), nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("the secret cannot be read: %w", err)
+	}
+	secret := strings.TrimRight(string(raw), "\r\n") // editors end files so
+	if secret == "" {
+		return "", errors.New("the secret's file is empty")
+	}
+	return secret, nil
+}
+
+func savedDelivery(in io.Reader, request string, headers []string) (webhooks.Saved, error) {
+	var saved webhooks.Saved
+	if request != "" {
+		file, err := os.Open(request)
+		if err != nil {
+			return saved, fmt.Errorf("the request cannot be read: %w", err)
+		}
+		defer file.Close()
+		in = file
+	} else if typedByHand(in) {
+		return saved, errors.New("pipe the body in (purser verify … < body.json), or name the whole request by --request")
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, longestRequest+1))
+	switch {
+	case err != nil:
+		return saved, fmt.Errorf("the delivery cannot be read: %w", err)
+	case len(raw) > longestRequest:
+		return saved, errors.New("the delivery is longer than any that purser sends")
+	}
+	saved = webhooks.Saved{Header: map[string][]string{}, Body: raw}
+	if request != "" {
+		if saved, err = webhooks.ParseSaved(raw); err != nil {
+			return saved, err
+		}
+	}
+	for _, line := range headers {
+		if err := webhooks.AddHeader(saved.Header, line); err != nil {
+			return saved, err
+		}
+	}
+	return saved, nil
+}
+
+// typedByHand tells whether nothing but a person at a keyboard would answer.
+func typedByHand(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,326 @@
+package webhooks_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"purser/quota"
+	"purser/store"
+	"purser/store/bolt"
+	"purser/wallet"
+	"purser/webhooks"
+)
+
+// receiverAddress makes this test binary another program: receivers that answer 200 at once, or never under
+// /hang.
+const receiverAddress = "PURSER_BENCH_RECEIVER"
+
+func serveReceivers(address string) error {
+	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // a sender that goes away is no news
+		if strings.HasPrefix(r.URL.Path, "/hang") {
+			<-r.Context().Done()
+		}
+	}))
+}
+
+// receivers starts the other process and returns its address.
+func receivers(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), receiverAddress+"="+address)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) // it ends by being killed
+	for range 1000 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			return address
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatal("no receivers")
+	return ""
+}
+
+// cpu is what this process has used so far.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// bench is a service with its publishers; each person has one webhook and eight wallets.
+type bench struct {
+	*testing.B
+	store   *bolt.Store
+	service *webhooks.Service
+	people  []wallet.UserID
+	serial  atomic.Int64
+
+	mu      sync.Mutex
+	emitted map[string]time.Time // by event id
+	took    []time.Duration      // from the call of Emit's Update to the receiver's 200
+	arrived chan struct{}
+}
+
+func newBench(b *testing.B, address string, endpoints int, paths ...string) *bench {
+	b.Helper()
+	dir := b.TempDir()
+	s, err := bolt.Open(bolt.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := bolt.OpenLog(filepath.Join(dir, "log"), s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	poster, err := webhooks.NewPoster(webhooks.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true, Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := &bench{B: b, store: s, emitted: map[string]time.Time{}, arrived: make(chan struct{}, 1<<20)}
+	silent := slog.New(slog.DiscardHandler)
+	meter := &quota.Meter{Store: s, Now: time.Now, Log: silent}
+	x.service = &webhooks.Service{Store: s, Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
+		Schedule: []time.Duration{time.Second, 2 * time.Second}, Retention: time.Hour, Now: time.Now, Logger: silent,
+		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
+			r := poster.Post(ctx, m)
+			if r.Status == http.StatusOK {
+				x.mu.Lock()
+				x.took = append(x.took, time.Since(x.emitted[m.EventID]))
+				delete(x.emitted, m.EventID)
+				x.mu.Unlock()
+				x.arrived <- struct{}{}
+			}
+			return r
+		}}
+	for i := range endpoints {
+		path := "/ok"
+		if i < len(paths) {
+			path = paths[i]
+		}
+		x.people = append(x.people, x.person(i, "http://"+address+path))
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- meter.Run(ctx) }()
+	go func() { ended <- x.service.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		for range 2 {
+			if err := <-ended; err != nil {
+				b.Error(err)
+			}
+		}
+		poster.Close()
+		log.Close()
+		s.Close()
+	})
+	return x
+}
+
+func (x *bench) person(i int, url string) wallet.UserID {
+	x.Helper()
+	now := time.Now().UTC()
+	id, key := wallet.UserID(fmt.Sprint("usr_", i)), fmt.Sprint("key_", i)
+	err := x.store.Update(context.Background(), func(tx store.Tx) error {
+		if err := tx.PutUser(wallet.User{ID: id, TelegramID: int64(i + 1), RegisteredAt: now}); err != nil {
+			return err
+		}
+		if err := tx.CreateKey(wallet.Key{ID: key, Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: wallet.Scopes(), Owner: id, CreatedAt: now}, "secret "+key); err != nil {
+			return err
+		}
+		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("wh_", i)), Kind: wallet.APIKey, Line: key, Owner: id, URL: url,
+			Events: []string{"*"}, Active: true, Secret: "a secret of a webhook", CreatedAt: now})
+	})
+	if err != nil {
+		x.Fatal(err)
+	}
+	return id
+}
+
+// emit is one durable event of 0.9 KB, of the n-th person.
+func (x *bench) emit(n int) {
+	i := x.serial.Add(1)
+	e, err := wallet.NewEvent(fmt.Sprint("evt_", i), wallet.TransactionFailed, time.Now().UTC(), x.people[n%len(x.people)], wallet.TransactionFailedData{
+		TransactionID: wallet.TransactionID(fmt.Sprint("tx_", i)), WalletAddress: wallet.Address{byte(i % 8)}, Amount: "1.5", Token: "SOL", Type: wallet.Send,
+		ErrorCode: wallet.InsufficientBalance, ErrorMessage: strings.Repeat("x", 560), FailedAt: wallet.Timestamp(time.Now())})
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.mu.Lock()
+	x.emitted[e.ID] = time.Now()
+	x.mu.Unlock()
+	if err := x.store.Update(context.Background(), func(tx store.Tx) error { return tx.Emit(e) }); err != nil {
+		x.Error(err)
+	}
+}
+
+// flood emits n events by 64 publishers, and waits until all have arrived.
+func (x *bench) flood(n int) (rate float64, each time.Duration) {
+	began, used := time.Now(), cpu(x.B)
+	var group sync.WaitGroup
+	for p := range 64 {
+		group.Go(func() {
+			for i := p; i < n; i += 64 {
+				x.emit(i)
+			}
+		})
+	}
+	for range n {
+		<-x.arrived
+	}
+	took := time.Since(began)
+	group.Wait()
+	return float64(n) / took.Seconds(), (cpu(x.B) - used) / time.Duration(n)
+}
+
+// steady emits at a rate for a while.
+func (x *bench) steady(rate int, d time.Duration) (p50, p99 time.Duration) {
+	x.mu.Lock()
+	x.took = nil
+	x.mu.Unlock()
+	n := int(float64(rate) * d.Seconds())
+	began := time.Now()
+	var group sync.WaitGroup
+	for i := range n {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+		group.Go(func() { x.emit(i) })
+	}
+	for range n {
+		<-x.arrived
+	}
+	group.Wait()
+	return x.percentiles()
+}
+
+func (x *bench) percentiles() (p50, p99 time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	slices.Sort(x.took)
+	return x.took[len(x.took)/2], x.took[len(x.took)*99/100]
+}
+
+// raw is the bound: signed POSTs of the same size over kept connections by Go's own client, by 64 at once.
+func raw(b *testing.B, address string, n int) float64 {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer client.CloseIdleConnections()
+	body := bytes.Repeat([]byte("x"), 900)
+	began := time.Now()
+	var group sync.WaitGroup
+	for p := range 64 {
+		group.Go(func() {
+			for i := p; i < n; i += 64 {
+				mac := hmac.New(sha256.New, []byte("a secret of a webhook"))
+				mac.Write(body)
+				request, err := http.NewRequest(http.MethodPost, "http://"+address+"/ok", bytes.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				request.Header.Set("Content-Type", "application/json")
+				request.Header.Set("x-service-signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+				response, err := client.Do(request)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				io.Copy(io.Discard, response.Body) //nolint:errcheck // it is empty
+				response.Body.Close()
+			}
+		})
+	}
+	group.Wait()
+	return float64(n) / time.Since(began).Seconds()
+}
+
+// commits is the other bound: events made durable by 64 publishers, with nobody to be told.
+func (x *bench) commits(n int) float64 {
+	began := time.Now()
+	var group sync.WaitGroup
+	for p := range 64 {
+		group.Go(func() {
+			for i := p; i < n; i += 64 {
+				err := x.store.Update(context.Background(), func(tx store.Tx) error {
+					return tx.PutCounters([]store.Counter{{Name: fmt.Sprint(i), ExpiresAt: time.Now()}})
+				})
+				if err != nil {
+					x.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return float64(n) / time.Since(began).Seconds()
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// BenchmarkSaturated: 64 publishers as fast as they can, until all has arrived, beside raw POSTs and raw commits.
+func BenchmarkSaturated(b *testing.B) {
+	for _, endpoints := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("endpoints=%d", endpoints), func(b *testing.B) {
+			address := receivers(b)
+			x := newBench(b, address, endpoints)
+			x.flood(1000)
+			const n = 20_000
+			for b.Loop() {
+				bound, commits := raw(b, address, n), x.commits(n)
+				rate, each := x.flood(n)
+				_, p99 := x.percentiles()
+				b.ReportMetric(rate, "events/s")
+				b.ReportMetric(rate/bound, "of-raw-POSTs")
+				b.ReportMetric(rate/commits, "of-raw-commits")
+				b.ReportMetric(float64(each.Microseconds()), "cpu-µs/event")
+				b.ReportMetric(ms(p99), "ms-p99")
+			}
+		})
+	}
+}
+
+// BenchmarkSteady: from the call that makes an event durable to its receiver's 200, at a rate.
+func BenchmarkSteady(b *testing.B) {
+	for _, endpoints := range []int{1, 100, 1000} {
+		for _, rate := range []int{400, 1200} {
+			b.Run(fmt.Sprintf("endpoints=%d/rate=%d", endpoints, rate), func(b *testing.B) {
+				x := newBench(b, receivers(b), endpoints)
+				x.flood(500)
+				for b.Loop() {
+					p50, p99 := x.steady(rate, 3*time.Second)
+					b.ReportMetric(ms(p50), "ms-p50")
+					b.ReportMetric(ms(p99), "ms-p99")
+				}
+			})
+		}
+	}
+}
