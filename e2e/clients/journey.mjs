@@ -16,11 +16,6 @@ async function until(done) {
   while (!await done()) await after(200, undefined, { signal });
 }
 
-async function airdrop(to, lamports) {
-  const call = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [to, lamports] };
-  await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(call) });
-}
-
 async function connect(client) {
   const challenge = await client.connectChallenge(own, { signal });
   const signature = await signChallenge(challenge.message, own, signer);
@@ -31,9 +26,9 @@ async function connect(client) {
   assert.ok(wallet.connectedAt instanceof Date);
 }
 
-async function sends(client, amount) {
-  const proposal = await client.send({ from: own, to: s.to, amount, token: "SOL" }, { signal });
-  assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", s.to]);
+async function sends(client, to, amount) {
+  const proposal = await client.send({ from: own, to, amount, token: "SOL" }, { signal });
+  assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", to]);
   assert.ok(proposal.expiresAt > new Date());
   await sign(proposal.unsignedTransaction, signer, own);
   const fresh = await client.refresh(proposal.transactionId, { signal });
@@ -52,7 +47,7 @@ async function pay(client) {
   const me = await client.key();
   assert.deepEqual([me.kind, me.tier, me.owner, me.rateLimit.limit, me.expiresAt, me.createdAt instanceof Date], ["api", "pro", "", 1_000_000, undefined, true]);
   await until(async () => (await client.balance(own)).balances.get("SOL").amount === "5");
-  const paid = await sends(client, "1");
+  const paid = await sends(client, s.to, "1");
 
   const { transactionId } = await client.send({ from: own, to: s.to, amount: "0.5", token: "SOL" });
   assert.deepEqual(await client.reject(transactionId), { transactionId, status: "rejected" });
@@ -108,7 +103,7 @@ async function bot(client) {
 }
 
 /** The life of a webhook: an event that its receiver does not take, and one that is sent again. */
-async function hooks(client) {
+async function hooks(client, payer) {
   const events = await client.webhookEvents();
   assert.ok(events.some((e) => e.event === "transaction.received" && e.schema.type === "object" && e.example.event === e.event));
   const made = await client.createWebhook({ url: `${s.receiver}/none`, events: ["price.*"] });
@@ -121,7 +116,7 @@ async function hooks(client) {
   const changed = await hook.change({ events: ["transaction.received"] });
   assert.deepEqual([changed.events, changed.url], [["transaction.received"], made.url]);
   const [{ address }] = await client.wallets();
-  await airdrop(address, 1_000_000);
+  await sends(payer, address, "0.1");
   const since = new Date(Date.now() - 3_600_000);
   let missed;
   await until(async () => {
@@ -152,7 +147,7 @@ async function hooks(client) {
 
 /** Does with lost answers what must happen once. */
 async function lose(client, botClient) {
-  await sends(client, "0.25");
+  await sends(client, s.to, "0.25");
   await botClient.sendMessage({ chatId: s.alice, message: "Not an echo" });
   const hook = { url: "https://example.com/hook", events: ["*"] };
   await assert.rejects(botClient.setBotWebhook(hook), SecretLostError);
@@ -166,10 +161,11 @@ async function lose(client, botClient) {
 
 const operator = new PurserClient(s.url, s.operator);
 await connect(operator);
-await airdrop(own, 5_000_000_000);
+const airdrop = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [own, 5_000_000_000] };
+await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(airdrop) });
 await pay(operator);
 await person(new PurserClient(s.url, s.own));
 await bot(new PurserClient(s.url, s.bot));
-await hooks(new PurserClient(s.url, s.own));
+await hooks(new PurserClient(s.url, s.own), operator);
 await rotate(new PurserClient(s.url, s.app));
 await lose(new PurserClient(s.losing, s.operator), new PurserClient(s.losing, s.bot));

@@ -19,8 +19,7 @@ type journey struct {
 	*testing.T
 	ctx context.Context
 	settings
-	own     ed25519.PrivateKey // of a wallet of the program's own
-	airdrop func(to string)
+	own ed25519.PrivateKey // of a wallet of the program's own
 }
 
 func TestGoClientOverTheRealBinary(t *testing.T) {
@@ -32,11 +31,7 @@ func TestGoClientOverTheRealBinary(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*rig.Wait)
 	defer cancel()
-	j := &journey{t, ctx, s, key, func(to string) {
-		if _, err := w.world.Solana.Airdrop(ctx, to, 1_000_000); err != nil {
-			t.Fatal(err)
-		}
-	}}
+	j := &journey{t, ctx, s, key}
 
 	operator := purser.New(s.URL, s.Operator)
 	j.connect(operator, "done")
@@ -46,7 +41,7 @@ func TestGoClientOverTheRealBinary(t *testing.T) {
 	j.pay(operator)
 	j.person(purser.New(s.URL, s.Own))
 	j.bot(purser.New(s.URL, s.Bot))
-	j.hooks(purser.New(s.URL, s.Own))
+	j.hooks(purser.New(s.URL, s.Own), operator)
 	j.rotate(purser.New(s.URL, s.App))
 	j.lose(purser.New(s.Losing, s.Operator), purser.New(s.Losing, s.Bot))
 	w.checked(s)
@@ -92,11 +87,11 @@ func (j *journey) until(what string, done func() bool) {
 }
 
 // sends proposes, signs and waits for the end.
-func (j *journey) sends(c *purser.Client, amount string) string {
+func (j *journey) sends(c *purser.Client, to, amount string) string {
 	j.Helper()
-	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: amount, Token: "SOL"})
+	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: to, Amount: amount, Token: "SOL"})
 	j.must("send", err)
-	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != j.To || proposal.ExpiresAt.Before(time.Now()) {
+	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != to || proposal.ExpiresAt.Before(time.Now()) {
 		j.Fatalf("proposal: %+v", proposal)
 	}
 	if _, err := purser.Sign(j.own, proposal.UnsignedTransaction); err != nil {
@@ -136,7 +131,7 @@ func (j *journey) pay(c *purser.Client) {
 		b, err := c.Balance(j.ctx, purser.Address(j.own))
 		return err == nil && b.Balances["SOL"].Amount == "5"
 	})
-	paid := j.sends(c, "1")
+	paid := j.sends(c, j.To, "1")
 
 	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "0.5", Token: "SOL"})
 	j.must("send", err)
@@ -246,7 +241,7 @@ func (j *journey) bot(c *purser.Client) {
 }
 
 // hooks is the life of a webhook: an event that its receiver does not take, and one that is sent again.
-func (j *journey) hooks(c *purser.Client) {
+func (j *journey) hooks(c, payer *purser.Client) {
 	j.Helper()
 	events, err := c.WebhookEvents(j.ctx)
 	if err != nil || !slices.ContainsFunc(events, func(e purser.WebhookEvent) bool {
@@ -268,7 +263,7 @@ func (j *journey) hooks(c *purser.Client) {
 	}
 	wallets, err := c.Wallets(j.ctx)
 	j.must("wallets", err)
-	j.airdrop(wallets[0].Address)
+	j.sends(payer, wallets[0].Address, "0.1")
 	parked := purser.DeliveryFilter{State: "parked", Event: "transaction.received", Since: time.Now().Add(-time.Hour)}
 	var missed purser.Delivery
 	j.until("parked", func() bool {
@@ -329,7 +324,7 @@ func (j *journey) hooks(c *purser.Client) {
 // lose does with lost answers what must happen once.
 func (j *journey) lose(c, bot *purser.Client) {
 	j.Helper()
-	j.sends(c, "0.25")
+	j.sends(c, j.To, "0.25")
 	if _, err := bot.SendMessage(j.ctx, purser.Message{ChatID: j.Alice, Text: "Not an echo"}); err != nil {
 		j.Error(err)
 	}
