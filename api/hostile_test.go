@@ -115,6 +115,9 @@ func newHostility(t *testing.T) *hostility {
 	h.mallory = r.person(1003, sol)
 	for template, item := range r.contract.doc.Paths.Map() {
 		for method, op := range item.Operations() {
+			if strings.HasSuffix(template, "/listen") {
+				continue // its answer has no end: TestHostileListeners
+			}
 			h.targets = append(h.targets, target{method, template, op})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/url"
+	"slices"
 
 	"purser/store"
 	"purser/wallet"
@@ -13,6 +14,7 @@ import (
 func (s *scene) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
 	all, err := s.tx.WebhooksOf(key.Line())
+	all = slices.DeleteFunc(all, func(w wallet.Webhook) bool { return w.Listener })
 	if err != nil || len(all) == 0 {
 		return err
 	}

@@ -48,7 +48,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 		}
 	}
 	at := s.Now().UTC()
-	return s.judged(f, at, s.Post(ctx, NewMessage(hook, d.EventID, d.Body, at)))
+	return s.judged(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
 // look reads a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
