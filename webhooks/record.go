@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,13 +39,10 @@ type recorder struct {
 	wake    chan struct{}
 	written chan []store.Delivery // what was written; its reader ends with done
 	done    chan struct{}
-
-	health map[wallet.WebhookID]wallet.WebhookHealth
 }
 
 func newRecorder(s *Service) *recorder {
-	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}),
-		health: map[wallet.WebhookID]wallet.WebhookHealth{}}
+	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{})}
 }
 
 // add never waits.
@@ -134,18 +132,7 @@ func (r *recorder) write(batch []outcome) error {
 	if err := r.Log.Log(ctx, entries); err != nil {
 		return fmt.Errorf("log deliveries: %w", err)
 	}
-	var health map[wallet.WebhookID]wallet.WebhookHealth
-	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
-		health, err = r.settle(tx, batch)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for id, h := range health {
-		r.health[id] = h
-	}
-	return nil
+	return r.Store.Update(ctx, func(tx store.Tx) error { return r.settle(tx, batch) })
 }
 
 // entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
@@ -154,11 +141,11 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEnt
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
-		if missing := o.delivery.Attempts - len(o.attempted); missing > 0 {
+		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend && len(o.attempted) > 0 { // before a restart, or before it was put back
 			before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID)
 			switch {
 			case err == nil:
-				e.Attempted = append(before.Attempted[:min(missing, len(before.Attempted)):missing], o.attempted...)
+				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
 			case !errors.Is(err, store.ErrNotFound):
 				return nil, err
 			}
@@ -174,8 +161,20 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEnt
 	return out, nil
 }
 
+// earlier are the attempts of those logged that were made before this process's.
+func earlier(logged, own []store.Attempt) []store.Attempt {
+	if len(own) == 0 {
+		return slices.Clip(logged)
+	}
+	n := slices.IndexFunc(logged, func(a store.Attempt) bool { return !a.At.Before(own[0].At) })
+	if n < 0 {
+		n = len(logged)
+	}
+	return logged[:n:n]
+}
+
 // settle brings the store up to date: rows, health, and what is to be told.
-func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wallet.WebhookHealth, error) {
+func (r *recorder) settle(tx store.Tx, batch []outcome) error {
 	var ended, again []store.Delivery
 	health := map[wallet.WebhookID]wallet.WebhookHealth{}
 	for _, o := range batch {
@@ -186,7 +185,7 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wa
 		}
 		h, err := r.healthOf(tx, health, o.delivery.Webhook)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if o.sent {
 			h = after(h, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
@@ -194,32 +193,29 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wa
 		health[o.delivery.Webhook] = h
 		if o.sent && o.state == store.DeliveryParked {
 			if err := r.parked(tx, o, h); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	if err := tx.Reschedule(again); err != nil {
-		return nil, err
+		return err
 	}
 	if err := tx.DoneDeliveries(ended); err != nil {
-		return nil, err
+		return err
 	}
 	for id, h := range health {
 		if err := tx.PutWebhookHealth(id, h); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, err
+			return err
 		}
 	}
-	return health, nil
+	return nil
 }
 
 func (r *recorder) healthOf(tx store.Tx, changed map[wallet.WebhookID]wallet.WebhookHealth, id wallet.WebhookID) (wallet.WebhookHealth, error) {
 	if h, ok := changed[id]; ok {
 		return h, nil
 	}
-	if h, ok := r.health[id]; ok {
-		return h, nil
-	}
-	return tx.WebhookHealth(id)
+	return tx.WebhookHealth(id) // not from memory: turning a webhook on again resets it
 }
 
 // after is a webhook's health after one more attempt.
