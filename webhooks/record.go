@@ -15,6 +15,8 @@ import (
 const (
 	// recordAtOnce bounds how many outcomes share a commit.
 	recordAtOnce = 1024
+	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
+	recordAfter = 3 * time.Millisecond
 	// recordAgain is the pause after what happened could not be written.
 	recordAgain = time.Second
 )
@@ -88,6 +90,10 @@ func (r *recorder) run() error {
 				return nil
 			}
 			<-r.wake
+			select {
+			case <-r.done:
+			case <-time.After(recordAfter):
+			}
 			continue
 		}
 		for {
