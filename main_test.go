@@ -51,19 +51,9 @@ func (i *instance) printed() string {
 	return i.out.String()
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func newInstance(t *testing.T, env ...string) *instance {
 	t.Helper()
-	address, pages := freeAddress(t), freeAddress(t)
+	address, pages := rig.FreeAddress(t), rig.FreeAddress(t)
 	return &instance{t: t, dir: t.TempDir(), public: "http://" + address, pages: "http://" + pages,
 		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address,
 			"PURSER_HTTP_PAGES_LISTEN=" + pages}, env...)}
@@ -142,8 +132,8 @@ func (i *instance) says(args ...string) string {
 
 // sandboxArgs are flags for a sandbox at free addresses in the instance's folder.
 func (i *instance) sandboxArgs(more ...string) []string {
-	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", freeAddress(i.t),
-		"--sandbox-rpc", freeAddress(i.t), "--sandbox-ws", freeAddress(i.t)}, more...)
+	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", rig.FreeAddress(i.t),
+		"--sandbox-rpc", rig.FreeAddress(i.t), "--sandbox-ws", rig.FreeAddress(i.t)}, more...)
 }
 
 func TestTheGreetingNamesWhatRuns(t *testing.T) {
@@ -432,7 +422,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 // TestSandboxBringsAMailServerWhereOneIsWanted: the step email works there without any setting.
 func TestSandboxBringsAMailServerWhereOneIsWanted(t *testing.T) {
 	for steps, wanted := range map[string]bool{"contact,email": true, "contact": false} {
-		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), freeAddress(t)
+		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), rig.FreeAddress(t)
 		i.start(i.sandboxArgs("--sandbox-mail", address)...)
 		c, err := net.Dial("tcp", address)
 		if (err == nil) != wanted {
