@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,10 +42,11 @@ type recorder struct {
 	wake    chan struct{}
 	written chan []store.Delivery // what was written; its reader ends with done
 	done    chan struct{}
+	healths healths // of run alone
 }
 
 func newRecorder(s *Service) *recorder {
-	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{})}
+	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}), healths: healths{}}
 }
 
 // add never waits.
@@ -85,33 +87,59 @@ func (r *recorder) take() (batch []outcome, last bool) {
 func (r *recorder) run() error {
 	for {
 		batch, last := r.take()
-		if len(batch) == 0 {
-			if last {
-				return nil
+		switch {
+		case len(batch) > 0:
+			if over, err := r.insist(batch); over || err != nil {
+				return err
 			}
-			<-r.wake
-			select {
-			case <-r.done:
-			case <-time.After(recordAfter):
-			}
-			continue
-		}
-		for {
-			err := r.write(batch)
-			if err == nil {
-				break
-			}
-			if errors.Is(err, store.ErrUnknownOutcome) {
-				return fmt.Errorf("write what became of webhook deliveries: %w", err)
-			}
-			r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
-			select {
-			case <-r.done:
-				return nil
-			case <-time.After(recordAgain):
+			r.tell(batch)
+		case last:
+			_, err := r.insist(nil)
+			return err
+		default:
+			if err := r.wait(); err != nil {
+				return err
 			}
 		}
-		r.tell(batch)
+	}
+}
+
+// wait waits for outcomes, and until some have gathered; or until a health is to be written.
+func (r *recorder) wait() error {
+	var due <-chan time.Time
+	if r.healths.behind() {
+		due = time.After(healthEvery)
+	}
+	select {
+	case <-r.wake:
+	case <-due:
+		_, err := r.insist(nil)
+		return err
+	}
+	select {
+	case <-r.done:
+	case <-time.After(recordAfter):
+	}
+	return nil
+}
+
+// insist writes a batch, and tries again where it cannot; over says that there is no time left for that. With
+// an empty batch it brings the health of all webhooks up to date.
+func (r *recorder) insist(batch []outcome) (over bool, err error) {
+	for {
+		err := r.write(batch)
+		if err == nil {
+			return false, nil
+		}
+		if errors.Is(err, store.ErrUnknownOutcome) {
+			return false, fmt.Errorf("write what became of webhook deliveries: %w", err)
+		}
+		r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
+		select {
+		case <-r.done:
+			return true, nil
+		case <-time.After(recordAgain):
+		}
 	}
 }
 
@@ -135,10 +163,20 @@ func (r *recorder) write(batch []outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Log.Log(ctx, entries); err != nil {
-		return fmt.Errorf("log deliveries: %w", err)
+	if len(entries) > 0 {
+		if err := r.Log.Log(ctx, entries); err != nil {
+			return fmt.Errorf("log deliveries: %w", err)
+		}
 	}
-	return r.Store.Update(ctx, func(tx store.Tx) error { return r.settle(tx, batch) })
+	var next healths
+	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
+		next, err = r.settle(tx, batch)
+		return err
+	})
+	if err == nil {
+		r.healths = next
+	}
+	return err
 }
 
 // entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
@@ -180,62 +218,35 @@ func earlier(logged, own []store.Attempt) []store.Attempt {
 }
 
 // settle brings the store up to date: rows, health, and what is to be told.
-func (r *recorder) settle(tx store.Tx, batch []outcome) error {
+func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	var ended, again []store.Delivery
-	health := map[wallet.WebhookID]wallet.WebhookHealth{}
+	next := maps.Clone(r.healths)
 	for _, o := range batch {
 		if o.state == store.DeliveryWaiting {
 			again = append(again, o.delivery)
 		} else {
 			ended = append(ended, o.delivery)
 		}
-		h, err := r.healthOf(tx, health, o.delivery.Webhook)
+		if !o.sent {
+			continue
+		}
+		h, err := next.after(tx, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if o.sent {
-			h = after(h, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
-		}
-		health[o.delivery.Webhook] = h
-		if o.sent && o.state == store.DeliveryParked {
+		if o.state == store.DeliveryParked {
 			if err := r.parked(tx, o, h); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if err := tx.Reschedule(again); err != nil {
-		return err
+		return nil, err
 	}
 	if err := tx.DoneDeliveries(ended); err != nil {
-		return err
+		return nil, err
 	}
-	for id, h := range health {
-		if err := tx.PutWebhookHealth(id, h); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *recorder) healthOf(tx store.Tx, changed map[wallet.WebhookID]wallet.WebhookHealth, id wallet.WebhookID) (wallet.WebhookHealth, error) {
-	if h, ok := changed[id]; ok {
-		return h, nil
-	}
-	return tx.WebhookHealth(id) // not from memory: turning a webhook on again resets it
-}
-
-// after is a webhook's health after one more attempt.
-func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
-	h.LastTriggered, h.LastStatus, h.LastError = a.At, a.Status, a.Error
-	if ok {
-		h.LastSuccess, h.FailingSince, h.Failures = a.At, time.Time{}, 0
-		return h
-	}
-	if h.FailingSince.IsZero() {
-		h.FailingSince = a.At
-	}
-	h.Failures++
-	return h
+	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
 // parked tells the owner of a webhook that a delivery was given up, once for each row of failures, and
