@@ -17,7 +17,7 @@ const (
 	// recordAtOnce bounds how many outcomes share a commit.
 	recordAtOnce = 1024
 	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
-	recordAfter = 3 * time.Millisecond
+	recordAfter = 8 * time.Millisecond
 	// recordAgain is the pause after what happened could not be written.
 	recordAgain = time.Second
 )
@@ -274,6 +274,9 @@ func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error 
 		if err := tx.PutWebhook(hook); err != nil {
 			return err
 		}
+	}
+	if hook.Owner == "" { // an operator's: there is no chat to tell
+		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
 	}
 	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.UnixMilli(), hook.Ended)
 	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})
