@@ -29,7 +29,7 @@ type Webhooks struct {
 	// Try sends an event once, now. RATE_LIMIT_EXCEEDED.
 	Try func(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
 	// Used counts the events of the last hour, and tells their limit.
-	Used func(ctx context.Context, id wallet.WebhookID) (used, limit uint64, err error)
+	Used func(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error)
 	// Listen has what goes to a listener taken, until stop.
 	Listen func(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
 	// Wake says that a webhook was changed, or that something waits for it, after the commit.
@@ -340,7 +340,7 @@ func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) 
 	if status.Hours, err = w.Log.Tallies(ctx, status.ID, w.Now().Add(-24*time.Hour)); err != nil {
 		return status, err
 	}
-	status.Used, status.Limit, err = w.Used(ctx, status.ID)
+	status.Used, status.Limit, err = w.Used(ctx, status.Webhook)
 	return status, err
 }
 

@@ -43,7 +43,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 		return f
 	}
 	if d.Attempts == 0 {
-		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook.ID), s.Limit); f.err != nil || f.full() {
+		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.full() {
 			return f
 		}
 	}
@@ -53,15 +53,14 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 
 // look reads a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
 func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
-	known := s.directory.now()
+	known := s.known()
 	err = s.Store.View(ctx, func(tx store.Tx) error {
 		r, err := known.hook(tx, d.Webhook)
 		if err != nil {
 			return err
 		}
-		hook = r.Webhook
-		stands, err = judge(tx, r, about{d.Event, d.User}, s.Now())
-		return err
+		hook, stands = r.Webhook, known.judge(tx, r, about{d.Event, d.User}, s.Now())
+		return nil
 	})
 	return hook, stands, err
 }

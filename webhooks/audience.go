@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -32,11 +31,7 @@ func (k *known) listeners(tx store.Tx, e about, now time.Time) ([]wallet.Webhook
 	}
 	var may []wallet.Webhook
 	for _, r := range asked {
-		stands, err := judge(tx, r, e, now)
-		if err != nil {
-			return nil, err
-		}
-		if stands == allowed {
+		if k.judge(tx, r, e, now) == allowed {
 			may = append(may, r.Webhook)
 		}
 	}
@@ -46,23 +41,18 @@ func (k *known) listeners(tx store.Tx, e about, now time.Time) ([]wallet.Webhook
 // candidates lists the webhooks of everybody who might be told of an event, each once.
 func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 	if e.user == "" {
-		hooks, err := tx.AllWebhooks()
-		if err != nil {
-			return nil, err
-		}
-		return registerAll(tx, hooks)
+		return k.everyone(tx)
 	}
 	grants, err := tx.GrantsOf(e.user)
 	if err != nil {
-		return nil, err
+		k.damaged("grants of", string(e.user), err)
 	}
 	owners := []wallet.UserID{"", e.user} // operators' keys get all
 	for _, grant := range grants {
 		app, err := tx.App(grant.App)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
-			return nil, err
+			k.damaged("app", string(grant.App), err)
 		case !slices.Contains(owners, app.Owner):
 			owners = append(owners, app.Owner)
 		}
@@ -81,30 +71,29 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 // judge tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
 // lets the key's app know of such events.
-func judge(tx store.Tx, r registered, e about, now time.Time) (standing, error) {
+func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standing {
 	if e.name == wallet.WebhookTest { // only its owner causes it
-		return allowed, nil
+		return allowed
 	}
 	if !r.Active {
-		return off, nil
+		return off
 	}
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := r.key(now)
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
-		return barred, nil
+		return barred
 	case key.Owner == "", e.user == key.Owner, e.user == "" && rule.Public:
-		return allowed, nil
+		return allowed
 	}
 	grant, err := tx.Grant(e.user, key.App)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return barred, nil
-	case err != nil:
-		return barred, err
-	case !grant.Covers(rule.Scope):
-		return barred, nil
+	if err != nil {
+		k.damaged("grant to "+string(key.App)+" of", string(e.user), err)
+		return barred
 	}
-	return allowed, nil
+	if !grant.Covers(rule.Scope) {
+		return barred
+	}
+	return allowed
 }

@@ -2,6 +2,8 @@ package webhooks
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"purser/store"
@@ -17,12 +19,8 @@ const tryTimeout = 10 * time.Second
 // whatever the webhook asks for now.
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
-	r, err := register(tx, hook)
-	if err != nil {
-		return false, err
-	}
-	stands, err := judge(tx, r, about{name, user}, s.Now())
-	return stands == allowed, err
+	known := s.known()
+	return known.judge(tx, known.register(tx, hook), about{name, user}, s.Now()) == allowed, nil
 }
 
 // Try sends an event to a webhook once, now, whether it is on or not, and tells what came of it. It is
@@ -32,7 +30,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	if err != nil {
 		return store.LogEntry{}, err
 	}
-	left, err := s.Meter.Take(ctx, counterOf(hook.ID), s.Limit)
+	left, err := s.Meter.Take(ctx, counterOf(hook), s.Limit)
 	if err != nil {
 		return store.LogEntry{}, err
 	}
@@ -56,10 +54,14 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 }
 
 // Used counts the events that a webhook has had in the last hour, and tells their limit.
-func (s *Service) Used(ctx context.Context, id wallet.WebhookID) (used, limit uint64, err error) {
-	left, err := s.Meter.Look(ctx, counterOf(id), s.Limit)
+func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error) {
+	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
 	return left.Limit - left.Left, left.Limit, err
 }
 
-// counterOf names what counts a webhook's events.
-func counterOf(id wallet.WebhookID) string { return "webhook/" + string(id) }
+// counterOf names what counts a webhook's events: of the same key and address, so that whoever registers it
+// anew begins no new hour. All listeners of a key are one.
+func counterOf(hook wallet.Webhook) string {
+	sum := sha256.Sum256([]byte(hook.URL))
+	return fmt.Sprintf("webhook/%s/%x", hook.Line, sum[:12])
+}

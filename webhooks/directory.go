@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 // directory remembers webhooks and the keys that registered them, which change seldom and are asked for
 // with every event: what it knows holds while the store's KeysVersion stays the same.
 type directory struct {
-	store store.Store
 	mu    sync.Mutex
 	known *known
 }
@@ -20,9 +20,12 @@ type directory struct {
 // known is what was read while the store had a version.
 type known struct {
 	version uint64
+	log     *slog.Logger
 	mu      sync.Mutex
 	owned   map[wallet.UserID][]registered
 	hooks   map[wallet.WebhookID]registered
+	all     []registered    // nil: not asked for yet
+	told    map[string]bool // damaged rows that the log has heard of
 }
 
 // registered is a webhook with the keys of its line, oldest first.
@@ -31,15 +34,16 @@ type registered struct {
 	keys []wallet.Key
 }
 
-// now is what is known at this moment. It is asked for before the View that reads with it begins.
-func (d *directory) now() *known {
-	version := d.store.KeysVersion()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil || d.known.version < version {
-		d.known = &known{version: version, owned: map[wallet.UserID][]registered{}, hooks: map[wallet.WebhookID]registered{}}
+// known is what is known at this moment. It is asked for before the View that reads with it begins.
+func (s *Service) known() *known {
+	version := s.Store.KeysVersion()
+	s.directory.mu.Lock()
+	defer s.directory.mu.Unlock()
+	if s.directory.known == nil || s.directory.known.version < version {
+		s.directory.known = &known{version: version, log: s.Logger, told: map[string]bool{},
+			owned: map[wallet.UserID][]registered{}, hooks: map[wallet.WebhookID]registered{}}
 	}
-	return d.known
+	return s.directory.known
 }
 
 // hook is one webhook; ErrNotFound.
@@ -54,13 +58,30 @@ func (k *known) hook(tx store.Tx, id wallet.WebhookID) (registered, error) {
 	if err != nil {
 		return r, err
 	}
-	if r, err = register(tx, hook); err != nil {
-		return r, err
-	}
+	r = k.register(tx, hook)
 	k.mu.Lock()
 	k.hooks[id] = r
 	k.mu.Unlock()
 	return r, nil
+}
+
+// everyone lists all webhooks.
+func (k *known) everyone(tx store.Tx) ([]registered, error) {
+	k.mu.Lock()
+	all := k.all
+	k.mu.Unlock()
+	if all != nil {
+		return all, nil
+	}
+	hooks, err := tx.AllWebhooks()
+	if err != nil {
+		return nil, err
+	}
+	all = k.registerAll(tx, hooks)
+	k.mu.Lock()
+	k.all = all
+	k.mu.Unlock()
+	return all, nil
 }
 
 // of lists the webhooks of an owner ("": of operators).
@@ -75,40 +96,44 @@ func (k *known) of(tx store.Tx, owner wallet.UserID) ([]registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	if all, err = registerAll(tx, hooks); err != nil {
-		return nil, err
-	}
+	all = k.registerAll(tx, hooks)
 	k.mu.Lock()
 	k.owned[owner] = all
 	k.mu.Unlock()
 	return all, nil
 }
 
-func registerAll(tx store.Tx, hooks []wallet.Webhook) ([]registered, error) {
-	var all []registered
+func (k *known) registerAll(tx store.Tx, hooks []wallet.Webhook) []registered {
+	all := make([]registered, 0, len(hooks))
 	for _, hook := range hooks {
-		r, err := register(tx, hook)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
+		all = append(all, k.register(tx, hook))
 	}
-	return all, nil
+	return all
 }
 
-func register(tx store.Tx, hook wallet.Webhook) (registered, error) {
+// register finds the keys of a webhook. One that cannot be read bars its webhook, and nobody else.
+func (k *known) register(tx store.Tx, hook wallet.Webhook) registered {
 	r := registered{Webhook: hook}
 	for id := hook.Line; id != ""; {
 		key, err := tx.Key(id)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return r, nil
-		case err != nil:
-			return r, err
+		if err != nil {
+			k.damaged("key", id, err)
+			return r
 		}
 		r.keys, id = append(r.keys, key), key.Next
 	}
-	return r, nil
+	return r
+}
+
+// damaged says once that a row cannot be read, unless there is none: it stands in nobody else's way.
+func (k *known) damaged(what, id string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if errors.Is(err, store.ErrNotFound) || k.told[what+id] {
+		return
+	}
+	k.told[what+id] = true
+	k.log.Error("a row cannot be read: its webhooks get no events", "what", what, "id", id, "error", err)
 }
 
 // key is the newest key of the line that opens anything at now; not ok when none does.

@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	// maxFlying is how many deliveries are on their way at once, to all webhooks.
+	// maxFlying is how many deliveries are on their way at once, to all webhooks. Those of an owner who has none
+	// on their way may be as many once more, so that nobody waits for other people's slow receivers.
 	maxFlying = 2048
+	// maxOfOwner is how many are on their way to the webhooks of one owner.
+	maxOfOwner = 512
 	// maxHeld is how many are in memory before windows shrink.
 	maxHeld = 32768
 )
@@ -23,6 +26,7 @@ type dispatcher struct {
 	ctx context.Context // of what is read and sent
 
 	queues  map[wallet.WebhookID]*queue
+	owners  map[wallet.UserID]*owner
 	flying  int
 	stalled []*queue // could send, and wait for others to land
 	held    int      // deliveries in memory, of all webhooks
@@ -41,6 +45,8 @@ type load struct {
 	after [urgencies]uint64
 	room  [urgencies]int
 
+	hook wallet.Webhook
+	gone bool // there is no such webhook
 	rows []store.Delivery
 	more [urgencies]bool // the store may hold more than there was room for
 	err  error
@@ -54,7 +60,7 @@ type landing struct {
 
 // dispatch sends what waits until ctx ends; what is on its way then has until cutoff ends.
 func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error {
-	d := &dispatcher{Service: s, ctx: cutoff, queues: map[wallet.WebhookID]*queue{}, record: record,
+	d := &dispatcher{Service: s, ctx: cutoff, queues: map[wallet.WebhookID]*queue{}, owners: map[wallet.UserID]*owner{}, record: record,
 		loads: make(chan []*load, 64), landings: make(chan landing, 256)}
 	waiting, err := s.waiting(ctx)
 	if err != nil {
@@ -172,6 +178,17 @@ func (d *dispatcher) loaded(l *load) {
 		d.alarms.set(time.Now().Add(readAgain), func() { d.fill(q) })
 		return
 	}
+	if l.gone {
+		q.gone = true
+		d.forget(q)
+		return
+	}
+	if q.owner == nil {
+		q.owner = d.owner(l.hook.Owner)
+		if l.hook.Listener {
+			q.width = 1 // one connection
+		}
+	}
 	for u := range l.more {
 		q.more[u] = q.more[u] || l.more[u]
 	}
@@ -207,7 +224,17 @@ func (d *dispatcher) pump(q *queue) {
 	if q.stalled {
 		return
 	}
-	for d.flying < maxFlying {
+	for {
+		switch {
+		case q.owner.flying >= maxOfOwner:
+			q.stalled = true
+			q.owner.stalled = append(q.owner.stalled, q)
+			return
+		case d.flying >= maxFlying && (q.owner.flying > 0 || d.flying >= 2*maxFlying):
+			q.stalled = true
+			d.stalled = append(d.stalled, q)
+			return
+		}
 		l := q.next(time.Now())
 		if l == nil {
 			return
@@ -216,14 +243,31 @@ func (d *dispatcher) pump(q *queue) {
 			d.record.add(outcome{delivery: old.Delivery, state: store.DeliverySuperseded, at: d.Now().UTC()})
 		}
 		d.flying++
+		q.owner.flying++
 		d.busy.Add(1)
 		go func(first store.Delivery) {
 			defer d.busy.Done()
 			d.landings <- landing{l, d.attempt(d.ctx, first)}
 		}(l.items[0].Delivery)
 	}
-	q.stalled = true
-	d.stalled = append(d.stalled, q)
+}
+
+// unstall lets the first go on of those who waited for others to land.
+func (d *dispatcher) unstall(waiting *[]*queue) {
+	q := (*waiting)[0]
+	*waiting = (*waiting)[1:]
+	q.stalled = false
+	d.pump(q)
+}
+
+// owner of webhooks.
+func (d *dispatcher) owner(id wallet.UserID) *owner {
+	o := d.owners[id]
+	if o == nil {
+		o = &owner{}
+		d.owners[id] = o
+	}
+	return o
 }
 
 // landed takes an attempt's end, and goes on with its line.
@@ -231,6 +275,7 @@ func (d *dispatcher) landed(l landing) {
 	q, f := l.line.queue, l.fate
 	d.flying--
 	q.flying--
+	q.owner.flying--
 	d.write(l)
 	if f.limit.Limit > 0 {
 		q.left = int(min(f.limit.Left, width))
@@ -246,6 +291,9 @@ func (d *dispatcher) landed(l landing) {
 	case f.attempt != nil:
 		q.failures++
 	}
+	if f.attempt != nil && q.width > 1 {
+		q.took(f.attempt.Latency)
+	}
 	l.line.items[0].Delivery = f.delivery
 	if f.state != store.DeliveryWaiting {
 		l.line.done()
@@ -254,13 +302,21 @@ func (d *dispatcher) landed(l landing) {
 		d.arm(l.line)
 	}
 	d.pump(q)
-	for len(d.stalled) > 0 && d.flying < maxFlying {
-		next := d.stalled[0]
-		d.stalled = d.stalled[1:]
-		next.stalled = false
-		d.pump(next)
+	for len(q.owner.stalled) > 0 && q.owner.flying < maxOfOwner {
+		d.unstall(&q.owner.stalled)
 	}
-	if f.missing && q.held == [urgencies]int{} {
+	for len(d.stalled) > 0 && d.flying < maxFlying {
+		d.unstall(&d.stalled)
+	}
+	if f.missing {
+		q.gone = true
+		d.forget(q)
+	}
+}
+
+// forget drops the queue of a webhook that is gone, when nothing of it is left.
+func (d *dispatcher) forget(q *queue) {
+	if q.gone && !q.loading && len(q.lanes) == 0 && q.held == [urgencies]int{} {
 		delete(d.queues, q.id)
 	}
 }
@@ -288,5 +344,6 @@ func (d *dispatcher) released(done []store.Delivery) {
 	d.held -= len(done)
 	for id := range touched {
 		d.fill(d.queues[id])
+		d.forget(d.queues[id])
 	}
 }

@@ -23,18 +23,15 @@ type fare struct {
 }
 
 // after takes down an attempt, and returns the webhook's health.
-func (all healths) after(tx store.Tx, o outcome) (wallet.WebhookHealth, error) {
+func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
 	f, known := all[o.delivery.Webhook]
 	if !known {
-		var err error
-		if f.health, err = tx.WebhookHealth(o.delivery.Webhook); err != nil {
-			return f.health, err
-		}
+		f.health, _ = tx.WebhookHealth(o.delivery.Webhook) // a damaged one begins anew
 	}
 	f.changed = true
 	f.health = after(f.health, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
 	all[o.delivery.Webhook] = f
-	return f.health, nil
+	return f.health
 }
 
 // after is a webhook's health after one more attempt.

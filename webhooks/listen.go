@@ -37,15 +37,23 @@ func (s *Service) Listen(id wallet.WebhookID, take func(ctx context.Context, hea
 	}
 }
 
-// take hands a message to a listener. Where nobody listens any more, the webhook is about to be removed.
+func (l *listeners) has(id wallet.WebhookID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taking[id] != nil
+}
+
+// take hands a message to a listener, which has as long for it as any receiver. Where nobody listens any more, the webhook is about to be removed.
 func (l *listeners) take(ctx context.Context, id wallet.WebhookID, m Message, at time.Time) Result {
 	l.mu.Lock()
 	take := l.taking[id]
 	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
 	if take == nil || take(ctx, m.Headers(at), m.Body) != nil {
 		return Result{Interrupted: true}
 	}
-	return Result{Status: 200}
+	return Result{Status: http.StatusOK}
 }
 
 // send makes one attempt.
@@ -64,7 +72,7 @@ func (s *Service) hangUp(ctx context.Context) error {
 			return err
 		}
 		for _, hook := range all {
-			if !hook.Listener {
+			if !hook.Listener || s.listeners.has(hook.ID) {
 				continue
 			}
 			if err := tx.DeleteWebhook(hook.ID); err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -13,8 +13,9 @@ const (
 	// window is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
 	// many webhooks have much to be sent, it is smallWindow.
 	window, smallWindow = 256, 16
-	// width is how many are on their way to one webhook at once.
-	width = 64
+	// width is how many are on their way to one webhook at once; fewer where its receiver is slow.
+	width, slowWidth, lameWidth = 64, 16, 4
+	slow, lame                  = time.Second, 5 * time.Second
 	// tripAt is after how many failed attempts in a row a webhook is taken for broken. Then one delivery at a
 	// time is on its way, and no new one is begun while another waits for its next attempt: what comes
 	// meanwhile waits with all its attempts before it.
@@ -24,6 +25,7 @@ const (
 // queue is a window of what waits for one webhook, in the order in which it goes.
 type queue struct {
 	id    wallet.WebhookID
+	owner *owner // nil until it was read for the first time
 	lanes map[lane]*line
 	ready [urgencies][]*line // whose first may go now
 
@@ -33,11 +35,19 @@ type queue struct {
 	loading bool
 
 	flying   int       // on their way
+	width    int       // how many may be
 	sleeping int       // lines that wait for the next attempt of their first
 	failures int       // attempts that failed in a row
 	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
 	until    time.Time // none goes before: the limit of an hour is reached
 	stalled  bool      // waits for others to land
+	gone     bool      // there is no such webhook any more
+}
+
+// owner is who the webhooks of several queues belong to.
+type owner struct {
+	flying  int
+	stalled []*queue // wait for others of this owner to land
 }
 
 // lane names what keeps its order.
@@ -70,7 +80,7 @@ type item struct {
 }
 
 func newQueue(id wallet.WebhookID) *queue {
-	return &queue{id: id, lanes: map[lane]*line{}, left: 1}
+	return &queue{id: id, lanes: map[lane]*line{}, left: 1, width: width}
 }
 
 // everyUrgency marks all of them.
@@ -127,7 +137,7 @@ func (l *line) markReady() {
 func (q *queue) next(now time.Time) *line {
 	broken := q.failures >= tripAt
 	switch {
-	case q.until.After(now), q.flying >= min(width, max(1, q.left)), broken && q.flying > 0:
+	case q.until.After(now), q.flying >= min(q.width, max(1, q.left)), broken && q.flying > 0:
 		return nil
 	}
 	for u := range q.ready {
@@ -157,6 +167,19 @@ func (q *queue) waitsForAttempt() bool {
 		}
 	}
 	return false
+}
+
+// took adapts the width to how long a receiver takes: one that answers late may hold few of the slots that all
+// share.
+func (q *queue) took(latency time.Duration) {
+	switch {
+	case latency >= lame:
+		q.width = lameWidth
+	case latency >= slow:
+		q.width = slowWidth
+	default:
+		q.width = width
+	}
 }
 
 // done takes the first of a line away, and the line with it when it was the last.

@@ -134,6 +134,9 @@ func (r *recorder) insist(batch []outcome) (over bool, err error) {
 		if errors.Is(err, store.ErrUnknownOutcome) {
 			return false, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
+		if len(batch) > 1 && r.oneByOne(batch) {
+			return false, nil
+		}
 		r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
 		select {
 		case <-r.done:
@@ -141,6 +144,25 @@ func (r *recorder) insist(batch []outcome) (over bool, err error) {
 		case <-time.After(recordAgain):
 		}
 	}
+}
+
+// oneByOne writes what can be written of a batch: a damaged row must not hold up the others. It tells whether
+// any could be; else it is the disk, or the like.
+func (r *recorder) oneByOne(batch []outcome) (some bool) {
+	failed := map[string]error{}
+	for i := range batch {
+		if err := r.write(batch[i : i+1]); err != nil {
+			failed[batch[i].delivery.ID] = err
+			continue
+		}
+		some = true
+	}
+	if some {
+		for id, err := range failed {
+			r.Logger.Error("what became of a webhook delivery cannot be written: it is left", "delivery", id, "error", err)
+		}
+	}
+	return some
 }
 
 // tell says which deliveries are out of memory.
@@ -159,17 +181,13 @@ func (r *recorder) tell(batch []outcome) {
 
 func (r *recorder) write(batch []outcome) error {
 	ctx := context.Background() // what happened is written, whoever stops
-	entries, err := r.entries(ctx, batch)
-	if err != nil {
-		return err
-	}
-	if len(entries) > 0 {
+	if entries := r.entries(ctx, batch); len(entries) > 0 {
 		if err := r.Log.Log(ctx, entries); err != nil {
 			return fmt.Errorf("log deliveries: %w", err)
 		}
 	}
 	var next healths
-	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
+	err := r.Store.Update(ctx, func(tx store.Tx) (err error) {
 		next, err = r.settle(tx, batch)
 		return err
 	})
@@ -181,17 +199,13 @@ func (r *recorder) write(batch []outcome) error {
 
 // entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
 // there already.
-func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEntry, error) {
+func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntry {
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
 		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend && len(o.attempted) > 0 { // before a restart, or before it was put back
-			before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID)
-			switch {
-			case err == nil:
+			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // else it is gone, or damaged
 				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
-			case !errors.Is(err, store.ErrNotFound):
-				return nil, err
 			}
 		}
 		if o.state != store.DeliveryWaiting {
@@ -202,7 +216,7 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEnt
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	return out
 }
 
 // earlier are the attempts of those logged that were made before this process's.
@@ -230,10 +244,7 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 		if !o.sent {
 			continue
 		}
-		h, err := next.after(tx, o)
-		if err != nil {
-			return nil, err
-		}
+		h := next.after(tx, o)
 		if o.state == store.DeliveryParked {
 			if err := r.parked(tx, o, h); err != nil {
 				return nil, err
@@ -253,11 +264,8 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 // turns off a webhook whose receiver is gone or has failed for too long.
 func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error {
 	hook, err := tx.Webhook(o.delivery.Webhook)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil { // removed, or damaged: nobody can be told
+		return nil //nolint:nilerr // what was attempted is written all the same
 	}
 	told := wallet.WebhookParked
 	switch {
@@ -278,7 +286,7 @@ func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error 
 	if hook.Owner == "" { // an operator's: there is no chat to tell
 		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
 	}
-	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.UnixMilli(), hook.Ended)
+	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.Truncate(time.Hour).Unix(), hook.Ended) // once an hour at most
 	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})
 	if err != nil {
 		return err

@@ -15,8 +15,12 @@ import (
 	"purser/wallet"
 )
 
-// relayAtOnce is how many announcements become deliveries in one transaction.
-const relayAtOnce = 256
+const (
+	// relayAtOnce is how many announcements are looked at together.
+	relayAtOnce = 256
+	// rowsAtOnce is how many deliveries are written in one transaction: whoever else writes waits for it.
+	rowsAtOnce = 1000
+)
 
 // relay turns announcements into deliveries until ctx ends: what an event leads to and its end as an
 // announcement become true in one transaction.
@@ -45,67 +49,98 @@ func (s *Service) relay(ctx context.Context) error {
 	}
 }
 
-// relaySome turns a batch of announcements into deliveries, and tells whether there may be more.
+// relaySome turns a batch of announcements into deliveries, and tells whether there may be more. An event that
+// very many are told of takes several transactions; a crash between them begins it anew.
 func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
-	var rows []store.Delivery
-	var numbers []uint64
-	known := s.directory.now()
-	err = s.Store.View(ctx, func(tx store.Tx) error {
-		waiting, err := tx.Announcements(relayAtOnce)
-		if err != nil {
+	known := s.known()
+	var waiting []store.Announcement
+	var rows [][]store.Delivery // of each
+	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
+		if waiting, err = tx.Announcements(relayAtOnce); err != nil {
 			return err
 		}
-		more = len(waiting) == relayAtOnce
-		for _, a := range waiting {
-			numbers = append(numbers, a.Number)
+		count := 0
+		for i, a := range waiting {
+			if count >= rowsAtOnce {
+				waiting, more = waiting[:i], true
+				break
+			}
 			hooks, err := known.listeners(tx, about{a.Event.Name, a.Event.User}, s.Now())
 			if err != nil {
 				return err
 			}
-			made, err := s.deliveries(a.Event, hooks)
-			if err != nil {
-				s.Logger.Error("an event cannot be delivered: it is left out", "event", a.Event.Name, "id", a.Event.ID, "error", err)
-			}
-			rows = append(rows, made...)
+			made := s.deliveries(a.Event, hooks)
+			rows, count = append(rows, made), count+len(made)
 		}
 		return nil
 	})
-	if err != nil || len(numbers) == 0 {
+	if err != nil || len(waiting) == 0 {
 		return false, err
 	}
-	err = s.Store.Update(ctx, func(tx store.Tx) error {
-		if _, err := tx.PutDeliveries(rows); err != nil {
-			return err
+	more = more || len(waiting) == relayAtOnce
+	for len(waiting) > 0 {
+		n, some := cut(rows)
+		numbers := make([]uint64, n)
+		for i := range numbers {
+			numbers[i] = waiting[i].Number
 		}
-		return tx.DoneAnnouncements(numbers)
-	})
-	if err != nil {
-		return false, fmt.Errorf("write deliveries: %w", err)
+		err = s.Store.Update(ctx, func(tx store.Tx) error {
+			if _, err := tx.PutDeliveries(some); err != nil {
+				return err
+			}
+			return tx.DoneAnnouncements(numbers)
+		})
+		if err != nil {
+			return false, fmt.Errorf("write deliveries: %w", err)
+		}
+		s.wake(some)
+		waiting, rows = waiting[n:], rows[n:]
 	}
+	return more, nil
+}
+
+// cut takes the first rows, as many as go into one transaction, and tells how many events are done with them.
+func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
+	for done < len(rows) {
+		room := rowsAtOnce - len(some)
+		if of := rows[done]; len(of) > room {
+			some, rows[done] = append(some, of[:room]...), of[room:]
+			return done, some
+		}
+		some = append(some, rows[done]...)
+		done++
+	}
+	return done, some
+}
+
+// wake says for whom something was added.
+func (s *Service) wake(rows []store.Delivery) {
 	added := map[wallet.WebhookID]bool{}
 	for _, row := range rows {
 		added[row.Webhook] = true
 	}
 	s.wanted.add(slices.Collect(maps.Keys(added))...)
-	return more, nil
 }
 
-// deliveries is what an event leads to: one for each webhook, with the same bytes for all of a kind.
-func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) ([]store.Delivery, error) {
+// deliveries is what an event leads to: one for each webhook, with the same bytes for all of a kind. A kind
+// that it cannot be rendered for is left out.
+func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Delivery {
 	bodies := map[wallet.KeyKind][]byte{}
 	out := make([]store.Delivery, 0, len(hooks))
 	for _, hook := range hooks {
-		body := bodies[hook.Kind]
-		if body == nil {
+		body, tried := bodies[hook.Kind]
+		if !tried {
 			var err error
 			if body, err = Body(hook.Kind, e); err != nil {
-				return nil, err
+				s.Logger.Error("an event cannot be rendered: it is left out", "event", e.Name, "id", e.ID, "error", err)
 			}
 			bodies[hook.Kind] = body
 		}
-		out = append(out, deliveryOf(hook, e, body, s.Now().UTC()))
+		if body != nil {
+			out = append(out, deliveryOf(hook, e, body, s.Now().UTC()))
+		}
 	}
-	return out, nil
+	return out
 }
 
 // deliveryOf is an event on its way to a webhook.

@@ -54,7 +54,6 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.hangUp(ctx); err != nil {
 		return err
 	}
-	s.directory.store = s.Store
 	record := newRecorder(s)
 	group.Go(func() error { return s.relay(ctx) })
 	group.Go(func() error { return s.keep(ctx) })
@@ -94,9 +93,10 @@ func (s *Service) waiting(ctx context.Context) (ids []wallet.WebhookID, err erro
 
 // read reads what waits in lines.
 func (s *Service) read(ctx context.Context, all []*load) {
+	known := s.known()
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		for _, l := range all {
-			l.err = l.read(tx)
+			l.err = l.read(tx, known)
 		}
 		return nil
 	})
@@ -105,7 +105,14 @@ func (s *Service) read(ctx context.Context, all []*load) {
 	}
 }
 
-func (l *load) read(tx store.Tx) error {
+func (l *load) read(tx store.Tx, known *known) error {
+	r, err := known.hook(tx, l.queue.id)
+	if err != nil {
+		known.damaged("webhook", string(l.queue.id), err)
+		l.gone = true
+		return nil
+	}
+	l.hook = r.Webhook
 	for u, room := range l.room {
 		if room == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"purser/quota"
 	"purser/store"
@@ -322,6 +325,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 		r.answer(hook, nil)
 		r.emit(r.paid(alice, 1))
 		r.took()
+		time.Sleep(time.Hour) // oftener than once an hour nobody is told
 		r.answer(hook, fails(500))
 		r.emit(r.paid(alice, 1))
 		time.Sleep(2 * time.Minute)
@@ -822,6 +826,118 @@ func TestBacklogIsReadInWindows(t *testing.T) {
 		}
 		if states := r.states(hook); states[store.DeliveryDelivered] != 1000 { // a page of the log
 			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestSlowReceiversHoldUpNobodyElse: many that answer just in time, of one person, leave room for others.
+func TestSlowReceiversHoldUpNobodyElse(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		mallory, alice := r.person(), r.person()
+		for range 2 {
+			key := r.key(mallory, wallet.APIKey)
+			for range 20 {
+				r.answer(r.hook(key, "*"), func(webhooks.Message) webhooks.Result {
+					time.Sleep(29 * time.Second)
+					return webhooks.Result{Status: 200, Latency: 29 * time.Second}
+				})
+			}
+		}
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.run()
+		for i := range 250 {
+			r.emit(r.paid(mallory, byte(i)))
+		}
+		time.Sleep(time.Second)
+		for i := range 200 {
+			r.emit(r.paid(alice, byte(i)))
+		}
+		if states := r.states(hook); states[store.DeliveryDelivered] != 200 {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestADamagedRowStopsNobodyElse: a key, an app, a grant, a health or a log entry that cannot be read bars its
+// own webhook at most.
+func TestADamagedRowStopsNobodyElse(t *testing.T) {
+	for _, bucket := range []string{"keys", "apps", "grants", "webhooks", "webhook_health"} {
+		t.Run(bucket, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				alice, bob := r.person(), r.person()
+				r.run()
+				theirs := r.key(bob, wallet.APIKey)
+				r.grant(alice, theirs, wallet.WalletRead)
+				r.hook(theirs, "*")
+				r.emit(r.paid(bob, 1))
+				r.took()
+				r.close()
+				r.damage(bucket)
+				r.open()
+				mine := r.hook(r.key(alice, wallet.APIKey), "*")
+				r.run()
+				for range 300 {
+					r.emit(r.paid(alice, 1), r.paid(bob, 2))
+				}
+				if states := r.states(mine); states[store.DeliveryDelivered] != 300 {
+					t.Errorf("states %v", states)
+				}
+			})
+		})
+	}
+}
+
+// damage cuts every row of a bucket of the store's file.
+func (r *rig) damage(bucket string) {
+	r.Helper()
+	db, err := bbolt.Open(filepath.Join(r.dir, "purser.db"), 0o600, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		var keys [][]byte
+		err := b.ForEach(func(key, _ []byte) error {
+			keys = append(keys, bytes.Clone(key))
+			return nil
+		})
+		for _, key := range keys {
+			err = errors.Join(err, b.Put(key, []byte{1, 2, 3}))
+		}
+		if len(keys) == 0 {
+			return errors.New("nothing to damage")
+		}
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// TestAnEventForVeryManyIsWrittenInPieces, each of them short, and reaches everybody once.
+func TestAnEventForVeryManyIsWrittenInPieces(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		operator := r.key("", wallet.APIKey)
+		const many = 2500
+		for range many {
+			r.hook(operator, "price.*")
+		}
+		r.run()
+		for range 3 {
+			r.emit(r.event("", wallet.PriceSignificantChange, wallet.PriceSignificantChangeData{Token: r.id("T"), Timeframe: "1h"}))
+		}
+		time.Sleep(time.Second)
+		got := map[string]int{}
+		for _, s := range r.took() {
+			got[s.url+s.eventID]++
+		}
+		if len(got) != 3*many {
+			t.Errorf("%d of %d came", len(got), 3*many)
+		}
+		for key, n := range got {
+			if n != 1 {
+				t.Errorf("%s came %d times", key, n)
+			}
 		}
 	})
 }
