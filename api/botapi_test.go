@@ -479,3 +479,14 @@ func TestAnAppsOwnerReadsThatItIsTheirs(t *testing.T) {
 		}
 	}
 }
+
+// TestNoAppNamesTheSigningPageThroughTheDoor: chat's own test has every form.
+func TestNoAppNamesTheSigningPageThroughTheDoor(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	for mode, dot := range map[string]string{"MarkdownV2": `\\.`, "HTML": "&#46;", "Markdown": "."} {
+		link := strings.ReplaceAll(r.base, ".", dot) + "/w/"
+		a := r.call("POST", "/v1/telegram/send-message", operator, fmt.Sprintf(`{"chat_id":"1001","message":"%s","parse_mode":"%s"}`, link, mode))
+		r.want(a, 400, wallet.InvalidRequest, "signing page")
+	}
+}

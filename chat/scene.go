@@ -13,11 +13,12 @@ import (
 	"purser/wallet"
 )
 
-// Order of replies: answers before confirmations before alerts (store.Reply.Priority).
+// Order of replies (store.Reply.Priority): what apps write goes last (DESIGN §5).
 const (
 	answers = iota
 	confirmations
 	alerts
+	broadcasts
 )
 
 // toastLife is how long a tap waits for its toast; Telegram gives up a little later.
