@@ -10,22 +10,9 @@ import (
 	"purser/wallet"
 )
 
-// Limits are how much of each is allowed (SPEC, Limits): requests an hour of one owner with all their
-// API keys, calls an hour of one bot token, messages a minute to one person.
-type Limits struct {
-	APIFree, APIPro uint64
-	BotFree, BotPro uint64
-	Messages        uint64
-}
-
-// DefaultLimits are those of the specification.
-func DefaultLimits() Limits {
-	return Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30}
-}
-
-// of is a key's limit, and under which name its requests are counted.
-func (l Limits) of(key *wallet.Key) (name string, limit quota.Limit) {
-	limit = quota.Limit{Count: l.Hourly(key.Kind, key.Tier), Span: time.Hour}
+// limitOf is a key's limit, and under which name its requests are counted.
+func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
+	limit = quota.Limit{Count: s.Limits.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
 	case key.Kind == wallet.BotKey:
 		name = "bot/" + key.Line()
@@ -37,22 +24,9 @@ func (l Limits) of(key *wallet.Key) (name string, limit quota.Limit) {
 	return name, limit
 }
 
-// Hourly is how many requests an hour a kind of key has in a tier.
-func (l Limits) Hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
-	switch pro := tier == wallet.ProTier; {
-	case kind == wallet.BotKey && pro:
-		return l.BotPro
-	case kind == wallet.BotKey:
-		return l.BotFree
-	case pro:
-		return l.APIPro
-	}
-	return l.APIFree
-}
-
 // within counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
 func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
-	name, limit := s.Limits.of(&key)
+	name, limit := s.limitOf(&key)
 	q, err := s.Meter.Take(c.UserContext(), name, limit)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Package quota knows limits: how often something may be done in any rolling span of time, across
-// restarts and crashes, without a durable write on the way of what is counted. It refuses to know who
-// is limited and what they do.
+// restarts and crashes, without a durable write on the way of what is counted; and the list of them that
+// operators set. A Meter refuses to know who is limited and what they do.
 //
 // Counts live in memory and are written behind, many at once. What a crash can lose of a counter is
 // bounded (allowance), and after a crash every counter begins with that much spent: so a limit is never
