@@ -117,9 +117,7 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 	if err != nil || q.OK {
 		return err
 	}
-	left(c, q)
-	c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d messages a minute to one person: try again in %s seconds", q.Limit, seconds(q.Reset))
+	return s.rateLimited(c, q, "messages a minute to one person")
 }
 
 // awaited answers as soon as a message is sent, or found impossible.

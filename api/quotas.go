@@ -34,10 +34,20 @@ func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
 	left(c, q)
 	asked(c).quota = q
 	if !q.OK {
-		c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: there is room again at %s", q.Limit, wallet.Timestamp(s.Now().Add(q.Reset)))
+		return s.rateLimited(c, q, "requests an hour")
 	}
 	return nil
+}
+
+// rateLimited writes the headers of a 429 and returns its error: what names the limit, after its number.
+func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, what string) error {
+	left(c, q)
+	c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
+	const soon = 2 * time.Minute // a longer wait is told by the clock
+	if q.Reset > soon {
+		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d %s: there is room again at %s", q.Limit, what, wallet.Timestamp(s.Now().Add(q.Reset)))
+	}
+	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d %s: try again in %s seconds", q.Limit, what, seconds(q.Reset))
 }
 
 // left writes the headers that tell what is left of a limit.
@@ -48,3 +58,8 @@ func left(c *fiber.Ctx, q quota.Quota) {
 	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(digits[:0], q.Left, 10))
 	h.SetCanonical([]byte("Ratelimit-Reset"), strconv.AppendInt(digits[:0], wholeSeconds(q.Reset), 10))
 }
+
+// seconds rounds up, and is never zero: waiting that long is enough.
+func seconds(d time.Duration) string { return strconv.FormatInt(wholeSeconds(d), 10) }
+
+func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
