@@ -276,12 +276,12 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 		return nil, nil
 	case namingApp:
 		return func(s *scene) error {
-			name, err := handlers.ParseAppName(h.Text)
+			name, err := wallet.ParseAppName(h.Text)
 			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:
 		return func(s *scene) error {
-			purpose, err := handlers.ParsePurpose(h.Text)
+			purpose, err := wallet.ParsePurpose(h.Text)
 			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
 		}, nil
 	case mailing:
