@@ -181,10 +181,7 @@ func names(scopes []wallet.Scope) html {
 
 // tapTurn takes a kind of key or a scope in or out.
 func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
+	return h.onNewest(choosingKey, func(s *scene) error {
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &s.topic.Access.Request
@@ -203,7 +200,7 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		}
 		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })
 		return s.walk(apiFlow, verified)
-	}, nil
+	}), nil
 }
 
 // turned is a list with or without a thing.
@@ -222,10 +219,7 @@ func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) 
 
 // tapMake makes the keys that were chosen.
 func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
+	return h.onNewest(choosingKey, func(s *scene) error {
 		made, err := s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
 		if labelled(err) {
 			return s.chooseAgain(err)
@@ -238,7 +232,7 @@ func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
 		}
 		s.made.Made = made
 		return s.walk(apiFlow, keyMade)
-	}, nil
+	}), nil
 }
 
 // isPro tells whether keys for what is wanted are of the tier pro.

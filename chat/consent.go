@@ -106,16 +106,7 @@ func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) ac
 		if err == nil {
 			err = deed(s)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast(toasted, nil); err != nil {
+		if ok, err := s.did(err, toasted); !ok {
 			return err
 		}
 		v, err := s.aboutApp(asked)
@@ -181,15 +172,7 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 		if err != nil {
 			return err
 		}
-		if err := s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.taken_back", nil); err != nil {
+		if ok, err := s.did(s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)), "toast.taken_back"); !ok {
 			return err
 		}
 		switch _, err := s.tx.Card(s.conv.Chat, consentCard(wallet.AppID(id))); {

@@ -234,11 +234,8 @@ func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
 		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		var row []Button
 		if key.RevokedAt.IsZero() { // else its successor is there
@@ -276,11 +273,8 @@ func (c *Chat) tapRevoke(_ context.Context, _ heard, id string) (act, error) {
 func askOfKey(id, text, label, deed string) act {
 	return func(s *scene) error {
 		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		if deed == "rotateyes" && !key.RevokedAt.IsZero() {
 			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
@@ -305,16 +299,7 @@ func askOfKey(id, text, label, deed string) act {
 func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
 		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.kept", nil); err != nil {
+		if ok, err := s.did(err, "toast.kept"); !ok {
 			return err
 		}
 		return s.show(keyCard(id), "keys.kept", vars{"Hint": key.Hint})
@@ -333,11 +318,8 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		if err == nil {
 			ends, err = s.Developers.Keys.CommitRotation(s.tx, id, next, false)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		if err := s.use(); err != nil {
 			return err
@@ -361,16 +343,7 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) 
 		if err == nil {
 			key, err = s.Developers.Keys.End(s.tx, id)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.revoked", nil); err != nil {
+		if ok, err := s.did(err, "toast.revoked"); !ok {
 			return err
 		}
 		return errors.Join(s.show(keyCard(id), "keys.revoked", vars{"Hint": key.Hint}), s.redrawList())

@@ -162,10 +162,8 @@ func (s *scene) choose(choice wallet.Address) error {
 	switch {
 	case wallet.CodeOf(err) == wallet.NotFound:
 		return s.linkIsOver()
-	case labelled(err):
-		return s.refused(err)
 	case err != nil:
-		return err
+		return s.refuse(err)
 	}
 	if err := s.use(); err != nil {
 		return err

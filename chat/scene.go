@@ -228,6 +228,26 @@ func (s *scene) refused(err error) error {
 	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
 }
 
+// refuse answers with a refusal, and passes breakdowns on.
+func (s *scene) refuse(err error) error {
+	if labelled(err) {
+		return s.refused(err)
+	}
+	return err
+}
+
+// did answers the tap that ran a deed: with its refusal, or else with a toast, once the button is used.
+func (s *scene) did(err error, toast string) (ok bool, _ error) {
+	if err != nil {
+		return false, s.refuse(err)
+	}
+	if err := s.use(); err != nil {
+		return false, err
+	}
+	err = s.toast(toast, nil)
+	return err == nil, err
+}
+
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.
 func (s *scene) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
 
