@@ -31,22 +31,36 @@ func (s *scene) askWhichKeys() error {
 	if err != nil {
 		return err
 	}
-	withheld, unapproved := s.Developers.Withheld(dev, a.Request), s.Developers.Unapproved(dev, a.Request)
-	wantsPro := s.Developers.WantsPro(dev, a.Request)
-	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "WantsPro": wantsPro, "Again": ""}
+	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Pro": pro}
+	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
+		return err
+	}
+	ends, err := s.choiceEnds(dev, v)
+	if err != nil {
+		return err
+	}
+	return s.ask("access.which", v, append(rows, ends...))
+}
+
+// choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
+func (s *scene) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
+	wanted := s.topic.Access.Request
+	row := func(label, action string) error {
+		b, err := s.ours(label, action, s.topic.Ask, s.conv.ExpiresAt)
+		rows = append(rows, []Button{b})
+		return err
+	}
+	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.WantsPro(dev, wanted)
+	v["Withheld"], v["Unapproved"], v["WantsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
 	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
 		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
-		if err != nil {
-			return err
-		}
-		ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
-		if err != nil {
-			return err
-		}
-		if again.IsZero() {
-			rows = append(rows, []Button{ask})
-		} else {
+		if err == nil && again.IsZero() {
+			err = row("button.ask_operator", "ask")
+		} else if err == nil {
 			v["Again"] = moment(again)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if !unapproved {
@@ -54,20 +68,11 @@ func (s *scene) askWhichKeys() error {
 		if len(withheld) > 0 || wantsPro {
 			label = "button.make_without"
 		}
-		yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
-		if err != nil {
-			return err
+		if err := row(label, "make"); err != nil {
+			return nil, err
 		}
-		rows = append(rows, []Button{yes})
 	}
-	purpose, err := s.ours("button.new_purpose", "newpurpose", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
-		return err
-	}
-	return s.ask("access.which", v, append(rows, []Button{purpose}))
+	return rows, row("button.new_purpose", "newpurpose")
 }
 
 // toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes

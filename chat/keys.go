@@ -35,29 +35,15 @@ func (s *scene) showKeys() error {
 	card := "keys:" + nonce
 	s.topic = topic{Ask: card, Access: access{Shown: card, ShownAt: s.now}}
 	s.conv.ExpiresAt = s.now.Add(KeyShown)
-	var blocks []string
-	var rows [][]Button
-	for _, key := range s.made.Keys {
-		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
-		if err != nil {
-			return err
-		}
-		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
-		if err != nil {
-			return err
-		}
-		label, err := s.words.text("button.copy_key", vars{"Kind": kind})
-		if err != nil {
-			return err
-		}
-		blocks = append(blocks, string(block))
-		rows = append(rows, []Button{{Text: plain(label), Copy: key.Secret}})
+	blocks, rows, err := s.newKeys()
+	if err != nil {
+		return err
 	}
 	saved, err := s.ours("button.saved", "saved", card, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	v := vars{"Keys": html(strings.Join(blocks, "\n\n")), "App": s.made.App.Name, "Old": html("")}
+	v := vars{"Keys": blocks, "App": s.made.App.Name, "Old": html("")}
 	if !s.made.oldEnds.IsZero() {
 		v["Old"] = html(moment(s.made.oldEnds))
 	}
@@ -66,6 +52,29 @@ func (s *scene) showKeys() error {
 		return err
 	}
 	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
+}
+
+// newKeys are the new keys as they are shown, and a button that copies each.
+func (s *scene) newKeys() (html, [][]Button, error) {
+	var blocks []string
+	var rows [][]Button
+	for _, key := range s.made.Keys {
+		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
+		if err != nil {
+			return "", nil, err
+		}
+		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
+		if err != nil {
+			return "", nil, err
+		}
+		label, err := s.words.text("button.copy_key", vars{"Kind": kind})
+		if err != nil {
+			return "", nil, err
+		}
+		blocks = append(blocks, string(block))
+		rows = append(rows, []Button{{Text: plain(label), Copy: key.Secret}})
+	}
+	return html(strings.Join(blocks, "\n\n")), rows, nil
 }
 
 // removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about

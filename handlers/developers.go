@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,17 +296,36 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil {
 		return Made{}, err
 	}
+	if err := st.room(len(keys)); err != nil {
+		return Made{}, err
+	}
+	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	made, err := d.makeKeys(tx, wish, cmp.Or(dev.Approval(wanted.App, wanted.Purpose).Tier, wallet.FreeTier), keys)
+	if err != nil {
+		return Made{}, err
+	}
+	if !dev.Request.Waits() {
+		dev.Request = nil
+	}
+	return made, tx.PutDeveloper(dev)
+}
+
+// room is CONFLICT where so many keys more would be more than MaxKeys.
+func (st Standing) room(more int) error {
 	live := 0
 	for _, key := range st.Keys {
 		if key.RevokedAt.IsZero() { // one whose successor is there already does not count twice
 			live++
 		}
 	}
-	if live+len(keys) > MaxKeys {
-		return Made{}, wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
+	if live+more > MaxKeys {
+		return wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
 	}
-	var made Made
-	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	return nil
+}
+
+// makeKeys makes keys that are described, for an app that asks for the scopes of all of them.
+func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
 		for _, scope := range key.Scopes {
 			if !slices.Contains(wish.Scopes, scope) {
@@ -314,26 +334,20 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 		}
 	}
 	if made.App, err = appNamed(tx, wish); err != nil {
-		return Made{}, err
+		return made, err
 	}
 	for _, key := range keys {
-		key.Owner, key.App, key.Tier = user, made.App.ID, dev.Approval(wanted.App, wanted.Purpose).Tier
-		if key.Tier == "" {
-			key.Tier = wallet.FreeTier
-		}
+		key.Owner, key.App, key.Tier = wish.Owner, made.App.ID, tier
 		drawn, err := d.Keys.Draw(key)
 		if err != nil {
-			return Made{}, err
+			return made, err
 		}
 		if err := tx.CreateKey(drawn.Key, drawn.Secret); err != nil {
-			return Made{}, err
+			return made, err
 		}
 		made.Keys = append(made.Keys, drawn)
 	}
-	if !dev.Request.Waits() {
-		dev.Request = nil
-	}
-	return made, tx.PutDeveloper(dev)
+	return made, nil
 }
 
 // described are the keys of a wish, one a kind, each with the scopes that fit it.

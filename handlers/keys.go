@@ -45,22 +45,31 @@ type KeyRequest struct {
 	App             string
 }
 
-// Create makes a key and returns its secret: the only time that anybody sees it.
-func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, error) {
+// checked is the request with its scopes filled in. INVALID_REQUEST.
+func (req KeyRequest) checked() (KeyRequest, error) {
 	switch {
 	case req.Kind != wallet.APIKey && req.Kind != wallet.BotKey:
-		return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "kind is %q or %q", wallet.APIKey, wallet.BotKey)
+		return req, wallet.Refuse(wallet.InvalidRequest, "kind is %q or %q", wallet.APIKey, wallet.BotKey)
 	case req.Tier != wallet.FreeTier && req.Tier != wallet.ProTier:
-		return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
+		return req, wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
 	}
 	fitting := wallet.ScopesOf(req.Kind)
 	for _, scope := range req.Scopes {
 		if !slices.Contains(fitting, scope) {
-			return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
+			return req, wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
 		}
 	}
 	if len(req.Scopes) == 0 {
 		req.Scopes = fitting
+	}
+	return req, nil
+}
+
+// Create makes a key and returns its secret: the only time that anybody sees it.
+func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, error) {
+	req, err := req.checked()
+	if err != nil {
+		return wallet.Key{}, "", err
 	}
 	made, err := k.Draw(wallet.Key{Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt})
 	if err != nil {
