@@ -38,7 +38,7 @@ func (r *rig) app() app {
 func (r *rig) allows(p person, a app) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
-		asked, err := r.Apps.Ask(tx, p.User.ID, a.id)
+		asked, err := r.Apps.ConsentFor(tx, p.User.ID, a.id)
 		if err != nil {
 			return err
 		}

@@ -235,7 +235,7 @@ func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
 		if err := s.use(); err != nil {
 			return err
 		}
-		s.made.Made = made
+		s.fresh.Made = made
 		return s.walk(apiFlow, keyMade)
 	}), nil
 }

@@ -34,7 +34,7 @@ func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 // askConsent shows who asks for what, before anything is allowed.
 func askConsent(id wallet.AppID) act {
 	return func(s *scene) error {
-		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if labelled(err) {
 			return s.say("consent.unknown", nil)
 		}
@@ -102,7 +102,7 @@ func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
 // answerConsent does what the answer means, and redraws the question.
 func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) act {
 	return func(s *scene) error {
-		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if err == nil {
 			err = deed(s)
 		}

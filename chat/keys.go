@@ -19,8 +19,8 @@ const KeyShown = time.Minute
 // off (Bot API, deleteMessage).
 const deletable = 47 * time.Hour
 
-// made is what showKeys shows: new keys, and when the one whose place they take ends.
-type made struct {
+// newKeys is what showKeys shows: new keys, and when the one whose place they take ends.
+type newKeys struct {
 	handlers.Made
 	oldEnds time.Time // of a rotation; zero for none
 }
@@ -35,7 +35,7 @@ func (s *scene) showKeys() error {
 	card := "keys:" + nonce
 	s.topic = topic{Ask: card, Access: access{Shown: card, ShownAt: s.now}}
 	s.conv.ExpiresAt = s.now.Add(KeyShown)
-	blocks, rows, err := s.newKeys()
+	blocks, rows, err := s.keyBlocks()
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func (s *scene) showKeys() error {
 	if err != nil {
 		return err
 	}
-	v := vars{"Keys": blocks, "App": s.made.App.Name, "Old": html("")}
-	if !s.made.oldEnds.IsZero() {
-		v["Old"] = html(moment(s.made.oldEnds))
+	v := vars{"Keys": blocks, "App": s.fresh.App.Name, "Old": html("")}
+	if !s.fresh.oldEnds.IsZero() {
+		v["Old"] = html(moment(s.fresh.oldEnds))
 	}
 	text, err := s.words.text("keys.shown", v)
 	if err != nil {
@@ -54,11 +54,11 @@ func (s *scene) showKeys() error {
 	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
 }
 
-// newKeys are the new keys as they are shown, and a button that copies each.
-func (s *scene) newKeys() (html, [][]Button, error) {
+// keyBlocks are the new keys as they are shown, and a button that copies each.
+func (s *scene) keyBlocks() (html, [][]Button, error) {
 	var blocks []string
 	var rows [][]Button
-	for _, key := range s.made.Keys {
+	for _, key := range s.fresh.Keys {
 		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
 		if err != nil {
 			return "", nil, err
@@ -242,7 +242,7 @@ func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 // tapKey shows one key, and what can be done with it.
 func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
 			return s.refuse(err)
 		}
@@ -281,7 +281,7 @@ func (c *Chat) tapRevoke(_ context.Context, _ heard, id string) (act, error) {
 
 func askOfKey(id, text, label, deed string) act {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
 			return s.refuse(err)
 		}
@@ -307,7 +307,7 @@ func askOfKey(id, text, label, deed string) act {
 // tapKeepKey leaves a key as it is.
 func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if ok, err := s.did(err, "toast.kept"); !ok {
 			return err
 		}
@@ -322,7 +322,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		return refuse(err)
 	}
 	return c.begin(func(s *scene) error {
-		old, err := s.Developers.Own(s.tx, s.user.ID, id)
+		old, err := s.Developers.Key(s.tx, s.user.ID, id)
 		var ends time.Time
 		if err == nil {
 			ends, err = s.Developers.Keys.CommitRotation(s.tx, id, next, false)
@@ -340,7 +340,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
 			return err
 		}
-		s.made = made{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
+		s.fresh = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
 		return errors.Join(s.walk(apiFlow, keyMade), s.redrawList())
 	}, nil)
 }
@@ -348,9 +348,9 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 // tapRevokeYes ends a key.
 func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {
-			key, err = s.Developers.Keys.End(s.tx, id)
+			key, err = s.Developers.Keys.RevokeIn(s.tx, id)
 		}
 		if ok, err := s.did(err, "toast.revoked"); !ok {
 			return err

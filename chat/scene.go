@@ -42,7 +42,7 @@ type scene struct {
 
 	anew     bool    // cards are sent anew, not edited
 	weighed  weighed // of a question: what came of it so far
-	made     made    // of /api: keys to be shown, once
+	fresh    newKeys // of /api: keys to be shown, once
 	priority int
 	out      []store.Reply
 	toasted  bool

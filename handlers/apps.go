@@ -20,8 +20,8 @@ type Asked struct {
 	Given bool        // they have allowed all of it already
 }
 
-// Ask finds the app behind a link. NOT_FOUND when there is none any more.
-func (a *Apps) Ask(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
+// ConsentFor finds the app behind a link. NOT_FOUND when there is none any more.
+func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
 	app, err := tx.App(id)
 	if err != nil {
 		return Asked{}, found(err, wallet.NotFound, "this app is not known here any more")
@@ -43,7 +43,7 @@ func (a *Apps) Ask(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, e
 // Allow grants an app what it asks for. scopes are what the person was shown: when the app asks for
 // something else by now, it is CONFLICT.
 func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, scopes []wallet.Scope) error {
-	asked, err := a.Ask(tx, person, id)
+	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {
 		return err
 	}

@@ -164,9 +164,9 @@ func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, er
 	return operatorsAsked().next(tx, d.Now(), account(person))
 }
 
-// Ask puts what somebody wants before the operators. CONFLICT when there are none, while they are being
+// RequestApproval puts what somebody wants before the operators. CONFLICT when there are none, while they are being
 // asked, and too soon after a no; INVALID_REQUEST for a wish of nothing.
-func (d *Developers) Ask(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
+func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
 	st, err := d.Standing(tx, user)
 	dev, now := st.Developer, d.Now().UTC()
 	switch {
@@ -374,8 +374,8 @@ func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key
 	return keys, nil
 }
 
-// Own finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
-func (d *Developers) Own(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
+// Key finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
+func (d *Developers) Key(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err == nil && (key.Owner != user || user == "" || !key.UsableAt(d.Now())) {
 		err = store.ErrNotFound

@@ -110,7 +110,7 @@ func (r *rig) makes(user wallet.UserID, w wallet.AccessRequest) (made handlers.M
 
 func (r *rig) asks(user wallet.UserID, w wallet.AccessRequest) (question string, err error) {
 	err = r.Update(func(tx store.Tx) error {
-		dev, err := r.Developers.Ask(tx, user, w)
+		dev, err := r.Developers.RequestApproval(tx, user, w)
 		if err == nil {
 			question = dev.Request.ID
 		}
@@ -453,7 +453,7 @@ func TestKeysAreTheirOwnersAlone(t *testing.T) {
 	made, err := r.makes(alice.ID, wish(wallet.WalletRead))
 	r.Must(err)
 	own := func(user wallet.UserID) error {
-		return r.Store.View(r.Context(), func(tx store.Tx) error { _, err := r.Developers.Own(tx, user, made.Keys[0].Key.ID); return err })
+		return r.Store.View(r.Context(), func(tx store.Tx) error { _, err := r.Developers.Key(tx, user, made.Keys[0].Key.ID); return err })
 	}
 	r.Must(own(alice.ID))
 	r.Refused(wallet.NotFound, own(bob.ID))

@@ -189,7 +189,7 @@ func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 		if other.Line() != old.Line() || other.ID == old.ID || other.ID == next.ID || !other.UsableAt(k.Now()) {
 			continue
 		}
-		if _, err := k.End(tx, other.ID); err != nil {
+		if _, err := k.RevokeIn(tx, other.ID); err != nil {
 			return err
 		}
 	}
@@ -373,15 +373,15 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	var key wallet.Key
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		key, err = k.End(tx, id)
+		key, err = k.RevokeIn(tx, id)
 		return err
 	})
 	return key, err
 }
 
-// End is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
+// RevokeIn is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
 // go, since nobody could change them any more.
-func (k *Keys) End(tx store.Tx, id string) (wallet.Key, error) {
+func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {
 		return key, found(err, wallet.NotFound, "there is no key with this id")

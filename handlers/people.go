@@ -135,8 +135,8 @@ func (p *People) WalletsOf(ctx context.Context, who Caller, telegramID int64) ([
 	})
 }
 
-// Own lists a caller's wallets, oldest first: a person's, or those that an operator's key connected.
-func (w *Wallets) Own(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
+// List is a caller's wallets, oldest first: a person's, or those that an operator's key connected.
+func (w *Wallets) List(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
 		all, err := tx.WalletsOf(who.User)
 		if err != nil {
