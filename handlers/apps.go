@@ -41,7 +41,7 @@ func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (A
 }
 
 // Allow grants an app what it asks for. scopes are what the person was shown: when the app asks for
-// something else by now, it is CONFLICT.
+// something else by now, it is CONFLICT; NOT_FOUND when there is none any more.
 func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, scopes []wallet.Scope) error {
 	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {

@@ -69,7 +69,7 @@ func reachable(user wallet.User) error {
 	return nil
 }
 
-// Profile is what programs may know of a person.
+// Profile is what programs may know of a person. USER_NOT_FOUND for a stranger; CONSENT_REQUIRED.
 func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
 	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
 	if err != nil {

@@ -37,7 +37,7 @@ func (l Limit) allowance() uint64 {
 	return max(1, l.Count/share)
 }
 
-// Quota is what is left of a limit after one more was asked for.
+// Quota is what is left of a limit after one more was asked for, granted (OK) or not, or after a look.
 type Quota struct {
 	OK    bool
 	Limit uint64
