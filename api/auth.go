@@ -47,8 +47,8 @@ func (s *Server) authenticate(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, er
 	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
 		return key, err
 	}
-	if q := s.badKeys.take(s.client(c), s.Now()); !q.ok {
-		return wallet.Key{}, s.tooMany(c, q)
+	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
+		return wallet.Key{}, s.rateLimited(c, q, "a minute")
 	}
 	c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	return wallet.Key{}, err

@@ -90,7 +90,7 @@ func TestAWindowNeverLetsMoreThroughInAnySpan(t *testing.T) {
 	var passed []time.Time
 	for s := range 400 { // one try a second
 		now := start.Add(time.Duration(s) * time.Second)
-		if w.take(client, now).ok {
+		if w.take(client, now).OK {
 			passed = append(passed, now)
 		}
 	}

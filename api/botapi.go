@@ -20,9 +20,10 @@ import (
 
 // Endpoints for programs with a bot token (SPEC, Bot API).
 
-// Chat runs commands for apps; it is chat.Chat.
+// Chat says for apps what they may say, and runs what they may run; it is chat.Chat.
 type Chat interface {
-	Execute(ctx context.Context, cmd chat.AppCommand) (chat.Execution, error)
+	Post(ctx context.Context, m chat.AppMessage) (chat.Posting, error)
+	Execute(ctx context.Context, cmd chat.AppCommand) (commit func(store.Tx) (string, error), err error)
 }
 
 // Bot tells what becomes of messages; it is bot.Bot.
@@ -69,11 +70,12 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	if err := s.plainly(message, mode); err != nil {
+	who := handlers.CallerOf(key)
+	posting, err := s.Chat.Post(c.UserContext(), chat.AppMessage{ID: s.NewID("msg"), By: who, Chat: id, Text: message, ParseMode: mode})
+	if err != nil {
 		return err
 	}
 	// Before an earlier answer is given again: whoever takes consent back, or is erased, is told of no more.
-	who := handlers.CallerOf(key)
 	person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotSend)
 	if err != nil {
 		return err
@@ -82,15 +84,7 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 		if err := s.mayPost(c, who, person, wallet.BotSend); err != nil {
 			return err
 		}
-		from, err := s.sender(c.UserContext(), key)
-		if err != nil {
-			return err
-		}
-		reply, err := json.Marshal(composed(from, message, mode))
-		if err != nil {
-			return err
-		}
-		sent := openMessage{Chat: id, Card: "app:" + s.NewID("msg")}
+		sent := openMessage{Chat: id, Card: posting.Card}
 		kept, err := json.Marshal(sent)
 		if err != nil {
 			return err
@@ -101,9 +95,7 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
 			}
-			const afterAlerts = 3 // broadcasts go last (DESIGN §5)
-			row := store.Reply{Chat: sent.Chat, Priority: afterAlerts, Card: sent.Card, CardUntil: r.cardUntil(s.Now()), Body: reply, At: s.Now().UTC()}
-			if err := tx.Enqueue([]store.Reply{row}); err != nil {
+			if err := posting.Commit(tx, r.cardUntil(s.Now())); err != nil {
 				return err
 			}
 			return r.keep(tx, open, kept)
@@ -125,9 +117,7 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 	if err != nil || q.OK {
 		return err
 	}
-	left(c, q)
-	c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d messages a minute to one person: try again in %s seconds", q.Limit, seconds(q.Reset))
+	return s.rateLimited(c, q, "messages a minute to one person")
 }
 
 // awaited answers as soon as a message is sent, or found impossible.
@@ -201,73 +191,12 @@ func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	return s.ended(c, r, chat.Outcome{MessageID: message})
 }
 
-// sender is what people are told a key's messages are from; "" for an operator's.
-func (s *Server) sender(ctx context.Context, key wallet.Key) (string, error) {
-	var name string
-	err := s.Store.View(ctx, func(tx store.Tx) error {
-		if key.App != "" {
-			app, err := tx.App(key.App)
-			name = app.Name
-			return err
-		}
-		if key.Owner != "" {
-			name = "your own key …" + key.Hint
-		}
-		return nil
-	})
-	if key.Owner == "" {
-		return "", err
-	}
-	return name, err
-}
-
-// parseModes are the values of parse_mode, with how purser's own words are escaped in each.
-func parseModes() map[string]*strings.Replacer {
-	escaped := func(special string) *strings.Replacer {
-		var pairs []string
-		for _, r := range special {
-			pairs = append(pairs, string(r), `\`+string(r))
-		}
-		return strings.NewReplacer(pairs...)
-	}
-	entities := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	return map[string]*strings.Replacer{
-		"": entities, "HTML": entities,
-		"Markdown":   escaped("_*`["),
-		"MarkdownV2": escaped("\\_*[]()~`>#+-=|{}.!"),
-	}
-}
-
 func (o object) parseMode() (string, error) {
 	raw, ok := o["parse_mode"]
 	if !ok || string(raw) == `""` {
 		return "", nil
 	}
-	mode, err := o.text("parse_mode")
-	if err != nil {
-		return "", err
-	}
-	if _, known := parseModes()[mode]; !known {
-		return "", wallet.Refuse(wallet.InvalidRequest, "parse_mode: must be Markdown, MarkdownV2, HTML or left out")
-	}
-	return mode, nil
-}
-
-// composed is a message of an app as it is sent: purser's own first line, so that nobody takes an app's
-// words for purser's, and then the app's, which Telegram judges.
-func composed(from, message, mode string) chat.Reply {
-	escape := parseModes()[mode]
-	text := message
-	if mode == "" {
-		text = escape.Replace(message)
-	}
-	if from != "" {
-		text = escape.Replace("Not from purser. “"+from+"” writes:") + "\n\n" + text
-	}
-	if mode == "" {
-		mode = "HTML"
-	}
-	return chat.Reply{Kind: chat.Message, Text: text, ParseMode: mode}
+	return o.text("parse_mode")
 }
 
 // executedData is `data` of POST /v1/telegram/execute-command.
@@ -315,11 +244,7 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 				return err
 			}
 		}
-		from, err := s.sender(c.UserContext(), key)
-		if err != nil {
-			return err
-		}
-		run, err := s.Chat.Execute(c.UserContext(), chat.AppCommand{By: who, Name: from, Person: person, Text: command, Silent: silent})
+		commit, err := s.Chat.Execute(c.UserContext(), chat.AppCommand{By: who, Person: person, Text: command, Silent: silent})
 		if err != nil {
 			return err
 		}
@@ -331,7 +256,7 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 			if err := allowed(tx, who, person.ID, wallet.BotExecute); err != nil {
 				return nil, err
 			}
-			response, err := run.Commit(tx)
+			response, err := commit(tx)
 			if err != nil {
 				return nil, err
 			}

@@ -38,7 +38,7 @@ func (r *rig) app() app {
 func (r *rig) allows(p person, a app) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
-		asked, err := r.Apps.Ask(tx, p.User.ID, a.id)
+		asked, err := r.Apps.ConsentFor(tx, p.User.ID, a.id)
 		if err != nil {
 			return err
 		}
@@ -477,5 +477,16 @@ func TestAnAppsOwnerReadsThatItIsTheirs(t *testing.T) {
 		if said := r.replies(1001)[before:]; len(said) == 0 || !strings.HasPrefix(said[0].Text, want) {
 			t.Errorf("app %q: posted %+v, want %s", app, said, want)
 		}
+	}
+}
+
+// TestNoAppNamesTheSigningPageThroughTheDoor: chat's own test has every form.
+func TestNoAppNamesTheSigningPageThroughTheDoor(t *testing.T) {
+	r := newRig(t)
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	for mode, dot := range map[string]string{"MarkdownV2": `\\.`, "HTML": "&#46;", "Markdown": "."} {
+		link := strings.ReplaceAll(r.base, ".", dot) + "/w/"
+		a := r.call("POST", "/v1/telegram/send-message", operator, fmt.Sprintf(`{"chat_id":"1001","message":"%s","parse_mode":"%s"}`, link, mode))
+		r.want(a, 400, wallet.InvalidRequest, "signing page")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"purser/handlers"
+	"purser/quota"
 	"purser/store"
 	"purser/wallet"
 )
@@ -23,7 +24,9 @@ func (r *rig) call(method, path, secret, body string, headers ...string) answer 
 }
 
 func TestAKeySaysWhoItIsAndWhatIsLeft(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.Limits = DefaultLimits() })
+	r := newRig(t, func(s *Server) {
+		s.Limits = quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30}
+	})
 	a := r.get("/v1/key", r.alice.secret)
 	r.want(a, 200, "", "")
 	for name, want := range map[string]any{"kind": "api", "tier": "free", "owner": string(r.alice.User.ID), "cluster": "localnet", "expires_at": "", "app_id": ""} {
@@ -45,7 +48,7 @@ func TestAKeySaysWhoItIsAndWhatIsLeft(t *testing.T) {
 
 // TestLimitsAreOfAnOwner: all API keys of one person share one limit; bot tokens have their own.
 func TestLimitsAreOfAnOwner(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.Limits = Limits{APIFree: 10, APIPro: 20, BotFree: 5, BotPro: 6, Messages: 30} })
+	r := newRig(t, func(s *Server) { s.Limits = quota.Limits{APIFree: 10, APIPro: 20, BotFree: 5, BotPro: 6, Messages: 30} })
 	second := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
 	for i := range 10 {

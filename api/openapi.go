@@ -31,14 +31,14 @@ func documentTag(text []byte) string {
 func (s *Server) openAPI(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderETag, s.documentTag)
 	c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
-	if names(c.Get(fiber.HeaderIfNoneMatch), s.documentTag) {
+	if etagMatches(c.Get(fiber.HeaderIfNoneMatch), s.documentTag) {
 		return c.SendStatus(fiber.StatusNotModified)
 	}
 	return sendJSON(c, fiber.StatusOK, document)
 }
 
-// names tells whether an If-None-Match holds a tag; weak comparison, as it is for a GET.
-func names(header, tag string) bool {
+// etagMatches tells whether an If-None-Match holds a tag; weak comparison, as it is for a GET.
+func etagMatches(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimSpace(one)
 		if one == "*" || strings.TrimPrefix(one, "W/") == tag {

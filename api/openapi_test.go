@@ -332,9 +332,8 @@ func TestTheDocumentsListsAndLimitsAreOurs(t *testing.T) {
 			t.Errorf("%s: %q, ours are %q", what, listed, names)
 		}
 	}
-	names := func() []string { return append(handlers.NotificationNames(), handlers.Wildcards()...) }
-	same("events of notifications", schema("NotificationsRequest", "events").Items.Value.Enum, names())
-	same("events told", schema("Notifications", "events").Items.Value.Enum, names())
+	same("events of notifications", schema("NotificationsRequest", "events").Items.Value.Enum, wallet.NotificationNames())
+	same("events told", schema("Notifications", "events").Items.Value.Enum, wallet.NotificationNames())
 	bots, platform := wallet.SubscriptionsOf(wallet.BotKey), wallet.SubscriptionsOf(wallet.APIKey)
 	same("events of bots", schema("BotWebhookRequest", "events").Items.Value.Enum, bots)
 	same("events of webhooks", schema("WebhookRequest", "events").Items.Value.Enum, platform)

@@ -34,10 +34,10 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
 		}
 		q := s.page.take(s.client(c), s.Now())
-		if !q.ok {
-			return s.tooMany(c, q)
+		if !q.OK {
+			return s.rateLimited(c, q, "a minute")
 		}
-		quotaHeaders(c, q)
+		left(c, q)
 		fields, err := jsonBody(c)
 		if err != nil {
 			return err

@@ -95,7 +95,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.server, err = New(Options{
 		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
 		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
-		Limits: Limits{1e6, 1e6, 1e6, 1e6, 30}, Cluster: wallet.Localnet,
+		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
 		Now: r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),

@@ -55,7 +55,7 @@ type Options struct {
 	Chat          Chat
 	Bot           Bot
 	Meter         *quota.Meter
-	Limits        Limits
+	Limits        quota.Limits
 	Cluster       string
 	Webhook       *Webhook // nil: Telegram is polled, and the route does not exist
 
@@ -93,7 +93,7 @@ func New(o Options) (*Server, error) {
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
-	case o.Limits == (Limits{}):
+	case o.Limits == (quota.Limits{}):
 		return nil, errors.New("api: limits are needed")
 	case o.Now == nil || o.NewID == nil || o.Log == nil:
 		return nil, errors.New("api: a clock, ids and a log are needed")

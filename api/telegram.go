@@ -31,8 +31,8 @@ func (s *Server) telegram(c *fiber.Ctx) error {
 	case err == nil:
 		return s.succeed(c, fiber.StatusOK, "Update kept.", struct{}{})
 	case errors.Is(err, s.Webhook.Forbidden):
-		if q := s.badKeys.take(s.client(c), s.Now()); !q.ok {
-			return s.tooMany(c, q)
+		if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
+			return s.rateLimited(c, q, "a minute")
 		}
 		return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "the secret token is not ours", Err: err}
 	case errors.Is(err, s.Webhook.BadUpdate):

@@ -40,7 +40,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-	} else if listed, err = s.Wallets.Own(c.UserContext(), handlers.CallerOf(key)); err != nil {
+	} else if listed, err = s.Wallets.List(c.UserContext(), handlers.CallerOf(key)); err != nil {
 		return err
 	}
 	data := walletsData{Wallets: []walletData{}}

@@ -276,12 +276,12 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 		return nil, nil
 	case namingApp:
 		return func(s *scene) error {
-			name, err := handlers.ParseAppName(h.Text)
+			name, err := wallet.ParseAppName(h.Text)
 			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:
 		return func(s *scene) error {
-			purpose, err := handlers.ParsePurpose(h.Text)
+			purpose, err := wallet.ParsePurpose(h.Text)
 			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
 		}, nil
 	case mailing:
@@ -346,17 +346,22 @@ func (c *Chat) tapDraft(_ context.Context, h heard, _ string) (act, error) {
 	}), nil
 }
 
-// tapAccess is a button of /api's newest question.
-func (h heard) tapAccess(at State, next act) act {
-	if h.at(apiFlow) != at || h.topic.Ask != h.button.Subject {
+// onNewest is a button of /api's newest question, which may be tapped again.
+func (h heard) onNewest(at State, next act) act {
+	if !h.newest(apiFlow, at) {
 		return toast("toast.old")
 	}
-	return func(s *scene) error {
+	return next
+}
+
+// tapAccess is onNewest for a button that answers the question.
+func (h heard) tapAccess(at State, next act) act {
+	return h.onNewest(at, func(s *scene) error {
 		if err := s.use(); err != nil {
 			return err
 		}
 		return next(s)
-	}
+	})
 }
 
 func (c *Chat) tapAccept(_ context.Context, h heard, _ string) (act, error) {

@@ -163,7 +163,7 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	}
 	maps.Copy(v, resemblance(t))
 	if t.KeyID != "" {
-		if err := s.askedBy(t, v); err != nil {
+		if err := s.askedBy(t.KeyID, t.Owner, v); err != nil {
 			return nil, err
 		}
 	}
@@ -197,16 +197,16 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	return v, nil
 }
 
-// askedBy names the program that asked for a transaction: its app, and the key where it is the owner's own.
-func (s *scene) askedBy(t wallet.Transaction, v vars) error {
-	key, err := s.tx.Key(t.KeyID)
+// askedBy names the program that asked something of a person: its app, and the key where it is their own.
+func (s *scene) askedBy(keyID string, person wallet.UserID, v vars) error {
+	key, err := s.tx.Key(keyID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v["KeyHint"], v["Foreign"] = html(escape(key.Hint)), key.Owner != t.Owner
+	v["KeyHint"], v["Foreign"] = html(escape(key.Hint)), key.Owner != person
 	v["App"], err = s.appName(key.App)
 	return err
 }

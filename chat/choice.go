@@ -31,22 +31,36 @@ func (s *scene) askWhichKeys() error {
 	if err != nil {
 		return err
 	}
-	withheld, unapproved := s.Developers.Withheld(dev, a.Request), s.Developers.Unapproved(dev, a.Request)
-	wantsPro := s.Developers.WantsPro(dev, a.Request)
-	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "WantsPro": wantsPro, "Again": ""}
+	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Pro": pro}
+	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
+		return err
+	}
+	ends, err := s.choiceEnds(dev, v)
+	if err != nil {
+		return err
+	}
+	return s.ask("access.which", v, append(rows, ends...))
+}
+
+// choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
+func (s *scene) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
+	wanted := s.topic.Access.Request
+	row := func(label, action string) error {
+		b, err := s.ours(label, action, s.topic.Ask, s.conv.ExpiresAt)
+		rows = append(rows, []Button{b})
+		return err
+	}
+	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.WantsPro(dev, wanted)
+	v["Withheld"], v["Unapproved"], v["WantsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
 	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
 		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
-		if err != nil {
-			return err
-		}
-		ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
-		if err != nil {
-			return err
-		}
-		if again.IsZero() {
-			rows = append(rows, []Button{ask})
-		} else {
+		if err == nil && again.IsZero() {
+			err = row("button.ask_operator", "ask")
+		} else if err == nil {
 			v["Again"] = moment(again)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if !unapproved {
@@ -54,20 +68,11 @@ func (s *scene) askWhichKeys() error {
 		if len(withheld) > 0 || wantsPro {
 			label = "button.make_without"
 		}
-		yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
-		if err != nil {
-			return err
+		if err := row(label, "make"); err != nil {
+			return nil, err
 		}
-		rows = append(rows, []Button{yes})
 	}
-	purpose, err := s.ours("button.new_purpose", "newpurpose", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
-		return err
-	}
-	return s.ask("access.which", v, append(rows, []Button{purpose}))
+	return rows, row("button.new_purpose", "newpurpose")
 }
 
 // toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
@@ -181,10 +186,7 @@ func names(scopes []wallet.Scope) html {
 
 // tapTurn takes a kind of key or a scope in or out.
 func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
+	return h.onNewest(choosingKey, func(s *scene) error {
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &s.topic.Access.Request
@@ -203,7 +205,7 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		}
 		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })
 		return s.walk(apiFlow, verified)
-	}, nil
+	}), nil
 }
 
 // turned is a list with or without a thing.
@@ -222,10 +224,7 @@ func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) 
 
 // tapMake makes the keys that were chosen.
 func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
+	return h.onNewest(choosingKey, func(s *scene) error {
 		made, err := s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
 		if labelled(err) {
 			return s.chooseAgain(err)
@@ -236,9 +235,9 @@ func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
 		if err := s.use(); err != nil {
 			return err
 		}
-		s.made.Made = made
+		s.fresh.Made = made
 		return s.walk(apiFlow, keyMade)
-	}, nil
+	}), nil
 }
 
 // isPro tells whether keys for what is wanted are of the tier pro.

@@ -34,7 +34,7 @@ func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 // askConsent shows who asks for what, before anything is allowed.
 func askConsent(id wallet.AppID) act {
 	return func(s *scene) error {
-		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if labelled(err) {
 			return s.say("consent.unknown", nil)
 		}
@@ -102,20 +102,11 @@ func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
 // answerConsent does what the answer means, and redraws the question.
 func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) act {
 	return func(s *scene) error {
-		asked, err := s.Apps.Ask(s.tx, s.user.ID, id)
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if err == nil {
 			err = deed(s)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast(toasted, nil); err != nil {
+		if ok, err := s.did(err, toasted); !ok {
 			return err
 		}
 		v, err := s.aboutApp(asked)
@@ -181,15 +172,7 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 		if err != nil {
 			return err
 		}
-		if err := s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.taken_back", nil); err != nil {
+		if ok, err := s.did(s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)), "toast.taken_back"); !ok {
 			return err
 		}
 		switch _, err := s.tx.Card(s.conv.Chat, consentCard(wallet.AppID(id))); {

@@ -142,11 +142,8 @@ func (c *Chat) addContact(name, address string) act {
 			return s.refused(wallet.Refuse(wallet.InvalidRequest, "/%s is a command: choose another name", wallet.ContactKey(name)))
 		}
 		added, err := s.Contacts.Add(s.tx, s.user.ID, name, address)
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		return s.say("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
 	}
@@ -154,10 +151,8 @@ func (c *Chat) addContact(name, address string) act {
 
 func removeContact(name string) act {
 	return func(s *scene) error {
-		if err := s.Contacts.Remove(s.tx, s.user.ID, name); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
+		if err := s.Contacts.Remove(s.tx, s.user.ID, name); err != nil {
+			return s.refuse(err)
 		}
 		return s.say("contacts.removed", vars{"Name": cut(echo(name), wallet.MaxContactName)})
 	}

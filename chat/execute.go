@@ -21,30 +21,25 @@ type AppCommand struct {
 	Silent bool   // nothing is posted, except what the person must confirm
 }
 
-// Execution is a command of an app that was found possible. Commit writes what it does, and posts to
-// the person's chat; it returns the reply as Markdown.
-type Execution struct {
-	Commit func(tx store.Tx) (string, error)
-}
-
 // Execute finds out what a command of an app leads to. It runs what the same command typed runs, in a
 // conversation of its own: whatever the person is just asked goes on. UNKNOWN_COMMAND for what is no
-// command, POLICY_VIOLATION for one that no app may run; else the refusals of its deed.
-func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (Execution, error) {
+// command, POLICY_VIOLATION for one that no app may run; else the refusals of its deed. commit writes what
+// the command does, and posts to the person's chat; it returns the reply as Markdown.
+func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
 	line := read(cmd.Text)
 	if line.command == "" {
-		return Execution{}, wallet.Refuse(wallet.UnknownCommand, "command: begin with a slash, for example /wallet balance")
+		return nil, wallet.Refuse(wallet.UnknownCommand, "command: begin with a slash, for example /wallet balance")
 	}
 	at := slices.IndexFunc(c.table, func(row command) bool { return row.name == line.command })
 	me := c.BotName()
 	switch {
 	case at < 0, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
-		return Execution{}, wallet.Refuse(wallet.UnknownCommand, "command: the bot has no such command")
+		return nil, wallet.Refuse(wallet.UnknownCommand, "command: the bot has no such command")
 	case c.table[at].app == nil:
-		return Execution{}, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
+		return nil, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
 	}
 	if c.secrets.in(cmd.Text) {
-		return Execution{}, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words or a private key: never send these anywhere")
+		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words or a private key: never send these anywhere")
 	}
 	p := cmd.Person
 	h := heard{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
@@ -52,9 +47,9 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (Execution, error) {
 		line: line, user: p, app: &cmd}
 	act, err := c.table[at].app(c, ctx, h)
 	if err != nil {
-		return Execution{}, err
+		return nil, err
 	}
-	return Execution{func(tx store.Tx) (string, error) { return c.playForApp(tx, h, act) }}, nil
+	return func(tx store.Tx) (string, error) { return c.playForApp(tx, h, act) }, nil
 }
 
 // playForApp runs an act for an app, and tells what it said.
@@ -84,15 +79,19 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 
 // head says above the first reply which app ran the command; an operator's says nothing of itself.
 func (s *scene) head() error {
-	if len(s.out) == 0 || s.heard.app.Name == "" {
+	by := s.heard.app.By
+	if len(s.out) == 0 || by.User == "" {
 		return nil
 	}
-	by := s.heard.app.By
+	app, err := s.appName(by.App)
+	if err != nil {
+		return err
+	}
 	hint, err := s.keyHint(by.KeyID)
 	if err != nil {
 		return err
 	}
-	head, err := s.words.text("app.ran", vars{"App": s.heard.app.Name, "Command": echo(s.heard.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
+	head, err := s.words.text("app.ran", vars{"App": app, "Command": echo(s.heard.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
 	if err != nil {
 		return err
 	}

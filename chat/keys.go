@@ -19,8 +19,8 @@ const KeyShown = time.Minute
 // off (Bot API, deleteMessage).
 const deletable = 47 * time.Hour
 
-// made is what showKeys shows: new keys, and when the one whose place they take ends.
-type made struct {
+// newKeys is what showKeys shows: new keys, and when the one whose place they take ends.
+type newKeys struct {
 	handlers.Made
 	oldEnds time.Time // of a rotation; zero for none
 }
@@ -35,37 +35,46 @@ func (s *scene) showKeys() error {
 	card := "keys:" + nonce
 	s.topic = topic{Ask: card, Access: access{Shown: card, ShownAt: s.now}}
 	s.conv.ExpiresAt = s.now.Add(KeyShown)
-	var blocks []string
-	var rows [][]Button
-	for _, key := range s.made.Keys {
-		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
-		if err != nil {
-			return err
-		}
-		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
-		if err != nil {
-			return err
-		}
-		label, err := s.words.text("button.copy_key", vars{"Kind": kind})
-		if err != nil {
-			return err
-		}
-		blocks = append(blocks, string(block))
-		rows = append(rows, []Button{{Text: plain(label), Copy: key.Secret}})
+	blocks, rows, err := s.keyBlocks()
+	if err != nil {
+		return err
 	}
 	saved, err := s.ours("button.saved", "saved", card, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	v := vars{"Keys": html(strings.Join(blocks, "\n\n")), "App": s.made.App.Name, "Old": html("")}
-	if !s.made.oldEnds.IsZero() {
-		v["Old"] = html(moment(s.made.oldEnds))
+	v := vars{"Keys": blocks, "App": s.fresh.App.Name, "Old": html("")}
+	if !s.fresh.oldEnds.IsZero() {
+		v["Old"] = html(moment(s.fresh.oldEnds))
 	}
 	text, err := s.words.text("keys.shown", v)
 	if err != nil {
 		return err
 	}
 	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
+}
+
+// keyBlocks are the new keys as they are shown, and a button that copies each.
+func (s *scene) keyBlocks() (html, [][]Button, error) {
+	var blocks []string
+	var rows [][]Button
+	for _, key := range s.fresh.Keys {
+		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
+		if err != nil {
+			return "", nil, err
+		}
+		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
+		if err != nil {
+			return "", nil, err
+		}
+		label, err := s.words.text("button.copy_key", vars{"Kind": kind})
+		if err != nil {
+			return "", nil, err
+		}
+		blocks = append(blocks, string(block))
+		rows = append(rows, []Button{{Text: plain(label), Copy: key.Secret}})
+	}
+	return html(strings.Join(blocks, "\n\n")), rows, nil
 }
 
 // removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about
@@ -233,12 +242,9 @@ func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 // tapKey shows one key, and what can be done with it.
 func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		var row []Button
 		if key.RevokedAt.IsZero() { // else its successor is there
@@ -275,12 +281,9 @@ func (c *Chat) tapRevoke(_ context.Context, _ heard, id string) (act, error) {
 
 func askOfKey(id, text, label, deed string) act {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		if deed == "rotateyes" && !key.RevokedAt.IsZero() {
 			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
@@ -304,17 +307,8 @@ func askOfKey(id, text, label, deed string) act {
 // tapKeepKey leaves a key as it is.
 func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.kept", nil); err != nil {
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
+		if ok, err := s.did(err, "toast.kept"); !ok {
 			return err
 		}
 		return s.show(keyCard(id), "keys.kept", vars{"Hint": key.Hint})
@@ -328,16 +322,13 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		return refuse(err)
 	}
 	return c.begin(func(s *scene) error {
-		old, err := s.Developers.Own(s.tx, s.user.ID, id)
+		old, err := s.Developers.Key(s.tx, s.user.ID, id)
 		var ends time.Time
 		if err == nil {
 			ends, err = s.Developers.Keys.CommitRotation(s.tx, id, next, false)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		if err := s.use(); err != nil {
 			return err
@@ -349,7 +340,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
 			return err
 		}
-		s.made = made{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
+		s.fresh = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
 		return errors.Join(s.walk(apiFlow, keyMade), s.redrawList())
 	}, nil)
 }
@@ -357,20 +348,11 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 // tapRevokeYes ends a key.
 func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) {
 	return func(s *scene) error {
-		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {
-			key, err = s.Developers.Keys.End(s.tx, id)
+			key, err = s.Developers.Keys.RevokeIn(s.tx, id)
 		}
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.revoked", nil); err != nil {
+		if ok, err := s.did(err, "toast.revoked"); !ok {
 			return err
 		}
 		return errors.Join(s.show(keyCard(id), "keys.revoked", vars{"Hint": key.Hint}), s.redrawList())

@@ -72,7 +72,7 @@ func (c *Chat) OfferLink(tx store.Tx, user wallet.UserID, keyID string) error {
 		return err
 	}
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": ""}
-	if err := s.askedBy(wallet.Transaction{KeyID: keyID, Owner: user}, v); err != nil {
+	if err := s.askedBy(keyID, user, v); err != nil {
 		return err
 	}
 	if _, err := s.newLink(keyID, "link.offered", v); err != nil {
@@ -162,10 +162,8 @@ func (s *scene) choose(choice wallet.Address) error {
 	switch {
 	case wallet.CodeOf(err) == wallet.NotFound:
 		return s.linkIsOver()
-	case labelled(err):
-		return s.refused(err)
 	case err != nil:
-		return err
+		return s.refuse(err)
 	}
 	if err := s.use(); err != nil {
 		return err

@@ -25,11 +25,8 @@ func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
 	}
 	return func(s *scene) error {
 		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		if err := s.tx.UseButtons(s.conv.Chat, s.conv.User, string(t.ID), s.now); err != nil {
 			return err

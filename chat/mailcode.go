@@ -142,7 +142,7 @@ func (s *scene) tryCode(typed string) error {
 }
 
 func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != coding || h.topic.Ask != h.button.Subject {
+	if !h.newest(apiFlow, coding) {
 		return toast("toast.old"), nil
 	}
 	var sent *wallet.MailCode

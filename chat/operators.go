@@ -17,11 +17,8 @@ func questionTo(id string) string { return "access:" + id }
 
 // tapAsk puts a choice before the operators.
 func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
-		dev, err := s.Developers.Ask(s.tx, s.user.ID, s.topic.Access.Request)
+	return h.onNewest(choosingKey, func(s *scene) error {
+		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, s.topic.Access.Request)
 		if labelled(err) {
 			return s.chooseAgain(err)
 		}
@@ -35,7 +32,7 @@ func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
 			return err
 		}
 		return s.walk(apiFlow, operatorsAsked)
-	}, nil
+	}), nil
 }
 
 // askedCard is the message to whoever asked, for as long as their question waits.
@@ -58,20 +55,11 @@ func (s *scene) sayAsked() error {
 func (c *Chat) tapWithdraw(_ context.Context, _ heard, question string) (act, error) {
 	return func(s *scene) error {
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
+		if ok, err := s.did(err, "toast.withdrawn"); !ok {
 			return err
 		}
 		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
 		if err != nil {
-			return err
-		}
-		if err := s.toast("toast.withdrawn", nil); err != nil {
 			return err
 		}
 		if err := s.redrawQuestion(s.user, before, question, vars{"Withdrawn": true}); err != nil {
@@ -173,16 +161,7 @@ func (c *Chat) tapDecide(_ context.Context, h heard, object string) (act, error)
 			return err
 		}
 		dev, err := s.Developers.Decide(s.tx, h.From.TelegramID, user, question, verdict)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.decided", nil); err != nil {
+		if ok, err := s.did(err, "toast.decided"); !ok {
 			return err
 		}
 		developer, err := s.tx.User(user)

@@ -9,7 +9,7 @@ import (
 
 // tapPeople opens Telegram's own list of people below the question for an address.
 func (c *Chat) tapPeople(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(sendFlow) != asksAddress || h.topic.Ask != h.button.Subject {
+	if !h.newest(sendFlow, asksAddress) {
 		return toast("toast.old"), nil
 	}
 	return func(s *scene) error { return s.walk(sendFlow, peopleWanted) }, nil

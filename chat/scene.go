@@ -13,11 +13,12 @@ import (
 	"purser/wallet"
 )
 
-// Order of replies: answers before confirmations before alerts (store.Reply.Priority).
+// Order of replies (store.Reply.Priority): what apps write goes last (DESIGN §5).
 const (
 	answers = iota
 	confirmations
 	alerts
+	broadcasts
 )
 
 // toastLife is how long a tap waits for its toast; Telegram gives up a little later.
@@ -41,7 +42,7 @@ type scene struct {
 
 	anew     bool    // cards are sent anew, not edited
 	weighed  weighed // of a question: what came of it so far
-	made     made    // of /api: keys to be shown, once
+	fresh    newKeys // of /api: keys to be shown, once
 	priority int
 	out      []store.Reply
 	toasted  bool
@@ -225,6 +226,26 @@ func (s *scene) refused(err error) error {
 		return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 	}
 	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
+}
+
+// refuse answers with a refusal, and passes breakdowns on.
+func (s *scene) refuse(err error) error {
+	if labelled(err) {
+		return s.refused(err)
+	}
+	return err
+}
+
+// did answers the tap that ran a deed: with its refusal, or else with a toast, once the button is used.
+func (s *scene) did(err error, toast string) (ok bool, _ error) {
+	if err != nil {
+		return false, s.refuse(err)
+	}
+	if err := s.use(); err != nil {
+		return false, err
+	}
+	err = s.toast(toast, nil)
+	return err == nil, err
 }
 
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.

@@ -411,11 +411,8 @@ func (s *scene) dropTransaction() error { return s.reject("cancel.replaced") }
 func (s *scene) reject(key string) error {
 	id := s.topic.Transaction
 	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
-	if labelled(err) {
-		return s.refused(err) // it is on its way, or has ended: the sentence says which
-	}
 	if err != nil {
-		return err
+		return s.refuse(err) // it is on its way, or has ended: the sentence says which
 	}
 	if err := s.card(t); err != nil {
 		return err

@@ -79,6 +79,11 @@ func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
 
 func toast(key string) act { return func(s *scene) error { return s.toast(key, nil) } }
 
+// newest tells whether the tapped button is below the newest question of a flow that stands at a state.
+func (h heard) newest(flow string, at State) bool {
+	return h.at(flow) == at && h.topic.Ask == h.button.Subject
+}
+
 // tooLate answers a tap whose time is over: by the present state where a transaction is meant.
 // Telegram sends an unanswered tap again, so the card is drawn again too: it may be what was lost.
 func (s *scene) tooLate() error {
@@ -107,19 +112,10 @@ func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 	}
 	return func(s *scene) error {
 		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
-		switch {
-		case wallet.CodeOf(err) == wallet.Conflict:
+		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
-		case labelled(err):
-			return s.refused(err)
 		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.confirmed", nil); err != nil {
+		if ok, err := s.did(err, "toast.confirmed"); !ok {
 			return err
 		}
 		return s.drawn(t)
@@ -130,19 +126,10 @@ func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
 	return func(s *scene) error {
 		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
-		switch {
-		case wallet.CodeOf(err) == wallet.Conflict:
+		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
-		case labelled(err):
-			return s.refused(err)
 		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.rejected", nil); err != nil {
+		if ok, err := s.did(err, "toast.rejected"); !ok {
 			return err
 		}
 		return s.drawn(t)
@@ -162,7 +149,7 @@ func (c *Chat) tapAddress(ctx context.Context, h heard, address string) (act, er
 // tapAnswer takes a button for the same words typed; only the newest question's buttons count.
 func tapAnswer(ctx context.Context, h heard, at State, words string,
 	hear func(context.Context, heard, []string) (act, error)) (act, error) {
-	if h.at(sendFlow) != at || h.topic.Ask != h.button.Subject {
+	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
 	}
 	next, err := hear(ctx, h, []string{words})
@@ -214,16 +201,7 @@ func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
 func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, error) {
 	return func(s *scene) error {
 		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.disconnected", nil); err != nil {
+		if ok, err := s.did(err, "toast.disconnected"); !ok {
 			return err
 		}
 		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
@@ -268,10 +246,8 @@ func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
 		switch {
 		case wallet.CodeOf(err) == wallet.Conflict:
 			return s.tooLate()
-		case labelled(err):
-			return s.refused(err)
 		case err != nil:
-			return err
+			return s.refuse(err)
 		}
 		return s.toast("toast.looking", nil)
 	}, nil
@@ -285,16 +261,7 @@ func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error)
 	}
 	return func(s *scene) error {
 		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
-		if labelled(err) {
-			return s.refused(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.connected", nil); err != nil {
+		if ok, err := s.did(err, "toast.connected"); !ok {
 			return err
 		}
 		return s.say("claim.moved", vars{"Address": code(w.Address.String())})
@@ -308,15 +275,7 @@ func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error
 		return refuse(err)
 	}
 	return func(s *scene) error {
-		if err := s.Wallets.StopClaim(s.tx, s.user.ID, address); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.toast("toast.claim_stopped", nil); err != nil {
+		if ok, err := s.did(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
 			return err
 		}
 		return s.say("claim.stopped", vars{"Address": code(address.String())})
@@ -326,10 +285,8 @@ func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error
 // tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.
 func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
 	return func(s *scene) error {
-		if err := s.Users.Erase(s.tx, s.user.ID); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
+		if err := s.Users.Erase(s.tx, s.user.ID); err != nil {
+			return s.refuse(err)
 		}
 		s.moved = false // the conversation went with the rest
 		if err := s.toast("toast.erased", nil); err != nil {

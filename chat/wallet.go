@@ -142,20 +142,14 @@ func (c *Chat) walletChosen(action string, args []string) act {
 		name := strings.TrimLeft(args[0], "….")
 		if action == "use" {
 			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
-			if labelled(err) {
-				return s.refused(err)
-			}
 			if err != nil {
-				return err
+				return s.refuse(err)
 			}
 			return s.say("wallet.used", vars{"Address": code(w.Address.String())})
 		}
 		w, err := s.Wallets.Find(s.tx, s.user.ID, name)
-		if labelled(err) {
-			return s.refused(err)
-		}
 		if err != nil {
-			return err
+			return s.refuse(err)
 		}
 		label, err := s.words.text("button.disconnect", nil)
 		if err != nil {
@@ -267,10 +261,8 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 		return nil, err
 	}
 	return func(s *scene) error {
-		if err := s.Transfers.CommitRequest(s.tx, r); labelled(err) {
-			return s.refused(err)
-		} else if err != nil {
-			return err
+		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
+			return s.refuse(err)
 		}
 		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": tokenText(r.Transaction.Token),
 			"URL": code(r.URL), "Network": c.network()})

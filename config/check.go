@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"purser/quota"
 	"purser/wallet"
 )
 
@@ -269,8 +270,8 @@ func split(text string) []string {
 	return items
 }
 
-func (ch *checker) limits() Limits {
-	return Limits{APIFree: ch.limit("api_free"), APIPro: ch.limit("api_pro"), BotFree: ch.limit("bot_free"), BotPro: ch.limit("bot_pro"), Messages: ch.limit("messages")}
+func (ch *checker) limits() quota.Limits {
+	return quota.Limits{APIFree: ch.limit("api_free"), APIPro: ch.limit("api_pro"), BotFree: ch.limit("bot_free"), BotPro: ch.limit("bot_pro"), Messages: ch.limit("messages")}
 }
 
 func (ch *checker) limit(name string) uint64 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"purser/quota"
 	"purser/wallet"
 )
 
@@ -20,7 +21,7 @@ type Config struct {
 	Chain    Chain
 	Store    Store
 	HTTP     HTTP
-	Limits   Limits
+	Limits   quota.Limits
 	Webhooks Webhooks
 	Access   Access
 	Mail     Mail
@@ -63,13 +64,6 @@ type HTTP struct {
 	PagesListen    string   // host:port
 	PagesURL       *url.URL // as PublicURL, and another origin than it
 	TrustedProxies []netip.Prefix
-}
-
-// Limits are how much programs may do (SPEC, Limits).
-type Limits struct {
-	APIFree, APIPro uint64 // requests an hour of one owner
-	BotFree, BotPro uint64 // calls an hour of one bot token
-	Messages        uint64 // a minute to one person
 }
 
 // Webhooks are how events are delivered.

@@ -3,9 +3,6 @@ package handlers
 import (
 	"errors"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"purser/store"
 	"purser/wallet"
@@ -23,8 +20,8 @@ type Asked struct {
 	Given bool        // they have allowed all of it already
 }
 
-// Ask finds the app behind a link. NOT_FOUND when there is none any more.
-func (a *Apps) Ask(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
+// ConsentFor finds the app behind a link. NOT_FOUND when there is none any more.
+func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
 	app, err := tx.App(id)
 	if err != nil {
 		return Asked{}, found(err, wallet.NotFound, "this app is not known here any more")
@@ -44,9 +41,9 @@ func (a *Apps) Ask(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, e
 }
 
 // Allow grants an app what it asks for. scopes are what the person was shown: when the app asks for
-// something else by now, it is CONFLICT.
+// something else by now, it is CONFLICT; NOT_FOUND when there is none any more.
 func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, scopes []wallet.Scope) error {
-	asked, err := a.Ask(tx, person, id)
+	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {
 		return err
 	}
@@ -85,34 +82,10 @@ func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 	return out, err
 }
 
-// ParseAppName reads what people are told an app is called: 1 to 40 characters that can be seen, on one
-// line. INVALID_REQUEST.
-func ParseAppName(text string) (string, error) {
-	name := strings.Join(strings.Fields(text), " ")
-	switch length := utf8.RuneCountInString(name); {
-	case length == 0:
-		return "", wallet.Refuse(wallet.InvalidRequest, "the app needs a name")
-	case length > wallet.MaxAppName:
-		return "", wallet.Refuse(wallet.InvalidRequest, "that name is too long: %d characters at most", wallet.MaxAppName)
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
-		return "", wallet.Refuse(wallet.InvalidRequest, "a name is of characters that can be seen")
-	}
-	if strings.ContainsAny(name, ":“”\"…") || strings.Contains(strings.ToLower(name), "purser") {
-		return "", wallet.Refuse(wallet.InvalidRequest, "a name holds no quotation marks, colon or ellipsis, and not the word purser: people must know who speaks")
-	}
-	return name, nil
-}
-
-// unseen tells of a character that shows nothing, or changes how others look.
-func unseen(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
-
 // appNamed is the owner's app of that name, asking for the scopes as well from now on, for the purpose if
 // one is given; a new one when there is none.
 func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
-	name, err := ParseAppName(wanted.Name)
+	name, err := wallet.ParseAppName(wanted.Name)
 	if err != nil {
 		return wallet.App{}, err
 	}

@@ -33,7 +33,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 	return tx.Emit(event)
 }
 
-// StopClaim is the first owner's no: the address stays theirs.
+// StopClaim is the first owner's no: the address stays theirs. NOT_FOUND without a claim.
 func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Owner != owner || held.Claim == nil {
@@ -43,7 +43,8 @@ func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Add
 	return tx.PutWallet(held)
 }
 
-// TakeOver moves a claimed address to whoever proved it, once its first owner had their time.
+// TakeOver moves a claimed address to whoever proved it, once its first owner had their time: CONFLICT
+// before. NOT_FOUND without a claim of theirs.
 func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Claim == nil || held.Claim.User != user {

@@ -27,7 +27,8 @@ func invitationHash(line string) [32]byte { return sha256.Sum256([]byte("connect
 
 // PrepareInvitation draws the challenge for an address that a program wants to connect: to the
 // key's owner, or, for an operator's key that belongs to nobody, to the key itself. Whether somebody
-// holds the address already is said to nobody who has not proven that they hold its key.
+// holds the address already is said to nobody who has not proven that they hold its key. INVALID_REQUEST,
+// USER_NOT_FOUND.
 func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wallet.Address) (Invitation, error) {
 	if !address.OnCurve() {
 		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address")
@@ -78,7 +79,9 @@ const refusedFor = 24 * time.Hour
 
 // Connect takes the signature over the newest challenge for an address. A person's wallet ends in
 // their chat, like any bind (BindProven); an operator key's is connected at once (BindDone). The same
-// again is answered with the present status: the answer to the first may have been lost.
+// again is answered with the present status: the answer to the first may have been lost. NOT_FOUND without
+// an open challenge for the address, INVALID_SIGNATURE, CONFLICT for one that is connected already,
+// USER_NOT_FOUND when the key's owner is erased meanwhile.
 func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Address, sig wallet.Signature) (wallet.BindStatus, error) {
 	account, _, err := w.account(ctx, who)
 	if err != nil {

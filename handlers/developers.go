@@ -1,17 +1,15 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/mail"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"purser/store"
 	"purser/wallet"
@@ -33,13 +31,8 @@ type Developers struct {
 
 // Limits of what one person may have and ask for.
 const (
-	MaxKeys    = 10             // live ones
-	AskPause   = 24 * time.Hour // before the operators are asked again, after a no or no answer, also by whoever was erased meanwhile
-	maxEmail   = 254            // RFC 5321, 4.5.3.1.3, without the brackets
-	maxLocal   = 64             // RFC 5321, 4.5.3.1.1
-	shortEmail = 6              // a@b.cd
-
-	shortPurpose, shortDense = 10, 4 // of an app, in letters, and in scripts where one character says more
+	MaxKeys  = 10             // live ones
+	AskPause = 24 * time.Hour // before the operators are asked again, after a no or no answer, also by whoever was erased meanwhile
 )
 
 // Standing is how far somebody is with their access.
@@ -171,9 +164,9 @@ func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, er
 	return operatorsAsked().next(tx, d.Now(), account(person))
 }
 
-// Ask puts what somebody wants before the operators. CONFLICT when there are none, while they are being
+// RequestApproval puts what somebody wants before the operators. CONFLICT when there are none, while they are being
 // asked, and too soon after a no; INVALID_REQUEST for a wish of nothing.
-func (d *Developers) Ask(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
+func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
 	st, err := d.Standing(tx, user)
 	dev, now := st.Developer, d.Now().UTC()
 	switch {
@@ -303,17 +296,36 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil {
 		return Made{}, err
 	}
+	if err := st.room(len(keys)); err != nil {
+		return Made{}, err
+	}
+	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	made, err := d.makeKeys(tx, wish, cmp.Or(dev.Approval(wanted.App, wanted.Purpose).Tier, wallet.FreeTier), keys)
+	if err != nil {
+		return Made{}, err
+	}
+	if !dev.Request.Waits() {
+		dev.Request = nil
+	}
+	return made, tx.PutDeveloper(dev)
+}
+
+// room is CONFLICT where so many keys more would be more than MaxKeys.
+func (st Standing) room(more int) error {
 	live := 0
 	for _, key := range st.Keys {
 		if key.RevokedAt.IsZero() { // one whose successor is there already does not count twice
 			live++
 		}
 	}
-	if live+len(keys) > MaxKeys {
-		return Made{}, wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
+	if live+more > MaxKeys {
+		return wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
 	}
-	var made Made
-	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	return nil
+}
+
+// makeKeys makes keys that are described, for an app that asks for the scopes of all of them.
+func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
 		for _, scope := range key.Scopes {
 			if !slices.Contains(wish.Scopes, scope) {
@@ -322,26 +334,20 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 		}
 	}
 	if made.App, err = appNamed(tx, wish); err != nil {
-		return Made{}, err
+		return made, err
 	}
 	for _, key := range keys {
-		key.Owner, key.App, key.Tier = user, made.App.ID, dev.Approval(wanted.App, wanted.Purpose).Tier
-		if key.Tier == "" {
-			key.Tier = wallet.FreeTier
-		}
+		key.Owner, key.App, key.Tier = wish.Owner, made.App.ID, tier
 		drawn, err := d.Keys.Draw(key)
 		if err != nil {
-			return Made{}, err
+			return made, err
 		}
 		if err := tx.CreateKey(drawn.Key, drawn.Secret); err != nil {
-			return Made{}, err
+			return made, err
 		}
 		made.Keys = append(made.Keys, drawn)
 	}
-	if !dev.Request.Waits() {
-		dev.Request = nil
-	}
-	return made, tx.PutDeveloper(dev)
+	return made, nil
 }
 
 // described are the keys of a wish, one a kind, each with the scopes that fit it.
@@ -368,77 +374,13 @@ func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key
 	return keys, nil
 }
 
-// Own finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
-func (d *Developers) Own(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
+// Key finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
+func (d *Developers) Key(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err == nil && (key.Owner != user || user == "" || !key.UsableAt(d.Now())) {
 		err = store.ErrNotFound
 	}
 	return key, found(err, wallet.NotFound, "you have no such key any more: /api lists yours")
-}
-
-// ParsePurpose reads what an app is for, in its developer's words: one line of characters that can be
-// seen. INVALID_REQUEST.
-func ParsePurpose(text string) (string, error) {
-	purpose := strings.Join(strings.Fields(text), " ")
-	switch length := utf8.RuneCountInString(purpose); {
-	case length < shortest(purpose):
-		return "", wallet.Refuse(wallet.InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
-	case length > wallet.MaxAppPurpose:
-		return "", wallet.Refuse(wallet.InvalidRequest, "that is too long: %d characters at most", wallet.MaxAppPurpose)
-	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen):
-		return "", wallet.Refuse(wallet.InvalidRequest, "write it in characters that can be seen")
-	}
-	return purpose, nil
-}
-
-// shortest is how many characters a purpose has at least.
-func shortest(purpose string) int {
-	if strings.ContainsFunc(purpose, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
-		return shortDense
-	}
-	return shortPurpose
-}
-
-// ParseEmail reads a mail address as a person writes it: plain ASCII, a name of letters, digits and
-// ".!#$%&'*+/=?^_{|}~-", and a domain with a dot. Quoted names, comments, display names and addresses by
-// number (RFC 5322, 3.4.1) are real, and nobody's who asks here. INVALID_REQUEST.
-func ParseEmail(text string) (string, error) {
-	refused := wallet.Refuse(wallet.InvalidRequest, "that is no mail address: write it like name@example.org")
-	text = strings.TrimSpace(text)
-	if len(text) < shortEmail || len(text) > maxEmail {
-		return "", refused
-	}
-	for _, r := range text { // before the parser: it takes comments, folds and encoded words
-		if r <= ' ' || r > '~' || strings.ContainsRune(`()<>[]:;\,"`, r) {
-			return "", refused
-		}
-	}
-	parsed, err := mail.ParseAddress(text)
-	if err != nil || parsed.Name != "" || parsed.Address != text {
-		return "", refused
-	}
-	local, domain, _ := strings.Cut(text, "@")
-	if len(local) > maxLocal || !domainLike(domain) {
-		return "", refused
-	}
-	return text, nil
-}
-
-// domainLike tells whether a text could be a domain that mail goes to (RFC 1123, 2.1): labels of letters,
-// digits and hyphens, at least two, the last one no number.
-func domainLike(domain string) bool {
-	labels := strings.Split(domain, ".")
-	for _, label := range labels {
-		odd := func(r rune) bool {
-			return r != '-' && !(r >= '0' && r <= '9') && !(r >= 'a' && r <= 'z') && !(r >= 'A' && r <= 'Z')
-		}
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, odd) {
-			return false
-		}
-	}
-	last := labels[len(labels)-1]
-	return len(labels) > 1 && len(last) > 1 && strings.ContainsFunc(last, unicode.IsLetter)
 }
 
 // Mailer sends one mail of plain text. It is called with no store transaction open, and gives up by

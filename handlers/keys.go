@@ -45,22 +45,31 @@ type KeyRequest struct {
 	App             string
 }
 
-// Create makes a key and returns its secret: the only time that anybody sees it.
-func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, error) {
+// checked is the request with its scopes filled in. INVALID_REQUEST.
+func (req KeyRequest) checked() (KeyRequest, error) {
 	switch {
 	case req.Kind != wallet.APIKey && req.Kind != wallet.BotKey:
-		return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "kind is %q or %q", wallet.APIKey, wallet.BotKey)
+		return req, wallet.Refuse(wallet.InvalidRequest, "kind is %q or %q", wallet.APIKey, wallet.BotKey)
 	case req.Tier != wallet.FreeTier && req.Tier != wallet.ProTier:
-		return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
+		return req, wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
 	}
 	fitting := wallet.ScopesOf(req.Kind)
 	for _, scope := range req.Scopes {
 		if !slices.Contains(fitting, scope) {
-			return wallet.Key{}, "", wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
+			return req, wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
 		}
 	}
 	if len(req.Scopes) == 0 {
 		req.Scopes = fitting
+	}
+	return req, nil
+}
+
+// Create makes a key and returns its secret: the only time that anybody sees it.
+func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, error) {
+	req, err := req.checked()
+	if err != nil {
+		return wallet.Key{}, "", err
 	}
 	made, err := k.Draw(wallet.Key{Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt})
 	if err != nil {
@@ -180,7 +189,7 @@ func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 		if other.Line() != old.Line() || other.ID == old.ID || other.ID == next.ID || !other.UsableAt(k.Now()) {
 			continue
 		}
-		if _, err := k.End(tx, other.ID); err != nil {
+		if _, err := k.RevokeIn(tx, other.ID); err != nil {
 			return err
 		}
 	}
@@ -364,15 +373,15 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	var key wallet.Key
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		key, err = k.End(tx, id)
+		key, err = k.RevokeIn(tx, id)
 		return err
 	})
 	return key, err
 }
 
-// End is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
+// RevokeIn is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
 // go, since nobody could change them any more.
-func (k *Keys) End(tx store.Tx, id string) (wallet.Key, error) {
+func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {
 		return key, found(err, wallet.NotFound, "there is no key with this id")

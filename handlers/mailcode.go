@@ -68,7 +68,7 @@ func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.Mai
 // INVALID_REQUEST for what is no address, RATE_LIMIT_EXCEEDED for the fourth in an hour, NETWORK_ERROR
 // when the mail could not be sent.
 func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address string, word func(code string) (subject, text string, err error)) (wallet.MailCode, error) {
-	address, err := ParseEmail(address)
+	address, err := wallet.ParseEmail(address)
 	if err != nil {
 		return wallet.MailCode{}, err
 	}

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"purser/store"
@@ -27,6 +29,23 @@ func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, err
 		return fits[0], nil
 	}
 	return wallet.Wallet{}, wallet.Refuse(wallet.InvalidRequest, "several of your wallets end like this: name the whole address")
+}
+
+// List is a caller's wallets, oldest first: a person's, or those that an operator's key connected.
+func (w *Wallets) List(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
+	return read(ctx, w.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
+		all, err := tx.WalletsOf(who.User)
+		if err != nil {
+			return nil, err
+		}
+		var own []wallet.Wallet
+		for _, one := range all {
+			if who.owns(one) {
+				own = append(own, one)
+			}
+		}
+		return own, nil
+	})
 }
 
 // Use makes one of a person's wallets the one that their commands mean. name is its address, or the
@@ -59,6 +78,17 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 	}
 	next, err := w.release(tx, gone, wallet.UserInitiated)
 	return gone, next, err
+}
+
+// DisconnectOwn forgets that an address is the caller's; see Disconnect. An operator key's has no
+// default and no chat.
+func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
+	held, err := tx.Wallet(address)
+	if err != nil || !who.owns(held) {
+		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you"))
+	}
+	_, err = w.release(tx, held, wallet.UserInitiated)
+	return held, err
 }
 
 // release takes a wallet from its owner, and returns their new default.

@@ -16,19 +16,6 @@ type Notifications struct {
 	Bot   BotName // whose links ask for consent
 }
 
-// NotificationNames lists what a person can be told of (DESIGN §6, Notifications PUT).
-func NotificationNames() []string {
-	return []string{
-		"transaction.pending", "transaction.confirmed", "transaction.failed", "transaction.received", "transaction.large",
-		"balance.updated", "wallet.connected", "wallet.disconnected",
-		"price.alert", "price.significant_change", "price.change", "portfolio.summary", "market.news",
-		"stake.delegated", "stake.reward", "stake.undelegated", "stake.status", "stake.cooldown", "validator.performance",
-	}
-}
-
-// Wildcards lists the names that stand for several.
-func Wildcards() []string { return []string{"*", "price.*", "stake.*", "transaction.*"} }
-
 // all is what a person is told who never said anything else.
 func all(who wallet.User) wallet.Notifications {
 	return wallet.Notifications{Enabled: true, Events: []string{"*"}, UpdatedAt: who.RegisteredAt}
@@ -55,7 +42,7 @@ func (n *Notifications) Set(tx store.Tx, who Caller, person wallet.UserID, enabl
 	if err := consented(tx, n.Bot, who, person, wallet.BotUsers); err != nil {
 		return wallet.Notifications{}, err
 	}
-	known := append(NotificationNames(), Wildcards()...)
+	known := wallet.NotificationNames()
 	for _, name := range events {
 		if !slices.Contains(known, name) {
 			return wallet.Notifications{}, wallet.Refuse(wallet.InvalidRequest, "events: a name in it is none; the names are %s", strings.Join(known, ", "))

@@ -19,10 +19,9 @@ type Profile struct {
 
 // People is who programs ask about.
 type People struct {
-	Store   store.Store
-	Wallets *Wallets
-	Now     Clock
-	Bot     BotName // whose links ask for consent
+	Store store.Store
+	Now   Clock
+	Bot   BotName // whose links ask for consent
 }
 
 // ByTelegram finds a person by their Telegram id, for whoever may do a family of deeds for them.
@@ -70,7 +69,7 @@ func reachable(user wallet.User) error {
 	return nil
 }
 
-// Profile is what programs may know of a person.
+// Profile is what programs may know of a person. USER_NOT_FOUND for a stranger; CONSENT_REQUIRED.
 func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
 	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
 	if err != nil {
@@ -133,32 +132,4 @@ func (p *People) WalletsOf(ctx context.Context, who Caller, telegramID int64) ([
 		}
 		return tx.WalletsOf(user.ID)
 	})
-}
-
-// Own lists a caller's wallets, oldest first: a person's, or those that an operator's key connected.
-func (w *Wallets) Own(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
-	return read(ctx, w.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
-		all, err := tx.WalletsOf(who.User)
-		if err != nil {
-			return nil, err
-		}
-		var own []wallet.Wallet
-		for _, one := range all {
-			if who.owns(one) {
-				own = append(own, one)
-			}
-		}
-		return own, nil
-	})
-}
-
-// DisconnectOwn forgets that an address is the caller's; see Disconnect. An operator key's has no
-// default and no chat.
-func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
-	held, err := tx.Wallet(address)
-	if err != nil || !who.owns(held) {
-		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you"))
-	}
-	_, err = w.release(tx, held, wallet.UserInitiated)
-	return held, err
 }

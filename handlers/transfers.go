@@ -209,47 +209,51 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 	}
 	var out []wallet.Transaction
 	var next wallet.TransactionID
-	err = s.Store.View(ctx, func(tx store.Tx) error {
-		owner := who.User
-		if !f.Address.IsZero() {
-			w, err := readable(tx, who, f.Address)
-			if err != nil {
-				return err
-			}
-			owner = w.Owner
-		}
-		page := store.Page{After: f.Cursor, Until: f.Until, Limit: f.Limit}
-		for looked := 0; ; looked += page.Limit {
-			batch, err := listed(tx, who, f.Address, page)
-			if err != nil {
-				return found(err, wallet.InvalidRequest, "cursor: this list has no such place: begin anew without one")
-			}
-			for _, t := range batch {
-				if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
-					next = ""
-					return nil
-				}
-				next = t.ID
-				if t.Owner != owner && !who.operator() {
-					continue // of whoever held the wallet before
-				}
-				if f.fits(t, mint) {
-					if out = append(out, t); len(out) == f.Limit {
-						return nil
-					}
-				}
-			}
-			if len(batch) < page.Limit {
-				next = ""
-				return nil
-			}
-			if looked >= maxLooked {
-				return nil
-			}
-			page.After = next
-		}
+	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
+		out, next, err = f.page(tx, who, mint)
+		return err
 	})
 	return out, next, err
+}
+
+// page reads the page, as far as maxLooked goes.
+func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
+	owner := who.User
+	if !f.Address.IsZero() {
+		w, err := readable(tx, who, f.Address)
+		if err != nil {
+			return nil, "", err
+		}
+		owner = w.Owner
+	}
+	page := store.Page{After: f.Cursor, Until: f.Until, Limit: f.Limit}
+	for looked := 0; ; looked += page.Limit {
+		batch, err := listed(tx, who, f.Address, page)
+		if err != nil {
+			return out, next, found(err, wallet.InvalidRequest, "cursor: this list has no such place: begin anew without one")
+		}
+		for _, t := range batch {
+			if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
+				return out, "", nil
+			}
+			next = t.ID
+			if t.Owner != owner && !who.operator() {
+				continue // of whoever held the wallet before
+			}
+			if f.fits(t, token) {
+				if out = append(out, t); len(out) == f.Limit {
+					return out, next, nil
+				}
+			}
+		}
+		if len(batch) < page.Limit {
+			return out, "", nil
+		}
+		if looked >= maxLooked {
+			return out, next, nil
+		}
+		page.After = next
+	}
 }
 
 func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wallet.Transaction, error) {

@@ -124,7 +124,8 @@ func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, e
 
 // Prove takes the page's signature over the sign-in text, burns the link, and has the chat ask its
 // owner which address was proven: the page that was opened might not have been theirs. kind says what
-// signs for the wallet from now on.
+// signs for the wallet from now on. NOT_FOUND for a dead or unknown link, INVALID_SIGNATURE, CONFLICT for a
+// wallet that is theirs already.
 func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletType, address wallet.Address, sig wallet.Signature) error {
 	choices, err := w.choices(address)
 	if err != nil {
@@ -224,7 +225,8 @@ func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
 
 // Choose is the owner's answer in chat to which address their device shows. Only the match binds;
 // any other answer, the zero address for "none of these" included, ends the attempt for good, so
-// that guessing does not help. It returns the wallet that was bound.
+// that guessing does not help. It returns the wallet that was bound. NOT_FOUND when the question is over,
+// CONFLICT for an address that was connected meanwhile.
 func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice wallet.Address) (wallet.Wallet, error) {
 	bind, err := tx.BindOf(user)
 	if err != nil {

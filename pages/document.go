@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"purser/quota"
 )
 
 // ordered is a JSON object in the order in which it is written.
@@ -138,7 +140,7 @@ type (
 		API, Title, Version, Summary, Description string
 		Groups                                    []group
 		Errors                                    []errorRow
-		Limits                                    Limits
+		Limits                                    quota.Limits
 	}
 	group struct {
 		Name, Description, Anchor string

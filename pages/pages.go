@@ -19,6 +19,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"purser/quota"
 )
 
 // Docs is the path of the documentation.
@@ -27,19 +29,11 @@ const Docs = "/docs"
 //go:embed static docs.html
 var files embed.FS
 
-// Limits are what the documentation says of limits: requests an hour of one owner with all their API
-// keys, calls an hour of one bot token, messages a minute to one person.
-type Limits struct {
-	APIFree, APIPro uint64
-	BotFree, BotPro uint64
-	Messages        uint64
-}
-
 // Options are what the pages are made of.
 type Options struct {
 	Document []byte   // OpenAPI, as JSON
 	API      *url.URL // where the API is: examples call it
-	Limits   Limits
+	Limits   quota.Limits
 	Log      *slog.Logger
 }
 

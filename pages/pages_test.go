@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"purser/api"
+	"purser/quota"
 	"purser/wallet"
 )
 
@@ -23,7 +24,7 @@ import (
 func serve(t *testing.T, document []byte) string {
 	t.Helper()
 	s, err := New(Options{Document: document, API: &url.URL{Scheme: "https", Host: "wallet.example.org"},
-		Limits: Limits{100, 1000, 50, 500, 30}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		Limits: quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

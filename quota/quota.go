@@ -1,6 +1,6 @@
 // Package quota knows limits: how often something may be done in any rolling span of time, across
-// restarts and crashes, without a durable write on the way of what is counted. It refuses to know who
-// is limited and what they do.
+// restarts and crashes, without a durable write on the way of what is counted; and the list of them that
+// operators set. A Meter refuses to know who is limited and what they do.
 //
 // Counts live in memory and are written behind, many at once. What a crash can lose of a counter is
 // bounded (allowance), and after a crash every counter begins with that much spent: so a limit is never
@@ -37,7 +37,7 @@ func (l Limit) allowance() uint64 {
 	return max(1, l.Count/share)
 }
 
-// Quota is what is left of a limit after one more was asked for.
+// Quota is what is left of a limit after one more was asked for, granted (OK) or not, or after a look.
 type Quota struct {
 	OK    bool
 	Limit uint64
@@ -293,7 +293,7 @@ func (m *Meter) Run(ctx context.Context) error {
 		case <-m.hurry:
 		case <-after(writeEvery):
 		}
-		if err := m.write(context.WithoutCancel(ctx), false); errors.Is(err, store.ErrUnknownOutcome) {
+		if err := m.flush(context.WithoutCancel(ctx)); errors.Is(err, store.ErrUnknownOutcome) {
 			return fmt.Errorf("write counters: %w", err)
 		} else if err != nil {
 			m.Log.Warn("counters could not be written; trying again", "error", err)
@@ -303,17 +303,16 @@ func (m *Meter) Run(ctx context.Context) error {
 
 // stop writes the rest, with the mark of a clean end.
 func (m *Meter) stop(ctx context.Context) error {
-	if err := m.write(ctx, true); err != nil {
+	if err := m.flush(ctx, store.Counter{Name: running}); err != nil {
 		return fmt.Errorf("write counters: %w", err)
 	}
 	return nil
 }
 
-// write writes every counter that changed, and forgets those that are over.
-func (m *Meter) write(ctx context.Context, last bool) error {
+// flush writes every counter that changed, and others, and forgets those that are over.
+func (m *Meter) flush(ctx context.Context, rows ...store.Counter) error {
 	m.mu.Lock()
 	now := m.seconds()
-	var rows []store.Counter
 	saved := map[string]uint64{}
 	for name := range m.dirty {
 		c := m.counters[name]
@@ -327,9 +326,6 @@ func (m *Meter) write(ctx context.Context, last bool) error {
 	}
 	m.dirty = map[string]struct{}{}
 	m.mu.Unlock()
-	if last {
-		rows = append(rows, store.Counter{Name: running})
-	}
 	var err error
 	if len(rows) > 0 {
 		err = m.Store.Update(ctx, func(tx store.Tx) error { return tx.PutCounters(rows) })

@@ -11,7 +11,7 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, er
 	if err := tx.CreateTransaction(next); err != nil {
 		return t, err
 	}
-	next.Version = 1 // as CreateTransaction left it
+	next.Version = 1 // which is CreateTransaction's contract
 	return next, tx.Emit(events...)
 }
 

@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -19,12 +18,6 @@ type App struct {
 	Scopes    []Scope   `json:"scopes"` // what it asks people for
 	CreatedAt time.Time `json:"created_at"`
 }
-
-// Limits of what a developer may write, in characters.
-const (
-	MaxAppName    = 40
-	MaxAppPurpose = 300
-)
 
 // Grant is one person's permission to an app. Scopes are what the app asked for when it was given.
 type Grant struct {
@@ -155,22 +148,4 @@ func (d Developer) With(step Verification, at time.Time) Developer {
 		d.Verified = append(slices.Clone(d.Verified), Verified{step, at})
 	}
 	return d
-}
-
-// Notifications are what a person wants to be told of. Events are names or wildcards.
-type Notifications struct {
-	Enabled   bool      `json:"enabled"`
-	Events    []string  `json:"events"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// Wants tells whether a person is to be told of an event: by default of all.
-func (u User) Wants(name string) bool {
-	if u.Notifications == nil {
-		return true
-	}
-	family, _, _ := strings.Cut(name, ".")
-	return u.Notifications.Enabled && slices.ContainsFunc(u.Notifications.Events, func(e string) bool {
-		return e == name || e == "*" || e == family+".*"
-	})
 }

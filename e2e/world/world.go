@@ -147,7 +147,7 @@ func (w *World) wire() {
 			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
 	w.Apps = &handlers.Apps{Now: w.Now}
-	w.People = &handlers.People{Store: w.Store, Wallets: w.Wallets, Now: w.Now}
+	w.People = &handlers.People{Store: w.Store, Now: w.Now}
 	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
 	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
 	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},

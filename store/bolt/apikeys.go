@@ -3,6 +3,7 @@ package bolt
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -71,7 +72,7 @@ func (t *tx) AllKeys() ([]wallet.Key, error) {
 		}
 		out = append(out, k)
 	}
-	oldestFirst(out)
+	oldestFirst(out, createdKey)
 	return out, nil
 }
 
@@ -85,12 +86,17 @@ func (t *tx) KeysOf(owner wallet.UserID) ([]wallet.Key, error) {
 		}
 		out = append(out, k)
 	}
-	oldestFirst(out)
+	oldestFirst(out, createdKey)
 	return out, nil
 }
 
-func oldestFirst(all []wallet.Key) {
-	slices.SortStableFunc(all, func(a, b wallet.Key) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+func createdKey(k wallet.Key) (time.Time, string) { return k.CreatedAt, k.ID }
+
+// oldestFirst sorts a list by when each began, and then by its id.
+func oldestFirst[T any](all []T, began func(T) (at time.Time, id string)) {
+	slices.SortStableFunc(all, func(a, b T) int {
+		atA, idA := began(a)
+		atB, idB := began(b)
+		return cmp.Or(atA.Compare(atB), cmp.Compare(idA, idB))
 	})
 }

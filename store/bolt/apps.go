@@ -1,11 +1,8 @@
 package bolt
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -18,14 +15,7 @@ type appWords struct {
 }
 
 func (t *tx) App(id wallet.AppID) (wallet.App, error) {
-	key := []byte(id)
-	raw := t.get(apps, key)
-	if raw == nil {
-		return wallet.App{}, store.ErrNotFound
-	}
-	var a wallet.App
-	var words appWords
-	err := t.unsealJSON(apps, key, raw, &a, "words", &words)
+	a, words, err := worded[wallet.App, appWords](t, apps, []byte(id))
 	a.Name, a.Purpose = words.Name, words.Purpose
 	return a, err
 }
@@ -40,9 +30,7 @@ func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
 		}
 		out = append(out, a)
 	}
-	slices.SortStableFunc(out, func(a, b wallet.App) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
+	oldestFirst(out, func(a wallet.App) (time.Time, string) { return a.CreatedAt, string(a.ID) })
 	return out, nil
 }
 
@@ -68,7 +56,7 @@ func (t *tx) PutApp(a wallet.App) error {
 	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
 		return err
 	}
-	return t.putSealed(apps, key, a.Owner, a, "words", words)
+	return t.putWorded(apps, key, a.Owner, a, words)
 }
 
 func grantKey(user wallet.UserID, app wallet.AppID) []byte {
@@ -97,9 +85,7 @@ func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
 		}
 		out = append(out, g)
 	}
-	slices.SortStableFunc(out, func(a, b wallet.Grant) int {
-		return cmp.Or(a.GrantedAt.Compare(b.GrantedAt), cmp.Compare(a.App, b.App))
-	})
+	oldestFirst(out, func(g wallet.Grant) (time.Time, string) { return g.GrantedAt, string(g.App) })
 	return out, nil
 }
 
@@ -133,14 +119,10 @@ type developerWords struct {
 }
 
 func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
-	key := []byte(user)
-	raw := t.get(developers, key)
-	if raw == nil {
+	if t.get(developers, []byte(user)) == nil {
 		return wallet.Developer{User: user}, nil
 	}
-	var d wallet.Developer
-	var words developerWords
-	err := t.unsealJSON(developers, key, raw, &d, "words", &words)
+	d, words, err := worded[wallet.Developer, developerWords](t, developers, []byte(user))
 	d.Email, d.Approvals, d.Request, d.MailCode = words.Email, words.Approvals, words.Request, words.MailCode
 	return d, err
 }
@@ -151,30 +133,5 @@ func (t *tx) PutDeveloper(d wallet.Developer) error {
 	}
 	words := developerWords{d.Email, d.Approvals, d.Request, d.MailCode}
 	d.Email, d.Approvals, d.Request, d.MailCode = "", nil, nil, nil
-	return t.putSealed(developers, []byte(d.User), d.User, d, "words", words)
-}
-
-// putSealed writes a row with one sealed field.
-func (t *tx) putSealed(b bucket, key []byte, owner wallet.UserID, plain any, name string, secret any) error {
-	sealed, err := json.Marshal(secret)
-	if err != nil {
-		return fmt.Errorf("write a row of %s: %w", b, err)
-	}
-	raw, err := t.seal(b, key, owner, plain, field{name, sealed})
-	if err != nil {
-		return err
-	}
-	return t.put(b, key, raw)
-}
-
-// unsealJSON reads what putSealed wrote.
-func (t *tx) unsealJSON(b bucket, key, raw []byte, plain any, name string, secret any) error {
-	sealed, err := t.unseal(b, key, raw, plain, name)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(sealed[0], secret); err != nil {
-		return fmt.Errorf("%s: %w: %v", b, ErrDamaged, err)
-	}
-	return nil
+	return t.putWorded(developers, []byte(d.User), d.User, d, words)
 }

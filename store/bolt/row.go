@@ -199,6 +199,38 @@ func plainOf[T any](raw []byte) (plain T, r row, err error) {
 	return plain, r, err
 }
 
+// wordsField is the name of the sealed field of rows that have one alone, for what people wrote.
+const wordsField = "words"
+
+// putWorded writes a row whose words are sealed.
+func (t *tx) putWorded(b bucket, key []byte, owner wallet.UserID, plain, secret any) error {
+	sealed, err := json.Marshal(secret)
+	if err != nil {
+		return fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	raw, err := t.seal(b, key, owner, plain, field{wordsField, sealed})
+	if err != nil {
+		return err
+	}
+	return t.put(b, key, raw)
+}
+
+// worded reads what putWorded wrote. ErrNotFound without a row, and for one of an erased user.
+func worded[Plain, Words any](t *tx, b bucket, key []byte) (plain Plain, secret Words, _ error) {
+	raw := t.get(b, key)
+	if raw == nil {
+		return plain, secret, store.ErrNotFound
+	}
+	sealed, err := t.unseal(b, key, raw, &plain, wordsField)
+	if err != nil {
+		return plain, secret, err
+	}
+	if err := json.Unmarshal(sealed[0], &secret); err != nil {
+		return plain, secret, fmt.Errorf("%s: %w: %v", b, ErrDamaged, err)
+	}
+	return plain, secret, nil
+}
+
 // rewrite puts a changed plain part into a row; what is sealed in it stays as it is.
 func (t *tx) rewrite(b bucket, key []byte, r row, plain any) error {
 	var err error

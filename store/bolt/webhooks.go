@@ -15,14 +15,7 @@ type webhookWords struct {
 }
 
 func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
-	key := []byte(id)
-	raw := t.get(webhooks, key)
-	if raw == nil {
-		return wallet.Webhook{}, store.ErrNotFound
-	}
-	var w wallet.Webhook
-	var words webhookWords
-	err := t.unsealJSON(webhooks, key, raw, &w, "words", &words)
+	w, words, err := worded[wallet.Webhook, webhookWords](t, webhooks, []byte(id))
 	w.URL, w.Secret, w.Previous = words.URL, words.Secret, words.Previous
 	return w, err
 }
@@ -101,7 +94,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	}
 	words := webhookWords{w.URL, w.Secret, w.Previous}
 	w.URL, w.Secret, w.Previous = "", "", ""
-	return t.putSealed(webhooks, key, w.Owner, w, "words", words)
+	return t.putWorded(webhooks, key, w.Owner, w, words)
 }
 
 func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
@@ -142,14 +135,10 @@ type healthWords struct {
 }
 
 func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
-	var h wallet.WebhookHealth
-	key := []byte(id)
-	raw := t.get(webhookHealth, key)
-	if raw == nil {
-		return h, nil
+	if t.get(webhookHealth, []byte(id)) == nil {
+		return wallet.WebhookHealth{}, nil
 	}
-	var words healthWords
-	err := t.unsealJSON(webhookHealth, key, raw, &h, "words", &words)
+	h, words, err := worded[wallet.WebhookHealth, healthWords](t, webhookHealth, []byte(id))
 	h.LastError = words.Error
 	return h, err
 }
@@ -166,5 +155,5 @@ func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error
 	}
 	words := healthWords{h.LastError}
 	h.LastError = ""
-	return t.putSealed(webhookHealth, key, r.owner, h, "words", words)
+	return t.putWorded(webhookHealth, key, r.owner, h, words)
 }

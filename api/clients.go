@@ -2,14 +2,13 @@ package api
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/gofiber/fiber/v2"
+	"purser/quota"
 
-	"purser/wallet"
+	"github.com/gofiber/fiber/v2"
 )
 
 // Limits per client address (DESIGN §6).
@@ -34,33 +33,23 @@ func newWindow(limit int, span time.Duration) *window {
 	return &window{limit: limit, span: span, clients: map[netip.Prefix][]time.Time{}}
 }
 
-// share is what a client has left.
-type share struct {
-	ok        bool
-	limit     int
-	remaining int
-	reset     time.Duration // until one more is free
-}
-
 // take counts one more, unless the client has had its fill.
-func (w *window) take(client netip.Prefix, now time.Time) share {
+func (w *window) take(client netip.Prefix, now time.Time) quota.Quota {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now.Sub(w.swept) >= w.span {
 		w.sweep(now)
 	}
 	times := live(w.clients[client], now.Add(-w.span))
-	q := share{limit: w.limit, ok: len(times) < w.limit}
-	if q.ok {
+	ok := len(times) < w.limit
+	if ok {
 		times = append(times, now)
 	}
 	if _, known := w.clients[client]; !known && len(w.clients) >= maxClients {
 		w.forgetOne()
 	}
 	w.clients[client] = times
-	q.remaining = w.limit - len(times)
-	q.reset = times[0].Add(w.span).Sub(now)
-	return q
+	return quota.Quota{OK: ok, Limit: uint64(w.limit), Left: uint64(w.limit - len(times)), Reset: times[0].Add(w.span).Sub(now)}
 }
 
 // live drops what is no longer in the window.
@@ -89,24 +78,6 @@ func (w *window) forgetOne() {
 		return
 	}
 }
-
-// tooMany writes the headers of a 429 and returns its error.
-func (s *Server) tooMany(c *fiber.Ctx, q share) error {
-	quotaHeaders(c, q)
-	c.Set(fiber.HeaderRetryAfter, seconds(q.reset))
-	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d a minute: try again in %s seconds", q.limit, seconds(q.reset))
-}
-
-func quotaHeaders(c *fiber.Ctx, q share) {
-	c.Set("RateLimit-Limit", strconv.Itoa(q.limit))
-	c.Set("RateLimit-Remaining", strconv.Itoa(q.remaining))
-	c.Set("RateLimit-Reset", seconds(q.reset))
-}
-
-// seconds rounds up, and is never zero: waiting that long is enough.
-func seconds(d time.Duration) string { return strconv.FormatInt(wholeSeconds(d), 10) }
-
-func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
 
 // client is the address that limits count by: the connection's, or the nearest one in
 // X-Forwarded-For that is no proxy of ours. Whoever holds one IPv6 address holds its whole /64.

@@ -1,8 +1,8 @@
-package api
+package chat
 
 import (
 	"encoding/hex"
-	"html"
+	stdhtml "html"
 	"regexp"
 	"strings"
 	"unicode"
@@ -21,7 +21,7 @@ const (
 
 // plainly refuses messages that are made to look as if they came from purser: whose first line is pushed
 // out of sight, or that name the signing page's host, as only purser's own messages do.
-func (s *Server) plainly(message, mode string) error {
+func (c *Chat) plainly(message, mode string) error {
 	blank, lines := 0, strings.Split(message, "\n")
 	for _, line := range lines {
 		seen := strings.ContainsFunc(line, func(r rune) bool {
@@ -37,7 +37,7 @@ func (s *Server) plainly(message, mode string) error {
 	if len(lines) > mostLines {
 		return wallet.Refuse(wallet.InvalidRequest, "message: at most %d lines", mostLines)
 	}
-	if mentions(message, mode, s.PublicURL.Hostname()) {
+	if mentions(message, mode, c.PublicURL.Hostname()) {
 		return wallet.Refuse(wallet.InvalidRequest, "message: links to the signing page come from purser alone")
 	}
 	return nil
@@ -53,7 +53,7 @@ func mentions(message, mode, host string) bool {
 	read := []string{message}
 	switch mode {
 	case "HTML": // with its tags, since links stand in them, and without, since others part words
-		read = []string{html.UnescapeString(message), html.UnescapeString(tags.ReplaceAllString(message, ""))}
+		read = []string{stdhtml.UnescapeString(message), stdhtml.UnescapeString(tags.ReplaceAllString(message, ""))}
 	case "Markdown", "MarkdownV2": // nothing that marks or escapes is part of a host
 		read = append(read, markup.Replace(message))
 	}

@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	stdhtml "html"
+	"strings"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// AppMessage is what an app writes to a person.
+type AppMessage struct {
+	ID        string          // of this message, by which its outcome is known
+	By        handlers.Caller // the app's key
+	Chat      int64           // the person's own, which has their Telegram id
+	Text      string
+	ParseMode string // how Telegram reads Text; "" is as it stands
+}
+
+// Posting is a message of an app that may be sent. Commit queues it, and has the id that it gets in the chat
+// kept under Card until a time.
+type Posting struct {
+	Card   string
+	Commit func(tx store.Tx, until time.Time) error
+}
+
+// Post finds out whether a message of an app can be taken for nothing else than that, and words it:
+// INVALID_REQUEST. Telegram judges its markup.
+func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
+	escape, known := parseModes()[m.ParseMode]
+	if !known {
+		return Posting{}, wallet.Refuse(wallet.InvalidRequest, "parse_mode: must be Markdown, MarkdownV2, HTML or left out")
+	}
+	if err := c.plainly(m.Text, m.ParseMode); err != nil {
+		return Posting{}, err
+	}
+	said := Reply{Kind: Message, Text: m.Text, ParseMode: m.ParseMode}
+	if m.ParseMode == "" {
+		said.Text, said.ParseMode = escape.Replace(m.Text), "HTML"
+	}
+	head, err := c.writer(ctx, m.By)
+	if err != nil {
+		return Posting{}, err
+	}
+	if head != "" {
+		said.Text = escape.Replace(head) + "\n\n" + said.Text
+	}
+	body, err := json.Marshal(said)
+	if err != nil {
+		return Posting{}, err
+	}
+	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: "app:" + m.ID, Body: body, At: c.Now().UTC()}
+	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
+		queued := row
+		queued.CardUntil = until
+		return tx.Enqueue([]store.Reply{queued})
+	}}, nil
+}
+
+// writer is purser's own first line of an app's message, as plain text, so that nobody takes an app's words
+// for purser's; "" above an operator's.
+func (c *Chat) writer(ctx context.Context, by handlers.Caller) (string, error) {
+	if by.User == "" {
+		return "", nil
+	}
+	v := vars{"App": "", "Hint": ""}
+	err := c.Store.View(ctx, func(tx store.Tx) error {
+		if by.App != "" {
+			app, err := tx.App(by.App)
+			v["App"] = app.Name
+			return err
+		}
+		key, err := tx.Key(by.KeyID)
+		v["Hint"] = key.Hint
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	head, err := c.words.text("app.wrote", v)
+	return stdhtml.UnescapeString(string(head)), err
+}
+
+// parseModes are the ways in which Telegram reads an app's message, with how purser's own words are escaped
+// in each (Bot API, "Formatting options").
+func parseModes() map[string]*strings.Replacer {
+	escaped := func(special string) *strings.Replacer {
+		var pairs []string
+		for _, r := range special {
+			pairs = append(pairs, string(r), `\`+string(r))
+		}
+		return strings.NewReplacer(pairs...)
+	}
+	entities := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	return map[string]*strings.Replacer{
+		"": entities, "HTML": entities,
+		"Markdown":   escaped("_*`["),
+		"MarkdownV2": escaped("\\_*[]()~`>#+-=|{}.!"),
+	}
+}

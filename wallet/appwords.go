@@ -1,0 +1,62 @@
+package wallet
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of what a developer may write of an app, in characters.
+const (
+	MaxAppName    = 40
+	MaxAppPurpose = 300
+
+	shortPurpose, shortDense = 10, 4 // in letters, and in scripts where one character says more
+)
+
+// ParseAppName reads what people are told an app is called: 1 to 40 characters that can be seen, on one
+// line. INVALID_REQUEST.
+func ParseAppName(text string) (string, error) {
+	name := strings.Join(strings.Fields(text), " ")
+	switch length := utf8.RuneCountInString(name); {
+	case length == 0:
+		return "", Refuse(InvalidRequest, "the app needs a name")
+	case length > MaxAppName:
+		return "", Refuse(InvalidRequest, "that name is too long: %d characters at most", MaxAppName)
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
+		return "", Refuse(InvalidRequest, "a name is of characters that can be seen")
+	}
+	if strings.ContainsAny(name, ":“”\"…") || strings.Contains(strings.ToLower(name), "purser") {
+		return "", Refuse(InvalidRequest, "a name holds no quotation marks, colon or ellipsis, and not the word purser: people must know who speaks")
+	}
+	return name, nil
+}
+
+// unseen tells of a character that shows nothing, or changes how others look.
+func unseen(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// ParsePurpose reads what an app is for, in its developer's words: one line of characters that can be
+// seen. INVALID_REQUEST.
+func ParsePurpose(text string) (string, error) {
+	purpose := strings.Join(strings.Fields(text), " ")
+	switch length := utf8.RuneCountInString(purpose); {
+	case length < shortest(purpose):
+		return "", Refuse(InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
+	case length > MaxAppPurpose:
+		return "", Refuse(InvalidRequest, "that is too long: %d characters at most", MaxAppPurpose)
+	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen):
+		return "", Refuse(InvalidRequest, "write it in characters that can be seen")
+	}
+	return purpose, nil
+}
+
+// shortest is how many characters a purpose has at least.
+func shortest(purpose string) int {
+	if strings.ContainsFunc(purpose, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
+		return shortDense
+	}
+	return shortPurpose
+}
