@@ -35,7 +35,7 @@ func rooms() map[string][]string {
 		"mail":             {"wallet"},
 		"webhooks":         {"quota", "store", "wallet"},
 		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
-		"e2e/world":        {"chain", "handlers", "market", "sandbox/solana", "settle", "store", "store/bolt", "wallet"},
+		"e2e/world":        {"chain", "handlers", "market", "quota", "sandbox/solana", "settle", "store", "store/bolt", "wallet", "webhooks"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
 		"e2e/clients":      {},

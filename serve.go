@@ -208,12 +208,19 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if c.Telegram.Mode == config.Webhook {
 		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
+	catalogue, err := webhooks.Describe()
+	if err != nil {
+		return p, "", err
+	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
 		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
 		People:        &handlers.People{Store: p.store, Wallets: wallets, Now: time.Now},
 		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now},
-		BotWebhooks:   &handlers.BotWebhooks{Store: p.store, Now: time.Now, NewID: newID, Random: rand.Reader},
-		Chat:          p.chat, Bot: p.bot, Meter: p.meter, Limits: api.Limits(c.Limits), Cluster: c.Chain.Cluster,
+		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, May: p.webhooks.May, Try: p.webhooks.Try,
+			Used: p.webhooks.Used, Wake: p.webhooks.Wake, Now: time.Now, NewID: newID, Random: rand.Reader,
+			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},
+		Catalogue: catalogue,
+		Chat:      p.chat, Bot: p.bot, Meter: p.meter, Limits: api.Limits(c.Limits), Cluster: c.Chain.Cluster,
 		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
 	if err != nil {
 		return p, "", err

@@ -142,6 +142,19 @@ func (o object) boolean(name string, fallback bool) (bool, error) {
 	return *value, nil
 }
 
+// count is a field that is a whole number from 0 to most, and may be left out.
+func (o object) count(name string, fallback, most int) (int, error) {
+	raw, ok := o[name]
+	if !ok {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 0 || n > most || raw[0] == '-' {
+		return 0, wallet.Refuse(wallet.InvalidRequest, "%s: must be a whole number from 0 to %d", name, most)
+	}
+	return n, nil
+}
+
 // texts is a field that must be there and be a list of strings, of at most the given number.
 func (o object) texts(name string, most int) ([]string, error) {
 	raw, ok := o[name]

@@ -33,6 +33,7 @@ func refusals() map[wallet.Code]refusal {
 		wallet.TransactionNotFound: {404, "This transaction is not known."},
 		wallet.WebhookNotFound:     {404, "There is no such webhook."},
 		wallet.InvalidWebhookURL:   {400, "The address of the webhook is not valid."},
+		wallet.WebhookLimitReached: {409, "There are as many webhooks as there may be."},
 		wallet.TokenNotFound:       {404, "This token is not known."},
 		wallet.MethodNotAllowed:    {405, "This method is not allowed here."},
 		wallet.Conflict:            {409, "This is not possible in the present state."},

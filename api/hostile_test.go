@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -175,13 +176,60 @@ func (h *hostility) settle() {
 	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
 	next := program{h.rig, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
-	h.ready = map[string]shot{
+	h.ready = h.hooks()
+	maps.Copy(h.ready, map[string]shot{
 		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
 			body: fmt.Sprintf(`{"signature":%q}`, p.sign(p.unsignedMessage(sent)))},
 		"POST /v1/wallet/connect": {path: "/v1/wallet/connect", key: h.keys[2],
 			body: fmt.Sprintf(`{"address":%q,"signature":%q}`, next.address(), next.sign([]byte(challenge.text("data", "message"))))},
+	})
+}
+
+// hooks registers webhooks, and tells what only their own keys can ask for.
+func (h *hostility) hooks() map[string]shot {
+	h.Helper()
+	ready := map[string]shot{}
+	for _, k := range []struct {
+		key                attackKey
+		register, template string
+	}{{h.keys[1], "/v1/webhooks", "/v1/webhooks/{webhook_id}"}, {h.keys[3], "/v1/telegram/webhook", "/v1/telegram/webhook"}} {
+		post := func(path, body string) answer {
+			a := h.do("POST", path, body, "Authorization", "Bearer "+k.key.secret, "Content-Type", "application/json")
+			if secret := a.text("data", "secret"); secret != "" {
+				h.told = append(h.told, secret)
+			}
+			if a.status >= 300 {
+				h.Fatalf("%s: %d %s", path, a.status, a.body)
+			}
+			return a
+		}
+		path := func() string {
+			made := post(k.register, `{"url":"https://hooks.example.com/x","events":["*"]}`)
+			return strings.Replace(k.template, "{webhook_id}", made.text("data", "webhook_id"), 1)
+		}
+		gone, at := "", path()
+		if gone = k.template; k.key.kind == wallet.APIKey {
+			gone = path() // to be removed by somebody
+		}
+		delivery := post(at+"/test", "{}").text("data", "delivery_id")
+		h.ids = append(h.ids, delivery)
+		of := func(method, tail, body string) {
+			ready[method+" "+k.template+strings.Replace(tail, delivery, "{delivery_id}", 1)] = shot{path: at + tail, key: k.key, body: body}
+		}
+		of("GET", "", "")
+		of("POST", "/test", "{}")
+		of("POST", "/secret/rotate", `{"grace_seconds":3600}`)
+		of("GET", "/deliveries", "")
+		of("GET", "/deliveries/"+delivery, "")
+		of("POST", "/deliveries/"+delivery+"/resend", "{}")
+		of("POST", "/recover", `{"since":"2026-11-01T00:00:00Z"}`)
+		of("PUT", "", `{"url":"https://hooks.example.com/y","active":true}`)
+		if k.key.kind == wallet.APIKey {
+			ready["DELETE "+k.template] = shot{path: gone, key: k.key}
+		}
 	}
+	return ready
 }
 
 // judgeLog: no secret, no panic and no error of ours in the log.
@@ -412,7 +460,7 @@ func (a *attacker) shot(x target) shot {
 	}
 	if ready, is := a.ready[x.String()]; is && a.chance(2) {
 		s.path, s.query, s.body, s.key, s.headers = ready.path, "", ready.body, ready.key, a.headers(ready.key)
-		if a.chance(2) && s.body != "" {
+		if s.body != "" && a.chance(2) {
 			flip := a.IntN(len(s.body))
 			s.body = s.body[:flip] + string(s.body[flip]^1) + s.body[flip+1:]
 		}
@@ -432,8 +480,12 @@ func (a *attacker) value(name string) string {
 	switch name {
 	case "address", "from", "to":
 		return one(a, a.alice, a.alice, a.bob, a.mallory).Address().String()
-	case "id", "cursor":
+	case "id", "cursor", "webhook_id", "delivery_id":
 		return id
+	case "event":
+		return one(a, "webhook.test", "transaction.pending", "user.registered")
+	case "state":
+		return one(a, "waiting", "delivered", "parked")
 	case "telegram_id", "chat_id":
 		return one(a, "1001", "1001", "1002", "1003", "999")
 	case "token":
@@ -579,6 +631,8 @@ func (a *attacker) fields(x target) []field {
 			value = one[any](a, "0.001", 0.001, "0.5", ".01", 1, "1.000000001")
 		case name == "command":
 			value = one(a, "/wallet balance", "/help", "/wallet address", "/start", "/price SOL", "/send 0.01 SOL "+a.bob.Address().String(), "/nothing", "words")
+		case name == "grace_seconds":
+			value = one[any](a, 0, 3600, 604800)
 		case name == "end_now":
 			value = a.chance(3)
 		case name == "secret":

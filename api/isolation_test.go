@@ -17,6 +17,8 @@ type customer struct {
 	*rig
 	person
 	id      string // of a transaction
+	hook    string // of an API key
+	dlv     string // a delivery to it
 	request map[string]string
 	private []string // what is told to nobody who did not say it first
 }
@@ -37,7 +39,8 @@ func own(status int) endOf { return endOf{status: status} }
 func foreignEnds() map[string]endOf {
 	consent := endOf{status: 403, code: wallet.ConsentRequired}
 	noWallet, noTransaction := endOf{status: 404, code: wallet.WalletNotFound}, endOf{status: 404, code: wallet.TransactionNotFound}
-	return map[string]endOf{
+	noWebhook := endOf{status: 404, code: wallet.WebhookNotFound} // of a bot token: a token's own
+	ends := map[string]endOf{
 		"GET /v1/key":                                  own(200),
 		"POST /v1/key/rotate":                          own(200),
 		"GET /v1/wallets":                              own(200),
@@ -58,10 +61,25 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/telegram/execute-command":            consent,
 		"GET /v1/telegram/user/:telegram_id":           consent,
 		"PUT /v1/telegram/user/:chat_id/notifications": consent,
-		"GET /v1/telegram/webhook":                     {status: 404, code: wallet.WebhookNotFound}, // a token's own
+		"GET /v1/telegram/webhook":                     noWebhook,
 		"POST /v1/telegram/webhook":                    {status: 403, code: wallet.TierRequired},
-		"DELETE /v1/telegram/webhook":                  {status: 404, code: wallet.WebhookNotFound},
+		"PUT /v1/telegram/webhook":                     noWebhook,
+		"DELETE /v1/telegram/webhook":                  noWebhook,
+
+		"GET /v1/webhooks/events":         own(200),
+		"GET /v1/webhooks":                own(200),
+		"POST /v1/webhooks":               {status: 403, code: wallet.TierRequired},
+		"PUT /v1/webhooks/:webhook_id":    noWebhook,
+		"DELETE /v1/webhooks/:webhook_id": noWebhook,
+		"GET /v1/webhooks/:webhook_id":    noWebhook,
 	}
+	for _, path := range []string{"/v1/webhooks/:webhook_id", "/v1/telegram/webhook"} {
+		for _, deed := range []string{"POST %s/test", "POST %s/secret/rotate", "GET %s/deliveries", "GET %s/deliveries/:delivery_id",
+			"POST %s/deliveries/:delivery_id/resend", "POST %s/recover"} {
+			ends[fmt.Sprintf(deed, path)] = noWebhook
+		}
+	}
+	return ends
 }
 
 func newCustomer(r *rig) *customer {
@@ -90,6 +108,11 @@ func newCustomer(r *rig) *customer {
 		"POST /v1/telegram/execute-command":            `{"chat_id":"1004","command":"/wallet address"}`,
 		"PUT /v1/telegram/user/:chat_id/notifications": `{"enabled":false,"events":[]}`,
 		"POST /v1/telegram/webhook":                    `{"url":"https://hooks.example.com/x","events":["*"]}`,
+		"POST /v1/webhooks":                            `{"url":"https://hooks.example.com/x","events":["*"]}`,
+		"PUT /v1/webhooks/:webhook_id":                 `{"active":false}`,
+		"PUT /v1/telegram/webhook":                     `{"active":false}`,
+		"POST /v1/webhooks/:webhook_id/recover":        `{"since":"2026-01-01T00:00:00Z"}`,
+		"POST /v1/telegram/webhook/recover":            `{"since":"2026-01-01T00:00:00Z"}`,
 	}
 	sent := c.asks("POST /v1/wallet/send", c.secret)
 	r.want(sent, 202, "", "")
@@ -97,7 +120,18 @@ func newCustomer(r *rig) *customer {
 	hook := r.do("POST", "/v1/telegram/webhook", `{"url":"https://carolina.example.com/hook","events":["*"],"secret":"carolinas own secret"}`,
 		"Authorization", "Bearer "+bot, "Content-Type", "application/json")
 	r.want(hook, 201, "", "")
-	c.private = []string{address, c.id, string(carol.User.ID), "1004", "Carolina", "carolina_of_rome", key.ID, token.ID, secret, bot,
+	_, pro, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1004})
+	r.Must(err)
+	post := func(path, body string) answer {
+		return r.do("POST", path, body, "Authorization", "Bearer "+pro, "Content-Type", "application/json")
+	}
+	platform := post("/v1/webhooks", `{"url":"https://carolina.example.com/platform","events":["*"]}`)
+	r.want(platform, 201, "", "")
+	c.hook = platform.text("data", "webhook_id")
+	tested := post("/v1/webhooks/"+c.hook+"/test", "{}")
+	r.want(tested, 200, "", "")
+	c.dlv = tested.text("data", "delivery_id")
+	c.private = []string{c.hook, c.dlv, pro, platform.text("data", "secret"), address, c.id, string(carol.User.ID), "1004", "Carolina", "carolina_of_rome", key.ID, token.ID, secret, bot,
 		hook.text("data", "webhook_id"), "carolina.example.com", "carolinas own secret"}
 	return c
 }
@@ -107,7 +141,7 @@ func newCustomer(r *rig) *customer {
 func (c *customer) asks(name, key string) answer {
 	c.Helper()
 	method, pattern, _ := strings.Cut(name, " ")
-	path := strings.NewReplacer(":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004").Replace(pattern)
+	path := c.fill(pattern)
 	switch pattern {
 	case "/v1/wallet/balance", "/v1/wallet/transactions":
 		path += "?address=" + c.Address().String()
@@ -120,10 +154,15 @@ func (c *customer) asks(name, key string) answer {
 	return c.do(method, path, body, headers...)
 }
 
+// fill puts what is the customer's into a path.
+func (c *customer) fill(pattern string) string {
+	return strings.NewReplacer(":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004", ":webhook_id", c.hook, ":delivery_id", c.dlv).Replace(pattern)
+}
+
 // keepsPrivate holds an answer to what the asker did not say themselves.
 func (c *customer) keepsPrivate(who, name string, a answer) {
 	c.Helper()
-	said := strings.NewReplacer(":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004").Replace(name) + c.request[name]
+	said := c.fill(name) + c.request[name]
 	if strings.HasSuffix(name, "/balance") || strings.HasSuffix(name, "/transactions") {
 		said += c.Address().String()
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"purser/quota"
 	"purser/store"
 	"purser/wallet"
+	"purser/webhooks"
 )
 
 const sol = world.SOL
@@ -83,10 +86,13 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
 		PublicURL: public, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
-	r.meter = &quota.Meter{Store: r.Store, Now: r.Now, Log: slog.New(slog.NewTextHandler(r.logged, nil))}
+	r.meter = r.Meter
+	r.meter.Log = slog.New(slog.NewTextHandler(r.logged, nil))
+	catalogue, err := webhooks.Describe()
+	r.Must(err)
 	r.server, err = New(Options{
 		PublicURL: public, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
-		People: r.People, Notifications: r.Notices, BotWebhooks: r.BotHooks, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
+		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: Limits{1e6, 1e6, 1e6, 1e6, 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
@@ -172,6 +178,14 @@ func (r *rig) canary() {
 	})
 	file, err := os.ReadFile(r.File)
 	r.Must(err)
+	check(r, filepath.WalkDir(r.File+".deliveries", func(path string, entry fs.DirEntry, err error) error { // the log of deliveries
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		day, err := os.ReadFile(path)
+		file = append(file, day...)
+		return err
+	}))
 	for where, text := range map[string][]byte{"the log": []byte(r.logged.String()), "the rows": rows.Bytes(), "the file": file} {
 		for _, secret := range r.secrets {
 			if bytes.Contains(text, []byte(secret)) {

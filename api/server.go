@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,7 +49,8 @@ type Options struct {
 	Signing       *handlers.Signing
 	People        *handlers.People
 	Notifications *handlers.Notifications
-	BotWebhooks   *handlers.BotWebhooks
+	Webhooks      *handlers.Webhooks
+	Catalogue     json.RawMessage // of events: webhooks.Describe
 	Chat          Chat
 	Bot           Bot
 	Meter         *quota.Meter
@@ -85,7 +87,7 @@ func New(o Options) (*Server, error) {
 	case o.PublicURL == nil || o.PublicURL.Host == "":
 		return nil, errors.New("api: a public URL is needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
-		o.People == nil || o.Notifications == nil || o.BotWebhooks == nil || o.Chat == nil || o.Bot == nil || o.Meter == nil:
+		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
 	case o.Limits == (Limits{}):
 		return nil, errors.New("api: limits are needed")
@@ -146,7 +148,7 @@ type endpoint struct {
 // endpoints is the whole API, but for its document. A test holds openapi.json to it.
 func (s *Server) endpoints() []endpoint {
 	const either, anyScope, api, bot = wallet.KeyKind(""), wallet.Scope(""), wallet.APIKey, wallet.BotKey
-	return []endpoint{
+	all := []endpoint{
 		{fiber.MethodGet, "/v1/key", either, anyScope, s.whoAmI},
 		{fiber.MethodPost, "/v1/key/rotate", either, anyScope, s.rotate},
 		{fiber.MethodGet, "/v1/wallets", api, wallet.WalletRead, s.wallets},
@@ -168,11 +170,36 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/telegram/execute-command", bot, wallet.BotExecute, s.executeCommand},
 		{fiber.MethodGet, "/v1/telegram/user/:telegram_id", bot, wallet.BotUsers, s.user},
 		{fiber.MethodPut, "/v1/telegram/user/:chat_id/notifications", bot, wallet.BotUsers, s.setUserNotifications},
-		{fiber.MethodGet, "/v1/telegram/webhook", bot, wallet.Webhooks, s.botWebhook},
-		{fiber.MethodPost, "/v1/telegram/webhook", bot, wallet.Webhooks, s.setBotWebhook},
-		{fiber.MethodDelete, "/v1/telegram/webhook", bot, wallet.Webhooks, s.deleteBotWebhook},
+		{fiber.MethodGet, botWebhookPath, bot, wallet.Webhooks, s.webhook},
+		{fiber.MethodPost, botWebhookPath, bot, wallet.Webhooks, s.createWebhook},
+		{fiber.MethodPut, botWebhookPath, bot, wallet.Webhooks, s.changeWebhook},
+		{fiber.MethodDelete, botWebhookPath, bot, wallet.Webhooks, s.deleteWebhook},
+
+		{fiber.MethodGet, "/v1/webhooks/events", either, anyScope, s.webhookEvents}, // before the ids
+		{fiber.MethodGet, "/v1/webhooks", api, wallet.Webhooks, s.listWebhooks},
+		{fiber.MethodPost, "/v1/webhooks", api, wallet.Webhooks, s.createWebhook},
+		{fiber.MethodGet, webhookPath, api, wallet.Webhooks, s.webhook},
+		{fiber.MethodPut, webhookPath, api, wallet.Webhooks, s.changeWebhook},
+		{fiber.MethodDelete, webhookPath, api, wallet.Webhooks, s.deleteWebhook},
 	}
+	for path, kind := range map[string]wallet.KeyKind{webhookPath: api, botWebhookPath: bot} {
+		all = append(all,
+			endpoint{fiber.MethodPost, path + "/test", kind, wallet.Webhooks, s.testWebhook},
+			endpoint{fiber.MethodPost, path + "/secret/rotate", kind, wallet.Webhooks, s.rotateSecret},
+			endpoint{fiber.MethodGet, path + "/deliveries", kind, wallet.Webhooks, s.deliveries},
+			endpoint{fiber.MethodGet, path + "/deliveries/:delivery_id", kind, wallet.Webhooks, s.delivery},
+			endpoint{fiber.MethodPost, path + "/deliveries/:delivery_id/resend", kind, wallet.Webhooks, s.resend},
+			endpoint{fiber.MethodPost, path + "/recover", kind, wallet.Webhooks, s.recover},
+		)
+	}
+	return all
 }
+
+// Where a webhook is: one of an API key's, and the one of a bot token.
+const (
+	webhookPath    = "/v1/webhooks/:webhook_id"
+	botWebhookPath = "/v1/telegram/webhook"
+)
 
 func (s *Server) routes() {
 	s.get("/healthz", s.healthz)

@@ -132,20 +132,18 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
 		}
 	}
-	f.Token, f.Kind, f.Status, f.Limit = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"]), usualPage
+	f.Token, f.Kind, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])
 	if f.Kind != "" && f.Kind != wallet.Send && f.Kind != wallet.Receive {
 		return f, wallet.Refuse(wallet.InvalidRequest, "type: must be send or receive")
 	}
 	if f.Status != "" && !f.Status.Known() {
 		return f, wallet.Refuse(wallet.InvalidRequest, "status: there is no such status")
 	}
-	for name, into := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
-		if q[name] == "" {
-			continue
-		}
-		if *into, err = time.Parse(time.RFC3339, q[name]); err != nil {
-			return f, wallet.Refuse(wallet.InvalidRequest, "%s: must be a time in ISO 8601, such as 2026-01-31T12:00:00Z", name)
-		}
+	if f.Since, err = parseMoment("since", q["since"]); err != nil {
+		return f, err
+	}
+	if f.Until, err = parseMoment("until", q["until"]); err != nil {
+		return f, err
 	}
 	if q["cursor"] != "" {
 		if !saneID(q["cursor"]) {
@@ -153,10 +151,30 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 		}
 		f.Cursor = wallet.TransactionID(q["cursor"])
 	}
-	if q["limit"] != "" {
-		if f.Limit, err = strconv.Atoi(q["limit"]); err != nil || f.Limit < 1 || f.Limit > largestPage {
-			return f, wallet.Refuse(wallet.InvalidRequest, "limit: must be 1 to %d", largestPage)
-		}
+	f.Limit, err = parseLimit(q["limit"])
+	return f, err
+}
+
+// parseMoment reads a time; "" is the zero time.
+func parseMoment(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
 	}
-	return f, nil
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, wallet.Refuse(wallet.InvalidRequest, "%s: must be a time in ISO 8601, such as 2026-01-31T12:00:00Z", name)
+	}
+	return at, nil
+}
+
+// parseLimit reads how many a page may hold; "" is as many as usual.
+func parseLimit(text string) (int, error) {
+	if text == "" {
+		return usualPage, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > largestPage {
+		return 0, wallet.Refuse(wallet.InvalidRequest, "limit: must be 1 to %d", largestPage)
+	}
+	return n, nil
 }

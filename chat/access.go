@@ -348,6 +348,8 @@ func scopeWords() map[wallet.Scope]string {
 		wallet.BotExecute: "scope.bot_execute",
 		wallet.BotUsers:   "scope.bot_users",
 		wallet.Webhooks:   "scope.webhooks",
+
+		wallet.BotMessages: "scope.bot_messages",
 	}
 }
 

@@ -139,6 +139,9 @@ func (s *scene) keyLine(key wallet.Key) (html, error) {
 	if ends := endOf(key); !ends.IsZero() {
 		v["Ends"] = moment(ends)
 	}
+	if err := s.countHooks(key, v); err != nil {
+		return "", err
+	}
 	return s.words.text("keys.line", v)
 }
 

@@ -74,6 +74,7 @@ func refusals() map[wallet.Code]string {
 		wallet.TokenNotFound:       "refusal.token_not_found",
 		wallet.WebhookNotFound:     "refusal.not_found",
 		wallet.InvalidWebhookURL:   "refusal.invalid_request",
+		wallet.WebhookLimitReached: "refusal.not_possible",
 		wallet.NotFound:            "refusal.not_found",
 		wallet.MethodNotAllowed:    "refusal.not_possible",
 		wallet.Conflict:            "refusal.conflict",

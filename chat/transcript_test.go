@@ -89,6 +89,8 @@ func difference(want, got string) string {
 //	mail is down, mail is up
 //	carol has a key for APP             made by the operator, with `purser key create`
 //	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
+//	alice has a webhook at URL         of her newest key
+//	alice's webhook fails, alice's webhook is gone, alice's webhook is given up
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
 //	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
@@ -170,6 +172,11 @@ func (r *rig) happen(line string) {
 		_, app, _ := strings.Cut(line, " has a key for ")
 		_, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID, App: app})
 		r.Must(err)
+	case strings.Contains(line, " has a webhook at "):
+		_, url, _ := strings.Cut(line, " has a webhook at ")
+		r.hook(who, url)
+	case len(words) > 2 && words[1] == "webhook": // of the operator's, or of somebody's newest key
+		r.hookTrouble(who, strings.Join(words[2:], " "))
 	case strings.HasSuffix(line, "types the code"):
 		r.says(who, r.code())
 	case strings.HasSuffix(line, "types a wrong code"):
@@ -363,4 +370,52 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 		out.WriteString("\n")
 	}
 	return out.String()
+}
+
+// hook registers a webhook of somebody's newest key.
+func (r *rig) hook(who, url string) {
+	r.Helper()
+	owner := r.people[who].User.ID
+	r.Must(r.Update(func(tx store.Tx) error {
+		keys, err := tx.KeysOf(owner)
+		if err != nil {
+			return err
+		}
+		key := keys[len(keys)-1]
+		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(r.NewID("wh")), Kind: key.Kind, Line: key.Line(), Owner: owner, URL: url,
+			Events: []string{"*"}, Active: true, Secret: "a secret of sixteen", CreatedAt: r.Now()})
+	}))
+}
+
+// hookTrouble lets something befall somebody's newest webhook, as the engine of deliveries does.
+func (r *rig) hookTrouble(who, what string) {
+	r.Helper()
+	owner := r.people[who].User.ID
+	r.Must(r.Update(func(tx store.Tx) error {
+		all, err := tx.WebhooksOfOwner(owner)
+		if err != nil {
+			return err
+		}
+		hook, told := all[len(all)-1], wallet.WebhookEnded
+		data := wallet.WebhookTroubleData{WebhookID: hook.ID, Status: 500, Error: "answered 500"}
+		switch what {
+		case "fails":
+			told = wallet.WebhookParked
+		case "is gone":
+			data.Ended, data.Status, data.Error = wallet.EndedGone, 410, "answered 410: the receiver wants no more"
+		case "is given up":
+			data.Ended, data.Status, data.Error = wallet.EndedFailing, 0, ""
+		default:
+			r.Fatalf("what befalls a webhook by %q?", what)
+		}
+		if hook.Ended = data.Ended; hook.Ended != "" {
+			hook.Active = false
+		}
+		event, err := wallet.NewEvent(r.NewID("evt"), told, r.Now(), owner, data)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, wallet.WebhookHealth{FailingSince: r.Now(), Failures: 6}), tx.Emit(event))
+	}))
+	r.settle()
 }

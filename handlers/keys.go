@@ -365,7 +365,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	return key, err
 }
 
-// End is Revoke in the caller's transaction.
+// End is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
+// go, since nobody could change them any more.
 func (k *Keys) End(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {
@@ -374,5 +375,16 @@ func (k *Keys) End(tx store.Tx, id string) (wallet.Key, error) {
 	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
 		key.RevokedAt = now
 	}
-	return key, tx.PutKey(key)
+	if err := tx.PutKey(key); err != nil {
+		return key, err
+	}
+	all, err := tx.KeysOf(key.Owner)
+	if err != nil || slices.ContainsFunc(all, func(other wallet.Key) bool { return other.Line() == key.Line() && other.UsableAt(k.Now()) }) {
+		return key, err
+	}
+	hooks, err := tx.WebhooksOf(key.Line())
+	if err != nil {
+		return key, err
+	}
+	return key, deleteHooks(tx, hooks)
 }

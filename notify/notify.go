@@ -28,6 +28,7 @@ type Talker interface {
 	TellClaimed(store.Tx, wallet.UserID, wallet.Address) error
 	TellMoved(store.Tx, wallet.UserID, wallet.Address) error
 	OfferLink(tx store.Tx, person wallet.UserID, keyID string) error
+	TellWebhook(store.Tx, wallet.UserID, wallet.WebhookTroubleData) error
 }
 
 // Notifier turns events into chat messages.
@@ -168,6 +169,12 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 			return fmt.Errorf("read %s: %w", event.Name, err)
 		}
 		return n.Chat.TellClaimed(tx, event.User, data.WalletAddress)
+	case wallet.WebhookParked, wallet.WebhookEnded:
+		var data wallet.WebhookTroubleData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		return n.Chat.TellWebhook(tx, event.User, data)
 	case wallet.WalletDisconnected:
 		var data wallet.WalletDisconnectedData
 		if err := json.Unmarshal(event.Data, &data); err != nil {

@@ -46,6 +46,10 @@ func (l *listener) OfferLink(tx store.Tx, user wallet.UserID, _ string) error {
 	return l.tell(tx, "offered", wallet.TransactionID(user))
 }
 
+func (l *listener) TellWebhook(tx store.Tx, user wallet.UserID, _ wallet.WebhookTroubleData) error {
+	return l.tell(tx, "webhook", wallet.TransactionID(user))
+}
+
 func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	return l.tell(tx, "ask", wallet.TransactionID(user))
 }
@@ -153,6 +157,8 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.TransactionReceived:   "received tx_0",
 		wallet.WalletProven:          "ask usr_alice",
 		wallet.WalletClaimed:         "claimed usr_alice",
+		wallet.WebhookParked:         "webhook usr_alice",
+		wallet.WebhookEnded:          "webhook usr_alice",
 		wallet.WalletDisconnected:    "",
 		wallet.WalletConnected:       "",
 		wallet.UserRegistered:        "",

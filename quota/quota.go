@@ -120,14 +120,9 @@ func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, erro
 func (m *Meter) take(ctx context.Context, name string, limit Limit) (Quota, <-chan struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := m.counters[name]
-	if c == nil {
-		read, err := m.load(ctx, name, limit)
-		if err != nil {
-			return Quota{}, nil, err
-		}
-		c = read
-		m.counters[name] = c
+	c, err := m.counter(ctx, name, limit)
+	if err != nil {
+		return Quota{}, nil, err
 	}
 	if more := limit.allowance() - min(c.lost, limit.allowance()); c.lost > 0 && more > 0 { // another tier: more may have been lost
 		c.slots, c.lost = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: more}), c.lost+more
@@ -150,6 +145,36 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (Quota, <-ch
 	q := c.quota(used+1, now)
 	q.OK = true
 	return q, nil, nil
+}
+
+// Look is what is left of a limit; nothing is counted.
+func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, error) {
+	m.init()
+	if err := m.begin(ctx); err != nil {
+		return Quota{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, err := m.counter(ctx, name, limit)
+	if err != nil {
+		return Quota{}, err
+	}
+	now := m.seconds()
+	q := c.quota(c.live(now), now)
+	q.OK = q.Left > 0
+	return q, nil
+}
+
+// counter is the one of a name, read if need be.
+func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter, error) {
+	if c := m.counters[name]; c != nil {
+		return c, nil
+	}
+	c, err := m.load(ctx, name, limit)
+	if err == nil {
+		m.counters[name] = c
+	}
+	return c, err
 }
 
 // load reads a counter. After a crash it begins with what may have been lost.

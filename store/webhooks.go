@@ -110,6 +110,15 @@ const (
 	DeliverySuperseded DeliveryState = "superseded" // a newer one of the same subject took its place
 )
 
+// Known tells whether there is such a state.
+func (s DeliveryState) Known() bool {
+	switch s {
+	case DeliveryWaiting, DeliveryDelivered, DeliveryParked, DeliveryWithdrawn, DeliverySuperseded:
+		return true
+	}
+	return false
+}
+
 // Attempt is one POST of a delivery.
 type Attempt struct {
 	At      time.Time     `json:"at"`

@@ -55,7 +55,7 @@ func Verifications() []Verification {
 
 // Sensitive lists the scopes that need an operator's word where there are operators to give it: they
 // reach into other people's chats. A command that is run writes there, and may propose a payment.
-func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotExecute} }
+func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotExecute, BotMessages} }
 
 // Developer is a person who asked for access to the API, and what is known of them. Of a phone number
 // only that it was shared is kept.

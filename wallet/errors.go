@@ -24,6 +24,7 @@ const (
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
 	WebhookNotFound     Code = "WEBHOOK_NOT_FOUND"
 	InvalidWebhookURL   Code = "INVALID_WEBHOOK_URL"
+	WebhookLimitReached Code = "WEBHOOK_LIMIT_REACHED"
 	TokenNotFound       Code = "TOKEN_NOT_FOUND"
 	NotFound            Code = "NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
@@ -43,7 +44,7 @@ func Codes() []Code {
 	return []Code{
 		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
 		PolicyViolation, BotBlocked, UnknownCommand, UserNotFound, WalletNotFound,
-		TransactionNotFound, WebhookNotFound, InvalidWebhookURL, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
+		TransactionNotFound, WebhookNotFound, InvalidWebhookURL, WebhookLimitReached, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
 		PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
 		RateLimitExceeded, Internal, TelegramError, NetworkError,
 	}

@@ -35,20 +35,22 @@ const (
 	BotSend    Scope = "bot:send"    // send messages
 	BotExecute Scope = "bot:execute" // run commands
 	BotUsers   Scope = "bot:users"   // look people up, change what they are notified of
-	Webhooks   Scope = "webhooks"    // register receivers of events: messages, commands, registrations, wallets
+	Webhooks   Scope = "webhooks"    // register receivers of events
+
+	BotMessages Scope = "bot:messages" // be told what people write to the bot, outside of purser's own conversations
 )
 
 // Scopes lists every scope.
 func Scopes() []Scope {
-	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, BotUsers, Webhooks}
+	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
 }
 
 // ScopesOf lists the scopes that mean anything for a kind of key.
 func ScopesOf(kind KeyKind) []Scope {
 	if kind == BotKey {
-		return []Scope{BotSend, BotExecute, BotUsers, Webhooks}
+		return []Scope{BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
 	}
-	return []Scope{WalletRead, WalletSend}
+	return []Scope{WalletRead, WalletSend, Webhooks}
 }
 
 // Key is an API key or bot token. The secret itself is shown once and never kept; the store looks

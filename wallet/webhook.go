@@ -29,6 +29,29 @@ type Webhook struct {
 	Ended     Ending    `json:"ended"` // why purser turned it off; "" when it did not
 }
 
+// EventsOf lists the events that webhooks of a kind can ask for (SPEC, Platform event types and Bot event
+// types).
+func EventsOf(kind KeyKind) []EventName {
+	if kind == BotKey {
+		return []EventName{MessageReceived, CommandExecuted, UserRegistered, WalletConnected}
+	}
+	return []EventName{TransactionPending, TransactionConfirmed, TransactionFailed, TransactionReceived, BalanceUpdated,
+		WalletConnected, WalletDisconnected, PriceAlert, PriceSignificantChange, StakeDelegated, StakeReward, StakeUndelegated}
+}
+
+// SubscriptionsOf lists what the events of a webhook may hold: names, families ("transaction.*") and "*".
+func SubscriptionsOf(kind KeyKind) []string {
+	var names, families []string
+	for _, name := range EventsOf(kind) {
+		family, _, _ := strings.Cut(string(name), ".")
+		names = append(names, string(name))
+		if family += ".*"; !slices.Contains(families, family) {
+			families = append(families, family)
+		}
+	}
+	return append(append(names, families...), "*")
+}
+
 // Ending is why purser turned a webhook off.
 type Ending string
 

@@ -22,11 +22,13 @@ import (
 	"purser/chain"
 	"purser/handlers"
 	"purser/market"
+	"purser/quota"
 	"purser/sandbox/solana"
 	"purser/settle"
 	"purser/store"
 	"purser/store/bolt"
 	"purser/wallet"
+	"purser/webhooks"
 )
 
 // SOL is one SOL in lamports.
@@ -61,11 +63,16 @@ type World struct {
 	Apps      *handlers.Apps
 	People    *handlers.People
 	Notices   *handlers.Notifications
-	BotHooks  *handlers.BotWebhooks
+	Webhooks  *handlers.Webhooks
 	// Developers asks for a shared contact only; a test sets other steps, operators and a Mailer.
 	Developers *handlers.Developers
 	Settler    *settle.Settler
 	PublicURL  *url.URL
+
+	Meter       *quota.Meter
+	DeliveryLog *bolt.Log
+	Engine      *webhooks.Service                      // of webhooks; it delivers when a test runs it
+	Receiver    func(webhooks.Message) webhooks.Result // answers its attempts; 200 when not set
 
 	mu   sync.Mutex
 	now  time.Time
@@ -98,6 +105,9 @@ func New(t testing.TB, o Options) *World {
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
 	w.Store = openStore(t, w.File)
+	w.DeliveryLog, err = bolt.OpenLog(w.File+".deliveries", w.Store)
+	w.Must(err)
+	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
 	w.Tokens, err = market.Listed(wallet.Localnet)
 	w.Must(err)
 	w.wire()
@@ -139,11 +149,23 @@ func (w *World) wire() {
 	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
 	w.People = &handlers.People{Store: w.Store, Wallets: w.Wallets, Now: w.Now}
 	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
-	w.BotHooks = &handlers.BotWebhooks{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
+	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
+	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},
+		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}
+	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used,
+		Wake: w.Engine.Wake, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
 	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
+}
+
+// receive is a webhook's receiver.
+func (w *World) receive(_ context.Context, m webhooks.Message) webhooks.Result {
+	if w.Receiver == nil {
+		return webhooks.Result{Status: 200}
+	}
+	return w.Receiver(m)
 }
 
 // Now is the world's clock. It stands still between two Pass.

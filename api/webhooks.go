@@ -1,0 +1,510 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// Webhooks of API keys under /v1/webhooks, and the one of a bot token at /v1/telegram/webhook: the same
+// deeds. Which webhook a bot token means needs no id.
+
+// webhookData is a registration record (SPEC). secret is told when purser made it, once: a replay of that
+// answer says secret_shown instead.
+type webhookData struct {
+	WebhookID     wallet.WebhookID `json:"webhook_id"`
+	URL           string           `json:"url"`
+	Events        []string         `json:"events"`
+	Active        bool             `json:"active"`
+	CreatedAt     string           `json:"created_at"`
+	UpdatedAt     string           `json:"updated_at"`
+	LastTriggered string           `json:"last_triggered"` // "" for never
+	FailingSince  string           `json:"failing_since"`  // "" while it does not fail
+	Ended         wallet.Ending    `json:"ended"`          // why purser turned it off; "" when it did not
+	Secret        string           `json:"secret,omitempty"`
+	SecretShown   bool             `json:"secret_shown,omitempty"`
+}
+
+func webhookOf(r handlers.HookRecord) webhookData {
+	return webhookData{WebhookID: r.ID, URL: r.URL, Events: append([]string{}, r.Events...), Active: r.Active, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt),
+		LastTriggered: stamp(r.Health.LastTriggered), FailingSince: stamp(r.Health.FailingSince), Ended: r.Ended}
+}
+
+// webhooksData is `data` of GET /v1/webhooks.
+type webhooksData struct {
+	Webhooks   []webhookData `json:"webhooks"`
+	TotalCount int           `json:"total_count"`
+}
+
+// webhookStatusData is `data` of GET of one webhook.
+type webhookStatusData struct {
+	webhookData
+	Health healthData `json:"health"`
+}
+
+type healthData struct {
+	LastSuccess string      `json:"last_success"` // "" for never
+	Failures    int         `json:"failures"`     // attempts in a row
+	LastStatus  int         `json:"last_status"`  // 0: no answer, or never tried
+	LastError   string      `json:"last_error"`
+	Waiting     int         `json:"waiting"` // deliveries, handlers.MostWaiting at most
+	Hours       []hourData  `json:"hours"`
+	Events      eventsUsage `json:"events"`
+}
+
+type hourData struct {
+	Hour      string `json:"hour"`
+	Succeeded int    `json:"succeeded"`
+	Failed    int    `json:"failed"`
+	Parked    int    `json:"parked"`
+}
+
+type eventsUsage struct {
+	Used  uint64 `json:"used"` // in the last hour
+	Limit uint64 `json:"limit"`
+}
+
+// secretData is `data` of POST …/secret/rotate.
+type secretData struct {
+	WebhookID     wallet.WebhookID `json:"webhook_id"`
+	Secret        string           `json:"secret"`
+	SecretShown   bool             `json:"secret_shown"`
+	PreviousUntil string           `json:"previous_until"` // "" where the one before ended at once
+}
+
+// testData is `data` of POST …/test. What the receiver answered is not told: it may be anybody's.
+type testData struct {
+	DeliveryID string `json:"delivery_id"`
+	Delivered  bool   `json:"delivered"`
+	Status     int    `json:"status"` // 0: no answer
+	LatencyMS  int64  `json:"latency_ms"`
+	Error      string `json:"error"`
+}
+
+// deliveryData is a delivery in a list.
+type deliveryData struct {
+	DeliveryID string              `json:"delivery_id"`
+	EventID    string              `json:"event_id"`
+	Event      wallet.EventName    `json:"event"`
+	State      store.DeliveryState `json:"state"`
+	CreatedAt  string              `json:"created_at"`
+	NextAt     string              `json:"next_at"`  // of a waiting one; else ""
+	EndedAt    string              `json:"ended_at"` // "" while it waits
+	Resend     bool                `json:"resend"`
+	Attempts   int                 `json:"attempts"`
+	LastStatus int                 `json:"last_status"`
+	LastError  string              `json:"last_error"`
+}
+
+// deliveriesData is `data` of GET …/deliveries, newest first. A page may hold fewer than asked for and
+// still have a next one.
+type deliveriesData struct {
+	Deliveries []deliveryData `json:"deliveries"`
+	NextCursor string         `json:"next_cursor"`
+}
+
+// wholeDeliveryData is `data` of GET …/deliveries/{delivery_id}.
+type wholeDeliveryData struct {
+	deliveryData
+	Body      string        `json:"body"`       // exactly what is signed and sent; "" when it may not be shown
+	BodyShown bool          `json:"body_shown"` // it may be, and is kept
+	Attempted []attemptData `json:"attempted"`
+}
+
+type attemptData struct {
+	At        string `json:"at"`
+	LatencyMS int64  `json:"latency_ms"`
+	Status    int    `json:"status"`
+	Error     string `json:"error"`
+	Answer    string `json:"answer"` // the first KiB, as text
+}
+
+// recoveredData is `data` of POST …/recover.
+type recoveredData struct {
+	Recovered int    `json:"recovered"`
+	NextSince string `json:"next_since"` // from when on to go on; "" when all was looked at
+}
+
+func deliveryOf(e store.LogEntry) deliveryData {
+	d := deliveryData{DeliveryID: e.ID, EventID: e.EventID, Event: e.Event, State: e.State, CreatedAt: stamp(e.CreatedAt), EndedAt: stamp(e.EndedAt),
+		Resend: e.Resend, Attempts: len(e.Attempted)}
+	if e.State == store.DeliveryWaiting {
+		d.NextAt = stamp(e.NextAt)
+	}
+	if n := len(e.Attempted); n > 0 {
+		d.LastStatus, d.LastError = e.Attempted[n-1].Status, e.Attempted[n-1].Error
+	}
+	return d
+}
+
+// hookID is the webhook of the path; "" on the paths of bot tokens.
+func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
+	id := c.Params("webhook_id")
+	if key.Kind == wallet.APIKey && !saneID(id) {
+		return "", wallet.Refuse(wallet.WebhookNotFound, "no webhook of this key has this id")
+	}
+	return wallet.WebhookID(id), nil
+}
+
+// webhookEvents is GET /v1/webhooks/events: the catalogue.
+func (s *Server) webhookEvents(c *fiber.Ctx, _ wallet.Key) error {
+	return s.succeed(c, fiber.StatusOK, "Events read.", fiber.Map{"events": s.Catalogue})
+}
+
+// listWebhooks is GET /v1/webhooks.
+func (s *Server) listWebhooks(c *fiber.Ctx, key wallet.Key) error {
+	if _, err := query(c); err != nil {
+		return err
+	}
+	all, err := s.Webhooks.List(c.UserContext(), handlers.CallerOf(key))
+	if err != nil {
+		return err
+	}
+	data := webhooksData{Webhooks: []webhookData{}, TotalCount: len(all)}
+	for _, r := range all {
+		data.Webhooks = append(data.Webhooks, webhookOf(r))
+	}
+	return s.succeed(c, fiber.StatusOK, "Webhooks read.", data)
+}
+
+// webhook is GET of one webhook.
+func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
+	id, err := hookID(c, key)
+	if err != nil {
+		return err
+	}
+	status, err := s.Webhooks.Status(c.UserContext(), handlers.CallerOf(key), id)
+	if err != nil {
+		return err
+	}
+	h := status.Health
+	data := webhookStatusData{webhookOf(status.HookRecord), healthData{LastSuccess: stamp(h.LastSuccess), Failures: h.Failures, LastStatus: h.LastStatus, LastError: h.LastError,
+		Waiting: status.Waiting, Hours: []hourData{}, Events: eventsUsage{status.Used, status.Limit}}}
+	for _, t := range status.Hours {
+		data.Health.Hours = append(data.Health.Hours, hourData{stamp(t.Hour), t.Succeeded, t.Failed, t.Parked})
+	}
+	return s.succeed(c, fiber.StatusOK, "Webhook read.", data)
+}
+
+// createWebhook is POST /v1/webhooks {url, events, secret, active}, and POST /v1/telegram/webhook {url,
+// events, secret}, which takes the place of the one before.
+func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	known := []string{"url", "events", "secret", "active"}
+	if key.Kind == wallet.BotKey {
+		known = known[:3]
+	}
+	if err := fields.only(known...); err != nil {
+		return err
+	}
+	wanted := wallet.Webhook{}
+	if wanted.URL, err = fields.text("url"); err != nil {
+		return err
+	}
+	if wanted.Events, err = fields.texts("events", maxEvents); err != nil {
+		return err
+	}
+	if wanted.Secret, err = fields.optional("secret", ""); err != nil {
+		return err
+	}
+	if wanted.Active, err = fields.boolean("active", true); err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		made, err := s.Webhooks.Prepare(key, wanted)
+		if err != nil {
+			return err
+		}
+		told, kept := webhookOf(handlers.HookRecord{Webhook: made}), webhookOf(handlers.HookRecord{Webhook: made})
+		if wanted.Secret == "" {
+			told.Secret, kept.SecretShown = made.Secret, true
+		}
+		return s.tellOnce(c, remember, fiber.StatusCreated, "Webhook set.", func(tx store.Tx) (any, any, error) {
+			return told, kept, s.Webhooks.Commit(tx, made)
+		})
+	})
+}
+
+// tellOnce commits a deed and answers what it tells this once; what it keeps is what a replay tells.
+func (s *Server) tellOnce(c *fiber.Ctx, remember remember, status int, message string, commit func(store.Tx) (told, kept any, err error)) error {
+	var body []byte
+	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
+		told, kept, err := commit(tx)
+		if err != nil {
+			return err
+		}
+		if body, err = s.envelope(message, told); err != nil {
+			return err
+		}
+		replay, err := s.envelope(message, kept)
+		if err != nil {
+			return err
+		}
+		return remember(tx, status, replay)
+	})
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, status, body)
+}
+
+// changeWebhook is PUT of one webhook {url, events, active}: what is given is changed.
+func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
+	id, fields, err := aboutHook(c, key, jsonBody, "url", "events", "active")
+	if err != nil {
+		return err
+	}
+	change, err := changeOf(fields)
+	if err != nil {
+		return err
+	}
+	var changed handlers.HookRecord
+	err = s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
+		changed, err = s.Webhooks.Change(tx, handlers.CallerOf(key), id, change)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.Webhooks.Wake(changed.ID)
+	return s.succeed(c, fiber.StatusOK, "Webhook changed.", webhookOf(changed))
+}
+
+func changeOf(fields object) (change handlers.HookChange, err error) {
+	if _, given := fields["url"]; given {
+		url, err := fields.text("url")
+		if err != nil {
+			return change, err
+		}
+		change.URL = &url
+	}
+	if _, given := fields["events"]; given {
+		if change.Events, err = fields.texts("events", maxEvents); err != nil {
+			return change, err
+		}
+	}
+	if _, given := fields["active"]; given {
+		active, err := fields.boolean("active", true)
+		if err != nil {
+			return change, err
+		}
+		change.Active = &active
+	}
+	return change, nil
+}
+
+// deleteWebhook is DELETE of one webhook.
+func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
+	id, err := hookID(c, key)
+	if err != nil {
+		return err
+	}
+	var gone handlers.HookRecord
+	err = s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
+		gone, err = s.Webhooks.Remove(tx, handlers.CallerOf(key), id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.Webhooks.Wake(gone.ID)
+	return s.succeed(c, fiber.StatusOK, "Webhook removed.", webhookOf(gone))
+}
+
+// usualGrace is for how long the secret before a rotation goes on, in seconds.
+const usualGrace = 24 * 60 * 60
+
+// rotateSecret is POST …/secret/rotate {grace_seconds}.
+func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
+	id, fields, err := aboutHook(c, key, optionalBody, "grace_seconds")
+	if err != nil {
+		return err
+	}
+	grace, err := fields.count("grace_seconds", usualGrace, handlers.LongestSecretGrace)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		secret, err := s.Webhooks.DrawSecret()
+		if err != nil {
+			return err
+		}
+		return s.tellOnce(c, remember, fiber.StatusOK, "The secret is told once.", func(tx store.Tx) (any, any, error) {
+			hook, err := s.Webhooks.RotateSecret(tx, handlers.CallerOf(key), id, secret, time.Duration(grace)*time.Second)
+			kept := secretData{WebhookID: hook.ID, SecretShown: true, PreviousUntil: stamp(hook.PreviousUntil)}
+			told := kept
+			told.Secret, told.SecretShown = secret, false
+			return told, kept, err
+		})
+	})
+}
+
+// testWebhook is POST …/test: webhook.test is sent now, once.
+func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
+	id, _, err := aboutHook(c, key, optionalBody)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		tested, err := s.Webhooks.Test(c.UserContext(), handlers.CallerOf(key), id)
+		if err != nil {
+			return err
+		}
+		last := tested.Attempted[0]
+		data := testData{tested.ID, tested.State == store.DeliveryDelivered, last.Status, last.Latency.Milliseconds(), last.Error}
+		message := "The test was delivered."
+		if !data.Delivered {
+			message = "The test was sent, and not delivered."
+		}
+		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.Webhooks.CommitTest(tx, tested); err != nil {
+				return nil, err
+			}
+			return s.envelope(message, data)
+		})
+	})
+}
+
+// aboutHook reads a request about the webhook of its path, whose body has no fields but the known ones.
+func aboutHook(c *fiber.Ctx, key wallet.Key, body func(*fiber.Ctx) (object, error), known ...string) (wallet.WebhookID, object, error) {
+	id, err := hookID(c, key)
+	if err != nil {
+		return id, nil, err
+	}
+	fields, err := body(c)
+	if err != nil {
+		return id, nil, err
+	}
+	return id, fields, fields.only(known...)
+}
+
+// deliveries is GET …/deliveries?state&event&since&cursor&limit.
+func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
+	id, err := hookID(c, key)
+	if err != nil {
+		return err
+	}
+	f, err := deliveryFilter(c, key.Kind)
+	if err != nil {
+		return err
+	}
+	page, err := s.Webhooks.Deliveries(c.UserContext(), handlers.CallerOf(key), id, f)
+	if err != nil {
+		return err
+	}
+	data := deliveriesData{Deliveries: []deliveryData{}, NextCursor: page.Next}
+	for _, e := range page.Entries {
+		data.Deliveries = append(data.Deliveries, deliveryOf(e))
+	}
+	return s.succeed(c, fiber.StatusOK, "Deliveries read.", data)
+}
+
+func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilter, err error) {
+	q, err := query(c, "state", "event", "since", "cursor", "limit")
+	if err != nil {
+		return f, err
+	}
+	f.State, f.Event, f.Cursor = store.DeliveryState(q["state"]), wallet.EventName(q["event"]), q["cursor"]
+	if f.State != "" && !f.State.Known() {
+		return f, wallet.Refuse(wallet.InvalidRequest, "state: must be one of waiting, delivered, parked, withdrawn, superseded")
+	}
+	known := f.Event == "" || f.Event == wallet.WebhookTest
+	for _, name := range wallet.EventsOf(kind) {
+		known = known || f.Event == name
+	}
+	if !known {
+		return f, wallet.Refuse(wallet.InvalidRequest, "event: there is no such event")
+	}
+	if f.Since, err = parseMoment("since", q["since"]); err != nil {
+		return f, err
+	}
+	f.Limit, err = parseLimit(q["limit"])
+	return f, err
+}
+
+// deliveryID is the delivery of the path.
+func deliveryID(c *fiber.Ctx, key wallet.Key) (hook wallet.WebhookID, id string, err error) {
+	if hook, err = hookID(c, key); err != nil {
+		return hook, "", err
+	}
+	if id = c.Params("delivery_id"); !saneID(id) {
+		err = wallet.Refuse(wallet.NotFound, "no delivery of this webhook has this id")
+	}
+	return hook, id, err
+}
+
+// delivery is GET …/deliveries/{delivery_id}.
+func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
+	hook, id, err := deliveryID(c, key)
+	if err != nil {
+		return err
+	}
+	e, shown, err := s.Webhooks.Delivery(c.UserContext(), handlers.CallerOf(key), hook, id)
+	if err != nil {
+		return err
+	}
+	data := wholeDeliveryData{deliveryData: deliveryOf(e), Body: string(e.Body), BodyShown: shown, Attempted: []attemptData{}}
+	for _, a := range e.Attempted {
+		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, a.Error, strings.ToValidUTF8(string(a.Answer), "\ufffd")})
+	}
+	return s.succeed(c, fiber.StatusOK, "Delivery read.", data)
+}
+
+// resend is POST …/deliveries/{delivery_id}/resend.
+func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
+	hook, id, err := deliveryID(c, key)
+	if err != nil {
+		return err
+	}
+	if _, _, err := aboutHook(c, key, optionalBody); err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		who := handlers.CallerOf(key)
+		again, err := s.Webhooks.PrepareResend(c.UserContext(), who, hook, id)
+		if err != nil {
+			return err
+		}
+		defer s.Webhooks.Wake(again.Webhook)
+		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.Webhooks.CommitResend(tx, who, hook, again); err != nil {
+				return nil, err
+			}
+			return s.envelope("It will be sent again.", deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
+		})
+	})
+}
+
+// recover is POST …/recover {since}.
+func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
+	id, fields, err := aboutHook(c, key, jsonBody, "since")
+	if err != nil {
+		return err
+	}
+	text, err := fields.text("since")
+	if err != nil {
+		return err
+	}
+	since, err := parseMoment("since", text)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		done, err := s.Webhooks.Recover(c.UserContext(), handlers.CallerOf(key), id, since)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusAccepted, remember, func(store.Tx) ([]byte, error) {
+			return s.envelope(strconv.Itoa(done.Count)+" deliveries will be attempted again.", recoveredData{done.Count, stamp(done.Next)})
+		})
+	})
+}

@@ -1,0 +1,67 @@
+package chat
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// countHooks says how many webhooks a key has, and how they fare.
+func (s *scene) countHooks(key wallet.Key, v vars) error {
+	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
+	all, err := s.tx.WebhooksOf(key.Line())
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	off, failing := 0, 0
+	for _, hook := range all {
+		health, err := s.tx.WebhookHealth(hook.ID)
+		switch {
+		case err != nil:
+			return err
+		case !hook.Active:
+			off++
+		case !health.FailingSince.IsZero():
+			failing++
+		}
+	}
+	v["Hooks"], err = s.words.text("hook.count", vars{"One": len(all) == 1, "N": len(all)})
+	if off > 0 {
+		v["HooksOff"] = off
+	}
+	if failing > 0 {
+		v["HooksFailing"] = failing
+	}
+	return err
+}
+
+// TellWebhook tells the owner of a webhook that it does not take events, or that it was turned off for
+// that. It writes to the transaction of its caller.
+func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.WebhookTroubleData) error {
+	hook, err := tx.Webhook(trouble.WebhookID)
+	if errors.Is(err, store.ErrNotFound) { // removed meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := c.sceneOf(tx, owner, alerts)
+	if err != nil {
+		return err
+	}
+	v := vars{"Host": "?", "Why": cmp.Or(trouble.Error, "no answer"), "Path": "/v1/webhooks/" + string(hook.ID)}
+	if u, err := url.Parse(hook.URL); err == nil { // the rest of it may be a secret
+		v["Host"] = u.Hostname()
+	}
+	if hook.Kind == wallet.BotKey {
+		v["Path"] = "/v1/telegram/webhook"
+	}
+	said := map[wallet.Ending]string{"": "hook.parked", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
+	if err := s.say(said, v); err != nil {
+		return err
+	}
+	return s.end()
+}

@@ -1,0 +1,311 @@
+package handlers
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Webhooks are receivers of events: those of API keys, by their ids, and the one of a bot token, whose
+// id is "" here. What is another line of keys' is WEBHOOK_NOT_FOUND.
+type Webhooks struct {
+	Store     store.Store
+	Log       store.DeliveryLog
+	Retention time.Duration // of Log
+	Networks  wallet.WebhookNetworks
+
+	// May tells whether a webhook's key may be told of such events about a person ("": about nobody),
+	// whatever the webhook asks for now.
+	May func(tx store.Tx, hook wallet.Webhook, event wallet.EventName, about wallet.UserID) (bool, error)
+	// Try sends an event once, now. RATE_LIMIT_EXCEEDED.
+	Try func(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
+	// Used counts the events of the last hour, and tells their limit.
+	Used func(ctx context.Context, id wallet.WebhookID) (used, limit uint64, err error)
+	// Wake says that a webhook was changed, or that something waits for it, after the commit.
+	Wake func(wallet.WebhookID)
+
+	Now    Clock
+	NewID  IDs
+	Random io.Reader
+}
+
+// Bounds of webhooks (DESIGN §6, §7).
+const (
+	MaxWebhooks    = 20 // of a line of keys
+	shortestSecret = 16
+	longestSecret  = 128
+	secretBytes    = 32 // of one that purser makes
+	// LongestSecretGrace is for how long the secret before a rotation may go on, in seconds.
+	LongestSecretGrace = 7 * 24 * 60 * 60
+)
+
+// HookRecord is a webhook, and how its deliveries fare.
+type HookRecord struct {
+	wallet.Webhook
+	Health wallet.WebhookHealth
+}
+
+// hookOf finds a webhook of the caller's.
+func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error) {
+	if who.Bot {
+		all, err := tx.WebhooksOf(who.KeyLine)
+		if err != nil {
+			return wallet.Webhook{}, err
+		}
+		if len(all) == 0 {
+			return wallet.Webhook{}, wallet.Refuse(wallet.WebhookNotFound, "this bot token has no webhook")
+		}
+		return all[0], nil
+	}
+	hook, err := tx.Webhook(id)
+	if err == nil && (hook.Line != who.KeyLine || hook.Kind != wallet.APIKey) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		hook = wallet.Webhook{}
+	}
+	return hook, found(err, wallet.WebhookNotFound, "no webhook of this key has this id")
+}
+
+func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err error) {
+	if r.Webhook, err = hookOf(tx, who, id); err != nil {
+		return r, err
+	}
+	r.Health, err = tx.WebhookHealth(r.ID)
+	return r, err
+}
+
+// List is the webhooks of a line of API keys, oldest first.
+func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
+	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
+		all, err := tx.WebhooksOf(who.KeyLine)
+		if err != nil {
+			return nil, err
+		}
+		records := make([]HookRecord, len(all))
+		for i, hook := range all {
+			health, err := tx.WebhookHealth(hook.ID)
+			if err != nil {
+				return nil, err
+			}
+			records[i] = HookRecord{hook, health}
+		}
+		return records, nil
+	})
+}
+
+// Prepare judges a webhook that a key wants, and draws a secret where none is given. A bot token's is
+// always active. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
+func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
+	if key.Tier != wallet.ProTier {
+		return wanted, wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+	}
+	if err := w.Networks.Check(wanted.URL); err != nil {
+		return wanted, err
+	}
+	var err error
+	if wanted.Events, err = subscriptions(key.Kind, wanted.Events); err != nil {
+		return wanted, err
+	}
+	switch {
+	case wanted.Secret == "":
+		if wanted.Secret, err = w.DrawSecret(); err != nil {
+			return wanted, err
+		}
+	case len(wanted.Secret) < shortestSecret || len(wanted.Secret) > longestSecret || strings.ContainsFunc(wanted.Secret, func(r rune) bool { return r < ' ' || r > '~' }):
+		return wanted, wallet.Refuse(wallet.InvalidRequest, "secret: %d to %d printable ASCII characters, or left out to be given one", shortestSecret, longestSecret)
+	}
+	prefix := "wh"
+	if key.Kind == wallet.BotKey {
+		prefix, wanted.Active = "bwh", true
+	}
+	now := w.Now().UTC()
+	wanted.ID, wanted.Kind, wanted.Line, wanted.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Line(), key.Owner
+	wanted.CreatedAt, wanted.UpdatedAt = now, now
+	return wanted, nil
+}
+
+// subscriptions are names of events as a webhook keeps them. INVALID_REQUEST.
+func subscriptions(kind wallet.KeyKind, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "events: name one at least")
+	}
+	known := wallet.SubscriptionsOf(kind)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, wallet.Refuse(wallet.InvalidRequest, "events: a name in it is none; the names are %s", strings.Join(known, ", "))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
+}
+
+// DrawSecret makes the secret of a webhook.
+func (w *Webhooks) DrawSecret() (string, error) {
+	raw := make([]byte, secretBytes)
+	if _, err := io.ReadFull(w.Random, raw); err != nil {
+		return "", fmt.Errorf("draw a secret: %w", err)
+	}
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw), nil
+}
+
+// Commit adds a prepared webhook. A bot token's takes the place of the one before, and what waited for
+// that goes with it; of a line of API keys there are MaxWebhooks at most: WEBHOOK_LIMIT_REACHED.
+func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
+	all, err := tx.WebhooksOf(made.Line)
+	if err != nil {
+		return err
+	}
+	if made.Kind == wallet.APIKey && len(all) >= MaxWebhooks {
+		return wallet.Refuse(wallet.WebhookLimitReached, "a key has %d webhooks at most: remove one first", MaxWebhooks)
+	}
+	if made.Kind == wallet.BotKey {
+		if err := deleteHooks(tx, all); err != nil {
+			return err
+		}
+	}
+	return tx.PutWebhook(made)
+}
+
+func deleteHooks(tx store.Tx, all []wallet.Webhook) error {
+	for _, hook := range all {
+		if err := tx.DeleteWebhook(hook.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HookChange is what is to be another way; nil stays as it is.
+type HookChange struct {
+	URL    *string
+	Events []string
+	Active *bool
+}
+
+// Change changes a webhook. Turning it on again, or sending to another address, forgets for how long its
+// deliveries have failed. INVALID_WEBHOOK_URL, INVALID_REQUEST.
+func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookChange) (HookRecord, error) {
+	r, err := recordOf(tx, who, id)
+	if err != nil {
+		return r, err
+	}
+	hook, health, anew := r.Webhook, r.Health, false
+	if c.URL != nil {
+		if err := w.Networks.Check(*c.URL); err != nil {
+			return HookRecord{}, err
+		}
+		anew, hook.URL = hook.URL != *c.URL, *c.URL
+	}
+	if c.Events != nil {
+		if hook.Events, err = subscriptions(hook.Kind, c.Events); err != nil {
+			return HookRecord{}, err
+		}
+	}
+	if c.Active != nil {
+		anew = anew || *c.Active && !hook.Active
+		if hook.Active = *c.Active; hook.Active {
+			hook.Ended = ""
+		}
+	}
+	hook.UpdatedAt = w.Now().UTC()
+	if err := tx.PutWebhook(hook); err != nil {
+		return HookRecord{}, err
+	}
+	if anew {
+		health.FailingSince, health.Failures = time.Time{}, 0
+		err = tx.PutWebhookHealth(hook.ID, health)
+	}
+	return HookRecord{hook, health}, err
+}
+
+// Remove ends a webhook, and what waits for it, and returns it as it was.
+func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRecord, error) {
+	gone, err := recordOf(tx, who, id)
+	if err != nil {
+		return gone, err
+	}
+	return gone, tx.DeleteWebhook(gone.ID)
+}
+
+// RotateSecret gives a webhook a secret that was drawn. For the grace, deliveries are signed with the one
+// before too.
+func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, secret string, grace time.Duration) (wallet.Webhook, error) {
+	hook, err := hookOf(tx, who, id)
+	if err != nil {
+		return hook, err
+	}
+	now := w.Now().UTC()
+	hook.Previous, hook.PreviousUntil = hook.Secret, now.Add(grace)
+	if grace == 0 {
+		hook.Previous, hook.PreviousUntil = "", time.Time{}
+	}
+	hook.Secret, hook.UpdatedAt = secret, now
+	return hook, tx.PutWebhook(hook)
+}
+
+// HookStatus is how a webhook fares.
+type HookStatus struct {
+	HookRecord
+	Waiting     int           // deliveries, MostWaiting at most
+	Hours       []store.Tally // of the last day, oldest first; without those in which nothing was attempted
+	Used, Limit uint64        // events of the last hour
+}
+
+// MostWaiting is how far deliveries that wait are counted.
+const MostWaiting = 10_000
+
+// Status tells how a webhook fares.
+func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) (HookStatus, error) {
+	status, err := read(ctx, w.Store, func(tx store.Tx) (s HookStatus, err error) {
+		if s.HookRecord, err = recordOf(tx, who, id); err != nil {
+			return s, err
+		}
+		s.Waiting, err = tx.Waiting(s.ID, MostWaiting)
+		return s, err
+	})
+	if err != nil {
+		return status, err
+	}
+	if status.Hours, err = w.Log.Tallies(ctx, status.ID, w.Now().Add(-24*time.Hour)); err != nil {
+		return status, err
+	}
+	status.Used, status.Limit, err = w.Used(ctx, status.ID)
+	return status, err
+}
+
+// Test sends webhook.test to a webhook, once and now, and tells what came of it. RATE_LIMIT_EXCEEDED.
+func (w *Webhooks) Test(ctx context.Context, who Caller, id wallet.WebhookID) (store.LogEntry, error) {
+	hook, err := read(ctx, w.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who, id) })
+	if err != nil {
+		return store.LogEntry{}, err
+	}
+	event, err := wallet.NewEvent(w.NewID("evt"), wallet.WebhookTest, w.Now().UTC(), hook.Owner,
+		wallet.WebhookTestData{WebhookID: hook.ID, Message: "This is a test. Nothing happened."})
+	if err != nil {
+		return store.LogEntry{}, err
+	}
+	entry, err := w.Try(ctx, hook, event)
+	if err != nil {
+		return entry, err
+	}
+	return entry, w.Log.Log(context.WithoutCancel(ctx), []store.LogEntry{entry}) // it was sent, whatever comes now
+}
+
+// CommitTest notes that a webhook was tested.
+func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
+	health, err := tx.WebhookHealth(tested.Webhook)
+	if err != nil {
+		return err
+	}
+	if health.LastTriggered.Before(tested.CreatedAt) {
+		health.LastTriggered = tested.CreatedAt
+	}
+	return found(tx.PutWebhookHealth(tested.Webhook, health), wallet.WebhookNotFound, "this webhook was removed meanwhile")
+}

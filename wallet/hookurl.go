@@ -1,0 +1,104 @@
+package wallet
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// longestURL bounds the address of a receiver, in bytes.
+const longestURL = 2048
+
+// WebhookNetworks is what the operator opened to webhooks beyond the internet. The zero value is nothing.
+type WebhookNetworks struct {
+	Private []netip.Prefix // that receivers may be in though they are none of the internet's
+	Plain   bool           // those do without TLS
+}
+
+// Check judges the address of a receiver by its text: https, a name or an address that may be delivered
+// to, nothing odd. INVALID_WEBHOOK_URL. Each delivery looks at what a name leads to.
+func (n WebhookNetworks) Check(text string) error {
+	no := func(reason string) error { return Refuse(InvalidWebhookURL, "url: %s", reason) }
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > longestURL || !printable(text):
+		return no("must be of at most 2048 printable ASCII characters")
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return no("must be an address such as https://example.com/hook")
+	case u.Scheme != "https" && (u.Scheme != "http" || !n.Plain):
+		return no("must be https")
+	case u.User != nil:
+		return no("must hold no user name or password")
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return no("must hold no #")
+	}
+	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
+		return no("the port must be a number from 1 to 65535")
+	}
+	if address, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return n.checkAddress(address, u.Scheme == "https", no)
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	top := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case !hostName(host) || numeric(top):
+		return no("must name a host")
+	case ownName(host, top) && len(n.Private) == 0:
+		return no("must name a public host")
+	}
+	return nil
+}
+
+func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(string) error) error {
+	opened := slices.ContainsFunc(n.Private, func(p netip.Prefix) bool { return p.Contains(address) })
+	switch {
+	case !opened && !public(address.Unmap()), address.Is4In6(), address.Zone() != "":
+		return no("must lead to a public address")
+	case !opened && !secure:
+		return no("must be https")
+	}
+	return nil
+}
+
+// ownName tells of a name that no public DNS has: it is of a network of one's own.
+func ownName(host, top string) bool {
+	return !strings.Contains(host, ".") ||
+		slices.Contains([]string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "arpa", "test", "invalid", "onion", "corp"}, top)
+}
+
+// public tells whether an address is one of the internet's: none of a network of one's own, of the machine
+// itself, or one that stands for an IPv4 address (RFC 6890, RFC 6052, RFC 3056).
+func public(address netip.Addr) bool {
+	if !address.IsGlobalUnicast() || address.IsPrivate() {
+		return false
+	}
+	for _, special := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+		"240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+		if netip.MustParsePrefix(special).Contains(address) {
+			return false
+		}
+	}
+	return true
+}
+
+// hostName tells whether a name is one that DNS can hold (RFC 1123, 2.1): labels of letters, digits and -.
+func hostName(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) == 0 || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// numeric tells of a last label that resolvers take for a part of an IPv4 address: 127.1, 0x7f.1.
+func numeric(label string) bool {
+	return strings.Trim(label, "0123456789") == "" || strings.HasPrefix(label, "0x")
+}

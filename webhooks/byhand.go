@@ -1,0 +1,65 @@
+package webhooks
+
+import (
+	"context"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// What whoever looks after a webhook asks for by hand.
+
+// tryTimeout is how long a test waits for its answer: whoever asked for it waits as well.
+const tryTimeout = 10 * time.Second
+
+// May tells whether a webhook's key may be told of events of a name about a person ("": about nobody),
+// whatever the webhook asks for now.
+func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
+	hook.Active, hook.Events = true, []string{"*"}
+	r, err := register(tx, hook)
+	if err != nil {
+		return false, err
+	}
+	stands, err := judge(tx, r, about{name, user}, s.Now())
+	return stands == allowed, err
+}
+
+// Try sends an event to a webhook once, now, whether it is on or not, and tells what came of it. It is
+// counted like any other. RATE_LIMIT_EXCEEDED.
+func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) (store.LogEntry, error) {
+	body, err := Body(wallet.APIKey, e) // webhook.test looks alike to all
+	if err != nil {
+		return store.LogEntry{}, err
+	}
+	left, err := s.Meter.Take(ctx, counterOf(hook.ID), s.Limit)
+	if err != nil {
+		return store.LogEntry{}, err
+	}
+	if !left.OK {
+		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "this webhook has had all events of the hour")
+	}
+	at := s.Now().UTC()
+	entry := store.LogEntry{Delivery: deliveryOf(hook, e, body, at), State: store.DeliveryParked}
+	within, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	result := s.Post(within, NewMessage(hook, e.ID, body, at))
+	if result.Interrupted {
+		result.Error = "no answer within 10 s"
+	}
+	if result.Verdict() == Delivered {
+		entry.State = store.DeliveryDelivered
+	}
+	entry.Attempts, entry.EndedAt = 1, s.Now().UTC()
+	entry.Attempted = []store.Attempt{{At: at, Latency: result.Latency, Status: result.Status, Error: result.Error, Answer: result.Answer}}
+	return entry, nil
+}
+
+// Used counts the events that a webhook has had in the last hour, and tells their limit.
+func (s *Service) Used(ctx context.Context, id wallet.WebhookID) (used, limit uint64, err error) {
+	left, err := s.Meter.Look(ctx, counterOf(id), s.Limit)
+	return left.Limit - left.Left, left.Limit, err
+}
+
+// counterOf names what counts a webhook's events.
+func counterOf(id wallet.WebhookID) string { return "webhook/" + string(id) }

@@ -1,0 +1,31 @@
+package webhooks
+
+import "encoding/json"
+
+// described is an entry of the catalogue as programs read it.
+type described struct {
+	Event   string          `json:"event"`
+	Kind    string          `json:"kind"` // of the key whose webhooks take it
+	When    string          `json:"when"`
+	Scope   string          `json:"scope"` // of the grant by which others than its own person are told; "" for none
+	Public  bool            `json:"public"`
+	Schema  json.RawMessage `json:"schema"`
+	Example json.RawMessage `json:"example"`
+}
+
+// Describe is the catalogue as JSON: a list with schema and example of each event.
+func Describe() (json.RawMessage, error) {
+	all := []described{}
+	for _, t := range Catalogue() {
+		schema, err := t.Schema()
+		if err != nil {
+			return nil, err
+		}
+		example, err := t.Example()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, described{string(t.Name), string(t.Kind), t.When, string(t.Scope), t.Public, schema, example})
+	}
+	return json.Marshal(all)
+}
