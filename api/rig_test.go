@@ -35,6 +35,9 @@ var (
 	errBadUpdate = errors.New("no update")
 )
 
+// pagesURL is where the portal is.
+var pagesURL = &url.URL{Scheme: "https", Host: "pages.example"}
+
 // rig is the server over a real socket, before the world.
 type rig struct {
 	*world.World
@@ -84,14 +87,14 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.contract = readContract(t)
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: public, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
+		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
 	r.meter = r.Meter
 	r.meter.Log = slog.New(slog.NewTextHandler(r.logged, nil))
 	catalogue, err := webhooks.Describe()
 	r.Must(err)
 	r.server, err = New(Options{
-		PublicURL: public, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
+		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
 		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: Limits{1e6, 1e6, 1e6, 1e6, 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,

@@ -100,11 +100,11 @@ func (s *scene) listKeys(st handlers.Standing) error {
 		if err != nil {
 			return err
 		}
-		row, err := s.keyButtons(key)
+		buttons, err := s.keyButtons(key)
 		if err != nil {
 			return err
 		}
-		lines, rows = append(lines, string(line)), append(rows, row)
+		lines, rows = append(lines, string(line)), append(rows, buttons...)
 	}
 	links, err := s.consentLinks(st.Keys)
 	if err != nil {
@@ -155,23 +155,35 @@ func endOf(key wallet.Key) time.Time {
 
 func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
 
-func (s *scene) keyButtons(key wallet.Key) ([]Button, error) {
-	var row []Button
-	for _, deed := range []string{"rotate", "revoke"} {
-		if deed == "rotate" && !key.RevokedAt.IsZero() {
-			continue // its successor is there
+// keyButtons are what can be done with a key, in rows.
+func (s *scene) keyButtons(key wallet.Key) ([][]Button, error) {
+	rows := [][]Button{nil, nil}
+	for _, deed := range []struct {
+		name, label string
+		row         int
+		barred      bool
+	}{
+		{"rotate", "button.rotate", 0, !key.RevokedAt.IsZero()}, // its successor is there
+		{"revoke", "button.revoke", 0, false},
+		{"portal", "button.portal", 1, s.Portal.For(key) != nil},
+	} {
+		if deed.barred {
+			continue
 		}
-		label, err := s.words.text(map[string]string{"rotate": "button.rotate", "revoke": "button.revoke"}[deed], vars{"Hint": html(escape(key.Hint))})
+		label, err := s.words.text(deed.label, vars{"Hint": html(escape(key.Hint))})
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.button(label, deed+":"+key.ID, "keys", s.now.Add(menuLife))
+		b, err := s.button(label, deed.name+":"+key.ID, "keys", s.now.Add(menuLife))
 		if err != nil {
 			return nil, err
 		}
-		row = append(row, b)
+		rows[deed.row] = append(rows[deed.row], b)
 	}
-	return row, nil
+	if rows[1] == nil {
+		rows = rows[:1]
+	}
+	return rows, nil
 }
 
 // consentLinks are the links by which people allow the apps of these keys something, a line each.

@@ -45,6 +45,7 @@ func taps() map[string]tap {
 		"rotateyes":  (*Chat).tapRotateYes,
 		"revoke":     (*Chat).tapRevoke,
 		"revokeyes":  (*Chat).tapRevokeYes,
+		"portal":     (*Chat).tapPortal,
 		"decide":     (*Chat).tapDecide,
 		"allow":      (*Chat).tapAllow,
 		"refuse":     (*Chat).tapRefuse,
