@@ -72,6 +72,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 		keyCommand(&settings, world, out),
 		signCommand(out),
 		verifyCommand(environ, time.Now, out),
+		listenCommand(environ, time.Now, out),
 		&cobra.Command{Use: "page-hash", Short: "Print the hash of the embedded signing page", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				_, err := fmt.Fprintln(out, signer.Hash())

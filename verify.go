@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +42,7 @@ func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 			if maxAge < 0 {
 				return errors.New("--max-age must be a time such as 5m, or 0 for any age")
 			}
-			secret, err := webhookSecret(secretFile, environ)
+			secret, err := secretOf(secretFile, secretVariable, "secret", environ)
 			if err != nil {
 				return err
 			}
@@ -66,25 +64,6 @@ func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 	flags.StringVar(&request, "request", "", "file with the whole request: headers, an empty line, the body")
 	flags.DurationVar(&maxAge, "max-age", 5*time.Minute, "how old the delivery may be; 0 for any age")
 	return cmd
-}
-
-func webhookSecret(file string, environ []string) (string, error) {
-	if file == "" {
-		at := slices.IndexFunc(environ, func(line string) bool { return strings.HasPrefix(line, secretVariable+"=") })
-		if at < 0 || environ[at] == secretVariable+"=" {
-			return "", errors.New("there is no secret to compare with: name its file by --secret-file, or set " + secretVariable)
-		}
-		return strings.TrimPrefix(environ[at], secretVariable+"="), nil
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("the secret cannot be read: %w", err)
-	}
-	secret := strings.TrimRight(string(raw), "\r\n") // editors end files so
-	if secret == "" {
-		return "", errors.New("the secret's file is empty")
-	}
-	return secret, nil
 }
 
 func savedDelivery(in io.Reader, request string, headers []string) (webhooks.Saved, error) {

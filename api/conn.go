@@ -30,6 +30,7 @@ func (d *due) settle(set func(time.Time) error) error {
 type conn struct {
 	lingeringConn
 	read, write due
+	lasting     bool // its answer goes on for as long as it is taken: each write has its own deadline
 }
 
 // SetReadDeadline implements net.Conn.
@@ -60,6 +61,9 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	if c.lasting {
+		c.write.wished = time.Now().Add(writeTimeout)
+	}
 	if err := c.write.settle(c.Conn.SetWriteDeadline); err != nil {
 		return 0, err
 	}

@@ -115,6 +115,9 @@ func newHostility(t *testing.T) *hostility {
 	h.mallory = r.person(1003, sol)
 	for template, item := range r.contract.doc.Paths.Map() {
 		for method, op := range item.Operations() {
+			if strings.HasSuffix(template, "/listen") {
+				continue // its answer has no end: TestHostileListeners
+			}
 			h.targets = append(h.targets, target{method, template, op})
 		}
 	}
@@ -487,7 +490,7 @@ func (a *attacker) shot(x target) shot {
 	}
 	if ready, is := a.ready[x.String()]; is && a.chance(2) {
 		s.path, s.query, s.body, s.key, s.headers = ready.path, "", ready.body, ready.key, a.headers(ready.key)
-		if s.body != "" && a.chance(2) {
+		if a.chance(2) && s.body != "" {
 			flip := a.IntN(len(s.body))
 			s.body = s.body[:flip] + string(s.body[flip]^1) + s.body[flip+1:]
 		}

@@ -66,6 +66,8 @@ func foreignEnds() map[string]endOf {
 		"PUT /v1/telegram/webhook":                     noWebhook,
 		"DELETE /v1/telegram/webhook":                  noWebhook,
 
+		"GET /v1/webhooks/listen":         {status: 403, code: wallet.TierRequired},
+		"GET /v1/telegram/webhook/listen": {status: 403, code: wallet.TierRequired},
 		"GET /v1/webhooks/events":         own(200),
 		"GET /v1/webhooks":                own(200),
 		"POST /v1/webhooks":               {status: 403, code: wallet.TierRequired},

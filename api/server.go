@@ -80,6 +80,9 @@ type Server struct {
 
 	documentTag string
 
+	serving context.Context // of connections that last; ends when draining begins
+	hangUp  context.CancelFunc
+
 	base   context.Context // of every request; ends when draining took too long
 	cancel context.CancelFunc
 	http   *fasthttp.Server
@@ -114,6 +117,7 @@ func New(o Options) (*Server, error) {
 		documentTag: documentTag(document),
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
+	s.serving, s.hangUp = context.WithCancel(s.base)
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request change under us once it is answered.
 		Immutable: true,
@@ -182,9 +186,11 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodGet, botWebhookPath, bot, wallet.Webhooks, s.webhook},
 		{fiber.MethodPost, botWebhookPath, bot, wallet.Webhooks, s.createWebhook},
 		{fiber.MethodPut, botWebhookPath, bot, wallet.Webhooks, s.changeWebhook},
+		{fiber.MethodGet, botWebhookPath + "/listen", bot, wallet.Webhooks, s.listen},
 		{fiber.MethodDelete, botWebhookPath, bot, wallet.Webhooks, s.deleteWebhook},
 
 		{fiber.MethodGet, "/v1/webhooks/events", either, anyScope, s.webhookEvents}, // before the ids
+		{fiber.MethodGet, "/v1/webhooks/listen", api, wallet.Webhooks, s.listen},
 		{fiber.MethodGet, "/v1/webhooks", api, wallet.Webhooks, s.listWebhooks},
 		{fiber.MethodPost, "/v1/webhooks", api, wallet.Webhooks, s.createWebhook},
 		{fiber.MethodGet, webhookPath, api, wallet.Webhooks, s.webhook},
@@ -271,6 +277,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
+	s.hangUp()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	err := s.http.ShutdownWithContext(drain)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 
 	"purser/handlers"
 	"purser/store"
@@ -15,6 +16,7 @@ import (
 func (s *scene) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
 	all, err := s.tx.WebhooksOf(key.Line())
+	all = slices.DeleteFunc(all, func(w wallet.Webhook) bool { return w.Listener })
 	if err != nil || len(all) == 0 {
 		return err
 	}

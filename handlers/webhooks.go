@@ -3,8 +3,10 @@ package handlers
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +30,8 @@ type Webhooks struct {
 	Try func(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
 	// Used counts the events of the last hour, and tells their limit.
 	Used func(ctx context.Context, id wallet.WebhookID) (used, limit uint64, err error)
+	// Listen has what goes to a listener taken, until stop.
+	Listen func(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
 	// Wake says that a webhook was changed, or that something waits for it, after the commit.
 	Wake func(wallet.WebhookID)
 
@@ -39,6 +43,7 @@ type Webhooks struct {
 // Bounds of webhooks (DESIGN §6, §7).
 const (
 	MaxWebhooks    = 20 // of a line of keys
+	MaxListeners   = 5  // of a line of keys, at once
 	shortestSecret = 16
 	longestSecret  = 128
 	secretBytes    = 32 // of one that purser makes
@@ -52,10 +57,23 @@ type HookRecord struct {
 	Health wallet.WebhookHealth
 }
 
+// hooksOf lists what a line of keys has registered, and its listeners, oldest first.
+func hooksOf(tx store.Tx, line string) (hooks, listeners []wallet.Webhook, err error) {
+	all, err := tx.WebhooksOf(line)
+	for _, hook := range all {
+		if hook.Listener {
+			listeners = append(listeners, hook)
+		} else {
+			hooks = append(hooks, hook)
+		}
+	}
+	return hooks, listeners, err
+}
+
 // hookOf finds a webhook of the caller's.
 func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error) {
 	if who.Bot {
-		all, err := tx.WebhooksOf(who.KeyLine)
+		all, _, err := hooksOf(tx, who.KeyLine)
 		if err != nil {
 			return wallet.Webhook{}, err
 		}
@@ -65,7 +83,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 		return all[0], nil
 	}
 	hook, err := tx.Webhook(id)
-	if err == nil && (hook.Line != who.KeyLine || hook.Kind != wallet.APIKey) {
+	if err == nil && (hook.Line != who.KeyLine || hook.Kind != wallet.APIKey || hook.Listener) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -85,7 +103,7 @@ func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err e
 // List is the webhooks of a line of API keys, oldest first.
 func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
-		all, err := tx.WebhooksOf(who.KeyLine)
+		all, _, err := hooksOf(tx, who.KeyLine)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +123,7 @@ func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 // always active. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
 func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
 	if key.Tier != wallet.ProTier {
-		return wanted, wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+		return wanted, tierRequired()
 	}
 	if err := w.Networks.Check(wanted.URL); err != nil {
 		return wanted, err
@@ -126,10 +144,7 @@ func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhoo
 	if key.Kind == wallet.BotKey {
 		prefix, wanted.Active = "bwh", true
 	}
-	now := w.Now().UTC()
-	wanted.ID, wanted.Kind, wanted.Line, wanted.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Line(), key.Owner
-	wanted.CreatedAt, wanted.UpdatedAt = now, now
-	return wanted, nil
+	return w.of(key, wanted, prefix), nil
 }
 
 // subscriptions are names of events as a webhook keeps them. INVALID_REQUEST.
@@ -158,7 +173,7 @@ func (w *Webhooks) DrawSecret() (string, error) {
 // Commit adds a prepared webhook. A bot token's takes the place of the one before, and what waited for
 // that goes with it; of a line of API keys there are MaxWebhooks at most: WEBHOOK_LIMIT_REACHED.
 func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
-	all, err := tx.WebhooksOf(made.Line)
+	all, _, err := hooksOf(tx, made.Line)
 	if err != nil {
 		return err
 	}
@@ -171,6 +186,55 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 		}
 	}
 	return tx.PutWebhook(made)
+}
+
+// PrepareListener makes the webhook of a connection that takes events of a key. TIER_REQUIRED,
+// INVALID_REQUEST.
+func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webhook, error) {
+	made := wallet.Webhook{Active: true, Listener: true}
+	if key.Tier != wallet.ProTier {
+		return made, tierRequired()
+	}
+	var err error
+	if made.Events, err = subscriptions(key.Kind, events); err != nil {
+		return made, err
+	}
+	if made.Secret, err = w.DrawSecret(); err != nil {
+		return made, err
+	}
+	return w.of(key, made, "whl"), nil
+}
+
+// CommitListener stores it: of a line of keys there are MaxListeners at most. WEBHOOK_LIMIT_REACHED.
+func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
+	_, listeners, err := hooksOf(tx, made.Line)
+	if err != nil {
+		return err
+	}
+	if len(listeners) >= MaxListeners {
+		return wallet.Refuse(wallet.WebhookLimitReached, "a key has %d listeners at most at once: end one first", MaxListeners)
+	}
+	return tx.PutWebhook(made)
+}
+
+// RemoveListener ends it, when its connection has ended; one that is gone is no error.
+func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
+	if err := tx.DeleteWebhook(id); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// of completes a webhook of a key.
+func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet.Webhook {
+	now := w.Now().UTC()
+	made.ID, made.Kind, made.Line, made.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Line(), key.Owner
+	made.CreatedAt, made.UpdatedAt = now, now
+	return made
+}
+
+func tierRequired() error {
+	return wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
 }
 
 func deleteHooks(tx store.Tx, all []wallet.Webhook) error {

@@ -97,6 +97,26 @@ func TestALimitIsWhatItSays(t *testing.T) {
 }
 
 // TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
+func TestLookingCountsNothing(t *testing.T) {
+	r := newRig(t)
+	m, stop := r.start(nil)
+	defer stop()
+	look := func(want uint64) {
+		t.Helper()
+		if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Left != want || q.Limit != 100 || q.OK != (want > 0) {
+			t.Errorf("%+v, %v, want %d left", q, err, want)
+		}
+	}
+	look(100)
+	look(100)
+	for range 100 {
+		r.take(m, hourly)
+	}
+	look(0)
+	r.pass(2 * time.Hour)
+	look(100)
+}
+
 func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 	for seed := range uint64(10) {
 		r := newRig(t)

@@ -27,6 +27,10 @@ type Webhook struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Ended     Ending    `json:"ended"` // why purser turned it off; "" when it did not
+
+	// Listener marks one whose receiver is a connection to purser (purser listen), not a URL: it lasts as
+	// long as that.
+	Listener bool `json:"listener,omitzero"`
 }
 
 // EventsOf lists the events that webhooks of a kind can ask for (SPEC, Platform event types and Bot event

@@ -43,12 +43,12 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 		return f
 	}
 	if d.Attempts == 0 {
-		if f.limit, f.err = s.Meter.Take(ctx, "webhook/"+string(hook.ID), s.Limit); f.err != nil || f.full() {
+		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook.ID), s.Limit); f.err != nil || f.full() {
 			return f
 		}
 	}
 	at := s.Now().UTC()
-	return s.judged(f, at, s.Post(ctx, NewMessage(hook, d.EventID, d.Body, at)))
+	return s.judged(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
 // look reads a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.

@@ -40,6 +40,7 @@ type Service struct {
 
 	wanted    wanted
 	directory directory
+	listeners listeners
 }
 
 // Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
@@ -49,6 +50,9 @@ func (s *Service) Run(ctx context.Context) error {
 	cutoff, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, cut) })()
+	if err := s.hangUp(ctx); err != nil {
+		return err
+	}
 	s.directory.store = s.Store
 	record := newRecorder(s)
 	group.Go(func() error { return s.relay(ctx) })

@@ -245,13 +245,22 @@ func dropEmptyTimes(node any) {
 		}
 	case map[string]any:
 		for name, value := range node {
-			if value == "" && strings.HasSuffix(name, "_at") {
+			if value == "" && isTime(name) {
 				delete(node, name)
 				continue
 			}
 			dropEmptyTimes(value)
 		}
 	}
+}
+
+// isTime tells of the name of a field that holds a time.
+func isTime(name string) bool {
+	switch name {
+	case "last_triggered", "last_success", "failing_since", "previous_until", "next_since":
+		return true
+	}
+	return strings.HasSuffix(name, "_at")
 }
 
 // segment is an id as a part of a path. One that could lead elsewhere is never sent.

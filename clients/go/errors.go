@@ -26,6 +26,7 @@ const (
 	WalletNotFound      Code = "WALLET_NOT_FOUND"
 	TransactionNotFound Code = "TRANSACTION_NOT_FOUND"
 	WebhookNotFound     Code = "WEBHOOK_NOT_FOUND"
+	WebhookLimitReached Code = "WEBHOOK_LIMIT_REACHED"
 	TokenNotFound       Code = "TOKEN_NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	Conflict            Code = "CONFLICT"

@@ -140,23 +140,33 @@ func (c *Client) TransactionPage(ctx context.Context, f TransactionFilter) (Tran
 
 // Transactions walks the whole list, newest first, asking for a page when it is needed. An error ends it.
 func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
-	return func(yield func(Transaction, error) bool) {
-		f := f // each walk begins anew
-		for {
-			page, err := c.TransactionPage(ctx, f)
-			if err == nil && page.NextCursor != "" && page.NextCursor == f.Cursor {
-				err = errors.New("purser: a page of transactions leads to itself")
+	return walk(f.Cursor, func(cursor string) ([]Transaction, string, error) {
+		f := f
+		f.Cursor = cursor
+		page, err := c.TransactionPage(ctx, f)
+		return page.Transactions, page.NextCursor, err
+	})
+}
+
+// walk goes through a list, page by page. An error ends it.
+func walk[T any](first string, page func(cursor string) (list []T, next string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for cursor := first; ; {
+			list, next, err := page(cursor)
+			if err == nil && next != "" && next == cursor {
+				err = errors.New("purser: a page of a list leads to itself")
 			}
 			if err != nil {
-				yield(Transaction{}, err)
+				var zero T
+				yield(zero, err)
 				return
 			}
-			for _, t := range page.Transactions {
-				if !yield(t, nil) {
+			for _, one := range list {
+				if !yield(one, nil) {
 					return
 				}
 			}
-			if f.Cursor = page.NextCursor; f.Cursor == "" {
+			if cursor = next; cursor == "" {
 				return
 			}
 		}

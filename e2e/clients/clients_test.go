@@ -47,18 +47,30 @@ type town struct {
 	purser *rig.Product
 	alice  *rig.Person
 	losing *httptest.Server
+	hooks  *httptest.Server
 }
 
 func newTown(t *testing.T) *town {
 	t.Helper()
 	w := rig.World(t, 50*time.Millisecond)
-	p := rig.NewProduct(t, binary, w)
+	p := rig.NewProduct(t, binary, w, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")
 	p.Start()
 	alice := rig.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")
 	alice.Connect()
 	alice.Fund(1_000_000_000)
-	return &town{T: t, world: w, purser: p, alice: alice, losing: losing(t, p.URL)}
+	return &town{T: t, world: w, purser: p, alice: alice, losing: losing(t, p.URL), hooks: receiver(t)}
+}
+
+// receiver takes every event, but at /none, where there is nothing.
+func receiver(t *testing.T) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/none" {
+			http.Error(w, "nothing here", http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
 }
 
 // key makes one by the command line, as an operator does.
@@ -83,6 +95,7 @@ type settings struct {
 	RPC      string `json:"rpc"`
 	Alice    string `json:"alice"` // her Telegram id
 	To       string `json:"to"`    // whom to pay
+	Receiver string `json:"receiver"`
 	Operator string `json:"operator"`
 	Own      string `json:"own"`
 	Bot      string `json:"bot"`
@@ -97,7 +110,7 @@ func (w *town) settings() settings {
 	}
 	alice := strconv.FormatInt(telegram.Alice, 10)
 	return settings{
-		URL: w.purser.URL, Losing: w.losing.URL, RPC: w.world.RPCURL(), Alice: alice, To: to.Address(),
+		URL: w.purser.URL, Losing: w.losing.URL, RPC: w.world.RPCURL(), Alice: alice, To: to.Address(), Receiver: w.hooks.URL,
 		Operator: w.key("--kind", "api"), Own: w.key("--kind", "api", "--owner", alice, "--app", "Shop"),
 		Bot: w.key("--kind", "bot"), App: w.key("--kind", "bot", "--owner", alice, "--app", "Desk"),
 	}

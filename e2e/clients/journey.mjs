@@ -26,9 +26,9 @@ async function connect(client) {
   assert.ok(wallet.connectedAt instanceof Date);
 }
 
-async function sends(client, amount) {
-  const proposal = await client.send({ from: own, to: s.to, amount, token: "SOL" }, { signal });
-  assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", s.to]);
+async function sends(client, to, amount) {
+  const proposal = await client.send({ from: own, to, amount, token: "SOL" }, { signal });
+  assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", to]);
   assert.ok(proposal.expiresAt > new Date());
   await sign(proposal.unsignedTransaction, signer, own);
   const fresh = await client.refresh(proposal.transactionId, { signal });
@@ -47,7 +47,7 @@ async function pay(client) {
   const me = await client.key();
   assert.deepEqual([me.kind, me.tier, me.owner, me.rateLimit.limit, me.expiresAt, me.createdAt instanceof Date], ["api", "pro", "", 1_000_000, undefined, true]);
   await until(async () => (await client.balance(own)).balances.get("SOL").amount === "5");
-  const paid = await sends(client, "1");
+  const paid = await sends(client, s.to, "1");
 
   const { transactionId } = await client.send({ from: own, to: s.to, amount: "0.5", token: "SOL" });
   assert.deepEqual(await client.reject(transactionId), { transactionId, status: "rejected" });
@@ -91,21 +91,68 @@ async function bot(client) {
   const off = await client.setUserNotifications(s.alice, { enabled: false, events: [] });
   assert.deepEqual([off.enabled, off.events], [false, []]);
   await client.setUserNotifications(s.alice, { enabled: true, events: ["*"] });
-  const { secret, ...set } = await client.setBotWebhook({ url: "https://example.com/hook", events: ["wallet.*"] });
+  const { secret, ...set } = await client.setBotWebhook({ url: `${s.receiver}/bot`, events: ["wallet.*"] });
   assert.match(secret, /^whsec_/);
-  assert.deepEqual(await client.botWebhook(), { ...set, secret: "" });
-  assert.equal((await client.deleteBotWebhook()).webhookId, set.webhookId);
-  await assert.rejects(client.botWebhook(), { code: "WEBHOOK_NOT_FOUND" });
+  const hook = client.botHook();
+  const { health, ...got } = await hook.status();
+  assert.deepEqual(got, { ...set, secret: "" });
+  const tested = await hook.test();
+  assert.deepEqual([tested.delivered, tested.status], [true, 200]);
+  assert.equal((await hook.delete()).webhookId, set.webhookId);
+  await assert.rejects(hook.status(), { code: "WEBHOOK_NOT_FOUND" });
+}
+
+/** The life of a webhook: an event that its receiver does not take, and one that is sent again. */
+async function hooks(client, payer) {
+  const events = await client.webhookEvents();
+  assert.ok(events.some((e) => e.event === "transaction.received" && e.schema.type === "object" && e.example.event === e.event));
+  const made = await client.createWebhook({ url: `${s.receiver}/none`, events: ["price.*"] });
+  assert.match(made.secret, /^whsec_/);
+  assert.deepEqual([made.active, made.lastTriggered], [true, undefined]);
+  const hook = client.hook(made.webhookId);
+  const tested = await hook.test();
+  assert.deepEqual([tested.delivered, tested.status], [false, 404]);
+  assert.notEqual(tested.error, "");
+  const changed = await hook.change({ events: ["transaction.received"] });
+  assert.deepEqual([changed.events, changed.url], [["transaction.received"], made.url]);
+  const [{ address }] = await client.wallets();
+  await sends(payer, address, "0.1");
+  const since = new Date(Date.now() - 3_600_000);
+  let missed;
+  await until(async () => {
+    [missed] = (await hook.deliveryPage({ state: "parked", event: "transaction.received", since })).deliveries;
+    return missed !== undefined;
+  });
+  const whole = await hook.delivery(missed.deliveryId);
+  assert.ok(whole.bodyShown && whole.body.includes(address));
+  assert.deepEqual(whole.attempted.map((a) => [a.status, a.answer.trim()]), [[404, "nothing here"]]);
+  await hook.change({ url: `${s.receiver}/hook` });
+  const rotated = await hook.rotateSecret({ graceSeconds: 3600 });
+  assert.notEqual(rotated.secret, made.secret);
+  assert.ok(rotated.previousUntil > new Date());
+  assert.deepEqual(await hook.recover(since), { recovered: 1, nextSince: undefined });
+  const delivered = (id) => until(async () => (await hook.delivery(id)).state === "delivered");
+  await delivered(missed.deliveryId);
+  const again = await hook.resend(missed.deliveryId);
+  assert.equal(again.eventId, missed.eventId);
+  await delivered(again.deliveryId);
+  let n = 0;
+  for await (const _ of hook.deliveries({ limit: 1 })) n++;
+  assert.ok(n >= 3);
+  const { health, failingSince } = await hook.status();
+  assert.deepEqual([health.lastSuccess instanceof Date, failingSince, health.events.limit, health.hours[0].succeeded >= 2], [true, undefined, 10_000, true]);
+  assert.equal((await hook.delete()).webhookId, made.webhookId);
+  assert.deepEqual(await client.webhooks(), []);
 }
 
 /** Does with lost answers what must happen once. */
 async function lose(client, botClient) {
-  await sends(client, "0.25");
+  await sends(client, s.to, "0.25");
   await botClient.sendMessage({ chatId: s.alice, message: "Not an echo" });
   const hook = { url: "https://example.com/hook", events: ["*"] };
   await assert.rejects(botClient.setBotWebhook(hook), SecretLostError);
   await botClient.setBotWebhook({ ...hook, secret: "a secret of my own" });
-  assert.equal(await botClient.deleteBotWebhook(), undefined);
+  assert.equal(await botClient.botHook().delete(), undefined);
   assert.equal((await client.disconnect(own)).address, own);
   await connect(client);
   assert.equal((await new PurserClient(s.url, s.operator).disconnect(own)).walletType, "developer");
@@ -119,5 +166,6 @@ await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/jso
 await pay(operator);
 await person(new PurserClient(s.url, s.own));
 await bot(new PurserClient(s.url, s.bot));
+await hooks(new PurserClient(s.url, s.own), operator);
 await rotate(new PurserClient(s.url, s.app));
 await lose(new PurserClient(s.losing, s.operator), new PurserClient(s.losing, s.bot));

@@ -41,6 +41,7 @@ func TestGoClientOverTheRealBinary(t *testing.T) {
 	j.pay(operator)
 	j.person(purser.New(s.URL, s.Own))
 	j.bot(purser.New(s.URL, s.Bot))
+	j.hooks(purser.New(s.URL, s.Own), operator)
 	j.rotate(purser.New(s.URL, s.App))
 	j.lose(purser.New(s.Losing, s.Operator), purser.New(s.Losing, s.Bot))
 	w.checked(s)
@@ -86,11 +87,11 @@ func (j *journey) until(what string, done func() bool) {
 }
 
 // sends proposes, signs and waits for the end.
-func (j *journey) sends(c *purser.Client, amount string) string {
+func (j *journey) sends(c *purser.Client, to, amount string) string {
 	j.Helper()
-	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: amount, Token: "SOL"})
+	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: to, Amount: amount, Token: "SOL"})
 	j.must("send", err)
-	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != j.To || proposal.ExpiresAt.Before(time.Now()) {
+	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != to || proposal.ExpiresAt.Before(time.Now()) {
 		j.Fatalf("proposal: %+v", proposal)
 	}
 	if _, err := purser.Sign(j.own, proposal.UnsignedTransaction); err != nil {
@@ -130,7 +131,7 @@ func (j *journey) pay(c *purser.Client) {
 		b, err := c.Balance(j.ctx, purser.Address(j.own))
 		return err == nil && b.Balances["SOL"].Amount == "5"
 	})
-	paid := j.sends(c, "1")
+	paid := j.sends(c, j.To, "1")
 
 	proposal, err := c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "0.5", Token: "SOL"})
 	j.must("send", err)
@@ -218,27 +219,112 @@ func (j *journey) bot(c *purser.Client) {
 	if _, err := c.SetUserNotifications(j.ctx, j.Alice, purser.NotificationSettings{Enabled: true, Events: []string{"*"}}); err != nil {
 		j.Error(err)
 	}
-	set, err := c.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"wallet.*"}})
+	set, err := c.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: j.Receiver + "/bot", Events: []string{"wallet.*"}})
 	if err != nil || !strings.HasPrefix(string(set.Secret), "whsec_") {
 		j.Errorf("set webhook: %+v (%v)", set, err)
 	}
-	got, err := c.BotWebhook(j.ctx)
+	hook := c.BotHook()
+	got, err := hook.Status(j.ctx)
 	if err != nil || got.WebhookID != set.WebhookID || got.URL != set.URL || got.Secret != "" || got.CreatedAt.IsZero() {
 		j.Errorf("webhook: %+v (%v)", got, err)
 	}
-	if gone, err := c.DeleteBotWebhook(j.ctx); err != nil || gone.WebhookID != set.WebhookID {
+	if tested, err := hook.Test(j.ctx); err != nil || !tested.Delivered || tested.Status != 200 {
+		j.Errorf("test: %+v (%v)", tested, err)
+	}
+	if gone, err := hook.Delete(j.ctx); err != nil || gone.WebhookID != set.WebhookID {
 		j.Errorf("delete webhook: %+v (%v)", gone, err)
 	}
 	var refused *purser.Error
-	if _, err := c.BotWebhook(j.ctx); !errors.As(err, &refused) || refused.Code != purser.WebhookNotFound {
+	if _, err := hook.Status(j.ctx); !errors.As(err, &refused) || refused.Code != purser.WebhookNotFound {
 		j.Errorf("no webhook: %v", err)
+	}
+}
+
+// hooks is the life of a webhook: an event that its receiver does not take, and one that is sent again.
+func (j *journey) hooks(c, payer *purser.Client) {
+	j.Helper()
+	events, err := c.WebhookEvents(j.ctx)
+	if err != nil || !slices.ContainsFunc(events, func(e purser.WebhookEvent) bool {
+		return e.Event == "transaction.received" && len(e.Schema) > 0 && len(e.Example) > 0
+	}) {
+		j.Errorf("events: %+v (%v)", events, err)
+	}
+	made, err := c.CreateWebhook(j.ctx, purser.WebhookRequest{URL: j.Receiver + "/none", Events: []string{"price.*"}})
+	if err != nil || !strings.HasPrefix(string(made.Secret), "whsec_") || !made.Active || !made.LastTriggered.IsZero() {
+		j.Fatalf("create: %+v (%v)", made, err)
+	}
+	hook := c.Hook(made.WebhookID)
+	if tested, err := hook.Test(j.ctx); err != nil || tested.Delivered || tested.Status != 404 || tested.Error == "" {
+		j.Errorf("test: %+v (%v)", tested, err)
+	}
+	changed, err := hook.Change(j.ctx, purser.WebhookChange{Events: []string{"transaction.received"}})
+	if err != nil || !slices.Equal(changed.Events, []string{"transaction.received"}) || changed.URL != made.URL {
+		j.Errorf("change: %+v (%v)", changed, err)
+	}
+	wallets, err := c.Wallets(j.ctx)
+	j.must("wallets", err)
+	j.sends(payer, wallets[0].Address, "0.1")
+	parked := purser.DeliveryFilter{State: "parked", Event: "transaction.received", Since: time.Now().Add(-time.Hour)}
+	var missed purser.Delivery
+	j.until("parked", func() bool {
+		page, err := hook.DeliveryPage(j.ctx, parked)
+		j.must("deliveries", err)
+		if len(page.Deliveries) == 0 {
+			return false
+		}
+		missed = page.Deliveries[0]
+		return true
+	})
+	whole, err := hook.Delivery(j.ctx, missed.DeliveryID)
+	if err != nil || !whole.BodyShown || !strings.Contains(whole.Body, wallets[0].Address) || len(whole.Attempted) != 1 || whole.Attempted[0].Status != 404 ||
+		strings.TrimSpace(whole.Attempted[0].Answer) != "nothing here" {
+		j.Errorf("delivery: %+v (%v)", whole, err)
+	}
+	if _, err := hook.Change(j.ctx, purser.WebhookChange{URL: j.Receiver + "/hook"}); err != nil {
+		j.Error(err)
+	}
+	rotated, err := hook.RotateSecret(j.ctx, purser.SecretRotation{Grace: time.Hour})
+	if err != nil || rotated.Secret == made.Secret || rotated.PreviousUntil.Before(time.Now()) {
+		j.Errorf("rotate: %+v (%v)", rotated, err)
+	}
+	recovered, err := hook.Recover(j.ctx, time.Now().Add(-time.Hour))
+	if err != nil || recovered.Recovered != 1 || !recovered.NextSince.IsZero() {
+		j.Errorf("recover: %+v (%v)", recovered, err)
+	}
+	delivered := func(id string) func() bool {
+		return func() bool {
+			d, err := hook.Delivery(j.ctx, id)
+			j.must("delivery", err)
+			return d.State == "delivered"
+		}
+	}
+	j.until("recovered", delivered(missed.DeliveryID))
+	again, err := hook.Resend(j.ctx, missed.DeliveryID)
+	if err != nil || again.EventID != missed.EventID || again.DeliveryID == missed.DeliveryID {
+		j.Errorf("resend: %+v (%v)", again, err)
+	}
+	j.until("resent", delivered(again.DeliveryID))
+	n := 0
+	for _, err := range hook.Deliveries(j.ctx, purser.DeliveryFilter{Limit: 1}) {
+		j.must("deliveries", err)
+		n++
+	}
+	status, err := hook.Status(j.ctx)
+	if err != nil || n < 3 || status.Health.LastSuccess.IsZero() || !status.FailingSince.IsZero() || status.Health.Events.Limit != 10_000 || status.Health.Hours[0].Succeeded < 2 {
+		j.Errorf("%d deliveries, status: %+v (%v)", n, status, err)
+	}
+	if gone, err := hook.Delete(j.ctx); err != nil || gone.WebhookID != made.WebhookID {
+		j.Errorf("delete: %+v (%v)", gone, err)
+	}
+	if all, err := c.Webhooks(j.ctx); err != nil || len(all) != 0 {
+		j.Errorf("webhooks: %+v (%v)", all, err)
 	}
 }
 
 // lose does with lost answers what must happen once.
 func (j *journey) lose(c, bot *purser.Client) {
 	j.Helper()
-	j.sends(c, "0.25")
+	j.sends(c, j.To, "0.25")
 	if _, err := bot.SendMessage(j.ctx, purser.Message{ChatID: j.Alice, Text: "Not an echo"}); err != nil {
 		j.Error(err)
 	}
@@ -248,7 +334,7 @@ func (j *journey) lose(c, bot *purser.Client) {
 	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"*"}, Secret: "a secret of my own"}); err != nil {
 		j.Error(err)
 	}
-	if _, err := bot.DeleteBotWebhook(j.ctx); err != nil {
+	if _, err := bot.BotHook().Delete(j.ctx); err != nil {
 		j.Error(err)
 	}
 	if gone, err := c.Disconnect(j.ctx, purser.Address(j.own)); err != nil || gone.Address != purser.Address(j.own) {

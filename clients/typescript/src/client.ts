@@ -1,9 +1,10 @@
 import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
-  Balance, BotUser, BotWebhook, BotWebhookRequest, Challenge, Command, Connection, ExecutedCommand, Key, Message, NotificationSettings,
-  Notifications, Progress, Proposal, RotatedKey, SendRequest, SentMessage, Signature, Transaction, TransactionFilter, TransactionPage,
-  Wallet, WalletLink,
+  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Key, Message,
+  NotificationSettings, Notifications, Progress, Proposal, Recovery, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
+  TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
+  WebhookTest, WholeDelivery,
 } from "./records.js";
 import { Wire, type CallOptions, type ClientOptions } from "./wire.js";
 
@@ -112,22 +113,15 @@ export class PurserClient {
 
   /** GET /v1/wallet/transactions: one page. */
   async transactionPage(filter: TransactionFilter = {}, options?: CallOptions): Promise<TransactionPage> {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(filter)) {
-      if (value !== undefined && value !== "") query.set(name, value instanceof Date ? value.toISOString() : String(value));
-    }
-    return this.#wire.call("GET", `/v1/wallet/transactions?${query}`, read.transactionPage, options);
+    return this.#wire.call("GET", `/v1/wallet/transactions?${queryOf(filter)}`, read.transactionPage, options);
   }
 
   /** Walks the whole list, newest first, asking for a page when it is needed. */
-  async *transactions(filter: TransactionFilter = {}, options?: CallOptions): AsyncGenerator<Transaction, void, undefined> {
-    for (let cursor = filter.cursor ?? ""; ;) {
+  transactions(filter: TransactionFilter = {}, options?: CallOptions): AsyncGenerator<Transaction, void, undefined> {
+    return walk(filter.cursor, async (cursor) => {
       const page = await this.transactionPage({ ...filter, cursor }, options);
-      if (page.nextCursor !== "" && page.nextCursor === cursor) throw new Error("purser: a page of transactions leads to itself");
-      yield* page.transactions;
-      cursor = page.nextCursor;
-      if (cursor === "") return;
-    }
+      return [page.transactions, page.nextCursor];
+    });
   }
 
   /** POST /v1/wallet/transactions/{id}/refresh: with a fresh blockhash, to be signed within about a minute. */
@@ -172,31 +166,141 @@ export class PurserClient {
       { enabled: settings.enabled, events: settings.events });
   }
 
-  /** GET /v1/telegram/webhook (bot token). */
-  async botWebhook(options?: CallOptions): Promise<BotWebhook> {
-    return withoutShown(await this.#wire.call("GET", "/v1/telegram/webhook", read.botWebhook, options));
+  /** GET /v1/webhooks: those of this key and of the keys whose place it took, oldest first. */
+  async webhooks(options?: CallOptions): Promise<Webhook[]> {
+    return this.#wire.call("GET", "/v1/webhooks", read.webhooks, options);
+  }
+
+  /**
+   * POST /v1/webhooks. Where it fails with SecretLostError the webhook is there, with a secret that nobody
+   * knows: rotate it.
+   */
+  async createWebhook(wanted: WebhookRequest, options?: CallOptions): Promise<Webhook> {
+    return this.#register("/v1/webhooks", { ...registration(wanted), active: wanted.active ?? true }, options);
   }
 
   /**
    * POST /v1/telegram/webhook (bot token): takes the place of the one before. Where it fails with
-   * SecretLostError the webhook is set, with a secret that nobody knows: call again, and it gets another.
+   * SecretLostError the webhook is set, with a secret that nobody knows: rotate it.
    */
-  async setBotWebhook(wanted: BotWebhookRequest, options?: CallOptions): Promise<BotWebhook> {
-    const set = await this.#wire.call("POST", "/v1/telegram/webhook", read.botWebhook, options,
-      { url: wanted.url, events: wanted.events, ...(wanted.secret !== undefined && { secret: wanted.secret }) });
-    if (set.shown) throw new SecretLostError(withoutShown(set));
-    return withoutShown(set);
+  async setBotWebhook(wanted: BotWebhookRequest, options?: CallOptions): Promise<Webhook> {
+    return this.#register("/v1/telegram/webhook", registration(wanted), options);
   }
 
-  /** DELETE /v1/telegram/webhook (bot token). undefined where a first answer was lost: it is gone. */
-  async deleteBotWebhook(options?: CallOptions): Promise<BotWebhook | undefined> {
-    const gone = await this.#wire.remove("/v1/telegram/webhook", read.botWebhook, options);
-    return gone && withoutShown(gone);
+  async #register(path: string, body: unknown, options?: CallOptions): Promise<Webhook> {
+    const { shown, ...made } = await this.#wire.call("POST", path, read.webhook, options, body);
+    if (shown) throw new SecretLostError(made);
+    return made;
+  }
+
+  /** GET /v1/webhooks/events: all that webhooks are told of. Any key may ask. */
+  async webhookEvents(options?: CallOptions): Promise<WebhookEvent[]> {
+    return this.#wire.call("GET", "/v1/webhooks/events", read.webhookEvents, options);
+  }
+
+  /** The webhook of an id, to do something with. */
+  hook(id: string): Hook {
+    return new Hook(this.#wire, `/v1/webhooks/${segment("webhook id", id)}`);
+  }
+
+  /** The one webhook of a bot token. */
+  botHook(): Hook {
+    return new Hook(this.#wire, "/v1/telegram/webhook");
   }
 }
 
-function withoutShown({ shown: _, ...webhook }: BotWebhook & { shown: boolean }): BotWebhook {
-  return webhook;
+/** A webhook to do something with: see PurserClient.hook and botHook. */
+export class Hook {
+  readonly #wire: Wire;
+  readonly #path: string;
+
+  /** @internal */
+  constructor(wire: Wire, path: string) {
+    this.#wire = wire;
+    this.#path = path;
+  }
+
+  /** GET: the webhook, and how its deliveries fare. */
+  async status(options?: CallOptions): Promise<WebhookStatus> {
+    return this.#wire.call("GET", this.#path, read.webhookStatus, options);
+  }
+
+  /** PUT: what is given is changed. */
+  async change(change: WebhookChange, options?: CallOptions): Promise<Webhook> {
+    const { url, events, active } = change;
+    return this.#wire.call("PUT", this.#path, read.plainWebhook, options, { url, events, active });
+  }
+
+  /** DELETE: what waits for it goes with it. undefined where a first answer was lost: it is gone. */
+  async delete(options?: CallOptions): Promise<Webhook | undefined> {
+    return this.#wire.remove(this.#path, read.plainWebhook, options);
+  }
+
+  /** POST …/test: webhook.test is sent now, once. */
+  async test(options?: CallOptions): Promise<WebhookTest> {
+    return this.#wire.call("POST", `${this.#path}/test`, read.webhookTest, options);
+  }
+
+  /**
+   * POST …/secret/rotate. graceSeconds (a day when left out, at most a week) is for how long deliveries are
+   * signed by the secret before too. Where it fails with SecretLostError call again, before that ends.
+   */
+  async rotateSecret(how: { graceSeconds?: number } = {}, options?: CallOptions): Promise<WebhookSecret> {
+    const { shown, ...made } = await this.#wire.call("POST", `${this.#path}/secret/rotate`, read.webhookSecret, options, { grace_seconds: how.graceSeconds });
+    if (shown) throw new SecretLostError(made);
+    return made;
+  }
+
+  /** GET …/deliveries: one page. */
+  async deliveryPage(filter: DeliveryFilter = {}, options?: CallOptions): Promise<DeliveryPage> {
+    return this.#wire.call("GET", `${this.#path}/deliveries?${queryOf(filter)}`, read.deliveryPage, options);
+  }
+
+  /** Walks the whole list, newest first, asking for a page when it is needed. */
+  deliveries(filter: DeliveryFilter = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
+    return walk(filter.cursor, async (cursor) => {
+      const page = await this.deliveryPage({ ...filter, cursor }, options);
+      return [page.deliveries, page.nextCursor];
+    });
+  }
+
+  /** GET …/deliveries/{delivery_id}. */
+  async delivery(id: string, options?: CallOptions): Promise<WholeDelivery> {
+    return this.#wire.call("GET", `${this.#path}/deliveries/${segment("delivery id", id)}`, read.wholeDelivery, options);
+  }
+
+  /** POST …/deliveries/{delivery_id}/resend: a new delivery of the same event. */
+  async resend(id: string, options?: CallOptions): Promise<Delivery> {
+    return this.#wire.call("POST", `${this.#path}/deliveries/${segment("delivery id", id)}/resend`, read.delivery, options);
+  }
+
+  /** POST …/recover: what was given up since a time is sent again, oldest first. Doing it twice sends nothing twice. */
+  async recover(since: Date, options?: CallOptions): Promise<Recovery> {
+    return this.#wire.call("POST", `${this.#path}/recover`, read.recovery, options, { since: since.toISOString() });
+  }
+}
+
+function registration(wanted: BotWebhookRequest): { url: string; events: readonly string[]; secret?: string } {
+  return { url: wanted.url, events: wanted.events, ...(wanted.secret !== undefined && { secret: wanted.secret }) };
+}
+
+function queryOf(filter: object): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter)) {
+    if (value !== undefined && value !== "") query.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return query;
+}
+
+/** Goes through a list, page by page. */
+async function* walk<T>(first: string | undefined, page: (cursor: string) => Promise<[T[], string]>): AsyncGenerator<T, void, undefined> {
+  for (let cursor = first ?? ""; ;) {
+    const [list, next] = await page(cursor);
+    if (next !== "" && next === cursor) throw new Error("purser: a page of a list leads to itself");
+    yield* list;
+    cursor = next;
+    if (cursor === "") return;
+  }
 }
 
 /** An id as a part of a path. One that could lead elsewhere is never sent. */

@@ -5,12 +5,13 @@
  * Amounts are decimal strings in the token's own unit ("1.5" SOL), never numbers. Addresses and
  * signatures are base58, transactions base64. A time that has not come is undefined.
  */
-export { PurserClient, type CallOptions, type ClientOptions } from "./client.js";
+export { Hook, PurserClient, type CallOptions, type ClientOptions } from "./client.js";
 export { PurserError, SecretLostError, WebhookError, type Code } from "./errors.js";
 export { sign, signChallenge, type Signer } from "./sign.js";
 export { verifyWebhook } from "./webhook.js";
 export type {
-  Balance, BotUser, BotWebhook, BotWebhookRequest, Challenge, Command, Connection, ExecutedCommand, Holding, Key, Message,
-  NotificationSettings, Notifications, Progress, Proposal, RateLimit, RotatedKey, SendRequest, SentMessage, Signature, Status,
-  Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink,
+  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Holding, Key,
+  Message, NotificationSettings, Notifications, Progress, Proposal, RateLimit, Recovery, RotatedKey, SendRequest, SentMessage, Signature,
+  Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
+  WebhookRequest, WebhookSecret, WebhookStatus, WebhookTest, WholeDelivery,
 } from "./records.js";

@@ -248,14 +248,152 @@ export interface BotWebhookRequest {
   secret?: string;
 }
 
-/** The one receiver of a bot token's events. */
-export interface BotWebhook {
+/** A receiver of platform events, to be registered. */
+export interface WebhookRequest {
+  /** https. */
+  url: string;
+  /** "transaction.confirmed", "price.*", "*", … */
+  events: readonly string[];
+  /** 16 to 128 printable ASCII characters; left out, purser draws one. */
+  secret?: string;
+  /** true when left out. */
+  active?: boolean;
+}
+
+/** What is to be another way; what is left out stays. */
+export interface WebhookChange {
+  url?: string;
+  events?: readonly string[];
+  active?: boolean;
+}
+
+/** A receiver of events. */
+export interface Webhook {
   webhookId: string;
   url: string;
   events: string[];
+  active: boolean;
   createdAt: Date | undefined;
+  updatedAt: Date | undefined;
+  /** undefined: never. */
+  lastTriggered: Date | undefined;
+  /** undefined: it does not fail. */
+  failingSince: Date | undefined;
+  /** Why purser turned it off: "gone" (410) or "failing"; "" when it did not. */
+  ended: string;
   /** One that purser drew, told this once; else "". */
   secret: string;
+}
+
+/** A webhook, and how its deliveries fare. */
+export interface WebhookStatus extends Webhook {
+  health: WebhookHealth;
+}
+
+/** How a webhook's deliveries fare. */
+export interface WebhookHealth {
+  /** undefined: never. */
+  lastSuccess: Date | undefined;
+  /** Attempts in a row. */
+  failures: number;
+  /** 0: no answer, or never tried. */
+  lastStatus: number;
+  lastError: string;
+  /** Deliveries, counted up to 10,000. */
+  waiting: number;
+  /** Of the last day, oldest first. failed counts attempts, parked deliveries that were given up. */
+  hours: { hour: Date | undefined; succeeded: number; failed: number; parked: number }[];
+  /** Of the last hour. */
+  events: { used: number; limit: number };
+}
+
+/** What came of a test. */
+export interface WebhookTest {
+  deliveryId: string;
+  delivered: boolean;
+  /** 0: no answer. */
+  status: number;
+  latencyMs: number;
+  error: string;
+}
+
+/** The new secret of a webhook. */
+export interface WebhookSecret {
+  webhookId: string;
+  /** Told this once: keep it secret. */
+  secret: string;
+  /** Until when deliveries are signed by the one before too; undefined where that ended at once. */
+  previousUntil: Date | undefined;
+}
+
+/** What can be said of all events of one name. */
+export interface WebhookEvent {
+  event: string;
+  /** "api" or "bot": of the key whose webhooks take it. */
+  kind: string;
+  /** It is sent. */
+  when: string;
+  /** Of the grant by which others than its own person are told. */
+  scope: string;
+  public: boolean;
+  /** JSON Schema of a body. */
+  schema: unknown;
+  /** A body. */
+  example: unknown;
+}
+
+/** An event on its way to a webhook. */
+export interface Delivery {
+  deliveryId: string;
+  /** The same in all attempts and resends. */
+  eventId: string;
+  event: string;
+  state: "waiting" | "delivered" | "parked" | "withdrawn" | "superseded" | (string & {});
+  createdAt: Date | undefined;
+  /** Of a waiting one. */
+  nextAt: Date | undefined;
+  /** undefined while it waits. */
+  endedAt: Date | undefined;
+  resend: boolean;
+  attempts: number;
+  lastStatus: number;
+  lastError: string;
+}
+
+/** A delivery with its body and all attempts. */
+export interface WholeDelivery extends Delivery {
+  /** Exactly what is signed and sent; "" where bodyShown is false. */
+  body: string;
+  /** It may be shown, and is kept. */
+  bodyShown: boolean;
+  /** Oldest first. answer is the first KiB of the receiver's. */
+  attempted: { at: Date | undefined; latencyMs: number; status: number; error: string; answer: string }[];
+}
+
+/** Which deliveries are listed; nothing set is all. */
+export interface DeliveryFilter {
+  state?: string;
+  event?: string;
+  since?: Date;
+  /** nextCursor of the page before. */
+  cursor?: string;
+  /** Of a page, at most 100; 20 when left out. */
+  limit?: number;
+}
+
+/** A part of a list, newest first. It may hold fewer than asked for, even none, and still have a next one. */
+export interface DeliveryPage {
+  deliveries: Delivery[];
+  /** "" on the last page. */
+  nextCursor: string;
+}
+
+/** How far a recovery came. */
+export interface Recovery {
+  /** Deliveries that will be attempted again. */
+  recovered: number;
+  /** Recover again from here on; undefined when all was looked at. */
+  nextSince: Date | undefined;
 }
 
 /** An answer that is not of the form that this client knows. Its message names the field, never its value. */
@@ -322,6 +460,11 @@ export class Fields {
     return value;
   }
 
+  /** Whatever it is. */
+  any(name: string): unknown {
+    return this.#get(name);
+  }
+
   record(name: string): Fields {
     return new Fields(this.#get(name), name);
   }
@@ -386,8 +529,53 @@ export const read = {
     telegramId: f.some("telegram_id"), username: f.text("username"), registeredAt: f.time("registered_at"),
     walletConnected: f.flag("wallet_connected"), notificationsEnabled: f.flag("notifications_enabled"),
   }),
-  botWebhook: (f: Fields): BotWebhook & { shown: boolean } => ({
-    webhookId: f.some("webhook_id"), url: f.some("url"), events: f.texts("events"), createdAt: f.time("created_at"),
-    secret: f.text("secret"), shown: f.flag("secret_shown"),
+  webhook: (f: Fields): Webhook & { shown: boolean } => ({ ...webhook(f), shown: f.flag("secret_shown") }),
+  plainWebhook: (f: Fields): Webhook => webhook(f),
+  webhooks: (f: Fields): Webhook[] => f.records("webhooks").map(webhook),
+  webhookStatus: (f: Fields): WebhookStatus => {
+    const h = f.record("health");
+    const events = h.record("events");
+    return {
+      ...webhook(f),
+      health: {
+        lastSuccess: h.time("last_success"), failures: h.count("failures"), lastStatus: h.count("last_status"), lastError: h.text("last_error"), waiting: h.count("waiting"),
+        hours: h.records("hours").map((o) => ({ hour: o.time("hour"), succeeded: o.count("succeeded"), failed: o.count("failed"), parked: o.count("parked") })),
+        events: { used: events.count("used"), limit: events.count("limit") },
+      },
+    };
+  },
+  webhookTest: (f: Fields): WebhookTest => ({
+    deliveryId: f.some("delivery_id"), delivered: f.flag("delivered"), status: f.count("status"), latencyMs: f.count("latency_ms"), error: f.text("error"),
   }),
+  webhookSecret: (f: Fields): WebhookSecret & { shown: boolean } => {
+    const shown = f.flag("secret_shown");
+    return { webhookId: f.some("webhook_id"), secret: shown ? "" : f.some("secret"), previousUntil: f.time("previous_until"), shown };
+  },
+  webhookEvents: (f: Fields): WebhookEvent[] => f.records("events").map((e) => ({
+    event: e.some("event"), kind: e.some("kind"), when: e.text("when"), scope: e.text("scope"), public: e.flag("public"), schema: e.any("schema"), example: e.any("example"),
+  })),
+  delivery: (f: Fields): Delivery => delivery(f),
+  wholeDelivery: (f: Fields): WholeDelivery => ({
+    ...delivery(f), body: f.text("body"), bodyShown: f.flag("body_shown"),
+    attempted: f.records("attempted").map((a) => ({
+      at: a.time("at"), latencyMs: a.count("latency_ms"), status: a.count("status"), error: a.text("error"), answer: a.text("answer"),
+    })),
+  }),
+  deliveryPage: (f: Fields): DeliveryPage => ({ deliveries: f.records("deliveries").map(delivery), nextCursor: f.text("next_cursor") }),
+  recovery: (f: Fields): Recovery => ({ recovered: f.count("recovered"), nextSince: f.time("next_since") }),
 };
+
+function webhook(f: Fields): Webhook {
+  return {
+    webhookId: f.some("webhook_id"), url: f.some("url"), events: f.texts("events"), active: f.flag("active"), createdAt: f.time("created_at"),
+    updatedAt: f.time("updated_at"), lastTriggered: f.time("last_triggered"), failingSince: f.time("failing_since"), ended: f.text("ended"), secret: f.text("secret"),
+  };
+}
+
+function delivery(f: Fields): Delivery {
+  return {
+    deliveryId: f.some("delivery_id"), eventId: f.text("event_id"), event: f.text("event"), state: f.some("state"), createdAt: f.time("created_at"),
+    nextAt: f.time("next_at"), endedAt: f.time("ended_at"), resend: f.flag("resend"), attempts: f.count("attempts"), lastStatus: f.count("last_status"),
+    lastError: f.text("last_error"),
+  };
+}

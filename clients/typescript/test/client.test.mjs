@@ -152,6 +152,27 @@ test("a secret that was lost is an error", async (t) => {
   await assert.rejects(key.client.rotateKey(), (e) => e instanceof SecretLostError && e.record.keyId === "key_2");
   const hook = await serve(t, data({ webhook_id: "w", url: "https://example.com", events: ["*"], created_at: "", secret_shown: true }));
   await assert.rejects(hook.client.setBotWebhook({ url: "https://example.com", events: ["*"] }), SecretLostError);
+  await assert.rejects(hook.client.createWebhook({ url: "https://example.com", events: ["*"] }), (e) => e instanceof SecretLostError && e.record.webhookId === "w");
+  const secret = await serve(t, data({ webhook_id: "w", secret: "", secret_shown: true, previous_until: "" }));
+  await assert.rejects(secret.client.hook("w").rotateSecret(), (e) => e instanceof SecretLostError && e.record.previousUntil === undefined);
+});
+
+test("a webhook is read wholly", async (t) => {
+  const record = { webhook_id: "wh_1", url: "https://example.com", events: ["*"], active: true, created_at: "2026-01-31T12:00:00.5Z", last_triggered: "", failing_since: "", ended: "" };
+  const health = { last_success: "", failures: 0, last_status: 0, last_error: "", waiting: 2, hours: [{ hour: "2026-01-31T12:00:00Z", succeeded: 2, failed: 1, parked: 0 }], events: { used: 3, limit: 10000 } };
+  const { client, requests } = await serve(t, data({ ...record, health }));
+  const got = await client.hook("wh_1").status();
+  assert.deepEqual([got.lastTriggered, got.failingSince, got.health.hours[0].succeeded, got.health.events.limit], [undefined, undefined, 2, 10000]);
+  assert.throws(() => client.hook("../key"), TypeError);
+  await assert.rejects(client.hook("wh_1").delivery("../x"), TypeError);
+  assert.equal(requests.length, 1);
+
+  const delivery = (id, state) => ({ delivery_id: id, state, attempts: 1, last_status: 500, ended_at: "" });
+  const list = await serve(t, data({ deliveries: [delivery("dlv_2", "waiting")], next_cursor: "c" }), data({ deliveries: [delivery("dlv_1", "parked")], next_cursor: "" }));
+  const ids = [];
+  for await (const d of list.client.botHook().deliveries({ limit: 1 })) ids.push(d.deliveryId);
+  assert.deepEqual(ids, ["dlv_2", "dlv_1"]);
+  assert.deepEqual(list.requests.map((r) => r.url.search), ["?limit=1", "?limit=1&cursor=c"]);
 });
 
 test("the iterator follows the cursor", async (t) => {

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// beat is how often a connection that listens is written to while nothing happens, so that either side finds
+// out when the other is gone.
+const beat = 10 * time.Second
+
+// listeningData is `data` of the first line of GET …/listen.
+type listeningData struct {
+	Events []string `json:"events"`
+	Secret string   `json:"secret"` // signs what comes, for as long as the connection lasts
+}
+
+// heardData is `data` of each further line: what a receiver would have been sent. The body's bytes are what is
+// signed. Both are empty on a line that only says that the connection lives.
+type heardData struct {
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// listen is GET /v1/webhooks/listen?events=…, and the same of a bot token: lines of JSON, each an envelope, for
+// as long as the connection lasts.
+func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
+	asked, err := query(c, "events")
+	if err != nil {
+		return err
+	}
+	events := []string{"*"}
+	if asked["events"] != "" {
+		events = strings.Split(asked["events"], ",")
+	}
+	if len(events) > maxEvents {
+		return wallet.Refuse(wallet.InvalidRequest, "events: %d at most", maxEvents)
+	}
+	made, err := s.Webhooks.PrepareListener(key, events)
+	if err != nil {
+		return err
+	}
+	ear := &ear{s: s, hook: made.ID, heard: make(chan heardData), taken: make(chan error)}
+	ear.ctx, ear.over = context.WithCancel(s.serving)
+	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
+	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, made) }); err != nil {
+		ear.hangUp()
+		return err
+	}
+	if own, ok := c.Context().Conn().(*conn); ok {
+		own.lasting = true
+	}
+	c.Set(fiber.HeaderContentType, "application/x-ndjson")
+	c.Status(fiber.StatusOK).Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		defer ear.hangUp()
+		ear.write(w, listeningData{made.Events, made.Secret})
+	})
+	return nil
+}
+
+// ear is one connection that listens.
+type ear struct {
+	s     *Server
+	hook  wallet.WebhookID
+	ctx   context.Context // ends with the connection
+	over  context.CancelFunc
+	stop  func()
+	heard chan heardData
+	taken chan error // of what was heard
+}
+
+// take hands an event to the connection, and waits until it is written.
+func (e *ear) take(ctx context.Context, header http.Header, body []byte) error {
+	h := heardData{Headers: map[string]string{}, Body: string(body)}
+	for name := range header {
+		h.Headers[name] = header.Get(name)
+	}
+	select {
+	case e.heard <- h:
+	case <-e.ctx.Done():
+		return e.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-e.taken:
+		return err
+	case <-e.ctx.Done():
+		return e.ctx.Err()
+	}
+}
+
+// hangUp ends the connection's webhook with it.
+func (e *ear) hangUp() {
+	e.over()
+	e.stop()
+	err := e.s.Store.Update(context.Background(), func(tx store.Tx) error { return e.s.Webhooks.RemoveListener(tx, e.hook) })
+	if err != nil {
+		e.s.Log.Error("a listener's webhook is left over until the next start", "webhook", e.hook, "error", err)
+	}
+}
+
+// write writes what is heard until the connection or the server ends.
+func (e *ear) write(w *bufio.Writer, first listeningData) {
+	if e.line(w, "Listening.", first) != nil {
+		return
+	}
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-ticker.C:
+			if e.line(w, "Alive.", heardData{Headers: map[string]string{}}) != nil {
+				return
+			}
+		case h := <-e.heard:
+			err := e.line(w, "Event.", h)
+			select {
+			case e.taken <- err:
+			case <-e.ctx.Done():
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (e *ear) line(w *bufio.Writer, message string, data any) error {
+	body, err := e.s.envelope(message, data)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(body, '\n')); err != nil {
+		return err
+	}
+	return w.Flush()
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	product "purser/e2e/rig"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+
+	client "purser/clients/go"
+)
+
+// line is one line of a connection that listens.
+type line struct {
+	Success bool
+	Message string
+	Data    struct {
+		Events  []string
+		Secret  string
+		Headers map[string]string
+		Body    string
+	}
+}
+
+// listens opens a connection; next reads its lines, and is not ok at its end.
+func (r *rig) listens(secret, query string) (next func() (line, bool), hangUp func()) {
+	r.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+"/v1/webhooks/listen"+query, nil)
+	r.Must(err)
+	req.Header.Set("Authorization", "Bearer "+secret)
+	resp, err := http.DefaultClient.Do(req)
+	r.Must(err)
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/x-ndjson" {
+		r.Fatalf("%d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(resp.Body)
+	return func() (l line, ok bool) {
+		r.Helper()
+		for lines.Scan() {
+			r.Must(json.Unmarshal(lines.Bytes(), &l))
+			if l.Message != "Alive." {
+				return l, true
+			}
+		}
+		return l, false
+	}, cancel
+}
+
+// hooks counts all webhooks in the store.
+func (r *rig) hooksLeft(want int) {
+	r.Helper()
+	var all []wallet.Webhook
+	for deadline := time.Now().Add(product.Wait); time.Now().Before(deadline); runtime.Gosched() {
+		r.View(func(tx store.Tx) (err error) {
+			all, err = tx.AllWebhooks()
+			return err
+		})
+		if len(all) == want {
+			return
+		}
+	}
+	r.Errorf("%d webhooks, want %d", len(all), want)
+}
+
+// TestAListenerHearsWhatAReceiverWouldBeSent: signed bytes, over one connection, for as long as it lasts.
+func TestAListenerHearsWhatAReceiverWouldBeSent(t *testing.T) {
+	r := newRig(t)
+	alice := r.person(1001, sol)
+	key := r.pro(wallet.APIKey, 1001, "")
+	defer r.delivers()()
+	next, hangUp := r.listens(key, "?events=transaction.*")
+	first, _ := next()
+	if !first.Success || len(first.Data.Events) != 1 || !strings.HasPrefix(first.Data.Secret, "whsec_") {
+		t.Fatalf("the first line: %+v", first)
+	}
+	if a := r.call("GET", hooksPath, key, ""); a.status != 200 || !strings.Contains(string(a.body), `"total_count":0`) {
+		t.Errorf("a listener is listed: %s", a.body)
+	}
+	event, err := wallet.NewEvent("evt_1", wallet.TransactionFailed, r.Now(), alice.User.ID, wallet.TransactionFailedData{TransactionID: "tx_1", WalletAddress: alice.Address()})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { return tx.Emit(event) }))
+	heard, ok := next()
+	if !ok || !strings.Contains(heard.Data.Body, `"transaction_id":"tx_1"`) {
+		t.Fatalf("heard %+v", heard)
+	}
+	header := http.Header{}
+	for name, value := range heard.Data.Headers {
+		header.Set(name, value)
+	}
+	if err := client.VerifyWebhook(first.Data.Secret, header, []byte(heard.Data.Body), r.Now()); err != nil {
+		t.Errorf("the signature: %v", err)
+	}
+	r.hooksLeft(1)
+	hangUp()
+	r.Must(r.Update(func(tx store.Tx) error { // writing finds out that nobody is there
+		event.ID = "evt_2"
+		return tx.Emit(event)
+	}))
+	r.hooksLeft(0)
+}
+
+// TestListenersAreFewAndEndWithTheServer.
+func TestListenersAreFewAndEndWithTheServer(t *testing.T) {
+	r := newRig(t)
+	r.person(1001, sol)
+	key := r.pro(wallet.APIKey, 1001, "")
+	var open []func() (line, bool)
+	for range handlers.MaxListeners {
+		next, _ := r.listens(key, "")
+		next()
+		open = append(open, next)
+	}
+	r.want(r.get("/v1/webhooks/listen", key), 409, wallet.WebhookLimitReached, "5 listeners")
+	r.server.hangUp()
+	for _, next := range open {
+		if l, ok := next(); ok {
+			t.Errorf("after the end: %+v", l)
+		}
+	}
+	r.hooksLeft(0)
+}
+
+// TestHostileListeners: what is no list of events is refused, before anything listens.
+func TestHostileListeners(t *testing.T) {
+	r := newRig(t)
+	r.person(1001, sol)
+	key, free := r.pro(wallet.APIKey, 1001, ""), r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
+	token := r.pro(wallet.BotKey, 1001, "")
+	for _, query := range []string{"?events=nosuch", "?events=%00", "?events=,", "?events=user.registered", "?event=*", "?events=*&events=*", "?events=" + strings.Repeat("*,", 200), "?events=%ff"} {
+		r.want(r.get("/v1/webhooks/listen"+query, key), 400, wallet.InvalidRequest, "")
+		r.want(r.get("/v1/telegram/webhook/listen"+strings.Replace(query, "user.registered", "price.alert", 1), token), 400, wallet.InvalidRequest, "")
+	}
+	r.want(r.get("/v1/webhooks/listen", free), 403, wallet.TierRequired, "")
+	r.want(r.get("/v1/webhooks/listen", token), 401, wallet.InvalidAPIKey, "")
+	r.want(r.get("/v1/telegram/webhook/listen", key), 401, wallet.InvalidAPIKey, "")
+	r.hooksLeft(0)
+}
