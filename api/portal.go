@@ -19,9 +19,9 @@ import (
 const portalPath = "/v1/portal/session"
 
 // portal tells whether a session of the portal opens an endpoint: webhooks, what there is to subscribe
-// to, and who the key is.
+// to, and who the key is. Who listens is a program, with a key.
 func (e endpoint) portal() bool {
-	return e.scope == wallet.Webhooks || e.method == fiber.MethodGet && (e.pattern == "/v1/key" || e.pattern == "/v1/webhooks/events")
+	return e.scope == wallet.Webhooks && !strings.HasSuffix(e.pattern, "/listen") || e.method == fiber.MethodGet && (e.pattern == "/v1/key" || e.pattern == "/v1/webhooks/events")
 }
 
 // portalData is `data` of POST /v1/portal/session. The session is told this once.
