@@ -95,16 +95,21 @@ async function attempt(said, work, words) {
 /** Text that can be taken along: a secret, an id. */
 export function copyable(text, what) {
   const shown = h('code', { class: 'taken' }, text);
-  const copy = button('Copy', async () => {
+  const named = (deed) => {
+    copy.textContent = deed;
+    copy.setAttribute('aria-label', `${deed} ${what}`);
+  };
+  const copy = button('', async () => {
     try {
       await navigator.clipboard.writeText(text);
-      copy.textContent = 'Copied';
+      named('Copied');
     } catch { // not every browser lets a page write there: select it, for the person to copy
       getSelection().selectAllChildren(shown);
-      copy.textContent = 'Selected';
+      named('Selected');
     }
-    setTimeout(() => { copy.textContent = 'Copy'; }, 2000);
-  }, { 'aria-label': `Copy ${what}` });
+    setTimeout(named, 2000, 'Copy');
+  });
+  named('Copy');
   return h('div', { class: 'row' }, shown, copy);
 }
 
