@@ -187,7 +187,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     // All that was given up, once more.
     await open(tab, 'Send again all that was given up');
     await press(tab, 'Send it again');
-    await says(tab, /\d+ deliveries will be attempted again\./);
+    await says(tab, 'Tests are not sent again.');
 
     // A new secret, with the one before for a while.
     await open(tab, 'Signing secret');
@@ -255,6 +255,37 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await go(other, 'Go on to it');
     await press(other, 'Send a test');
     await says(other, 'Delivered: answered 200 after');
+
+    // What happens is told to it: an event is given up, and sent again with all that were.
+    await ask('answers', 'ill');
+    await alice.tab.bringToFront();
+    await alice.ask('/help', '/wallet');
+    await other.bringToFront();
+    const state = other.getByLabel('State');
+    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.getByText('given up').count() < 2; looks++) {
+      assert.ok(looks < 100, 'no command was told of');
+      await press(other, 'Refresh');
+      await other.waitForTimeout(200);
+    }
+    await other.locator('.badge', { hasText: 'failing since' }).first().waitFor();
+    await look('portal, a failing webhook', other);
+    await other.setViewportSize(DESKTOP);
+    await ask('answers', 'well');
+    await open(other, 'Send again all that was given up');
+    await press(other, 'Send it again');
+    await says(other, /^1 delivery will be attempted again\.$/);
+    await state.selectOption({ label: 'delivered' });
+    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {
+      assert.ok(looks < 100, 'it was not sent again');
+      await other.waitForTimeout(100);
+      await state.selectOption({ label: 'waits' });
+      await state.selectOption({ label: 'delivered' });
+      await other.waitForTimeout(100);
+    }
+    await go(other, 'command.executed');
+    await says(other, 'The receiver took it.');
+    assert.match(await other.locator('pre').last().textContent(), /"command": "\/help"/);
+    await go(other, 'The webhook');
     await go(other, 'All webhooks');
     await h2(other, 'The webhook of this bot token');
     assert.equal(await other.getByRole('link', { name: 'Add a webhook' }).count(), 0);

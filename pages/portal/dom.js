@@ -72,10 +72,10 @@ export function form(fields, label, work, words) {
   return made;
 }
 
-/** A button that says beside itself what came of it. */
-export function deed(label, work, words, props = {}) {
+/** A button that says below itself what came of it. `first` may ask whether it is meant. */
+export function deed(label, work, words, { first = () => true, ...props } = {}) {
   const said = h('p', { class: 'outcome', role: 'status' });
-  return h('div', { class: 'deed' }, button(label, () => attempt(said, work, words), props), said);
+  return h('div', { class: 'deed' }, button(label, async () => await first() && attempt(said, work, words), props), said);
 }
 
 async function attempt(said, work, words) {

@@ -179,10 +179,12 @@ function switches(app, hook) {
       await app.refresh(hook.active ? 'Paused.' : 'It is on again.');
     }, trouble),
     deed('Remove', async () => {
-      if (!await sure('Remove this webhook?', `${hostOf(hook.url)} gets no more events, and what waits for it is lost. Nothing brings it back.`, 'Remove it', 'Keep it')) return;
       await app.api.remove(path);
       app.go('#/', 'Removed.');
-    }, trouble, { class: 'act danger' }));
+    }, trouble, {
+      class: 'act danger',
+      first: () => sure('Remove this webhook?', `${hostOf(hook.url)} gets no more events, and what waits for it is lost. Nothing brings it back.`, 'Remove it', 'Keep it'),
+    }));
 }
 
 function recovery(app, hook) {
@@ -198,6 +200,7 @@ function recovery(app, hook) {
         total += done.recovered;
         from = done.next_since;
       }
+      if (total === 0) return say('', 'There was nothing to send: given up since then was nothing that is still kept, allowed and asked for. Tests are not sent again.');
       say('good', `${count(total, 'delivery', 'deliveries')} will be attempted again.${from === '' ? '' : ' There is more: do it once more.'}`);
     }, told));
 }

@@ -181,6 +181,7 @@ async function signOut() {
 /** Shows that nobody is signed in, why, and what to do. */
 function leave(why, refusal = null) {
   const bot = session?.bot ?? '';
+  const lasted = session ? ' A session lasts two hours, and no longer than its key; it ends, too, when purser starts anew.' : '';
   forget();
   turn++;
   who.textContent = '';
@@ -188,7 +189,7 @@ function leave(why, refusal = null) {
   places.replaceChildren();
   const [title, text] = {
     out: ['You are signed out', 'The session has ended. This tab keeps nothing of it.'],
-    over: ['Open the portal again', `${sentence(inert(refusal?.details ?? '', 300))} A session lasts two hours, and no longer than its key; it ends, too, when purser starts anew.`],
+    over: ['Open the portal again', `${sentence(inert(refusal?.details ?? '', 300))}${lasted}`],
     none: ['Open the portal from the chat', 'This page knows nobody by itself: a link from your chat opens it.'],
   }[why];
   document.title = `${title} · purser webhooks`;

@@ -100,14 +100,17 @@ export const stateOf = (state) => STATES[state] ?? { kind: 'off', text: inert(st
 
 /** What an attempt came to. */
 export function resultOf({ status, error, latency_ms: latency }) {
-  const took = ` after ${latency.toLocaleString('en')} ms`;
+  const took = ` after ${latency < 1 ? 'less than 1' : latency.toLocaleString('en')} ms`;
   if (status > 0) return `answered ${status}${took}`;
   return `${error === '' ? 'no answer' : inert(error, 300)}${took}`;
 }
 
+/** What there is to say of an attempt beside its result: nothing that this says already. */
+export const remark = ({ status, error }) => (status > 0 && error !== `answered ${status}` ? inert(error, 300) : '');
+
 /** What went wrong with a request, and what to do. */
 export function trouble(err) {
-  const details = sentence(inert(err.details ?? '', 600));
+  const details = sentence(inert(err.details ?? '', 600).replace(/^url: must /, 'the address must ').replace(/^[a-z_]+: /, ''));
   switch (err.code) {
     case 'UNREACHABLE':
       return 'purser could not be reached. Look at your connection and try again: nothing is done twice.';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  families, healthOf, hostOf, inert, lastDay, moment, pretty, resultOf, sentence, stateOf, subscription, trouble,
+  families, healthOf, hostOf, inert, lastDay, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
 } from '../portal/words.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -59,6 +59,8 @@ test('health is told in words', () => {
   assert.equal(stateOf('<b>').text, '<b>');
   assert.equal(resultOf({ status: 500, error: 'answered 500', latency_ms: 1234 }), 'answered 500 after 1,234 ms');
   assert.equal(resultOf({ status: 0, error: 'connection refused', latency_ms: 3 }), 'connection refused after 3 ms');
+  assert.equal(resultOf({ status: 200, error: '', latency_ms: 0 }), 'answered 200 after less than 1 ms');
+  assert.deepEqual([remark({ status: 500, error: 'answered 500' }), remark({ status: 302, error: 'redirects are not followed' }), remark({ status: 0, error: 'no answer' })], ['', 'redirects are not followed', '']);
   assert.equal(resultOf({ status: 0, error: '', latency_ms: 3 }), 'no answer after 3 ms');
 });
 
@@ -71,7 +73,8 @@ test('an address is told by its host', () => {
 test('troubles are told with what to do', () => {
   assert.match(trouble({ code: 'UNREACHABLE' }), /try again/);
   assert.equal(trouble({ code: 'RATE_LIMIT_EXCEEDED', details: 'at most 600 an hour', retryAfter: 1 }), 'At most 600 an hour. Wait 1 second, then go on.');
-  assert.equal(trouble({ code: 'INVALID_WEBHOOK_URL', details: 'url: must be https' }), 'Url: must be https.');
+  assert.equal(trouble({ code: 'INVALID_WEBHOOK_URL', details: 'url: must be https' }), 'The address must be https.');
+  assert.equal(trouble({ code: 'INVALID_REQUEST', details: 'secret: 16 to 128 characters' }), '16 to 128 characters.');
   assert.match(trouble({ code: 'SOMETHING', details: '', message: 'the words' }), /The words\./);
   assert.equal(trouble(new TypeError('')), 'That did not work.');
   for (const code of ['TIER_REQUIRED', 'INSUFFICIENT_SCOPE', 'WEBHOOK_NOT_FOUND', 'NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'CONFLICT', 'INTERNAL_ERROR', 'NETWORK_ERROR']) {
