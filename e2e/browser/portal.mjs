@@ -126,9 +126,10 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await press(tab, 'Send it again');
     await says(tab, 'It is on its way.');
     await go(tab, 'Look at it');
-    await says(tab, 'given up'); // the page looks again by itself
-    assert.equal(await tab.locator('.attempts > li').count(), 2);
     await says(tab, 'sent again by hand');
+    await tab.locator('.attempts > li').nth(1).waitFor(); // the page looks again by itself
+    await says(tab, 'All attempts failed');
+    assert.equal(await tab.locator('.attempts > li').count(), 2);
     const failing = tab.url();
     await tab.goto(there);
     await tab.locator('.badge', { hasText: /failing since \d\d:\d\d/ }).waitFor();
@@ -262,7 +263,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await alice.ask('/help', '/wallet');
     await other.bringToFront();
     const state = other.getByLabel('State');
-    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.getByText('given up').count() < 2; looks++) {
+    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.locator('.deliveries .badge', { hasText: 'given up' }).count() === 0; looks++) {
       assert.ok(looks < 100, 'no command was told of');
       await press(other, 'Refresh');
       await other.waitForTimeout(200);

@@ -86,7 +86,7 @@ function healthFacts(hook) {
     fact('Last success', health.last_success === '' ? 'never' : time(health.last_success)),
     fact('Waiting', `${count(health.waiting, 'delivery', 'deliveries')}${health.waiting === 10_000 ? ' or more' : ''}`),
     hook.failing_since !== '' && [fact('Failing since', time(hook.failing_since)), fact('Failed in a row', count(health.failures, 'attempt')),
-      fact('Last answer', inert([health.last_status > 0 && String(health.last_status), health.last_error].filter(Boolean).join(': ') || 'none', 300))],
+      fact('Last answer', inert(health.last_error || 'none', 300))],
     fact('Identifier', h('code', null, hook.webhook_id)));
 }
 
