@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,19 +51,9 @@ func (i *instance) printed() string {
 	return i.out.String()
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func newInstance(t *testing.T, env ...string) *instance {
 	t.Helper()
-	address, pages := freeAddress(t), freeAddress(t)
+	address, pages := rig.FreeAddress(t), rig.FreeAddress(t)
 	return &instance{t: t, dir: t.TempDir(), public: "http://" + address, pages: "http://" + pages,
 		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address,
 			"PURSER_HTTP_PAGES_LISTEN=" + pages}, env...)}
@@ -141,8 +132,27 @@ func (i *instance) says(args ...string) string {
 
 // sandboxArgs are flags for a sandbox at free addresses in the instance's folder.
 func (i *instance) sandboxArgs(more ...string) []string {
-	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", freeAddress(i.t),
-		"--sandbox-rpc", freeAddress(i.t), "--sandbox-ws", freeAddress(i.t)}, more...)
+	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", rig.FreeAddress(i.t),
+		"--sandbox-rpc", rig.FreeAddress(i.t), "--sandbox-ws", rig.FreeAddress(i.t)}, more...)
+}
+
+func TestTheGreetingNamesWhatRuns(t *testing.T) {
+	u := func(text string) *url.URL { parsed, _ := url.Parse(text); return parsed }
+	at := config.HTTP{PublicURL: u("http://127.0.0.1:8080"), PagesURL: u("http://127.0.0.1:8082")}
+	for dir, make := range map[string]string{
+		".purser-sandbox": "go run . key create --owner 1001", "/tmp/other": "go run . --sandbox-dir /tmp/other key create --owner 1001",
+		"my world's": `go run . --sandbox-dir 'my world'\''s' key create --owner 1001`,
+	} {
+		said := greeting(worldOptions{dir: dir}, at, "127.0.0.1:8025", "go run .")
+		for _, want := range []string{"make a key: " + make + ")", "smtp://127.0.0.1:8025"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: the greeting does not tell %q:\n%s", dir, want, said)
+			}
+		}
+	}
+	if said := greeting(worldOptions{}, at, "", "purser"); strings.Contains(said, "smtp") {
+		t.Errorf("no mail server runs:\n%s", said)
+	}
 }
 
 func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
@@ -386,14 +396,17 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 		t.Errorf("with the key: %d", status)
 	}
 	alice.Tap(shown, saved)
-	hear("is gone from this chat")
+	if said := hear("is gone from this chat").Text; !strings.Contains(said, i.public+"/v1/key") || !strings.Contains(said, i.pages+"/docs") {
+		t.Errorf("whoever has a key is told no way on: %q", said)
+	}
 	for _, m := range w.Telegram.Messages(telegram.Alice) {
 		if strings.Contains(m.Text, key) {
 			t.Errorf("the key still stands in the chat: %q", m.Text)
 		}
 	}
 	alice.Say("/api")
-	alice.Tap(alice.HearButton("Revoke …"))
+	alice.Tap(alice.HearButton("API key …"))
+	alice.Tap(alice.HearButton("Revoke"))
 	alice.Tap(alice.HearButton("Revoke it"))
 	hear("opens nothing any more")
 	if status := ask(); status != http.StatusUnauthorized {
@@ -409,7 +422,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 // TestSandboxBringsAMailServerWhereOneIsWanted: the step email works there without any setting.
 func TestSandboxBringsAMailServerWhereOneIsWanted(t *testing.T) {
 	for steps, wanted := range map[string]bool{"contact,email": true, "contact": false} {
-		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), freeAddress(t)
+		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), rig.FreeAddress(t)
 		i.start(i.sandboxArgs("--sandbox-mail", address)...)
 		c, err := net.Dial("tcp", address)
 		if (err == nil) != wanted {

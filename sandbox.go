@@ -37,7 +37,7 @@ type worldOptions struct {
 func worldFlags(root *cobra.Command) *worldOptions {
 	o := &worldOptions{}
 	flags := root.PersistentFlags()
-	flags.StringVar(&o.dir, "sandbox-dir", ".purser-sandbox", "sandbox: folder that it keeps everything in")
+	flags.StringVar(&o.dir, "sandbox-dir", defaultDir, "sandbox: folder that it keeps everything in")
 	flags.BoolVar(&o.fresh, "fresh", false, "sandbox: begin anew, forgetting what the folder holds")
 	flags.StringVar(&o.telegram, "sandbox-telegram", "127.0.0.1:8081", "sandbox: address of its Telegram and chat page")
 	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
@@ -46,6 +46,9 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	flags.DurationVar(&o.slotTime, "sandbox-slot", 400*time.Millisecond, "sandbox: length of a slot")
 	return o
 }
+
+// defaultDir is the sandbox's folder, unless a flag names another.
+const defaultDir = ".purser-sandbox"
 
 // storeName is the product's database in the sandbox's folder.
 const storeName = "purser.db"
@@ -104,7 +107,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err != nil {
 		return errors.Join(err, world.Close())
 	}
-	fmt.Fprint(out, greeting(o, c.HTTP, calledAs(os.Executable())))
+	fmt.Fprint(out, greeting(o, c.HTTP, o.mailListen(c), calledAs(os.Executable())))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,17 +132,33 @@ func calledAs(executable string, err error) string {
 	return "purser"
 }
 
-func greeting(o worldOptions, at config.HTTP, purser string) string {
+func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 	var b strings.Builder
+	here := purser
+	if o.dir != defaultDir { // another folder has other keys
+		here += " --sandbox-dir " + shellWord(o.dir)
+	}
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
-	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, purser)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, here)
 	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
+	if mail != "" {
+		fmt.Fprintf(&b, "  Mail           smtp://%s  (the chat page shows what comes)\n", mail)
+	}
 	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")
 	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> %s serve\n\n", purser)
 	return b.String()
+}
+
+// shellWord is a text as a shell takes it for one word.
+func shellWord(text string) string {
+	plain := strings.Trim(text, "/._-+:@%=,0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	if plain && text != "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // takeFolder makes the sandbox's folder this process's own, and empties it if it shall be fresh.

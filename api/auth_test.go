@@ -13,7 +13,6 @@ import (
 
 func TestKeysThatOpenNothing(t *testing.T) {
 	r := newRig(t)
-	bot := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	short := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, ExpiresAt: r.Now().Add(time.Minute)})
 	key, revoked, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	check(t, err)
@@ -25,7 +24,7 @@ func TestKeysThatOpenNothing(t *testing.T) {
 	_, err = r.Keys.Revoke(context.Background(), key.ID)
 	check(t, err)
 	for name, header := range map[string]string{
-		"none": "", "empty": "Bearer ", "scheme": "Basic " + r.alice.secret, "bare": r.alice.secret, "bot": "Bearer " + bot, "expired": "Bearer " + short,
+		"none": "", "empty": "Bearer ", "scheme": "Basic " + r.alice.secret, "bare": r.alice.secret, "expired": "Bearer " + short,
 		"revoked": "Bearer " + revoked, "one letter off": "Bearer " + r.alice.secret[:len(r.alice.secret)-1] + "?", "two words": "Bearer " + r.alice.secret + " x",
 		"tab": "Bearer\t" + r.alice.secret, "long": "Bearer " + strings.Repeat("x", 5000), "unknown": "Bearer pur_test_0000000000000000000000000000000000000",
 	} {
@@ -166,4 +165,35 @@ func FuzzBearer(f *testing.F) {
 			t.Errorf("%q is no bearer header, gives %q", header, secret)
 		}
 	})
+}
+
+// TestTheOtherKindOfKeyIsCalledWhatItIs: to whoever has a good one; of all others nothing is said.
+func TestTheOtherKindOfKeyIsCalledWhatItIs(t *testing.T) {
+	r := newRig(t)
+	bot := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	const unknown = "send a valid key in the header Authorization: Bearer KEY; /api in the chat makes one"
+	r.want(r.get("/v1/telegram/webhook", r.alice.secret), 401, wallet.InvalidAPIKey, "this is an API key; /v1/telegram takes a bot token (pur_bot_…): /api in the chat makes one")
+	r.want(r.get("/v1/wallets", bot), 401, wallet.InvalidAPIKey, "this is a bot token, which opens /v1/telegram; here an API key is needed (pur_live_… or pur_test_…): /api in the chat makes one")
+	stranger, err := wallet.NewKeySecret(r, wallet.APIKey, false)
+	r.Must(err)
+	for _, secret := range []string{"", "nonsense", stranger} {
+		r.want(r.get("/v1/telegram/webhook", secret), 401, wallet.InvalidAPIKey, unknown)
+		r.want(r.get("/v1/wallets", secret), 401, wallet.InvalidAPIKey, unknown)
+	}
+	var id string
+	for _, key := range r.keyList() {
+		if key.Kind == wallet.BotKey {
+			id = key.ID
+		}
+	}
+	_, err = r.Keys.Revoke(r.Context(), id)
+	r.Must(err)
+	r.want(r.get("/v1/wallets", bot), 401, wallet.InvalidAPIKey, unknown)
+}
+
+func (r *rig) keyList() []wallet.Key {
+	r.Helper()
+	all, err := r.Keys.List(r.Context())
+	r.Must(err)
+	return all
 }

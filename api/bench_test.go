@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -118,7 +117,7 @@ func BenchmarkKeyRead(b *testing.B) {
 	check(b, json.Unmarshal([]byte(out), &key))
 	ours := &server{address: strings.TrimPrefix(p.URL, "http://"), pid: p.PID(), header: key.Key}
 
-	bare := &server{address: "127.0.0.1:" + strconv.Itoa(12000+rand.IntN(20000)), header: key.Key}
+	bare := &server{address: product.FreeAddress(b), header: key.Key}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), bareAddress+"="+bare.address)
 	check(b, cmd.Start())

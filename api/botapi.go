@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -146,7 +147,7 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 	case o.Blocked:
 		refusal = wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
 	case o.Refusal != "":
-		refusal = wallet.Refuse(wallet.InvalidRequest, "message: Telegram does not take it: %s", o.Refusal)
+		refusal = wallet.Refuse(wallet.InvalidRequest, "message: Telegram does not take it: %s", withoutOffset(o.Refusal))
 	case o.MessageID == 0:
 		refusal = wallet.Refuse(wallet.TelegramError, "the message was not sent")
 	}
@@ -165,6 +166,11 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 	}
 	return sendJSON(c, fiber.StatusOK, body)
 }
+
+// offset is where Telegram finds a mistake in a text. It counts purser's own first line.
+var offset = regexp.MustCompile(`( starting)? at byte offset \d+`)
+
+func withoutOffset(refusal string) string { return offset.ReplaceAllString(refusal, "") }
 
 // resumeMessage goes on with a message whose outcome was open when its request ended.
 func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {

@@ -451,3 +451,31 @@ func TestABotTokenHasOneWebhook(t *testing.T) {
 	r.want(r.call("DELETE", path, token, ""), 200, "", "")
 	r.want(r.call("DELETE", path, token, ""), 404, wallet.WebhookNotFound, "")
 }
+
+// TestAMistakeInAMessageIsNotPlacedInPursersOwnLine: Telegram counts from there.
+func TestAMistakeInAMessageIsNotPlacedInPursersOwnLine(t *testing.T) {
+	for telegram, told := range map[string]string{
+		"Bad Request: can't parse entities: Can't find end of Bold entity at byte offset 44":         "Bad Request: can't parse entities: Can't find end of Bold entity",
+		"Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 44": "Bad Request: can't parse entities: Can't find end of the entity",
+		`Bad Request: can't parse entities: Unmatched end tag at byte offset 4, expected "</b>"`:     `Bad Request: can't parse entities: Unmatched end tag, expected "</b>"`,
+	} {
+		r := newRig(t)
+		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+		a, _ := r.sends(token, `{"chat_id":"1001","message":"a *b","parse_mode":"Markdown"}`, chat.Outcome{Refusal: telegram})
+		r.want(a, 400, wallet.InvalidRequest, "message: Telegram does not take it: "+told)
+	}
+}
+
+// TestAnAppsOwnerReadsThatItIsTheirs: and of a key without an app, which one it was.
+func TestAnAppsOwnerReadsThatItIsTheirs(t *testing.T) {
+	r := newRig(t)
+	for app, head := range map[string]string{"Till": "<i>Your app Till ran <code>/wallet address</code></i>", "": "<i>Your own key …%s ran <code>/wallet address</code></i>"} {
+		before := len(r.replies(1001))
+		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: app})
+		r.want(r.call("POST", "/v1/telegram/execute-command", token, `{"chat_id":"1001","command":"/wallet address"}`), 200, "", "")
+		want := strings.Replace(head, "%s", token[len(token)-4:], 1)
+		if said := r.replies(1001)[before:]; len(said) == 0 || !strings.HasPrefix(said[0].Text, want) {
+			t.Errorf("app %q: posted %+v, want %s", app, said, want)
+		}
+	}
+}

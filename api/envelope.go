@@ -89,7 +89,7 @@ const usualWait = time.Minute
 
 // refuse answers err, in the shape of the path that was asked for.
 func (s *Server) refuse(c *fiber.Ctx, err error) error {
-	e := labelled(err)
+	e := s.helped(c, labelled(err))
 	known, ok := s.refusals[e.Code]
 	if !ok {
 		e, known = &wallet.Error{Code: wallet.Internal, Err: err}, s.refusals[wallet.Internal]

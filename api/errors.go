@@ -64,13 +64,32 @@ func labelled(err error) *wallet.Error {
 	return fromStore(err)
 }
 
+// What is said of a path, before it is known what else could be asked.
+const (
+	nothingHere = "there is nothing at this path"
+	otherMethod = "this path does not take this method"
+)
+
+// helped adds the way on to a refusal of a path: the documentation, or what the path takes.
+func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
+	switch {
+	case e.Detail == nothingHere && s.DocsURL != nil:
+		return wallet.Refuse(e.Code, "%s; the API is described at %s", nothingHere, s.DocsURL)
+	case e.Detail == otherMethod:
+		if takes := c.GetRespHeader(fiber.HeaderAllow); takes != "" {
+			return wallet.Refuse(e.Code, "this path takes %s", takes)
+		}
+	}
+	return e
+}
+
 // fromFiber never repeats the library's own words: they can hold what the caller sent.
 func fromFiber(err *fiber.Error) *wallet.Error {
 	switch err.Code {
 	case fiber.StatusNotFound:
-		return wallet.Refuse(wallet.NotFound, "there is nothing at this path")
+		return wallet.Refuse(wallet.NotFound, nothingHere)
 	case fiber.StatusMethodNotAllowed:
-		return wallet.Refuse(wallet.MethodNotAllowed, "this path does not take this method")
+		return wallet.Refuse(wallet.MethodNotAllowed, otherMethod)
 	case fiber.StatusRequestEntityTooLarge:
 		return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", maxBody)
 	case fiber.StatusRequestHeaderFieldsTooLarge:

@@ -374,3 +374,40 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAppReadsTheWalletsOfWhoeverLetsIt: and of nobody else, nor before or after.
+func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
+	r := newRig(t)
+	a := r.app()
+	const ofBob = "/v1/wallets?chat_id=1002"
+	link := fmt.Sprintf("send them the link https://t.me/purser_bot?start=%s: it asks them to allow wallet:read", a.id)
+	refused := r.get(ofBob, a.secret)
+	r.want(refused, 403, wallet.ConsentRequired, link)
+	if !strings.Contains(string(refused.body), link) {
+		t.Errorf("the link cannot be copied from the raw answer: %s", refused.body)
+	}
+	r.want(r.get("/v1/wallets?chat_id=1999", a.secret), 404, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
+	for _, bad := range []string{"", "x", "-1", "01002", "1002&chat_id=1001"} {
+		r.want(r.get("/v1/wallets?chat_id="+bad, a.secret), 400, wallet.InvalidRequest, "")
+	}
+	r.allows(r.bob, a)
+	got := r.get(ofBob, a.secret)
+	r.want(got, 200, "", "")
+	if !strings.Contains(string(got.body), r.bob.Address().String()) || strings.Contains(string(got.body), r.alice.Address().String()) {
+		t.Errorf("Bob's wallets: %s", got.body)
+	}
+	r.want(r.get("/v1/wallets?chat_id=1001", a.secret), 403, wallet.ConsentRequired, "")
+	r.want(r.get(ofBob, r.alice.secret), 403, wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
+	r.want(r.get(ofBob, r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})), 403, wallet.ConsentRequired, "")
+	if own := r.get(ofBob, r.bob.secret); own.status != 200 || !strings.Contains(string(own.body), r.bob.Address().String()) {
+		t.Errorf("Bob's own: %s", own.body)
+	}
+	r.withdraws(r.bob, a)
+	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, link)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutGrant(wallet.Grant{User: r.bob.User.ID, App: a.id, Scopes: []wallet.Scope{wallet.WalletSend}, GrantedAt: r.Now()})
+	}))
+	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, link)
+	r.People.Bot = nil
+	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, fmt.Sprintf("send them the link to this bot with ?start=%s: it asks them to allow wallet:read", a.id))
+}

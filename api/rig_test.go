@@ -89,12 +89,14 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
 		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
+	r.People.Bot = func() string { return "purser_bot" }
+	r.Notices.Bot = r.People.Bot
 	r.meter = r.Meter
 	r.meter.Log = slog.New(slog.NewTextHandler(r.logged, nil))
 	catalogue, err := webhooks.Describe()
 	r.Must(err)
 	r.server, err = New(Options{
-		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
+		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
 		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: Limits{1e6, 1e6, 1e6, 1e6, 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,

@@ -39,6 +39,7 @@ const (
 
 // Options are what the server is made of.
 type Options struct {
+	DocsURL        *url.URL       // where the API is described; nil: nowhere
 	PublicURL      *url.URL       // where the world reaches this listener: the only Origin of the signing page
 	PagesURL       *url.URL       // where the portal is: the only other Origin whose page reads answers, and of the portal's endpoints alone
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed

@@ -117,11 +117,11 @@ func TestOnlyTheSigningPageIsHTML(t *testing.T) {
 
 func TestPathsAndMethodsThatDoNotExist(t *testing.T) {
 	r := newRig(t)
-	r.want(r.do("GET", "/v1/nothing", ""), 404, wallet.NotFound, "")
-	r.want(r.do("GET", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "")
+	r.want(r.do("GET", "/v1/nothing", ""), 404, wallet.NotFound, "there is nothing at this path; the API is described at https://docs.example/docs")
+	r.want(r.do("GET", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "this path takes POST")
 	r.want(r.do("BREW", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "")
 	a := r.do("DELETE", "/v1/wallet/balance", "")
-	r.want(a, 405, wallet.MethodNotAllowed, "")
+	r.want(a, 405, wallet.MethodNotAllowed, "this path takes GET, HEAD")
 	if allow := a.header.Get("Allow"); !strings.Contains(allow, "GET") || !strings.Contains(allow, "HEAD") {
 		t.Errorf("Allow: %q", allow)
 	}

@@ -160,7 +160,7 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	}
 	// The zero address, in the deed's eyes, means the default wallet; a program must name its own.
 	if from.IsZero() {
-		return handlers.SendRequest{}, wallet.Refuse(wallet.WalletNotFound, "from: this wallet is not connected to you")
+		return handlers.SendRequest{}, wallet.Refuse(wallet.WalletNotFound, "from: this wallet is not connected to you, or its owner has not allowed your app")
 	}
 	to, err := fields.address("to")
 	if err != nil {

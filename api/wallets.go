@@ -23,14 +23,28 @@ type walletsData struct {
 	Wallets []walletData `json:"wallets"`
 }
 
-// wallets is GET /v1/wallets: those of the key's owner, or of an operator's key itself.
+// wallets is GET /v1/wallets?chat_id: those of the key's owner, or of an operator's key itself; of another
+// person, who lets the key's app read them, if one is named.
 func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
-	own, err := s.Wallets.Own(c.UserContext(), handlers.CallerOf(key))
+	q, err := query(c, "chat_id")
 	if err != nil {
 		return err
 	}
+	var listed []wallet.Wallet
+	if text, named := q["chat_id"]; named {
+		id, err := parseTelegramID("chat_id", text)
+		if err != nil {
+			return err
+		}
+		listed, err = s.People.WalletsOf(c.UserContext(), handlers.CallerOf(key), id)
+		if err != nil {
+			return err
+		}
+	} else if listed, err = s.Wallets.Own(c.UserContext(), handlers.CallerOf(key)); err != nil {
+		return err
+	}
 	data := walletsData{Wallets: []walletData{}}
-	for _, w := range own {
+	for _, w := range listed {
 		data.Wallets = append(data.Wallets, walletData{w.Address, w.Type, stamp(w.ConnectedAt)})
 	}
 	return s.succeed(c, fiber.StatusOK, "Wallets read.", data)
@@ -129,7 +143,7 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 			return f, err
 		}
 		if f.Address.IsZero() { // it would mean all wallets
-			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
+			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
 		}
 	}
 	f.Token, f.Kind, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])

@@ -533,6 +533,51 @@ func TestTurningAWebhookOnAgainForgetsItsFailures(t *testing.T) {
 	}
 }
 
+// TestAWebhookThatIsTurnedOnAgainIsGivenItsTime: what it failed before is forgotten by the running engine too.
+func TestAWebhookThatIsTurnedOnAgainIsGivenItsTime(t *testing.T) {
+	r := newRig(t)
+	key := r.pro(wallet.APIKey, 1001, "")
+	path, _ := r.hook(key, `["transaction.*"]`)
+	r.receives(404, "")
+	r.delivers()
+	failed := 0
+	fails := func() answer {
+		r.received(r.alice.User.ID)
+		failed++
+		return r.until(path, key, func(a answer) bool { return a.field("data", "health", "failures") == float64(failed) })
+	}
+	fails()
+	r.Pass(80 * time.Hour)
+	if a := fails(); a.text("data", "ended") != "failing" || a.field("data", "active") != false {
+		t.Fatalf("after 80 hours: %s", a.body)
+	}
+	r.want(r.call("PUT", path, key, `{"active":true}`), 200, "", "")
+	failed = 0
+	if a := fails(); a.text("data", "ended") != "" || a.text("data", "failing_since") != wallet.Timestamp(r.Now()) {
+		t.Errorf("turned on again: %s", a.body)
+	}
+}
+
+// TestWhatIsSentAgainKeepsItsHistory: the attempts before a recovery stay in the log.
+func TestWhatIsSentAgainKeepsItsHistory(t *testing.T) {
+	r := newRig(t)
+	key := r.pro(wallet.APIKey, 1001, "")
+	path, _ := r.hook(key, `["transaction.*"]`)
+	r.receives(500, "") // attempted twice
+	r.delivers()
+	r.received(r.alice.User.ID)
+	list := r.until(path+"/deliveries?state=parked", key, func(a answer) bool { return strings.Contains(string(a.body), `"parked"`) })
+	at := path + "/deliveries/" + list.field("data", "deliveries").([]any)[0].(map[string]any)["delivery_id"].(string)
+	r.until(path, key, func(a answer) bool { return a.field("data", "health", "waiting") == 0.0 })
+	r.receives(200, "")
+	r.Pass(time.Minute)
+	r.want(r.call("POST", path+"/recover", key, `{"since":"2026-11-21T00:00:00Z"}`), 202, "", "")
+	a := r.until(at, key, func(a answer) bool { return a.text("data", "state") == "delivered" })
+	if a.field("data", "attempts") != 3.0 {
+		t.Errorf("attempts: %s", a.body)
+	}
+}
+
 // TestWebhooksEndWithTheLastKeyOfTheirLine: nobody could change or remove them afterwards.
 func TestWebhooksEndWithTheLastKeyOfTheirLine(t *testing.T) {
 	r := newRig(t)

@@ -25,25 +25,29 @@ func DefaultLimits() Limits {
 
 // of is a key's limit, and under which name its requests are counted.
 func (l Limits) of(key *wallet.Key) (name string, limit quota.Limit) {
-	limit.Span = time.Hour
-	pro := key.Tier == wallet.ProTier
+	limit = quota.Limit{Count: l.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
 	case key.Kind == wallet.BotKey:
-		name, limit.Count = "bot/"+key.Line(), l.BotFree
-		if pro {
-			limit.Count = l.BotPro
-		}
-		return name, limit
+		name = "bot/" + key.Line()
 	case key.Owner != "":
 		name = "api/" + string(key.Owner)
 	default:
 		name = "api/" + key.Line()
 	}
-	limit.Count = l.APIFree
-	if pro {
-		limit.Count = l.APIPro
-	}
 	return name, limit
+}
+
+// Hourly is how many requests an hour a kind of key has in a tier.
+func (l Limits) Hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
+	switch pro := tier == wallet.ProTier; {
+	case kind == wallet.BotKey && pro:
+		return l.BotPro
+	case kind == wallet.BotKey:
+		return l.BotFree
+	case pro:
+		return l.APIPro
+	}
+	return l.APIFree
 }
 
 // within counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
@@ -57,7 +61,7 @@ func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
 	asked(c).quota = q
 	if !q.OK {
 		c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: try again in %s seconds", q.Limit, seconds(q.Reset))
+		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d requests an hour: there is room again at %s", q.Limit, wallet.Timestamp(s.Now().Add(q.Reset)))
 	}
 	return nil
 }

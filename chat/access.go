@@ -3,9 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
-	stdhtml "html"
 	"slices"
-	"strings"
 	"time"
 
 	"purser/handlers"
@@ -17,7 +15,6 @@ import (
 type access struct {
 	Request  wallet.AccessRequest `json:"request"`
 	Known    bool                 `json:"known,omitempty"`    // they have an app of this name: its purpose is not asked again
-	Mail     *handlers.MailCode   `json:"mail,omitempty"`     // the code that is waited for
 	Keyboard bool                 `json:"keyboard,omitempty"` // the key that shares a contact is shown
 	Choice   string               `json:"choice,omitempty"`   // the question of which keys: toggles redraw it in place
 	Shown    string               `json:"shown,omitempty"`    // the card with keys in it
@@ -42,32 +39,56 @@ func (c *Chat) api(context.Context, heard) (act, error) {
 func (s *scene) resume(st handlers.Standing) error {
 	was := st.Developer.Request
 	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
-		rows := [][]Button{}
-		if !s.Developers.Unapproved(st.Developer) { // what needs no word can be had meanwhile
-			b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			rows = append(rows, []Button{b})
-		}
-		return s.say("access.waiting", vars{"App": was.App, "Since": moment(was.AskedAt), "Again": moment(was.AskedAt.Add(handlers.AskPause))}, rows...)
+		return s.sayWaiting(st)
 	}
 	s.topic = topic{}
-	if was != nil {
+	if was != nil && !was.Left {
 		s.topic.Access.Request = *was
 	}
 	return s.goOn()
 }
 
-// tapGoOn resumes by a button, whatever came in between.
-func (c *Chat) tapGoOn(context.Context, heard, string) (act, error) {
-	return c.begin(func(s *scene) error {
+// sayWaiting tells of a question that the operators have, and how to take it back.
+func (s *scene) sayWaiting(st handlers.Standing) error {
+	was := st.Developer.Request
+	withdraw, err := s.ours("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
+	if err != nil {
+		return err
+	}
+	rows := [][]Button{{withdraw}}
+	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // what needs no word can be had meanwhile
+		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.AskedAt), "Again": moment(was.AskedAt.Add(handlers.AskPause))})
+	if err != nil {
+		return err
+	}
+	if err := s.moveCard(askedCard(was.ID)); err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
+}
+
+// tapGoOn resumes by a button, whatever came in between. Below the wallet step, its message stays the
+// question as long as there is no wallet.
+func (c *Chat) tapGoOn(_ context.Context, _ heard, step string) (act, error) {
+	return func(s *scene) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
 			return err
 		}
+		if step == string(wallet.ByWallet) && slices.Contains(st.Missing, wallet.ByWallet) {
+			return s.toast("toast.no_wallet", nil)
+		}
+		if err := s.leave(); err != nil {
+			return err
+		}
 		return s.resume(st)
-	}, nil)
+	}, nil
 }
 
 // tapNewKey begins anew, for who has keys.
@@ -85,6 +106,7 @@ func (s *scene) goOn() error {
 		return err
 	}
 	a := &s.topic.Access
+	a.Request.Left = false
 	if err := s.knowApp(a); err != nil {
 		return err
 	}
@@ -115,7 +137,9 @@ func (s *scene) knowApp(a *access) error {
 	all, err := s.tx.AppsOf(s.user.ID)
 	for _, app := range all {
 		if app.Name == a.Request.App {
-			a.Known, a.Request.Purpose = true, app.Purpose
+			if a.Known = true; a.Request.Purpose == "" {
+				a.Request.Purpose = app.Purpose
+			}
 		}
 	}
 	return err
@@ -130,8 +154,22 @@ func (s *scene) askApp() error {
 	if err != nil {
 		return err
 	}
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
 	const most = 8 // the newest
 	var rows [][]Button
+	draft := dev.Request
+	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
+		b, err := s.button(html(escape(draft.App)), "draft", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	} else {
+		draft = nil
+	}
 	for _, app := range mine[max(0, len(mine)-most):] {
 		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.topic.Ask, s.conv.ExpiresAt)
 		if err != nil {
@@ -139,14 +177,14 @@ func (s *scene) askApp() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Most": wallet.MaxAppName}, rows)
+	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Draft": draft != nil, "Most": wallet.MaxAppName}, rows)
 }
 
 func (s *scene) askPurpose() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Most": wallet.MaxAppPurpose}, nil)
+	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Was": s.topic.Access.Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
 }
 
 func (s *scene) showTerms() error {
@@ -188,31 +226,6 @@ func (s *scene) putKeyAway(key string) error {
 	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
 }
 
-func (s *scene) askEmail() error {
-	s.topic.Access.Mail = nil
-	if err := s.newQuestion(); err != nil {
-		return err
-	}
-	return s.ask("access.ask_email", vars{}, nil)
-}
-
-func (s *scene) askCode() error {
-	if err := s.newQuestion(); err != nil {
-		return err
-	}
-	sent := s.topic.Access.Mail
-	s.conv.ExpiresAt = sent.Until
-	again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
-	if err != nil {
-		return err
-	}
-	other, err := s.ours("button.new_mail", "newmail", s.topic.Ask, sent.Until)
-	if err != nil {
-		return err
-	}
-	return s.ask("access.ask_code", vars{"Address": sent.Address}, [][]Button{{again, other}})
-}
-
 // askWallet leads to /wallet new, and back. Its buttons outlive the conversation, which /wallet new ends.
 func (s *scene) askWallet() error {
 	if err := s.newQuestion(); err != nil {
@@ -223,7 +236,7 @@ func (s *scene) askWallet() error {
 	if err != nil {
 		return err
 	}
-	done, err := s.ours("button.connected", "goon", s.topic.Ask, s.now.Add(menuLife))
+	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.topic.Ask, s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
@@ -234,153 +247,16 @@ func (s *scene) askWallet() error {
 	return s.show(s.topic.Ask, "access.ask_wallet", nil, append(rows, []Button{done}, []Button{stop})...)
 }
 
-// askWhichKeys shows the toggles, in the same message as long as it is the same choice.
-func (s *scene) askWhichKeys() error {
-	a := &s.topic.Access
-	if a.Mail = nil; a.Choice == "" || a.Choice != s.topic.Ask {
-		if err := s.newQuestion(); err != nil {
-			return err
-		}
-		a.Choice = s.topic.Ask
-	}
-	if len(a.Request.Kinds) == 0 && len(a.Request.Scopes) == 0 { // what can do no harm is proposed
-		a.Request.Kinds, a.Request.Scopes = []wallet.KeyKind{wallet.APIKey}, []wallet.Scope{wallet.WalletRead}
+// dropAccess is /cancel: what was said is forgotten, what was proven stays.
+func (s *scene) dropAccess() error {
+	if err := s.Developers.Leave(s.tx, s.user.ID, s.topic.Access.Request); err != nil {
+		return err
 	}
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil {
 		return err
 	}
-	rows, err := s.toggles(a.Request)
-	if err != nil {
-		return err
-	}
-	withheld, unapproved := s.Developers.Withheld(dev, a.Request.Scopes), s.Developers.Unapproved(dev)
-	ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	label := "button.make"
-	if len(withheld) > 0 {
-		label = "button.make_without"
-	}
-	yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	if unapproved || len(withheld) > 0 {
-		rows = append(rows, []Button{ask})
-	}
-	if !unapproved {
-		rows = append(rows, []Button{yes})
-	}
-	scopes, err := s.scopeLines(fitting(a.Request))
-	if err != nil {
-		return err
-	}
-	return s.ask("access.which", vars{"App": a.Request.App, "Scopes": scopes, "Withheld": names(withheld), "Unapproved": unapproved,
-		"Pro": dev.Tier == wallet.ProTier}, rows)
-}
-
-// toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
-// twice changes nothing, and keeps its meaning while others are tapped.
-func (s *scene) toggles(r wallet.AccessRequest) ([][]Button, error) {
-	toggle := func(label html, object string, on bool) (Button, error) {
-		box, turn := html("☐ "), "on:"
-		if on {
-			box, turn = "☑ ", "off:"
-		}
-		action := "turn:" + turn + object
-		return s.buttonOf(nonceOf(s.topic.Ask, action), box+label, action, s.topic.Ask, s.conv.ExpiresAt)
-	}
-	var kinds []Button
-	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
-		label, err := s.words.text(kindNames()[kind], nil)
-		if err != nil {
-			return nil, err
-		}
-		b, err := toggle(label, "kind:"+string(kind), slices.Contains(r.Kinds, kind))
-		if err != nil {
-			return nil, err
-		}
-		kinds = append(kinds, b)
-	}
-	rows := [][]Button{kinds}
-	var row []Button
-	for _, scope := range fitting(r) {
-		b, err := toggle(html(scope), "scope:"+string(scope), slices.Contains(r.Scopes, scope))
-		if err != nil {
-			return nil, err
-		}
-		if row = append(row, b); len(row) == 2 {
-			rows, row = append(rows, row), nil
-		}
-	}
-	if len(row) > 0 {
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// fitting are the scopes that the chosen kinds of key can have.
-func fitting(r wallet.AccessRequest) []wallet.Scope {
-	var out []wallet.Scope
-	for _, scope := range wallet.Scopes() {
-		for _, kind := range r.Kinds {
-			if slices.Contains(wallet.ScopesOf(kind), scope) && !slices.Contains(out, scope) {
-				out = append(out, scope)
-			}
-		}
-	}
-	return out
-}
-
-// kindNames is what each kind of key is called.
-func kindNames() map[wallet.KeyKind]string {
-	return map[wallet.KeyKind]string{wallet.APIKey: "keys.kind_api", wallet.BotKey: "keys.kind_bot"}
-}
-
-// scopeWords is what each scope lets a program do, in plain words.
-func scopeWords() map[wallet.Scope]string {
-	return map[wallet.Scope]string{
-		wallet.WalletRead: "scope.wallet_read",
-		wallet.WalletSend: "scope.wallet_send",
-		wallet.BotSend:    "scope.bot_send",
-		wallet.BotExecute: "scope.bot_execute",
-		wallet.BotUsers:   "scope.bot_users",
-		wallet.Webhooks:   "scope.webhooks",
-
-		wallet.BotMessages: "scope.bot_messages",
-	}
-}
-
-// scopeLines is what scopes mean, a line each.
-func (s *scene) scopeLines(scopes []wallet.Scope) (html, error) {
-	var lines []string
-	for _, scope := range scopes {
-		text, err := s.words.text(scopeWords()[scope], nil)
-		if err != nil {
-			return "", err
-		}
-		lines = append(lines, "• "+string(code(string(scope)))+": "+string(text))
-	}
-	return html(strings.Join(lines, "\n")), nil
-}
-
-// names lists scopes in one line.
-func names(scopes []wallet.Scope) html {
-	var out []string
-	for _, scope := range scopes {
-		out = append(out, string(code(string(scope))))
-	}
-	return html(strings.Join(out, ", "))
-}
-
-// dropAccess is /cancel: what was said is forgotten, what was proven stays.
-func (s *scene) dropAccess() error {
-	if err := s.Developers.Forget(s.tx, s.user.ID); err != nil {
-		return err
-	}
-	return s.say("access.cancelled", nil)
+	return s.say("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": s.topic.Access.Request.App})
 }
 
 // leaveAccess is another command.
@@ -401,14 +277,17 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 	case namingApp:
 		return func(s *scene) error {
 			name, err := handlers.ParseAppName(h.Text)
-			return s.heardPart(&s.topic.Access.Request.App, name, err, appUnknown)
+			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:
 		return func(s *scene) error {
 			purpose, err := handlers.ParsePurpose(h.Text)
-			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err, purposeUnknown)
+			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
 		}, nil
 	case mailing:
+		if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
+			return sent, err
+		}
 		return c.mailCode(ctx, h, h.Text)
 	case coding:
 		return func(s *scene) error { return s.tryCode(h.Text) }, nil
@@ -419,13 +298,26 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 }
 
 // heardPart takes one answer, or asks again.
-func (s *scene) heardPart(part *string, value string, err error, again Trigger) error {
+func (s *scene) heardPart(part *string, value string, err error) error {
 	if err != nil {
-		s.weighed.refusal = err
-		return s.walk(apiFlow, again)
+		return s.notThat(err)
 	}
 	*part = value
 	return s.goOn()
+}
+
+// notThat says what is wrong about an answer. The question above waits on.
+func (s *scene) notThat(err error) error {
+	v := vars{}
+	s.weighed.refusal = err
+	if err := s.reason(v); err != nil {
+		return err
+	}
+	if until := s.now.Add(Silence); until.After(s.conv.ExpiresAt) {
+		s.conv.ExpiresAt = until
+	}
+	s.moved = true
+	return s.say("access.not_that", v)
 }
 
 // tapApp takes an app of theirs.
@@ -435,7 +327,22 @@ func (c *Chat) tapApp(_ context.Context, h heard, id string) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.heardPart(&s.topic.Access.Request.App, app.Name, nil, appUnknown)
+		return s.heardPart(&s.topic.Access.Request.App, app.Name, nil)
+	}), nil
+}
+
+// tapDraft takes what they wanted when they stopped.
+func (c *Chat) tapDraft(_ context.Context, h heard, _ string) (act, error) {
+	return h.tapAccess(namingApp, func(s *scene) error {
+		dev, err := s.tx.Developer(s.user.ID)
+		if err != nil {
+			return err
+		}
+		if dev.Request == nil || !dev.Request.Left {
+			return s.walk(apiFlow, appUnknown)
+		}
+		s.topic.Access.Request = *dev.Request
+		return s.goOn()
 	}), nil
 }
 
@@ -469,8 +376,7 @@ func (c *Chat) hearContact(h heard) act {
 	return func(s *scene) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
 		if labelled(err) {
-			s.weighed.refusal = err
-			return s.walk(apiFlow, contactMissing)
+			return s.notThat(err)
 		}
 		if err != nil {
 			return err
@@ -480,124 +386,6 @@ func (c *Chat) hearContact(h heard) act {
 		}
 		return s.goOn()
 	}
-}
-
-// mailCode mails a code, before anything is written of it.
-func (c *Chat) mailCode(ctx context.Context, h heard, address string) (act, error) {
-	sent, err := c.Developers.MailCode(ctx, h.user.ID, address, func(code string) (subject, text string, err error) {
-		words, err := c.words.text("mail.subject", nil)
-		if err != nil {
-			return "", "", err
-		}
-		body, err := c.words.text("mail.text", vars{"Code": code, "Bot": c.BotName()})
-		return plain(words), stdhtml.UnescapeString(string(body)), err
-	})
-	if err != nil && !labelled(err) {
-		return nil, err
-	}
-	return func(s *scene) error {
-		if s.weighed.refusal = err; err != nil {
-			if s.topic.Access.Mail != nil { // the code before may still be right
-				return s.walk(apiFlow, codeMailed)
-			}
-			return s.walk(apiFlow, emailMissing)
-		}
-		s.topic.Access.Mail = &sent
-		return s.walk(apiFlow, codeMailed)
-	}, nil
-}
-
-// tryCode takes what was typed as the code.
-func (s *scene) tryCode(typed string) error {
-	sent, err := s.Developers.TryCode(s.tx, s.user.ID, *s.topic.Access.Mail, typed)
-	switch s.topic.Access.Mail = &sent; {
-	case wallet.CodeOf(err) == wallet.Conflict:
-		s.weighed.refusal = err
-		return s.walk(apiFlow, emailMissing)
-	case labelled(err):
-		s.weighed.refusal = err
-		return s.walk(apiFlow, codeMailed)
-	case err != nil:
-		return err
-	}
-	return s.goOn()
-}
-
-func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != coding || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	next, err := c.mailCode(ctx, h, h.topic.Access.Mail.Address)
-	if err != nil {
-		return nil, err
-	}
-	return h.tapAccess(coding, next), nil
-}
-
-func (c *Chat) tapNewMail(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapAccess(coding, func(s *scene) error { return s.walk(apiFlow, emailMissing) }), nil
-}
-
-// tapTurn takes a kind of key or a scope in or out.
-func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
-		turn, rest, _ := strings.Cut(object, ":")
-		what, name, _ := strings.Cut(rest, ":")
-		r := &s.topic.Access.Request
-		if what == "kind" {
-			r.Kinds = turned(r.Kinds, wallet.KeyKind(name), turn == "on")
-		} else {
-			r.Scopes = turned(r.Scopes, wallet.Scope(name), turn == "on")
-		}
-		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })
-		return s.walk(apiFlow, verified)
-	}, nil
-}
-
-// turned is a list with or without a thing.
-func turned[T comparable](list []T, thing T, in bool) []T {
-	out := slices.DeleteFunc(slices.Clone(list), func(t T) bool { return t == thing })
-	if in {
-		out = append(out, thing)
-	}
-	return out
-}
-
-// tapMake makes the keys that were chosen.
-func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
-	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
-		return toast("toast.old"), nil
-	}
-	return func(s *scene) error {
-		made, err := s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
-		if labelled(err) {
-			return s.chooseAgain(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		s.made.Made = made
-		return s.walk(apiFlow, keyMade)
-	}, nil
-}
-
-// chooseAgain says what is wrong with a choice.
-func (s *scene) chooseAgain(err error) error {
-	headline, _, sayErr := s.words.refusal(err)
-	if sayErr != nil {
-		return sayErr
-	}
-	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
-		return err
-	}
-	s.weighed.refusal = err
-	return s.walk(apiFlow, verified)
 }
 
 // ours makes a button with a label of the catalogue.

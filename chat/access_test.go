@@ -85,7 +85,17 @@ func TestOnboardingLeaksNothing(t *testing.T) {
 		r.Must(err)
 		keys, err := json.Marshal(r.keys())
 		r.Must(err)
-		seen = append(seen, string(file), string(r.conversation("alice").Data), string(told), string(keys))
+		var dev wallet.Developer
+		r.View(func(tx store.Tx) error {
+			user, err := tx.UserByTelegram(r.people["alice"].TelegramID)
+			if err == nil {
+				dev, err = tx.Developer(user.ID)
+			}
+			return err
+		})
+		known, err := json.Marshal(dev)
+		r.Must(err)
+		seen = append(seen, string(file), string(r.conversation("alice").Data)+string(known), string(told), string(keys))
 	}
 	step := func(in chat.Input) {
 		r.Must(r.try(in))
@@ -262,7 +272,7 @@ func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
 // TestHostileAnswersInEveryStateOfTheOnboarding: each gets an answer that Telegram takes (see checkReply).
 func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 	hostile := []string{"<b>x</b>", "a\u202eb", "\x00", "&lt;", strings.Repeat("x", 4000), "a@b", "000000", "/", "🦊", "%s %d {{.App}}"}
-	for _, upTo := range [][]string{{"/api"}, {"/api", "Shop"}, {"/api", "Shop", "x"}} {
+	for _, upTo := range [][]string{{"/api"}, {"/api", "Shop"}, {"/api", "Shop", "Takes orders."}} {
 		r := newRig(t)
 		r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
 		for _, line := range upTo {
@@ -277,5 +287,26 @@ func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 				t.Errorf("%q after %q is not answered", text, upTo)
 			}
 		}
+	}
+}
+
+// TestRotatedKeyIsNotRotatedByAnOldButton: a program rotated it since the message was drawn.
+func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "I have saved it", "alice")
+	r.says("alice", "/api")
+	key := r.keys()[0]
+	r.taps("alice", "API key …"+key.Hint, "alice")
+	_, _, err := r.Keys.Rotate(r.Context(), key.ID, false)
+	r.Must(err)
+	r.seen = nil
+	r.taps("alice", "Rotate", "alice")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was rotated already and ends 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
+		t.Errorf("said %q", said)
+	}
+	if len(r.keys()) != 2 {
+		t.Errorf("%d keys", len(r.keys()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -219,6 +220,10 @@ func (s *scene) cancelNothing() error {
 	if err != nil {
 		return err
 	}
+	st, err := s.Developers.Standing(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
 	switch {
 	case offered:
 		if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
@@ -238,6 +243,8 @@ func (s *scene) cancelNothing() error {
 		return nil
 	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
 		return s.say("cancel.on_its_way", nil)
+	case st.Developer.Request.Waits() && s.now.Before(st.Developer.Request.AskedAt.Add(handlers.AskPause)):
+		return s.sayWaiting(st)
 	}
 	return s.say("cancel.nothing", nil)
 }
@@ -295,7 +302,7 @@ func (c *Chat) help(_ context.Context, h heard) (act, error) {
 	case topic == "commands":
 		return c.helpCommands(), nil
 	case topics[topic] != "":
-		return say(topics[topic], vars{"Host": c.PublicURL.Host}), nil
+		return say(topics[topic], vars{"Host": c.PublicURL.Host, "API": code(c.PublicURL.String()), "Docs": c.docs()}), nil
 	case c.known(topic):
 		return func(s *scene) error {
 			text, err := s.usage(topic)
@@ -306,6 +313,14 @@ func (c *Chat) help(_ context.Context, h heard) (act, error) {
 		}, nil
 	}
 	return say("help.unknown", vars{"Topic": echo(topic)}), nil
+}
+
+// docs is where the API is described, as a text that can be followed or copied; "" where nothing is.
+func (c *Chat) docs() html {
+	if c.DocsURL == nil {
+		return ""
+	}
+	return html(escape(c.DocsURL.String()))
 }
 
 // helpCommands is every command with its usage.

@@ -2,10 +2,13 @@ package chat
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"strings"
 	"time"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -14,6 +17,19 @@ const appPrefix = "app_"
 
 // consentLife is how long a question for consent waits: nothing hangs on it meanwhile.
 const consentLife = 24 * time.Hour
+
+// appLink is the app of a link of this bot's that asks for consent, pasted as text.
+func (c *Chat) appLink(text string) (wallet.AppID, bool) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme != "https" || u.Host != "t.me" || c.BotName() == "" || !strings.EqualFold(u.Path, "/"+c.BotName()) {
+		return "", false
+	}
+	id := u.Query().Get("start")
+	return wallet.AppID(id), strings.HasPrefix(id, appPrefix)
+}
+
+// consentCard is an app's newest question, its answer, and that it was taken back.
+func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 
 // askConsent shows who asks for what, before anything is allowed.
 func askConsent(id wallet.AppID) act {
@@ -32,11 +48,7 @@ func askConsent(id wallet.AppID) act {
 		if asked.Given {
 			return s.say("consent.given", v)
 		}
-		nonce, err := s.nonce()
-		if err != nil {
-			return err
-		}
-		card, until := "consent:"+nonce, s.now.Add(consentLife)
+		card, until := consentCard(id), s.now.Add(consentLife)
 		var scopes []string
 		for _, scope := range asked.App.Scopes {
 			scopes = append(scopes, string(scope))
@@ -50,7 +62,14 @@ func askConsent(id wallet.AppID) act {
 		if err != nil {
 			return err
 		}
-		return s.show(card, "consent.ask", v, []Button{yes, no})
+		text, err := s.words.text("consent.ask", v)
+		if err != nil {
+			return err
+		}
+		if err := s.moveCard(card); err != nil {
+			return err
+		}
+		return s.reply(Reply{Kind: Message, Text: string(text), Buttons: [][]Button{{yes, no}}, Anew: s.anew}, card)
 	}
 }
 
@@ -107,36 +126,52 @@ func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) ac
 	}
 }
 
+// appsCard is the newest list of what a person has allowed.
+const appsCard = "apps"
+
 // apps answers /apps: what the person has allowed.
-func (c *Chat) apps(ctx context.Context, h heard) (act, error) {
-	all, err := c.Apps.Of(ctx, h.user.ID)
-	if err != nil {
-		return nil, err
-	}
+func (c *Chat) apps(context.Context, heard) (act, error) {
 	return func(s *scene) error {
-		if len(all) == 0 {
-			return s.say("apps.none", nil)
+		if err := s.moveCard(appsCard); err != nil {
+			return err
 		}
-		const most = 20 // a message is not endless
-		var lines []string
-		var rows [][]Button
-		for _, granted := range all[:min(len(all), most)] {
-			line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
-			if err != nil {
-				return err
-			}
-			label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
-			if err != nil {
-				return err
-			}
-			b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			lines, rows = append(lines, string(line)), append(rows, []Button{b})
-		}
-		return s.say("apps.list", vars{"Apps": html(strings.Join(lines, "\n\n")), "More": len(all) > most}, rows...)
+		return s.listApps()
 	}, nil
+}
+
+// listApps shows what the person has allowed, in place of the newest list unless that is moved.
+func (s *scene) listApps() error {
+	all, err := s.Apps.Of(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	const most = 20 // a message is not endless
+	var lines []string
+	var rows [][]Button
+	for _, granted := range all[:min(len(all), most)] {
+		line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
+		if err != nil {
+			return err
+		}
+		b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		lines, rows = append(lines, string(line)), append(rows, []Button{b})
+	}
+	key := "apps.list"
+	if len(all) == 0 {
+		key = "apps.none"
+	}
+	text, err := s.words.text(key, vars{"Apps": html(strings.Join(lines, "\n\n")), "More": len(all) > most})
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
 }
 
 // tapTakeBack ends a grant.
@@ -155,6 +190,17 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 			return err
 		}
 		if err := s.toast("toast.taken_back", nil); err != nil {
+			return err
+		}
+		switch _, err := s.tx.Card(s.conv.Chat, consentCard(wallet.AppID(id))); {
+		case err == nil:
+			if err := s.show(consentCard(wallet.AppID(id)), "consent.taken_back", vars{"App": name}); err != nil {
+				return err
+			}
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+		if err := s.listApps(); err != nil { // without it
 			return err
 		}
 		return s.say("apps.taken_back", vars{"App": name})

@@ -87,7 +87,12 @@ func (s *scene) head() error {
 	if len(s.out) == 0 || s.heard.app.Name == "" {
 		return nil
 	}
-	head, err := s.words.text("app.ran", vars{"App": s.heard.app.Name, "Command": echo(s.heard.Text)})
+	by := s.heard.app.By
+	hint, err := s.keyHint(by.KeyID)
+	if err != nil {
+		return err
+	}
+	head, err := s.words.text("app.ran", vars{"App": s.heard.app.Name, "Command": echo(s.heard.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
 	if err != nil {
 		return err
 	}

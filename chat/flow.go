@@ -204,12 +204,13 @@ func onboarding() Flow {
 			}
 		}
 	}
-	flow[coding][emailMissing] = Step{mailing, (*scene).askEmail} // another address
-	flow[connecting][movedOn] = Step{idle, nil}                   // to /wallet new: its button leads back
+	flow[coding][emailMissing] = Step{mailing, (*scene).askEmail}            // another address
+	flow[connecting][movedOn] = Step{idle, nil}                              // to /wallet new: its button leads back
+	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*scene).askPurpose} // another one
 	flow[choosingKey][operatorsAsked] = Step{idle, (*scene).sayAsked}
 	flow[choosingKey][keyMade] = Step{keyShown, (*scene).showKeys}
 	flow[keyShown] = map[Trigger]Step{
-		keySaved:  {idle, (*scene).removeKeys},
+		keySaved:  {idle, (*scene).keysAreSaved},
 		cancelled: {idle, (*scene).removeKeys},
 		movedOn:   {idle, (*scene).removeKeys},
 		silence:   {idle, (*scene).removeKeys},

@@ -71,11 +71,16 @@ func (s *scene) showKeys() error {
 // removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about
 // it takes its place. One that was sent is deleted, or overwritten when Telegram deletes it no more, after
 // purser was away for days.
-func (s *scene) removeKeys() error {
-	shown := s.topic.Access
+func (s *scene) removeKeys() error { return s.takeKeysAway("keys.gone") }
+
+// keysAreSaved is removeKeys, and the way to the first call.
+func (s *scene) keysAreSaved() error { return s.takeKeysAway("keys.saved") }
+
+func (s *scene) takeKeysAway(said string) error {
+	shown, v := s.topic.Access, vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
 	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.now.Sub(shown.ShownAt) > deletable {
-		return s.show(shown.Shown, "keys.gone", nil)
+		return s.show(shown.Shown, said, v)
 	}
 	if err != nil {
 		return err
@@ -83,28 +88,73 @@ func (s *scene) removeKeys() error {
 	if err := s.reply(Reply{Kind: Delete, MessageID: message}, ""); err != nil {
 		return err
 	}
-	return s.say("keys.gone", nil)
+	return s.say(said, v)
 }
 
 func (c *Chat) tapSaved(_ context.Context, h heard, _ string) (act, error) {
 	return h.tapAccess(keyShown, func(s *scene) error { return s.walk(apiFlow, keySaved) }), nil
 }
 
-// listKeys shows a person's own keys, and what they can do with each.
+// Cards of a person's keys: the newest list, and what was asked about one of them.
+const keysCard = "keys"
+
+func keyCard(id string) string { return "key:" + id }
+
+// listKeys shows a person's own keys, and leads to each. An older list has its buttons taken away.
 func (s *scene) listKeys(st handlers.Standing) error {
+	if err := s.moveCard(keysCard); err != nil {
+		return err
+	}
+	return s.showList(st)
+}
+
+// redrawList shows in the newest list what became of a key.
+func (s *scene) redrawList() error {
+	switch _, err := s.tx.Card(s.conv.Chat, keysCard); {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	st, err := s.Developers.Standing(s.tx, s.user.ID)
+	if err != nil {
+		return err
+	}
+	if len(st.Keys) == 0 {
+		return s.show(keysCard, "keys.list_empty", nil)
+	}
+	return s.showList(st)
+}
+
+func (s *scene) showList(st handlers.Standing) error {
 	const most = 20 // the chat makes at most handlers.MaxKeys, the operator may make more
 	var lines []string
+	var row []Button
 	var rows [][]Button
 	for _, key := range st.Keys[:min(len(st.Keys), most)] {
 		line, err := s.keyLine(key)
 		if err != nil {
 			return err
 		}
-		buttons, err := s.keyButtons(key)
+		kind, err := s.words.text(kindNames()[key.Kind], nil)
 		if err != nil {
 			return err
 		}
-		lines, rows = append(lines, string(line)), append(rows, buttons...)
+		label, err := s.words.text("button.key", vars{"Kind": kind, "Hint": html(escape(key.Hint))})
+		if err != nil {
+			return err
+		}
+		b, err := s.button(label, "key:"+key.ID, keysCard, s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		lines, row = append(lines, string(line)), append(row, b)
+		if len(row) == 2 {
+			rows, row = append(rows, row), nil
+		}
+	}
+	if len(row) > 0 {
+		rows = append(rows, row)
 	}
 	links, err := s.consentLinks(st.Keys)
 	if err != nil {
@@ -118,8 +168,11 @@ func (s *scene) listKeys(st handlers.Standing) error {
 	if r := st.Developer.Request; r.Waits() {
 		asked = moment(r.AskedAt)
 	}
-	return s.say("keys.list", vars{"Keys": html(strings.Join(lines, "\n\n")), "More": len(st.Keys) > most, "Links": links, "Asked": asked},
-		append(rows, []Button{another})...)
+	text, err := s.words.text("keys.list", vars{"Keys": html(strings.Join(lines, "\n\n")), "More": len(st.Keys) > most, "Links": links, "Asked": asked})
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
 }
 
 // keyLine is one key in a list.
@@ -132,7 +185,8 @@ func (s *scene) keyLine(key wallet.Key) (html, error) {
 	if err != nil {
 		return "", err
 	}
-	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": names(key.Scopes), "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": ""}
+	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": names(key.Scopes), "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": "",
+		"Operator": key.App == ""} // the chat makes none without an app
 	if !key.LastUsed.IsZero() {
 		v["Used"] = moment(key.LastUsed)
 	}
@@ -155,37 +209,6 @@ func endOf(key wallet.Key) time.Time {
 
 func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
 
-// keyButtons are what can be done with a key, in rows.
-func (s *scene) keyButtons(key wallet.Key) ([][]Button, error) {
-	rows := [][]Button{nil, nil}
-	for _, deed := range []struct {
-		name, label string
-		row         int
-		barred      bool
-	}{
-		{"rotate", "button.rotate", 0, !key.RevokedAt.IsZero()}, // its successor is there
-		{"revoke", "button.revoke", 0, false},
-		{"portal", "button.portal", 1, s.Portal.For(key) != nil},
-	} {
-		if deed.barred {
-			continue
-		}
-		label, err := s.words.text(deed.label, vars{"Hint": html(escape(key.Hint))})
-		if err != nil {
-			return nil, err
-		}
-		b, err := s.button(label, deed.name+":"+key.ID, "keys", s.now.Add(menuLife))
-		if err != nil {
-			return nil, err
-		}
-		rows[deed.row] = append(rows[deed.row], b)
-	}
-	if rows[1] == nil {
-		rows = rows[:1]
-	}
-	return rows, nil
-}
-
 // consentLinks are the links by which people allow the apps of these keys something, a line each.
 func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 	var lines []string
@@ -207,7 +230,48 @@ func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// tapRotate asks once more.
+// tapKey shows one key, and what can be done with it.
+func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
+	return func(s *scene) error {
+		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		var row []Button
+		if key.RevokedAt.IsZero() { // else its successor is there
+			b, err := s.ours("button.rotate", "rotate:"+id, keyCard(id), s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			row = append(row, b)
+		}
+		b, err := s.ours("button.revoke", "revoke:"+id, keyCard(id), s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		line, err := s.keyLine(key)
+		if err != nil {
+			return err
+		}
+		if err := s.moveCard(keyCard(id)); err != nil {
+			return err
+		}
+		rows := [][]Button{append(row, b)}
+		if s.Portal.For(key) == nil {
+			b, err := s.ours("button.portal", "portal:"+id, keyCard(id), s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []Button{b})
+		}
+		return s.reply(Reply{Kind: Message, Text: string(line), Buttons: rows, Anew: s.anew}, keyCard(id))
+	}, nil
+}
+
+// tapRotate asks once more. A key that was rotated has a successor, which is the one to rotate.
 func (c *Chat) tapRotate(_ context.Context, _ heard, id string) (act, error) {
 	return askOfKey(id, "keys.rotate_ask", "button.rotate_yes", "rotateyes"), nil
 }
@@ -226,20 +290,43 @@ func askOfKey(id, text, label, deed string) act {
 		if err != nil {
 			return err
 		}
+		if deed == "rotateyes" && !key.RevokedAt.IsZero() {
+			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
+		}
 		line, err := s.keyLine(key)
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours(label, deed+":"+id, deed+":"+id, s.now.Add(Silence))
+		yes, err := s.ours(label, deed+":"+id, keyCard(id), s.now.Add(Silence))
 		if err != nil {
 			return err
 		}
-		no, err := s.keep(deed + ":" + id)
+		no, err := s.ours("button.keep", "keepkey:"+id, keyCard(id), s.now.Add(Silence))
 		if err != nil {
 			return err
 		}
-		return s.say(text, vars{"Key": line}, []Button{no, yes})
+		return s.show(keyCard(id), text, vars{"Key": line}, []Button{no, yes})
 	}
+}
+
+// tapKeepKey leaves a key as it is.
+func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
+	return func(s *scene) error {
+		key, err := s.Developers.Own(s.tx, s.user.ID, id)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		if err := s.toast("toast.kept", nil); err != nil {
+			return err
+		}
+		return s.show(keyCard(id), "keys.kept", vars{"Hint": key.Hint})
+	}, nil
 }
 
 // tapRotateYes makes a key's successor.
@@ -267,8 +354,11 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 		if err != nil {
 			return err
 		}
+		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
+			return err
+		}
 		s.made = made{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
-		return s.walk(apiFlow, keyMade)
+		return errors.Join(s.walk(apiFlow, keyMade), s.redrawList())
 	}, nil)
 }
 
@@ -291,6 +381,6 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) 
 		if err := s.toast("toast.revoked", nil); err != nil {
 			return err
 		}
-		return s.say("keys.revoked", vars{"Hint": key.Hint})
+		return errors.Join(s.show(keyCard(id), "keys.revoked", vars{"Hint": key.Hint}), s.redrawList())
 	}, nil
 }

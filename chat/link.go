@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"slices"
 
 	"purser/handlers"
 	"purser/store"
@@ -201,10 +202,23 @@ func (s *scene) choose(choice wallet.Address) error {
 	if err != nil {
 		return err
 	}
+	if rows, err = s.backToAPI(rows); err != nil {
+		return err
+	}
 	return s.show(questionCard(bind), "link.connected", vars{
 		"Address": code(bound.Address.String()), "First": user.DefaultWallet == bound.Address,
 		"Default": code("…" + user.DefaultWallet.Tail()), "None": user.DefaultWallet.IsZero(), "Tail": html(bound.Address.Tail()),
 	}, rows...)
+}
+
+// backToAPI adds a button that goes on with /api, to whoever came from its wallet step.
+func (s *scene) backToAPI(rows [][]Button) ([][]Button, error) {
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
+		return rows, err
+	}
+	b, err := s.ours("button.go_on_api", "goon", "access", s.now.Add(menuLife))
+	return append(rows, []Button{b}), err
 }
 
 // useThis is a button that makes commands mean a wallet.

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,7 +38,48 @@ func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
 	}, nil
 }
 
-func (s *scene) sayAsked() error { return s.say("access.asked", nil) }
+// askedCard is the message to whoever asked, for as long as their question waits.
+func askedCard(id string) string { return "asked:" + id }
+
+func (s *scene) sayAsked() error {
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
+	id := dev.Request.ID
+	b, err := s.ours("button.withdraw", "withdraw:"+id, askedCard(id), s.now.Add(menuLife))
+	if err != nil {
+		return err
+	}
+	return s.show(askedCard(id), "access.asked", vars{"App": dev.Request.App}, []Button{b})
+}
+
+// tapWithdraw takes a question to the operators back.
+func (c *Chat) tapWithdraw(_ context.Context, _ heard, question string) (act, error) {
+	return func(s *scene) error {
+		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
+		if err != nil {
+			return err
+		}
+		if err := s.toast("toast.withdrawn", nil); err != nil {
+			return err
+		}
+		if err := s.redrawQuestion(s.user, before, question, vars{"Withdrawn": true}); err != nil {
+			return err
+		}
+		return s.show(askedCard(question), "access.withdrawn", vars{"App": before.Request.App, "Again": moment(again)})
+	}, nil
+}
 
 // tellOperators asks every operator, in their own chat.
 func (s *scene) tellOperators(dev wallet.Developer) error {
@@ -75,13 +118,20 @@ func verdicts() map[handlers.Verdict]string {
 // aboutDeveloper is what an operator is told of a developer and of what they want.
 func (s *scene) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
 	r := dev.Request
-	var kinds, steps []string
-	for _, kind := range r.Kinds {
+	var wants, steps []string
+	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		if !slices.Contains(r.Kinds, kind) {
+			continue
+		}
 		text, err := s.words.text(kindNames()[kind], nil)
 		if err != nil {
 			return nil, err
 		}
-		kinds = append(kinds, string(text))
+		lines, err := s.scopeLines(slices.DeleteFunc(wallet.ScopesOf(kind), func(scope wallet.Scope) bool { return !slices.Contains(r.Scopes, scope) }))
+		if err != nil {
+			return nil, err
+		}
+		wants = append(wants, "<b>"+string(text)+"</b>\n"+string(lines))
 	}
 	for _, v := range dev.Verified {
 		text, err := s.words.text(stepNames()[v.By], nil)
@@ -90,11 +140,11 @@ func (s *scene) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, er
 		}
 		steps = append(steps, string(text))
 	}
-	scopes, err := s.scopeLines(r.Scopes)
 	return vars{
 		"Name": cut(echo(user.Name()), 64), "Username": user.Username, "ID": user.TelegramID, "App": r.App, "Purpose": r.Purpose,
-		"Kinds": html(strings.Join(kinds, ", ")), "Steps": html(strings.Join(steps, ", ")), "Email": dev.Email, "Scopes": scopes,
-	}, err
+		"Wants": html(strings.Join(wants, "\n")), "Steps": html(strings.Join(steps, ", ")), "Email": dev.Email,
+		"Pro": r.Pro, "IsPro": dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, "Webhooks": slices.ContainsFunc(r.Scopes, func(scope wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), scope) }),
+	}, nil
 }
 
 // stepNames is what each step has shown of a developer.
@@ -139,21 +189,22 @@ func (c *Chat) tapDecide(_ context.Context, h heard, object string) (act, error)
 		if err != nil {
 			return err
 		}
-		if err := s.redrawQuestion(developer, before, question, verdict); err != nil {
+		v := vars{"By": cut(echo(s.user.Name()), 64), "Denied": verdict == handlers.Deny, "AsPro": verdict == handlers.ApprovePro}
+		if err := s.redrawQuestion(developer, before, question, v); err != nil {
 			return err
 		}
-		return s.tellDeveloper(developer, dev, verdict)
+		return s.tellDeveloper(developer, before, dev, verdict)
 	}, nil
 }
 
-// redrawQuestion shows every operator that it is answered, and by whom.
-func (s *scene) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, verdict handlers.Verdict) error {
+// redrawQuestion shows every operator what became of it: how says it was answered, and by whom, or taken back.
+func (s *scene) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
 	v, err := s.aboutDeveloper(developer, asked)
 	if err != nil {
 		return err
 	}
-	v["By"] = cut(echo(s.user.Name()), 64)
-	v["Denied"], v["Pro"] = verdict == handlers.Deny, verdict == handlers.ApprovePro
+	v["Withdrawn"], v["Denied"], v["AsPro"], v["By"] = false, false, false, ""
+	maps.Copy(v, how)
 	for _, admin := range s.Developers.Admins {
 		there := s.elsewhere(admin)
 		if err := there.show(questionTo(question), "operator.answered", v); err != nil {
@@ -167,11 +218,19 @@ func (s *scene) redrawQuestion(developer wallet.User, asked wallet.Developer, qu
 }
 
 // tellDeveloper tells an operator's word to whoever asked.
-func (s *scene) tellDeveloper(developer wallet.User, dev wallet.Developer, verdict handlers.Verdict) error {
+func (s *scene) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
 	if developer.Unreachable { // /api shows it when they are back
 		return nil
 	}
 	there := s.elsewhere(developer.TelegramID)
+	asked := *before.Request
+	if _, err := s.tx.Card(developer.TelegramID, askedCard(asked.ID)); err == nil { // nothing is to be withdrawn any more
+		if err := there.show(askedCard(asked.ID), "access.answered", vars{"App": asked.App}); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	if verdict == handlers.Deny {
 		if err := there.say("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
 			return err
@@ -182,8 +241,22 @@ func (s *scene) tellDeveloper(developer wallet.User, dev wallet.Developer, verdi
 	if err != nil {
 		return err
 	}
-	asked := slices.Clone(dev.Request.Scopes)
-	if err := there.say("access.approved", vars{"App": dev.Request.App, "Scopes": names(asked), "Pro": dev.Tier == wallet.ProTier}, []Button{b}); err != nil {
+	yes := dev.Approval(asked.App, asked.Purpose)
+	var limits []string
+	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		if s.Hourly == nil || !slices.Contains(asked.Kinds, kind) {
+			continue
+		}
+		line, err := s.words.text(map[wallet.KeyKind]string{wallet.APIKey: "access.hourly_api", wallet.BotKey: "access.hourly_bot"}[kind],
+			vars{"Count": s.Hourly(kind, yes.Tier)})
+		if err != nil {
+			return err
+		}
+		limits = append(limits, string(line))
+	}
+	err = there.say("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": names(dev.Request.Scopes), "Limits": html(strings.Join(limits, ", ")),
+		"NoWebhooks": yes.Tier != wallet.ProTier && slices.Contains(asked.Kinds, wallet.BotKey)}, []Button{b})
+	if err != nil {
 		return err
 	}
 	return there.end()

@@ -71,8 +71,17 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) options() chat.Options {
 	return chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: r.PublicURL, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}, Portal: r.Portal, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
+		PublicURL: r.PublicURL, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}, Portal: r.Portal, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Hourly: hourly, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
 		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler)}
+}
+
+// hourly are the limits of the specification.
+func hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
+	most := map[wallet.KeyKind]uint64{wallet.APIKey: 100, wallet.BotKey: 50}[kind]
+	if tier == wallet.ProTier {
+		most *= 10
+	}
+	return most
 }
 
 // mail is one that was sent.
@@ -209,13 +218,13 @@ func (r *rig) deliver(row store.Reply) {
 		r.seen = append(r.seen, r.show(who, "", reply))
 		return
 	}
+	shows := 0
+	if row.Card != "" && !reply.Anew { // else what shows the subject now stays as it is
+		r.View(func(tx store.Tx) error { shows, _ = tx.Card(row.Chat, row.Card); return nil })
+	}
 	for _, m := range r.messages[row.Chat] {
-		if row.Card == "" || m.card != row.Card {
+		if shows == 0 || m.id != shows || m.card == "" {
 			continue
-		}
-		if reply.Anew {
-			m.card = "" // it stays as it is, and shows the subject no more
-			break
 		}
 		if m.reply.Text == reply.Text && fmt.Sprint(m.reply.Buttons) == fmt.Sprint(reply.Buttons) {
 			return // "message is not modified"

@@ -270,6 +270,26 @@ func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
 	return [][]Button{row}, nil
 }
 
+// moveCard has the next message of a card sent below all others, and takes the buttons from the one that
+// shows it now.
+func (s *scene) moveCard(card string) error {
+	message, err := s.tx.Card(s.conv.Chat, card)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.anew = true
+	before := fmt.Sprintf("%s before %d", card, message)
+	until := s.now.Add(menuLife) // what happens to it is one edit
+	if err := errors.Join(s.tx.PutCard(s.conv.Chat, before, message, until), s.show(before, "card.moved", nil)); err != nil {
+		return err
+	}
+	s.out[len(s.out)-1].CardUntil = until
+	return nil
+}
+
 // use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the
 // Input is handled again, and then finds it used.
 func (s *scene) use() error {

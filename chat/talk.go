@@ -30,6 +30,9 @@ type Options struct {
 	// PublicURL is where the signing page lives: its links end up in people's own chats only.
 	PublicURL *url.URL
 	PagesURL  *url.URL // where the portal of webhooks is
+	DocsURL   *url.URL // where the API is described; nil: nowhere
+	// Hourly is how many requests an hour a key of a kind has by its tier; nil: it is not told.
+	Hourly func(wallet.KeyKind, wallet.Tier) uint64
 	// ExplorerURL makes links of signatures: {signature} is put in, and {cluster} by the name that
 	// Solana's explorers use (mainnet-beta, devnet, custom). Without {signature} it is a base, and
 	// /tx/<signature> is added. Empty: no links.
@@ -206,6 +209,9 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 
 // plainText answers plain text in a private chat.
 func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
+	if id, ok := c.appLink(h.Text); ok {
+		return c.begin(askConsent(id), nil)
+	}
 	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
 		return act, err
 	}

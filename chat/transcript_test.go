@@ -87,7 +87,7 @@ func difference(want, got string) string {
 //	alice opens bob's app               the consent link that stands in Bob's chat
 //	steps contact email                 verification.steps; operators carol dave: who may approve
 //	mail is down, mail is up
-//	carol has a key for APP             made by the operator, with `purser key create`; "a pro key", "a pro token"
+//	carol has a key for APP             made by the operator, with `purser key create`; "nothing in particular" is no app; "a pro key", "a pro token"
 //	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
 //	alice has a webhook at URL         of her newest key
 //	alice's webhook fails, alice's webhook is gone, alice's webhook is given up
@@ -170,7 +170,9 @@ func (r *rig) happen(line string) {
 		r.does(in)
 	case strings.Contains(line, " has a key for "), strings.Contains(line, " has a pro "):
 		req := handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID}
-		_, req.App, _ = strings.Cut(line, " for ")
+		if _, req.App, _ = strings.Cut(line, " for "); req.App == "nothing in particular" {
+			req.App = ""
+		}
 		if strings.Contains(line, " has a pro ") {
 			req.Tier = wallet.ProTier
 		}

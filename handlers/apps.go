@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -14,8 +13,7 @@ import (
 
 // Apps are developers' programs, and what people allow them.
 type Apps struct {
-	Store store.Store
-	Now   Clock
+	Now Clock
 }
 
 // Asked is an app as somebody sees it who is asked to allow it something.
@@ -71,22 +69,20 @@ type Granted struct {
 }
 
 // Of lists what a person has allowed, oldest first. Apps that are gone are left out.
-func (a *Apps) Of(ctx context.Context, person wallet.UserID) ([]Granted, error) {
-	return read(ctx, a.Store, func(tx store.Tx) ([]Granted, error) {
-		grants, err := tx.GrantsOf(person)
-		var out []Granted
-		for _, g := range grants {
-			app, err := tx.App(g.App)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, Granted{app, g})
+func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
+	grants, err := tx.GrantsOf(person)
+	var out []Granted
+	for _, g := range grants {
+		app, err := tx.App(g.App)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
 		}
-		return out, err
-	})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Granted{app, g})
+	}
+	return out, err
 }
 
 // ParseAppName reads what people are told an app is called: 1 to 40 characters that can be seen, on one
@@ -113,8 +109,8 @@ func unseen(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// appNamed is the owner's app of that name, asking for the scopes as well from now on; a new one when
-// there is none.
+// appNamed is the owner's app of that name, asking for the scopes as well from now on, for the purpose if
+// one is given; a new one when there is none.
 func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
 	name, err := ParseAppName(wanted.Name)
 	if err != nil {
@@ -133,6 +129,9 @@ func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
 			if !slices.Contains(app.Scopes, s) {
 				app.Scopes = append(app.Scopes, s)
 			}
+		}
+		if wanted.Purpose != "" {
+			app.Purpose = wanted.Purpose
 		}
 		return app, tx.PutApp(app)
 	}

@@ -21,25 +21,41 @@ type bound struct {
 // account is how a person is counted: by what stays the same when they are erased and come back.
 func account(u wallet.User) string { return strconv.FormatInt(u.TelegramID, 10) }
 
-// spend counts one more. Where there is no room for it nothing is counted, and again is when there will be.
-func (b bound) spend(tx store.Tx, now time.Time, about string) (again time.Time, err error) {
-	row, err := tx.Counter(tx.CounterName(b.kind, about))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+// next is when there is room for one more; zero: there is now. Nothing is counted.
+func (b bound) next(tx store.Tx, now time.Time, about string) (time.Time, error) {
+	slots, used, err := b.live(tx, now, about)
+	if err != nil || used < b.most {
 		return time.Time{}, err
 	}
+	return b.ends(slots[0]), nil
+}
+
+// live are the slots that still count.
+func (b bound) live(tx store.Tx, now time.Time, about string) (slots []store.Slot, used uint64, err error) {
+	row, err := tx.Counter(tx.CounterName(b.kind, about))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, 0, err
+	}
 	start := wholeSecond(now)
-	var slots []store.Slot
-	var used uint64
 	for _, s := range row.Slots {
 		s.Start = min(s.Start, start) // of a clock that ran ahead
 		if b.ends(s).After(now) {
 			slots, used = append(slots, s), used+s.Count
 		}
 	}
+	return slots, used, nil
+}
+
+// spend counts one more. Where there is no room for it nothing is counted, and again is when there will be.
+func (b bound) spend(tx store.Tx, now time.Time, about string) (again time.Time, err error) {
+	slots, used, err := b.live(tx, now, about)
+	if err != nil {
+		return time.Time{}, err
+	}
 	if used >= b.most {
 		return b.ends(slots[0]), nil
 	}
-	return time.Time{}, b.put(tx, about, append(slots, store.Slot{Start: start, Count: 1}))
+	return time.Time{}, b.put(tx, about, append(slots, store.Slot{Start: wholeSecond(now), Count: 1}))
 }
 
 // renew forgets what was counted and counts one.

@@ -21,7 +21,7 @@ func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) 
 
 // consented refuses what a person has not allowed: the caller is that person, an operator's bot token,
 // or an app with a grant that covers the scope; else CONSENT_REQUIRED (DESIGN §6, Whose data).
-func consented(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
+func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	if who.User != "" && who.User == person || who.operator() && who.Bot {
 		return nil
 	}
@@ -32,5 +32,11 @@ func consented(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope
 	if who.App == "" {
 		return wallet.Refuse(wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
 	}
-	return wallet.Refuse(wallet.ConsentRequired, "send them the link t.me/<this bot>?start=%s: it asks them to allow %s", who.App, scope)
+	if bot == nil || bot() == "" {
+		return wallet.Refuse(wallet.ConsentRequired, "send them the link to this bot with ?start=%s: it asks them to allow %s", who.App, scope)
+	}
+	return wallet.Refuse(wallet.ConsentRequired, "send them the link https://t.me/%s?start=%s: it asks them to allow %s", bot(), who.App, scope)
 }
+
+// BotName tells the bot's username without @; "", like none, while it is not known.
+type BotName func() string

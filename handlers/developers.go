@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/mail"
@@ -37,6 +38,8 @@ const (
 	maxEmail   = 254            // RFC 5321, 4.5.3.1.3, without the brackets
 	maxLocal   = 64             // RFC 5321, 4.5.3.1.1
 	shortEmail = 6              // a@b.cd
+
+	shortPurpose, shortDense = 10, 4 // of an app, in letters, and in scripts where one character says more
 )
 
 // Standing is how far somebody is with their access.
@@ -107,14 +110,14 @@ func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	return tx.PutDeveloper(dev)
 }
 
-// Forget drops what Note kept.
-func (d *Developers) Forget(tx store.Tx, user wallet.UserID) error {
-	dev, err := tx.Developer(user)
-	if err != nil || dev.Request == nil || dev.Request.Waits() {
-		return err
+// Leave notes what somebody wanted when they stopped: it is offered to them the next time, and not gone
+// on with by itself.
+func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
+	if wanted.App == "" {
+		return nil
 	}
-	dev.Request = nil
-	return tx.PutDeveloper(dev)
+	wanted.Left = true
+	return d.Note(tx, user, wanted)
 }
 
 // Share takes the contact that somebody has shared: whose it is, by Telegram's word. INVALID_REQUEST for
@@ -130,20 +133,42 @@ func (d *Developers) Share(tx store.Tx, user wallet.User, contactOf int64) error
 	return tx.PutDeveloper(dev.With(wallet.ByContact, d.Now().UTC()))
 }
 
-// Withheld are the scopes of a wish that need an operator's word and do not have it.
-func (d *Developers) Withheld(dev wallet.Developer, wanted []wallet.Scope) []wallet.Scope {
+// Withheld are the scopes of a wish that need an operator's word on this app and do not have it: those
+// that reach into other people's chats, and those of the tier pro.
+func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest) []wallet.Scope {
+	approval := dev.Approval(wanted.App, wanted.Purpose)
 	var out []wallet.Scope
-	for _, scope := range wanted {
-		if len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(dev.Approved, scope) {
+	for _, scope := range wanted.Scopes {
+		sensitive := len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(approval.Scopes, scope)
+		if sensitive || slices.Contains(wallet.ProOnly(), scope) && approval.Tier != wallet.ProTier {
 			out = append(out, scope)
 		}
 	}
 	return out
 }
 
-// Unapproved tells whether no key at all can be made before an operator's word.
-func (d *Developers) Unapproved(dev wallet.Developer) bool {
-	return slices.Contains(d.Steps, wallet.ByApproval) && !dev.Has(wallet.ByApproval)
+// WantsPro tells whether keys of the tier pro are wanted that no operator has said yes to.
+func (d *Developers) WantsPro(dev wallet.Developer, wanted wallet.AccessRequest) bool {
+	return wanted.Pro && dev.Approval(wanted.App, wanted.Purpose).Tier != wallet.ProTier
+}
+
+// Unapproved tells whether no key at all can be made before an operator's word: it is a step of its own
+// for each app, and an app that was approved for one purpose is not for another.
+func (d *Developers) Unapproved(dev wallet.Developer, wanted wallet.AccessRequest) bool {
+	if !dev.Approval(wanted.App, wanted.Purpose).At.IsZero() {
+		return false
+	}
+	return slices.Contains(d.Steps, wallet.ByApproval) ||
+		len(d.Admins) > 0 && slices.ContainsFunc(dev.Approvals, func(a wallet.Approval) bool { return a.App == wanted.App })
+}
+
+// AskableFrom is when the operators can be asked (again); zero: now.
+func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, error) {
+	person, err := tx.User(user)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return operatorsAsked().next(tx, d.Now(), account(person))
 }
 
 // Ask puts what somebody wants before the operators. CONFLICT when there are none, while they are being
@@ -174,13 +199,38 @@ func (d *Developers) Ask(tx store.Tx, user wallet.UserID, wanted wallet.AccessRe
 	case !again.IsZero():
 		return dev, wallet.Refuse(wallet.Conflict, "the operators were asked, and did not say yes: they can be asked again from %s", again.Format("2 January, 15:04 UTC"))
 	}
-	wanted.ID, wanted.AskedAt = d.NewID("ask"), now
+	wanted.ID, wanted.AskedAt, wanted.Left = d.NewID("ask"), now, false
 	dev.Request = &wanted
 	return dev, tx.PutDeveloper(dev)
 }
 
+// Withdraw takes a question to the operators back, and returns the developer as they were while it
+// waited. It was asked all the same: the pause before the next one stays. CONFLICT when it is over.
+func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) (wallet.Developer, error) {
+	dev, err := tx.Developer(user)
+	switch {
+	case err != nil:
+		return dev, err
+	case !dev.Request.Waits() || dev.Request.ID != question:
+		return dev, wallet.Refuse(wallet.Conflict, "this was answered already, or is over")
+	}
+	left := dev
+	left.Request = dev.Request.Leave()
+	return dev, tx.PutDeveloper(left)
+}
+
 // operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
 func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
+
+// HowToPro says how whoever runs the service gives what needs the tier pro, where no operator can be
+// asked in the chat.
+func HowToPro(owner int64, app string) string {
+	text := fmt.Sprintf("webhooks are part of the tier pro; whoever runs this service gives it: purser key create --kind bot --tier pro --owner %d", owner)
+	if app != "" {
+		text += " --app '" + strings.ReplaceAll(app, "'", `'\''`) + "'" // a shell runs nothing of it
+	}
+	return text
+}
 
 // Verdict is an operator's word.
 type Verdict string
@@ -212,24 +262,21 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	}
 	asked, now := *dev.Request, d.Now().UTC()
 	asked.ID, asked.AskedAt = "", time.Time{}
-	dev.Request = &asked
 	if v == Deny {
-		dev.Request = nil
+		dev.Request = dev.Request.Leave()
 		return dev, errors.Join(operatorsAsked().renew(tx, now, account(person)), tx.PutDeveloper(dev))
 	}
 	if err := operatorsAsked().forget(tx, now, account(person)); err != nil {
 		return dev, err
 	}
-	dev = dev.With(wallet.ByApproval, now)
-	dev.Tier = wallet.FreeTier
-	if v == ApprovePro {
-		dev.Tier = wallet.ProTier
+	yes := wallet.Approval{App: asked.App, Purpose: asked.Purpose, Scopes: asked.Scopes, Tier: wallet.ProTier, At: now}
+	if v == ApproveFree {
+		yes.Tier, asked.Pro = wallet.FreeTier, false
+		yes.Scopes = slices.DeleteFunc(slices.Clone(asked.Scopes), func(s wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), s) })
 	}
-	for _, scope := range asked.Scopes {
-		if slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(dev.Approved, scope) {
-			dev.Approved = append(slices.Clone(dev.Approved), scope)
-		}
-	}
+	asked.Scopes = yes.Scopes // what was not given is not asked for again by itself
+	dev.Request = &asked
+	dev = dev.With(wallet.ByApproval, now).Approve(yes)
 	return dev, tx.PutDeveloper(dev)
 }
 
@@ -248,10 +295,10 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil {
 		return Made{}, err
 	}
-	if dev.AcceptedAt.IsZero() || len(st.Missing) > 0 || d.Unapproved(dev) {
+	if dev.AcceptedAt.IsZero() || len(st.Missing) > 0 || d.Unapproved(dev, wanted) {
 		return Made{}, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
 	}
-	withheld := d.Withheld(dev, wanted.Scopes)
+	withheld := d.Withheld(dev, wanted)
 	keys, err := described(wanted, slices.DeleteFunc(slices.Clone(wanted.Scopes), func(s wallet.Scope) bool { return slices.Contains(withheld, s) }))
 	if err != nil {
 		return Made{}, err
@@ -278,7 +325,7 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 		return Made{}, err
 	}
 	for _, key := range keys {
-		key.Owner, key.App, key.Tier = user, made.App.ID, dev.Tier
+		key.Owner, key.App, key.Tier = user, made.App.ID, dev.Approval(wanted.App, wanted.Purpose).Tier
 		if key.Tier == "" {
 			key.Tier = wallet.FreeTier
 		}
@@ -311,7 +358,7 @@ func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key
 			}
 		}
 		if len(key.Scopes) == 0 {
-			return nil, wallet.Refuse(wallet.InvalidRequest, "choose what each key may do: a key that may do nothing opens nothing")
+			return nil, wallet.Refuse(wallet.InvalidRequest, "choose at least one right for each key: one without any opens nothing")
 		}
 		keys = append(keys, key)
 	}
@@ -335,14 +382,22 @@ func (d *Developers) Own(tx store.Tx, user wallet.UserID, id string) (wallet.Key
 func ParsePurpose(text string) (string, error) {
 	purpose := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(purpose); {
-	case length == 0:
-		return "", wallet.Refuse(wallet.InvalidRequest, "say what it is for, in a sentence")
+	case length < shortest(purpose):
+		return "", wallet.Refuse(wallet.InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
 	case length > wallet.MaxAppPurpose:
 		return "", wallet.Refuse(wallet.InvalidRequest, "that is too long: %d characters at most", wallet.MaxAppPurpose)
 	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen):
 		return "", wallet.Refuse(wallet.InvalidRequest, "write it in characters that can be seen")
 	}
 	return purpose, nil
+}
+
+// shortest is how many characters a purpose has at least.
+func shortest(purpose string) int {
+	if strings.ContainsFunc(purpose, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
+		return shortDense
+	}
+	return shortPurpose
 }
 
 // ParseEmail reads a mail address as a person writes it: plain ASCII, a name of letters, digits and

@@ -41,20 +41,26 @@ func (r *rig) withMail() *post {
 }
 
 // mail has a code mailed to somebody.
-func (p *post) mail(user wallet.UserID, address string) (handlers.MailCode, error) {
-	return p.Developers.MailCode(p.Context(), user, address, func(code string) (string, string, error) { return "s", "code " + code, nil })
+func (p *post) mail(user wallet.UserID, address string) (wallet.MailCode, error) {
+	sent, err := p.Developers.MailCode(p.Context(), user, address, func(code string) (string, string, error) { return "s", "code " + code, nil })
+	if err == nil {
+		p.Must(p.Update(func(tx store.Tx) error { return p.Developers.CommitCode(tx, user, sent) }))
+	}
+	return sent, err
 }
 
 func (p *post) code() string { return regexp.MustCompile(`[0-9]{6}`).FindString(p.last) }
 
-// try tries a code.
-func (r *rig) try(user wallet.UserID, sent handlers.MailCode, typed string) (after handlers.MailCode, err error) {
-	err = r.Update(func(tx store.Tx) error {
-		var err error
-		after, err = r.Developers.TryCode(tx, user, sent, typed)
-		return err
-	})
-	return after, err
+// try tries a code; what a refusal counts is stored, as the chat stores it.
+func (r *rig) try(user wallet.UserID, typed string) (refusal error) {
+	r.Must(r.Update(func(tx store.Tx) error {
+		refusal = r.Developers.TryCode(tx, user, typed)
+		if wallet.CodeOf(refusal) == wallet.Internal {
+			return refusal
+		}
+		return nil
+	}))
+	return refusal
 }
 
 func (r *rig) developer(user wallet.UserID) wallet.Developer {
@@ -138,22 +144,25 @@ func TestCodeProvesItsAddressOnce(t *testing.T) {
 	}
 	wrong := strings.Map(func(d rune) rune { return '0' + (d-'0'+1)%10 }, p.code())
 	for left := handlers.CodeTries - 1; left > 0; left-- {
-		var err error
-		if sent, err = r.try(user.ID, sent, wrong); wallet.CodeOf(err) != wallet.InvalidRequest {
-			t.Fatal(err)
+		r.Refused(wallet.InvalidRequest, r.try(user.ID, wrong))
+		for _, nonsense := range []string{"hello", "", "12345", "1234567", "١٢٣٤٥٦"} { // costs no try
+			r.Refused(wallet.InvalidRequest, r.try(user.ID, nonsense))
 		}
 	}
-	if after, err := r.try(user.ID, sent, wrong); wallet.CodeOf(err) != wallet.Conflict {
-		t.Error(err)
-	} else if _, err := r.try(user.ID, after, p.code()); wallet.CodeOf(err) != wallet.Conflict {
-		t.Errorf("the right code after the last try: %v", err)
-	}
+	r.Refused(wallet.Conflict, r.try(user.ID, wrong))
+	r.Refused(wallet.Conflict, r.try(user.ID, p.code())) // the right one after the last try
 	if dev := r.developer(user.ID); dev.Has(wallet.ByEmail) || dev.Email != "" {
 		t.Errorf("proven by wrong codes: %+v", dev)
 	}
-	if _, err := r.try(user.ID, sent, p.code()[:3]+" "+p.code()[3:]); err != nil {
+	_, err = p.mail(user.ID, "alice@example.org")
+	r.Must(err)
+	for range handlers.CodeTries - 1 {
+		r.Refused(wallet.InvalidRequest, r.try(user.ID, strings.Map(func(d rune) rune { return '0' + (d-'0'+1)%10 }, p.code())))
+	}
+	if err := r.try(user.ID, p.code()[:3]+" "+p.code()[3:]); err != nil {
 		t.Errorf("the right code as the last try: %v", err)
 	}
+	r.Refused(wallet.Conflict, r.try(user.ID, p.code())) // once
 	if dev := r.developer(user.ID); !dev.Has(wallet.ByEmail) || dev.Email != "alice@example.org" {
 		t.Errorf("not proven: %+v", dev)
 	}
@@ -162,12 +171,10 @@ func TestCodeProvesItsAddressOnce(t *testing.T) {
 func TestCodeEndsAfterTenMinutes(t *testing.T) {
 	r := newRig(t)
 	p, user := r.withMail(), r.meet(1001)
-	sent, err := p.mail(user.ID, "alice@example.org")
+	_, err := p.mail(user.ID, "alice@example.org")
 	r.Must(err)
 	r.Pass(handlers.CodeLife)
-	if _, err := r.try(user.ID, sent, p.code()); wallet.CodeOf(err) != wallet.Conflict {
-		t.Error(err)
-	}
+	r.Refused(wallet.Conflict, r.try(user.ID, p.code()))
 }
 
 // TestCodesAreCountedBeforeTheyAreMailed: a server that does not answer gives nobody more of them.
@@ -295,7 +302,7 @@ func TestFirstOperatorsWordCounts(t *testing.T) {
 	r.Refused(wallet.NotFound, r.decides(3001, "usr_gone", question, handlers.ApprovePro))
 	r.Must(r.decides(3002, user.ID, question, handlers.ApprovePro))
 	r.Refused(wallet.Conflict, r.decides(3001, user.ID, question, handlers.Deny))
-	if dev := r.developer(user.ID); dev.Tier != wallet.ProTier || !dev.Has(wallet.ByApproval) || !slices.Equal(dev.Approved, []wallet.Scope{wallet.WalletSend}) {
+	if dev := r.developer(user.ID); dev.Approval("Shop", "Takes orders").Tier != wallet.ProTier || !dev.Has(wallet.ByApproval) || !slices.Equal(dev.Approvals[0].Scopes, w.Scopes) {
 		t.Errorf("approved: %+v", dev)
 	}
 	made, err = r.makes(user.ID, w)
@@ -306,6 +313,81 @@ func TestFirstOperatorsWordCounts(t *testing.T) {
 	if r.developer(user.ID).Request != nil {
 		t.Error("what was made is still asked for")
 	}
+}
+
+// TestApprovalIsForOneAppAndItsRights: another app of the same developer, another purpose and a further
+// right ask again; another key for the same does not.
+func TestApprovalIsForOneAppAndItsRights(t *testing.T) {
+	for _, steps := range [][]wallet.Verification{{wallet.ByContact}, {wallet.ByContact, wallet.ByApproval}} {
+		r := newRig(t)
+		r.Developers.Steps, r.Developers.Admins = steps, []int64{3001}
+		user := r.verified(1001)
+		w := wish(wallet.WalletRead, wallet.WalletSend, wallet.Webhooks)
+		w.Kinds = []wallet.KeyKind{wallet.APIKey}
+		question, err := r.asks(user.ID, w)
+		r.Must(err)
+		r.Must(r.decides(3001, user.ID, question, handlers.ApproveFree))
+		for range 2 {
+			made, err := r.makes(user.ID, w)
+			r.Must(err)
+			if !made.Keys[0].Key.May(wallet.WalletSend) {
+				t.Fatalf("what was approved is withheld: %+v", made)
+			}
+		}
+		dev := r.developer(user.ID)
+		other, purpose := w, w
+		other.App, purpose.Purpose = "Till Four", "Takes everything"
+		for what, wanted := range map[string]wallet.AccessRequest{"another app": other, "another purpose": purpose} {
+			if got := r.Developers.Withheld(dev, wanted); !slices.Contains(got, wallet.WalletSend) {
+				t.Errorf("%s, %v: withheld %v", what, steps, got)
+			}
+			if got := r.Developers.Unapproved(dev, wanted); got != (len(steps) == 2 || what == "another purpose") {
+				t.Errorf("%s, %v: unapproved %v", what, steps, got)
+			}
+			if made, err := r.makes(user.ID, wanted); err == nil && made.Keys[0].Key.May(wallet.WalletSend) {
+				t.Errorf("%s, %v: made %+v", what, steps, made)
+			}
+		}
+		further := w
+		further.Kinds, further.Scopes = []wallet.KeyKind{wallet.BotKey}, []wallet.Scope{wallet.BotSend, wallet.BotUsers, wallet.Webhooks}
+		if got := r.Developers.Withheld(dev, further); !slices.Equal(got, []wallet.Scope{wallet.BotSend, wallet.Webhooks}) {
+			t.Errorf("further rights: withheld %v", got)
+		}
+		question, err = r.asks(user.ID, further)
+		r.Must(err)
+		r.Must(r.decides(3001, user.ID, question, handlers.ApprovePro))
+		made, err := r.makes(user.ID, further)
+		r.Must(err)
+		if key := made.Keys[0].Key; !key.May(wallet.Webhooks) || key.Tier != wallet.ProTier {
+			t.Errorf("made as pro: %+v", key)
+		}
+		made, err = r.makes(user.ID, w) // what was approved before still is
+		r.Must(err)
+		if !made.Keys[0].Key.May(wallet.WalletSend) {
+			t.Errorf("the first approval is forgotten: %+v", made)
+		}
+	}
+}
+
+// TestWithdrawnQuestionIsOver: no answer counts any more, and the operators have their rest all the same.
+func TestWithdrawnQuestionIsOver(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Admins = []int64{3001}
+	user := r.verified(1001)
+	question, err := r.asks(user.ID, wish(wallet.WalletSend))
+	r.Must(err)
+	withdraw := func(id string) error {
+		return r.Update(func(tx store.Tx) error { _, err := r.Developers.Withdraw(tx, user.ID, id); return err })
+	}
+	r.Refused(wallet.Conflict, withdraw("ask_of_before"))
+	r.Must(withdraw(question))
+	r.Refused(wallet.Conflict, withdraw(question))
+	r.Refused(wallet.Conflict, r.decides(3001, user.ID, question, handlers.ApprovePro))
+	_, err = r.asks(user.ID, wish(wallet.WalletSend))
+	r.Refused(wallet.Conflict, err)
+	r.Pass(handlers.AskPause)
+	_, err = r.asks(user.ID, wish(wallet.WalletSend))
+	r.Must(err)
 }
 
 // TestWhatReachesOtherChatsNeedsAnOperatorsWord: writing there, and commands, which write there as well.
@@ -331,12 +413,9 @@ func TestWhatReachesOtherChatsNeedsAnOperatorsWord(t *testing.T) {
 	}
 	question, err := r.asks(user.ID, w)
 	r.Must(err)
-	r.Must(r.decides(3001, user.ID, question, handlers.ApproveFree))
-	with := may()
-	for _, scope := range wallet.Scopes() {
-		if !slices.Contains(with, scope) {
-			t.Errorf("with an operator's word: %v, without %s", with, scope)
-		}
+	r.Must(r.decides(3001, user.ID, question, handlers.ApprovePro))
+	if with := may(); len(with) != len(wallet.Scopes()) {
+		t.Errorf("with an operator's word: %v", with)
 	}
 }
 
@@ -428,9 +507,21 @@ func TestPurposes(t *testing.T) {
 	if got, err := handlers.ParsePurpose("  Takes\n orders "); err != nil || got != "Takes orders" {
 		t.Errorf("%q, %v", got, err)
 	}
-	for _, bad := range []string{"", " \n", strings.Repeat("x", wallet.MaxAppPurpose+1), "a\u202eb", "a\u200bb", "\xff"} {
+	for _, good := range []string{"Une caisse", "売店のレジ", "Касса кафе"} {
+		if got, err := handlers.ParsePurpose(good); err != nil || got != good {
+			t.Errorf("%q: %q, %v", good, got, err)
+		}
+	}
+	for _, bad := range []string{"", " \n", "Hm", "a b c", "Une caisse"[:9], "売店", strings.Repeat("x", wallet.MaxAppPurpose+1), "a\u202eb", "a\u200bb", "\xff"} {
 		if _, err := handlers.ParsePurpose(bad); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// TestAnAppsNameIsNoCommandOfTheOperators: the line that names it is pasted into a shell.
+func TestAnAppsNameIsNoCommandOfTheOperators(t *testing.T) {
+	if got := handlers.HowToPro(1001, "It's $(rm -rf ~) `x`"); !strings.HasSuffix(got, ` --owner 1001 --app 'It'\''s $(rm -rf ~) `+"`x`'") {
+		t.Error(got)
 	}
 }

@@ -209,12 +209,12 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 }
 
 // Check finds the key behind a secret. Everything that does not open the wanted kind of endpoint
-// (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike. want "" is
-// either kind. The secret itself is compared with nothing: it is looked up by a keyed hash, which says
-// nothing of how near a guess came.
+// (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike; that it is good
+// for the other kind is said to whoever has it. want "" is either kind. The secret itself is compared with
+// nothing: it is looked up by a keyed hash, which says nothing of how near a guess came.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := func() (wallet.Key, error) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY; /api in the chat makes one")
 	}
 	key, err := k.bySecret(ctx, secret)
 	if wallet.CodeOf(err) == wallet.InvalidAPIKey {
@@ -224,8 +224,13 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 		return wallet.Key{}, err
 	}
 	now := k.Now()
-	if !key.UsableAt(now) || want != "" && key.Kind != want {
+	switch {
+	case !key.UsableAt(now):
 		return refused()
+	case want == wallet.BotKey && key.Kind != want:
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "this is an API key; /v1/telegram takes a bot token (pur_bot_…): /api in the chat makes one")
+	case want == wallet.APIKey && key.Kind != want:
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "this is a bot token, which opens /v1/telegram; here an API key is needed (pur_live_… or pur_test_…): /api in the chat makes one")
 	}
 	if first := k.touch(key, now); first { // durable at once: an unused key may be replaced
 		if err := k.WriteUse(ctx); err != nil && k.Log != nil {

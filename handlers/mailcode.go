@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"purser/store"
 	"purser/wallet"
@@ -33,62 +34,81 @@ func mailbox(address string) string {
 	return local + "@" + domain
 }
 
-// MailCode is a code on its way to a mail address, as a conversation remembers it. The code itself is not
-// in it: six digits are soon guessed from a hash, so whoever keeps this seals it as well.
-type MailCode struct {
-	Address string    `json:"address"`
-	Salt    []byte    `json:"salt"`
-	Hash    []byte    `json:"hash"`
-	Until   time.Time `json:"until"`
-	Tries   int       `json:"tries"` // wrong ones
+// Mailed is the code that somebody can still prove an address with; nil for none. It outlives the
+// conversation that it was asked for in.
+func (d *Developers) Mailed(tx store.Tx, user wallet.UserID) (*wallet.MailCode, error) {
+	dev, err := tx.Developer(user)
+	if sent := dev.MailCode; sent != nil && (sent.Tries >= CodeTries || !d.Now().Before(sent.Until)) {
+		return nil, err
+	}
+	return dev.MailCode, err
+}
+
+// MailableFrom is when somebody can have the next code mailed, to whichever address; zero: now.
+func (d *Developers) MailableFrom(tx store.Tx, user wallet.UserID) (time.Time, error) {
+	person, err := tx.User(user)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return codesMailed().next(tx, d.Now(), account(person))
+}
+
+// CommitCode notes the code that was mailed: it takes the place of the one before.
+func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.MailCode) error {
+	dev, err := tx.Developer(user)
+	if err != nil {
+		return err
+	}
+	dev.MailCode = &sent
+	return tx.PutDeveloper(dev)
 }
 
 // MailCode draws a code and mails it; word puts it into words. The mail is counted before it is sent, in
 // a transaction of its own: a crash or a server that does not answer gives nobody more of them.
 // INVALID_REQUEST for what is no address, RATE_LIMIT_EXCEEDED for the fourth in an hour, NETWORK_ERROR
 // when the mail could not be sent.
-func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address string, word func(code string) (subject, text string, err error)) (MailCode, error) {
+func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address string, word func(code string) (subject, text string, err error)) (wallet.MailCode, error) {
 	address, err := ParseEmail(address)
 	if err != nil {
-		return MailCode{}, err
+		return wallet.MailCode{}, err
 	}
 	unsent := wallet.Refuse(wallet.NetworkError, "the mail could not be sent: try again in a while, or with another address")
 	if d.Mail == nil {
-		return MailCode{}, unsent
+		return wallet.MailCode{}, unsent
 	}
 	code, sent, err := d.drawCode(address)
 	if err != nil {
-		return MailCode{}, err
+		return wallet.MailCode{}, err
 	}
 	subject, text, err := word(code)
 	if err != nil {
-		return MailCode{}, err
+		return wallet.MailCode{}, err
 	}
 	if err := d.Store.Update(ctx, func(tx store.Tx) error { return d.count(tx, user, address) }); err != nil {
-		return MailCode{}, err
+		return wallet.MailCode{}, err
 	}
 	if err := d.Mail.Send(ctx, address, subject, text); err != nil {
 		d.Log.WarnContext(ctx, "a mail could not be sent", "error", err)
-		return MailCode{}, unsent
+		return wallet.MailCode{}, unsent
 	}
 	return sent, nil
 }
 
 // drawCode draws a code for an address.
-func (d *Developers) drawCode(address string) (code string, _ MailCode, _ error) {
+func (d *Developers) drawCode(address string) (code string, _ wallet.MailCode, _ error) {
 	digits := make([]byte, codeDigits)
 	for i := range digits {
 		digit, err := wallet.RandomBelow(d.Random, 10)
 		if err != nil {
-			return "", MailCode{}, err
+			return "", wallet.MailCode{}, err
 		}
 		digits[i] = byte('0' + digit)
 	}
 	salt := make([]byte, 16)
 	if _, err := io.ReadFull(d.Random, salt); err != nil {
-		return "", MailCode{}, fmt.Errorf("draw a salt: %w", err)
+		return "", wallet.MailCode{}, fmt.Errorf("draw a salt: %w", err)
 	}
-	return string(digits), MailCode{Address: address, Salt: salt, Hash: hashOf(salt, string(digits)), Until: d.Now().UTC().Add(CodeLife)}, nil
+	return string(digits), wallet.MailCode{Address: address, Salt: salt, Hash: hashOf(salt, string(digits)), Until: d.Now().UTC().Add(CodeLife)}, nil
 }
 
 func hashOf(salt []byte, code string) []byte {
@@ -119,25 +139,49 @@ func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) erro
 	return nil
 }
 
-// TryCode judges a code as it was typed, and returns what is to be remembered of it. The right one proves
-// the address. INVALID_REQUEST for a wrong one; CONFLICT when this code is of no use any more, since its
-// time or its tries are over.
-func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, sent MailCode, typed string) (MailCode, error) {
-	if sent.Tries >= CodeTries || !d.Now().Before(sent.Until) {
-		return sent, wallet.Refuse(wallet.Conflict, "this code is over: have a new one sent")
+// sixDigits is a code as somebody writes it, with or without spaces and hyphens; "" for anything else.
+func sixDigits(typed string) string {
+	typed = strings.Join(strings.FieldsFunc(typed, func(r rune) bool { return unicode.IsSpace(r) || r == '-' }), "")
+	if len(typed) != codeDigits || strings.Trim(typed, "0123456789") != "" {
+		return ""
 	}
-	typed = strings.Join(strings.FieldsFunc(typed, func(r rune) bool { return r == ' ' || r == '-' }), "")
-	if subtle.ConstantTimeCompare(hashOf(sent.Salt, typed), sent.Hash) != 1 {
-		sent.Tries++
-		if left := CodeTries - sent.Tries; left > 0 {
-			return sent, wallet.Refuse(wallet.InvalidRequest, "that is not the code in the mail; tries left: %d", left)
-		}
-		return sent, wallet.Refuse(wallet.Conflict, "that was the last try, and not the code: have a new one sent")
+	return typed
+}
+
+// IsCode tells whether a text could be a code that was mailed.
+func IsCode(typed string) bool { return sixDigits(typed) != "" }
+
+// TryCode judges a code as it was typed. The right one proves the address. INVALID_REQUEST for a wrong
+// one, and for what could not be any, which costs no try; CONFLICT when the newest code is of no use any
+// more, since its time or its tries are over. What a refusal counts must be stored as well.
+func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, typed string) error {
+	digits := sixDigits(typed)
+	if digits == "" {
+		return wallet.Refuse(wallet.InvalidRequest, "write the six digits of the code in the mail")
+	}
+	sent, err := d.Mailed(tx, user)
+	if err != nil {
+		return err
+	}
+	if sent == nil {
+		return wallet.Refuse(wallet.Conflict, "this code is over: have a new one sent")
 	}
 	dev, err := tx.Developer(user)
 	if err != nil {
-		return sent, err
+		return err
 	}
-	dev.Email = sent.Address
-	return sent, tx.PutDeveloper(dev.With(wallet.ByEmail, d.Now().UTC()))
+	if subtle.ConstantTimeCompare(hashOf(sent.Salt, digits), sent.Hash) == 1 {
+		dev.Email, dev.MailCode = sent.Address, nil
+		return tx.PutDeveloper(dev.With(wallet.ByEmail, d.Now().UTC()))
+	}
+	tried := *sent
+	tried.Tries++
+	dev.MailCode = &tried
+	if err := tx.PutDeveloper(dev); err != nil {
+		return err
+	}
+	if left := CodeTries - tried.Tries; left > 0 {
+		return wallet.Refuse(wallet.InvalidRequest, "that is not the code in the mail; tries left: %d", left)
+	}
+	return wallet.Refuse(wallet.Conflict, "that was the last try, and not the code: have a new one sent")
 }

@@ -13,6 +13,7 @@ import (
 type Notifications struct {
 	Store store.Store
 	Now   Clock
+	Bot   BotName // whose links ask for consent
 }
 
 // NotificationNames lists what a person can be told of (DESIGN §6, Notifications PUT).
@@ -36,7 +37,7 @@ func all(who wallet.User) wallet.Notifications {
 // Of is what a person wants to be told of.
 func (n *Notifications) Of(ctx context.Context, who Caller, person wallet.UserID) (wallet.Notifications, error) {
 	user, err := read(ctx, n.Store, func(tx store.Tx) (wallet.User, error) {
-		if err := consented(tx, who, person, wallet.BotUsers); err != nil {
+		if err := consented(tx, n.Bot, who, person, wallet.BotUsers); err != nil {
 			return wallet.User{}, err
 		}
 		user, err := tx.User(person)
@@ -51,7 +52,7 @@ func (n *Notifications) Of(ctx context.Context, who Caller, person wallet.UserID
 // Set changes what a person is told of: names, or wildcards; a name that nobody knows is
 // INVALID_REQUEST, and told. An empty list is none at all.
 func (n *Notifications) Set(tx store.Tx, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
-	if err := consented(tx, who, person, wallet.BotUsers); err != nil {
+	if err := consented(tx, n.Bot, who, person, wallet.BotUsers); err != nil {
 		return wallet.Notifications{}, err
 	}
 	known := append(NotificationNames(), Wildcards()...)

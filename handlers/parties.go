@@ -94,7 +94,7 @@ func (s *Transfers) Sender(ctx context.Context, who Caller, from wallet.Address)
 }
 
 func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
-	none := wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you")
+	none := wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you, or its owner has not allowed your app")
 	var user wallet.User
 	if who.User != "" {
 		var err error

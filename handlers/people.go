@@ -22,6 +22,7 @@ type People struct {
 	Store   store.Store
 	Wallets *Wallets
 	Now     Clock
+	Bot     BotName // whose links ask for consent
 }
 
 // ByTelegram finds a person by their Telegram id, for whoever may do a family of deeds for them.
@@ -32,7 +33,7 @@ func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, s
 		if err != nil {
 			return user, found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
 		}
-		return user, consented(tx, who, user.ID, scope)
+		return user, consented(tx, p.Bot, who, user.ID, scope)
 	})
 }
 
@@ -48,7 +49,7 @@ func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet
 	if err != nil {
 		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
 	}
-	return user, consented(tx, who, person, scope)
+	return user, consented(tx, p.Bot, who, person, scope)
 }
 
 // Reachable is May, and BOT_BLOCKED while the bot cannot write to the person: what would end in their
@@ -118,6 +119,20 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 		return err
 	}
 	return tx.Emit(event)
+}
+
+// WalletsOf lists somebody's wallets, oldest first, for whoever may read them.
+func (p *People) WalletsOf(ctx context.Context, who Caller, telegramID int64) ([]wallet.Wallet, error) {
+	return read(ctx, p.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
+		user, err := tx.UserByTelegram(telegramID)
+		if err != nil {
+			return nil, found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
+		}
+		if err := consented(tx, p.Bot, who, user.ID, wallet.WalletRead); err != nil {
+			return nil, err
+		}
+		return tx.WalletsOf(user.ID)
+	})
 }
 
 // Own lists a caller's wallets, oldest first: a person's, or those that an operator's key connected.

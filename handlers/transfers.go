@@ -266,7 +266,7 @@ func (f Filter) fits(t wallet.Transaction, token wallet.Token) bool {
 
 // readable tells whether a caller may see a wallet's history.
 func readable(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
-	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you")
+	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
 	w, err := tx.Wallet(address)
 	switch {
 	case err != nil:

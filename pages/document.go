@@ -282,7 +282,12 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 		}
 		sent = compact.String()
 	}
-	e.Curl = curl(method, call, sent, op.Scope != "none")
+	secret := map[string]string{"no key": "", "bot token": "$BOT_TOKEN"}
+	variable, known := secret[e.Opened]
+	if !known {
+		variable = "$KEY"
+	}
+	e.Curl = curl(method, call, sent, variable)
 	for _, r := range op.Responses {
 		a, err := d.answer(r.Name, d.response(r.Value))
 		if err != nil {
@@ -315,15 +320,16 @@ func opened(op operation) string {
 	return "no key"
 }
 
-// curl is a call as it is typed. The shell keeps what stands in single quotes.
-func curl(method, call, body string, key bool) string {
+// curl is a call as it is typed, with the variable that holds the key; "" for none. The shell keeps what
+// stands in single quotes.
+func curl(method, call, body, variable string) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	parts := []string{"curl"}
 	if method != "GET" {
 		parts[0] += " -X " + method
 	}
-	if key {
-		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
+	if variable != "" {
+		parts = append(parts, `-H "Authorization: Bearer `+variable+`"`)
 	}
 	if method == "POST" {
 		parts = append(parts, `-H "Idempotency-Key: order-17"`)
@@ -341,11 +347,8 @@ func (d document) answer(status string, r response) (answer, error) {
 		return a, nil
 	}
 	example := content.Example
-	for _, one := range content.Examples {
+	for _, one := range content.Examples { // many endpoints share these: their details would be of another one
 		a.Codes = append(a.Codes, one.Name)
-		if example == nil {
-			example = one.Value.Value
-		}
 	}
 	if len(a.Codes) == 0 {
 		data, _ := content.Schema.Properties.get("data")
@@ -402,9 +405,6 @@ func typeOf(s schema) string {
 		text = listed(text, s.Minimum.String()+" to "+s.Maximum.String())
 	case s.Minimum != "":
 		text = listed(text, s.Minimum.String()+" or more")
-	}
-	if s.Pattern != "" {
-		text = listed(text, "like "+s.Pattern)
 	}
 	if s.Default != nil {
 		text = listed(text, "default "+string(s.Default))

@@ -153,6 +153,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.headers(w.Header(), r.URL.Path)
 	found, ok := s.files[r.URL.Path]
 	switch {
+	case r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		w.Header().Set("Location", Docs)
+		refuse(w, http.StatusFound, "The documentation is at "+Docs+".")
 	case !ok:
 		refuse(w, http.StatusNotFound, "There is nothing here. The documentation is at "+Docs+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

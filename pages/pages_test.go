@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"purser/api"
+	"purser/wallet"
 )
 
 // serve runs the pages over a real socket until the test ends, and returns their address.
@@ -54,7 +55,8 @@ func do(t *testing.T, method, address string, headers ...string) (*http.Response
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +185,11 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 				want = 200
 			case ours:
 				want = 405
+			case path == "/" && (method == "GET" || method == "HEAD"):
+				want = 302
+				if to := resp.Header.Get("Location"); to != Docs {
+					t.Errorf("%s /: to %q", method, to)
+				}
 			}
 			if resp.StatusCode != want || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
 				t.Errorf("%s %s: %d %q", method, path, resp.StatusCode, body[:min(len(body), 80)])
@@ -287,7 +294,7 @@ func TestWordsOfTheDocumentAreText(t *testing.T) {
 			t.Errorf("%s is in the page as it stands", hostile)
 		}
 	}
-	if got := curl("POST", "https://x/", `{"message":"it's"}`, true); !strings.Contains(got, `'{"message":"it'\''s"}'`) {
+	if got := curl("POST", "https://x/", `{"message":"it's"}`, "$KEY"); !strings.Contains(got, `'{"message":"it'\''s"}'`) {
 		t.Errorf("a quote ends the shell's: %s", got)
 	}
 }
@@ -301,5 +308,61 @@ func TestPagesAreNotMadeOfHalves(t *testing.T) {
 		if _, err := New(o); err == nil {
 			t.Errorf("made without %s", name)
 		}
+	}
+}
+
+// TestTheDocumentationNamesEveryScope: those of the document, each once, with the kind of key that has it.
+func TestTheDocumentationNamesEveryScope(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	told := map[string]string{}
+	for _, row := range regexp.MustCompile(`<code class="scope">([^<]+)</code></th><td>([^<]+)</td>`).FindAllStringSubmatch(page, -1) {
+		told[row[1]] = row[2]
+	}
+	for _, scope := range wallet.Scopes() {
+		var kinds []string
+		for _, kind := range []struct {
+			kind wallet.KeyKind
+			name string
+		}{{wallet.APIKey, "API key"}, {wallet.BotKey, "bot token"}} {
+			if slices.Contains(wallet.ScopesOf(kind.kind), scope) {
+				kinds = append(kinds, kind.name)
+			}
+		}
+		if want := strings.Join(kinds, ", "); told[string(scope)] != want {
+			t.Errorf("%s is told of %q, and belongs to %s", scope, told[string(scope)], want)
+		}
+		delete(told, string(scope))
+	}
+	if len(told) > 0 {
+		t.Errorf("no scopes: %v", told)
+	}
+	for _, say := range []string{"<b>free</b> or <b>pro</b>", "purser key create --tier pro"} {
+		if !strings.Contains(page, say) {
+			t.Errorf("the page does not tell %q", say)
+		}
+	}
+}
+
+// TestTheDocumentationShowsNothingOfAnotherEndpoint: no shared refusal's details, no pattern that nobody
+// reads, no event that does not come yet, and the variable of the right key.
+func TestTheDocumentationShowsNothingOfAnotherEndpoint(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	pre := regexp.MustCompile(`(?s)<pre[ >].*?</pre>`)
+	examples := pre.FindAllString(page, -1)
+	for _, example := range examples {
+		for _, odd := range []string{"this field is missing", "nothing at this path", "price.alert", "stake.reward", `"success": false`} {
+			if strings.Contains(html.UnescapeString(example), odd) {
+				t.Errorf("an example holds %q: %s", odd, example)
+			}
+		}
+		if bot, path := strings.Contains(example, "$BOT_TOKEN"), strings.Contains(example, "/v1/telegram/"); bot != path && strings.Contains(example, "Bearer $") {
+			t.Errorf("the wrong key: %s", example)
+		}
+	}
+	if len(examples) < 40 || regexp.MustCompile(`like \^|\[1-9A-HJ`).MatchString(pre.ReplaceAllString(page, "")) {
+		t.Errorf("%d examples, or a pattern", len(examples))
+	}
+	if !strings.Contains(page, `<details id="contents">`) {
+		t.Error("the index is not folded where a script does not open it")
 	}
 }

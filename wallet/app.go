@@ -57,6 +57,9 @@ func Verifications() []Verification {
 // reach into other people's chats. A command that is run writes there, and may propose a payment.
 func Sensitive() []Scope { return []Scope{WalletSend, BotSend, BotExecute, BotMessages} }
 
+// ProOnly lists the scopes that open nothing for a key of the free tier.
+func ProOnly() []Scope { return []Scope{Webhooks} }
+
 // Developer is a person who asked for access to the API, and what is known of them. Of a phone number
 // only that it was shared is kept.
 type Developer struct {
@@ -64,10 +67,52 @@ type Developer struct {
 	Email      string     `json:"email"`       // proven; "" for none
 	AcceptedAt time.Time  `json:"accepted_at"` // the terms; zero: not yet
 	Verified   []Verified `json:"verified"`
-	Tier       Tier       `json:"tier"`     // of the keys that they make; "" is free
-	Approved   []Scope    `json:"approved"` // scopes that an operator allowed them
 
-	Request *AccessRequest `json:"request,omitempty"` // what they are about to have keys for; nil: nothing
+	Approvals []Approval     `json:"approvals"`           // one for each app that operators said yes to
+	Request   *AccessRequest `json:"request,omitempty"`   // what they are about to have keys for; nil: nothing
+	MailCode  *MailCode      `json:"mail_code,omitempty"` // that was mailed last; nil: none, or it was the right one
+}
+
+// Approval is an operator's yes to one app of a developer, by the name and purpose that the operator was
+// shown: it covers no other app, and no right beyond those. The store seals it.
+type Approval struct {
+	App     string    `json:"app"`
+	Purpose string    `json:"purpose"`
+	Scopes  []Scope   `json:"scopes"` // that were asked for
+	Tier    Tier      `json:"tier"`   // of the keys that are made for the app
+	At      time.Time `json:"at"`
+}
+
+// Approval is the operators' word on an app; the zero value for none.
+func (d Developer) Approval(app, purpose string) Approval {
+	for _, a := range d.Approvals {
+		if a.App == app && a.Purpose == purpose {
+			return a
+		}
+	}
+	return Approval{}
+}
+
+// Approve is d with an operator's yes. One to the same app and purpose before keeps what it allowed; one to
+// another purpose of the app is over.
+func (d Developer) Approve(yes Approval) Developer {
+	for _, scope := range d.Approval(yes.App, yes.Purpose).Scopes {
+		if !slices.Contains(yes.Scopes, scope) {
+			yes.Scopes = append(slices.Clone(yes.Scopes), scope)
+		}
+	}
+	d.Approvals = append(slices.DeleteFunc(slices.Clone(d.Approvals), func(a Approval) bool { return a.App == yes.App }), yes)
+	return d
+}
+
+// MailCode is a code on its way to a mail address. The code itself is not in it: six digits are soon
+// guessed from a hash, so the store seals this as well.
+type MailCode struct {
+	Address string    `json:"address"`
+	Salt    []byte    `json:"salt"`
+	Hash    []byte    `json:"hash"`
+	Until   time.Time `json:"until"`
+	Tries   int       `json:"tries"` // wrong ones
 }
 
 // AccessRequest is what a developer wants keys for, kept until they are made: an operator's word may
@@ -77,8 +122,17 @@ type AccessRequest struct {
 	Purpose string    `json:"purpose"`
 	Kinds   []KeyKind `json:"kinds"`
 	Scopes  []Scope   `json:"scopes"`
+	Pro     bool      `json:"pro"`      // keys of the tier pro
+	Left    bool      `json:"left"`     // they stopped: it is offered the next time, and not gone on with
 	ID      string    `json:"id"`       // of the question to the operators; "" when none waits
 	AskedAt time.Time `json:"asked_at"` // when they were asked; zero when no question waits
+}
+
+// Leave is r as it is offered the next time.
+func (r *AccessRequest) Leave() *AccessRequest {
+	left := *r
+	left.ID, left.AskedAt, left.Left = "", time.Time{}, true
+	return &left
 }
 
 // Waits tells whether an operator's word is waited for.

@@ -79,8 +79,8 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 }
 
 // judge tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
-// may have webhooks, and the event is public, of the key's owner, or of somebody who lets the key's app
-// know of such events.
+// may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
+// lets the key's app know of such events.
 func judge(tx store.Tx, r registered, e about, now time.Time) (standing, error) {
 	if e.name == wallet.WebhookTest { // only its owner causes it
 		return allowed, nil
@@ -91,7 +91,8 @@ func judge(tx store.Tx, r registered, e about, now time.Time) (standing, error) 
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := r.key(now)
 	switch {
-	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks):
+	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
+		rule.Scope != "" && !key.May(rule.Scope):
 		return barred, nil
 	case key.Owner == "", e.user == key.Owner, e.user == "" && rule.Public:
 		return allowed, nil

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,15 +32,18 @@ import (
 	"purser/webhooks"
 )
 
-// receiverAddress makes this test binary another program: receivers that answer 200 at once, or never under
-// /hang.
+// receiverAddress makes this test binary another program: receivers that answer 200 at once, 503 under
+// /broken, or never under /hang.
 const receiverAddress = "PURSER_BENCH_RECEIVER"
 
 func serveReceivers(address string) error {
 	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // a sender that goes away is no news
-		if strings.HasPrefix(r.URL.Path, "/hang") {
+		switch r.URL.Path {
+		case "/hang":
 			<-r.Context().Done()
+		case "/broken":
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
 }
@@ -91,9 +95,21 @@ type bench struct {
 	emitted map[string]time.Time // by event id
 	took    []time.Duration      // from the call of Emit's Update to the receiver's 200
 	arrived chan struct{}
+
+	failing func(eventID string) bool // its first attempt fails
+	failed  map[string]time.Time
+	late    []time.Duration // by how much a second attempt missed its second
 }
 
 func newBench(b *testing.B, address string, endpoints int, paths ...string) *bench {
+	b.Helper()
+	x := newIdle(b, address, endpoints, paths...)
+	x.run()
+	return x
+}
+
+// newIdle is a service that does not run yet. A path that begins with : is at that port.
+func newIdle(b *testing.B, address string, endpoints int, paths ...string) *bench {
 	b.Helper()
 	dir := b.TempDir()
 	s, err := bolt.Open(bolt.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
@@ -114,13 +130,12 @@ func newBench(b *testing.B, address string, endpoints int, paths ...string) *ben
 	x.service = &webhooks.Service{Store: s, Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
 		Schedule: []time.Duration{time.Second, 2 * time.Second}, Retention: time.Hour, Now: time.Now, Logger: silent,
 		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
+			if x.fails(m.EventID) {
+				return webhooks.Result{Status: http.StatusServiceUnavailable}
+			}
 			r := poster.Post(ctx, m)
 			if r.Status == http.StatusOK {
-				x.mu.Lock()
-				x.took = append(x.took, time.Since(x.emitted[m.EventID]))
-				delete(x.emitted, m.EventID)
-				x.mu.Unlock()
-				x.arrived <- struct{}{}
+				x.note(m.EventID)
 			}
 			return r
 		}}
@@ -129,24 +144,59 @@ func newBench(b *testing.B, address string, endpoints int, paths ...string) *ben
 		if i < len(paths) {
 			path = paths[i]
 		}
-		x.people = append(x.people, x.person(i, "http://"+address+path))
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { ended <- meter.Run(ctx) }()
-	go func() { ended <- x.service.Run(ctx) }()
-	b.Cleanup(func() {
-		stop()
-		for range 2 {
-			if err := <-ended; err != nil {
-				b.Error(err)
-			}
+		at := address
+		if strings.HasPrefix(path, ":") {
+			at = "127.0.0.1"
 		}
+		x.people = append(x.people, x.person(i, "http://"+at+path))
+	}
+	b.Cleanup(func() {
 		poster.Close()
 		log.Close()
 		s.Close()
 	})
 	return x
+}
+
+// run delivers until the benchmark ends.
+func (x *bench) run() {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- x.service.Meter.Run(ctx) }()
+	go func() { ended <- x.service.Run(ctx) }()
+	x.Cleanup(func() {
+		stop()
+		for range 2 {
+			if err := <-ended; err != nil {
+				x.Error(err)
+			}
+		}
+	})
+}
+
+// fails tells whether an attempt is to fail, and notes how late one is that had failed before.
+func (x *bench) fails(event string) bool {
+	if x.failing == nil || !x.failing(event) {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at, again := x.failed[event]
+	if again {
+		x.late = append(x.late, time.Since(at)-time.Second)
+		return false
+	}
+	x.failed[event] = time.Now()
+	return true
+}
+
+// note takes down that an event has arrived.
+func (x *bench) note(event string) {
+	x.mu.Lock()
+	x.took = append(x.took, time.Since(x.emitted[event]))
+	delete(x.emitted, event)
+	x.mu.Unlock()
+	x.arrived <- struct{}{}
 }
 
 func (x *bench) person(i int, url string) wallet.UserID {
@@ -323,4 +373,89 @@ func BenchmarkSteady(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkDisturbed: what a hundred receivers wait for at 400 events/s, alone and while three of them hang for
+// 30 s, refuse connections and answer 503.
+func BenchmarkDisturbed(b *testing.B) {
+	for name, paths := range map[string][]string{"all-well": nil, "three-broken": {"/hang", ":9/", "/broken"}} {
+		b.Run(name, func(b *testing.B) {
+			x := newBench(b, receivers(b), 100, paths...)
+			x.people = x.people[len(paths):]
+			broken := len(paths)
+			for b.Loop() {
+				for i := range broken { // they have much waiting
+					x.people = append(x.people, wallet.UserID(fmt.Sprint("usr_", i)))
+					for range 200 {
+						x.emit(len(x.people) - 1)
+					}
+					x.people = x.people[:len(x.people)-1]
+				}
+				p50, p99 := x.steady(400, 3*time.Second)
+				b.ReportMetric(ms(p50), "ms-p50")
+				b.ReportMetric(ms(p99), "ms-p99")
+			}
+		})
+	}
+}
+
+// BenchmarkRetries: by how much second attempts miss their time while 1,000 events/s are delivered, of which each
+// tenth fails at first.
+func BenchmarkRetries(b *testing.B) {
+	x := newBench(b, receivers(b), 100)
+	x.failed, x.failing = map[string]time.Time{}, func(event string) bool { return strings.HasSuffix(event, "7") }
+	for b.Loop() {
+		x.steady(1000, 3*time.Second)
+		x.mu.Lock()
+		slices.Sort(x.late)
+		b.ReportMetric(ms(x.late[len(x.late)/2]), "ms-late-p50")
+		b.ReportMetric(ms(x.late[len(x.late)*99/100]), "ms-late-p99")
+		x.mu.Unlock()
+	}
+}
+
+// BenchmarkBacklog: 10,000 events are delivered while so many wait for the same webhook; and how much memory
+// that takes, beside the file's own pages.
+func BenchmarkBacklog(b *testing.B) {
+	for _, waiting := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprint("waiting=", waiting), func(b *testing.B) {
+			x := newIdle(b, receivers(b), 1)
+			now := time.Now().UTC()
+			body := []byte(`{"event":"transaction.failed","data":"` + strings.Repeat("x", 850) + `"}`)
+			for done := 0; done < waiting; done += 5000 {
+				rows := make([]store.Delivery, 5000)
+				for i := range rows {
+					n := done + i
+					rows[i] = store.Delivery{ID: fmt.Sprint("dlv_", n), Webhook: "wh_0", EventID: fmt.Sprint("evt_", n), Event: wallet.TransactionFailed,
+						User: "usr_0", Line: fmt.Sprint(n % 64), Body: body, CreatedAt: now, NextAt: now}
+				}
+				if err := x.store.Update(context.Background(), func(tx store.Tx) error { _, err := tx.PutDeliveries(rows); return err }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for b.Loop() {
+				began := time.Now()
+				x.run()
+				for range 10_000 {
+					<-x.arrived
+				}
+				b.ReportMetric(10_000/time.Since(began).Seconds(), "events/s")
+				b.ReportMetric(float64(anonymous(b))/(1<<20), "MiB")
+			}
+		})
+	}
+}
+
+// anonymous is this process' memory that is no file's (proc(5), RssAnon), in bytes.
+func anonymous(b *testing.B) int {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Skipf("needs Linux: %v", err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "RssAnon:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kib << 10
 }

@@ -12,11 +12,8 @@ import (
 	"purser/wallet"
 )
 
-// Scopes of grants that cover events alone.
-const (
-	alertsScope      wallet.Scope = "alerts"
-	botMessagesScope wallet.Scope = "bot:messages"
-)
+// alertsScope covers price alerts, which no key can have yet.
+const alertsScope wallet.Scope = "alerts"
 
 // EventType is what can be said of all events of one name before one happens.
 type EventType struct {
@@ -78,9 +75,9 @@ func Catalogue() []EventType {
 		{wallet.WebhookTest, api, "The test of a webhook was asked for; it goes to that webhook alone.", "", false,
 			wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
 
-		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", botMessagesScope, false,
+		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", wallet.BotMessages, false,
 			wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
-		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", botMessagesScope, false,
+		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", wallet.BotMessages, false,
 			wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
 		{wallet.UserRegistered, bot, "A person started to use the bot.", wallet.BotUsers, false,
 			wallet.UserRegisteredData{ChatID: chat, Username: "@alice", FirstName: "Alice", RegisteredAt: at}},

@@ -29,17 +29,21 @@ type dispatcher struct {
 	alarms  alarms
 	record  *recorder
 
-	loads    chan load
+	loads    chan []*load
 	landings chan landing
 	busy     sync.WaitGroup // goroutines that report
 }
 
-// load is what was read of a webhook's line.
+// load is what is read of a webhook's line: from behind what was read of each urgency, as much as there is
+// room for.
 type load struct {
 	queue *queue
-	rows  []store.Delivery
-	more  [urgencies]bool // the store may hold more than there was room for
-	err   error
+	after [urgencies]uint64
+	room  [urgencies]int
+
+	rows []store.Delivery
+	more [urgencies]bool // the store may hold more than there was room for
+	err  error
 }
 
 // landing is how an attempt of the first of a line ended.
@@ -51,7 +55,7 @@ type landing struct {
 // dispatch sends what waits until ctx ends; what is on its way then has until cutoff ends.
 func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error {
 	d := &dispatcher{Service: s, ctx: cutoff, queues: map[wallet.WebhookID]*queue{}, record: record,
-		loads: make(chan load, 64), landings: make(chan landing, 256)}
+		loads: make(chan []*load, 64), landings: make(chan landing, 256)}
 	waiting, err := s.waiting(ctx)
 	if err != nil {
 		return err
@@ -64,11 +68,11 @@ func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error 
 		select {
 		case <-ctx.Done():
 		case <-s.wanted.signal():
-			for _, id := range s.wanted.take() {
-				d.want(id)
+			d.want(s.wanted.take())
+		case all := <-d.loads:
+			for _, l := range all {
+				d.loaded(l)
 			}
-		case l := <-d.loads:
-			d.loaded(l)
 		case l := <-d.landings:
 			d.landed(l)
 		case done := <-record.written:
@@ -112,46 +116,59 @@ func (d *dispatcher) queue(id wallet.WebhookID) *queue {
 	return q
 }
 
-// want reads on in a webhook's line: something was added to it.
-func (d *dispatcher) want(id wallet.WebhookID) {
-	q := d.queue(id)
-	q.more = everyUrgency
-	d.fill(q)
+// want reads on in the lines of webhooks: something was added to them.
+func (d *dispatcher) want(ids []wallet.WebhookID) {
+	var all []*load
+	for _, id := range ids {
+		q := d.queue(id)
+		q.more = everyUrgency()
+		all = d.plan(all, q)
+	}
+	d.load(all)
 }
 
-// fill reads on where that is worth while.
-func (d *dispatcher) fill(q *queue) {
+// fill reads on in one line.
+func (d *dispatcher) fill(q *queue) { d.load(d.plan(nil, q)) }
+
+// plan adds what is to be read of a line, where that is worth while.
+func (d *dispatcher) plan(all []*load, q *queue) []*load {
 	size := window
 	if d.held > maxHeld {
 		size = smallWindow
 	}
 	room, worth := q.room(size)
 	if !worth || q.loading {
-		return
+		return all
 	}
 	for u := range room {
 		q.more[u] = q.more[u] && room[u] == 0
 	}
 	q.loading = true
-	read := q.read
+	return append(all, &load{queue: q, after: q.read, room: room})
+}
+
+// load has lines read, in one look into the store.
+func (d *dispatcher) load(all []*load) {
+	if len(all) == 0 {
+		return
+	}
 	d.busy.Add(1)
 	go func() {
 		defer d.busy.Done()
-		l := load{queue: q}
-		l.rows, l.more, l.err = d.read(d.ctx, q.id, read, room)
-		d.loads <- l
+		d.read(d.ctx, all)
+		d.loads <- all
 	}()
 }
 
 // loaded takes up what was read.
-func (d *dispatcher) loaded(l load) {
+func (d *dispatcher) loaded(l *load) {
 	q := l.queue
 	q.loading = false
 	if l.err != nil {
 		if d.ctx.Err() == nil {
 			d.Logger.Error("reading what waits for a webhook failed: it is read again", "webhook", q.id, "error", l.err)
 		}
-		q.more = everyUrgency
+		q.more = everyUrgency()
 		d.alarms.set(time.Now().Add(readAgain), func() { d.fill(q) })
 		return
 	}

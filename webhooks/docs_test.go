@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	product "purser/e2e/rig"
+
 	"purser/wallet"
 )
 
@@ -242,7 +244,7 @@ func TestTheSnippetsOfTheDocsVerifyWhatIsSent(t *testing.T) {
 // tryReceiver runs a receiver that knows a secret, and sends it what it should take and what not.
 func tryReceiver(t *testing.T, command []string, secret string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := product.FreeAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	_, port, _ := net.SplitHostPort(address)
@@ -326,16 +328,6 @@ func tryReceiver(t *testing.T, command []string, secret string) {
 	if got := strings.ReplaceAll(told.String(), "\n", ""); got != strings.Repeat(string(body), 3) { // Python's threads write a line and its end apart
 		t.Errorf("told %q: each event once", got)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // up waits until somebody listens.

@@ -74,7 +74,7 @@ func newQueue(id wallet.WebhookID) *queue {
 }
 
 // everyUrgency marks all of them.
-var everyUrgency = [urgencies]bool{true, true, true}
+func everyUrgency() [urgencies]bool { return [urgencies]bool{true, true, true} }
 
 // room is how many deliveries of each urgency are to be read on into windows of a size, and whether it is
 // worth while: where few have left a full window, more are waited for.

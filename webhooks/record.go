@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 const (
 	// recordAtOnce bounds how many outcomes share a commit.
 	recordAtOnce = 1024
+	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
+	recordAfter = 8 * time.Millisecond
 	// recordAgain is the pause after what happened could not be written.
 	recordAgain = time.Second
 )
@@ -38,13 +42,11 @@ type recorder struct {
 	wake    chan struct{}
 	written chan []store.Delivery // what was written; its reader ends with done
 	done    chan struct{}
-
-	health map[wallet.WebhookID]wallet.WebhookHealth
+	healths healths // of run alone
 }
 
 func newRecorder(s *Service) *recorder {
-	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}),
-		health: map[wallet.WebhookID]wallet.WebhookHealth{}}
+	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}), healths: healths{}}
 }
 
 // add never waits.
@@ -85,29 +87,59 @@ func (r *recorder) take() (batch []outcome, last bool) {
 func (r *recorder) run() error {
 	for {
 		batch, last := r.take()
-		if len(batch) == 0 {
-			if last {
-				return nil
+		switch {
+		case len(batch) > 0:
+			if over, err := r.insist(batch); over || err != nil {
+				return err
 			}
-			<-r.wake
-			continue
-		}
-		for {
-			err := r.write(batch)
-			if err == nil {
-				break
-			}
-			if errors.Is(err, store.ErrUnknownOutcome) {
-				return fmt.Errorf("write what became of webhook deliveries: %w", err)
-			}
-			r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
-			select {
-			case <-r.done:
-				return nil
-			case <-time.After(recordAgain):
+			r.tell(batch)
+		case last:
+			_, err := r.insist(nil)
+			return err
+		default:
+			if err := r.wait(); err != nil {
+				return err
 			}
 		}
-		r.tell(batch)
+	}
+}
+
+// wait waits for outcomes, and until some have gathered; or until a health is to be written.
+func (r *recorder) wait() error {
+	var due <-chan time.Time
+	if r.healths.behind() {
+		due = time.After(healthEvery)
+	}
+	select {
+	case <-r.wake:
+	case <-due:
+		_, err := r.insist(nil)
+		return err
+	}
+	select {
+	case <-r.done:
+	case <-time.After(recordAfter):
+	}
+	return nil
+}
+
+// insist writes a batch, and tries again where it cannot; over says that there is no time left for that. With
+// an empty batch it brings the health of all webhooks up to date.
+func (r *recorder) insist(batch []outcome) (over bool, err error) {
+	for {
+		err := r.write(batch)
+		if err == nil {
+			return false, nil
+		}
+		if errors.Is(err, store.ErrUnknownOutcome) {
+			return false, fmt.Errorf("write what became of webhook deliveries: %w", err)
+		}
+		r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
+		select {
+		case <-r.done:
+			return true, nil
+		case <-time.After(recordAgain):
+		}
 	}
 }
 
@@ -131,21 +163,20 @@ func (r *recorder) write(batch []outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Log.Log(ctx, entries); err != nil {
-		return fmt.Errorf("log deliveries: %w", err)
+	if len(entries) > 0 {
+		if err := r.Log.Log(ctx, entries); err != nil {
+			return fmt.Errorf("log deliveries: %w", err)
+		}
 	}
-	var health map[wallet.WebhookID]wallet.WebhookHealth
+	var next healths
 	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
-		health, err = r.settle(tx, batch)
+		next, err = r.settle(tx, batch)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		r.healths = next
 	}
-	for id, h := range health {
-		r.health[id] = h
-	}
-	return nil
+	return err
 }
 
 // entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
@@ -154,11 +185,11 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEnt
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
-		if missing := o.delivery.Attempts - len(o.attempted); missing > 0 {
+		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend && len(o.attempted) > 0 { // before a restart, or before it was put back
 			before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID)
 			switch {
 			case err == nil:
-				e.Attempted = append(before.Attempted[:min(missing, len(before.Attempted)):missing], o.attempted...)
+				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
 			case !errors.Is(err, store.ErrNotFound):
 				return nil, err
 			}
@@ -174,25 +205,36 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) ([]store.LogEnt
 	return out, nil
 }
 
+// earlier are the attempts of those logged that were made before this process's.
+func earlier(logged, own []store.Attempt) []store.Attempt {
+	if len(own) == 0 {
+		return slices.Clip(logged)
+	}
+	n := slices.IndexFunc(logged, func(a store.Attempt) bool { return !a.At.Before(own[0].At) })
+	if n < 0 {
+		n = len(logged)
+	}
+	return logged[:n:n]
+}
+
 // settle brings the store up to date: rows, health, and what is to be told.
-func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wallet.WebhookHealth, error) {
+func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	var ended, again []store.Delivery
-	health := map[wallet.WebhookID]wallet.WebhookHealth{}
+	next := maps.Clone(r.healths)
 	for _, o := range batch {
 		if o.state == store.DeliveryWaiting {
 			again = append(again, o.delivery)
 		} else {
 			ended = append(ended, o.delivery)
 		}
-		h, err := r.healthOf(tx, health, o.delivery.Webhook)
+		if !o.sent {
+			continue
+		}
+		h, err := next.after(tx, o)
 		if err != nil {
 			return nil, err
 		}
-		if o.sent {
-			h = after(h, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
-		}
-		health[o.delivery.Webhook] = h
-		if o.sent && o.state == store.DeliveryParked {
+		if o.state == store.DeliveryParked {
 			if err := r.parked(tx, o, h); err != nil {
 				return nil, err
 			}
@@ -204,36 +246,7 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (map[wallet.WebhookID]wa
 	if err := tx.DoneDeliveries(ended); err != nil {
 		return nil, err
 	}
-	for id, h := range health {
-		if err := tx.PutWebhookHealth(id, h); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
-	}
-	return health, nil
-}
-
-func (r *recorder) healthOf(tx store.Tx, changed map[wallet.WebhookID]wallet.WebhookHealth, id wallet.WebhookID) (wallet.WebhookHealth, error) {
-	if h, ok := changed[id]; ok {
-		return h, nil
-	}
-	if h, ok := r.health[id]; ok {
-		return h, nil
-	}
-	return tx.WebhookHealth(id)
-}
-
-// after is a webhook's health after one more attempt.
-func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
-	h.LastTriggered, h.LastStatus, h.LastError = a.At, a.Status, a.Error
-	if ok {
-		h.LastSuccess, h.FailingSince, h.Failures = a.At, time.Time{}, 0
-		return h
-	}
-	if h.FailingSince.IsZero() {
-		h.FailingSince = a.At
-	}
-	h.Failures++
-	return h
+	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
 // parked tells the owner of a webhook that a delivery was given up, once for each row of failures, and
@@ -261,6 +274,9 @@ func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error 
 		if err := tx.PutWebhook(hook); err != nil {
 			return err
 		}
+	}
+	if hook.Owner == "" { // an operator's: there is no chat to tell
+		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
 	}
 	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.UnixMilli(), hook.Ended)
 	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,15 +108,16 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) ([]store.De
 	return out, nil
 }
 
-// deliveryOf is an event on its way to a webhook. Its id follows from both, so that nothing is put twice.
+// deliveryOf is an event on its way to a webhook.
 func deliveryOf(hook wallet.Webhook, e wallet.Event, body []byte, now time.Time) store.Delivery {
-	return store.Delivery{ID: deliveryID(string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
+	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
 		Line: subjectOf(e), Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
-func deliveryID(parts ...string) string {
+// deliveryID begins with its time, so that what is made together lies together in the store.
+func deliveryID(now time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
-	return "dlv_" + hex.EncodeToString(sum[:12])
+	return fmt.Sprintf("dlv_%011x%x", now.UnixMilli(), sum[:8])
 }
 
 // urgencyOf says what goes first.

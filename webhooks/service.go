@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -91,23 +92,32 @@ func (s *Service) waiting(ctx context.Context) (ids []wallet.WebhookID, err erro
 	return ids, err
 }
 
-// read lists what waits for a webhook behind what was read of each urgency, as much as there is room for.
-func (s *Service) read(ctx context.Context, id wallet.WebhookID, after [urgencies]uint64, room [urgencies]int) (rows []store.Delivery, more [urgencies]bool, err error) {
-	err = s.Store.View(ctx, func(tx store.Tx) error {
-		for u := range urgencies {
-			if room[u] == 0 {
-				continue
-			}
-			found, err := tx.DeliveriesOf(id, store.Position{Urgency: store.Urgency(u), Seq: after[u]}, room[u])
-			if err != nil {
-				return err
-			}
-			more[u] = len(found) == room[u]
-			rows = append(rows, found...)
+// read reads what waits in lines.
+func (s *Service) read(ctx context.Context, all []*load) {
+	err := s.Store.View(ctx, func(tx store.Tx) error {
+		for _, l := range all {
+			l.err = l.read(tx)
 		}
 		return nil
 	})
-	return rows, more, err
+	for _, l := range all {
+		l.err = errors.Join(l.err, err)
+	}
+}
+
+func (l *load) read(tx store.Tx) error {
+	for u, room := range l.room {
+		if room == 0 {
+			continue
+		}
+		found, err := tx.DeliveriesOf(l.queue.id, store.Position{Urgency: store.Urgency(u), Seq: l.after[u]}, room)
+		if err != nil {
+			return err
+		}
+		l.more[u] = len(found) == room
+		l.rows = append(l.rows, found...)
+	}
+	return nil
 }
 
 // longest is the longest pause before an attempt.

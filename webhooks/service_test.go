@@ -122,9 +122,15 @@ func (r *rig) post(ctx context.Context, m webhooks.Message) webhooks.Result {
 	return answer(m)
 }
 
+// quiet waits until all that can go has gone, and is written.
+func (r *rig) quiet() {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+}
+
 // took is what the receivers were sent since the last look.
 func (r *rig) took() []sent {
-	synctest.Wait()
+	r.quiet()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := r.sent
@@ -155,7 +161,7 @@ func (r *rig) person() wallet.UserID {
 
 // key makes a key of an owner that may have webhooks.
 func (r *rig) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wallet.Key)) wallet.Key {
-	k := wallet.Key{ID: r.id("key"), Kind: kind, Tier: wallet.ProTier, Scopes: []wallet.Scope{wallet.Webhooks}, Owner: owner, CreatedAt: time.Now().UTC()}
+	k := wallet.Key{ID: r.id("key"), Kind: kind, Tier: wallet.ProTier, Scopes: wallet.Scopes(), Owner: owner, CreatedAt: time.Now().UTC()}
 	if owner != "" {
 		k.App = wallet.AppID(r.id("app"))
 		r.update(func(tx store.Tx) error {
@@ -213,7 +219,7 @@ func (r *rig) event(user wallet.UserID, name wallet.EventName, data any) wallet.
 // logged is a webhook's log, oldest first.
 func (r *rig) logged(w wallet.Webhook) []store.LogEntry {
 	r.Helper()
-	synctest.Wait()
+	r.quiet()
 	list, err := r.log.List(context.Background(), w.ID, store.LogPage{Limit: 1000})
 	if err != nil {
 		r.Fatal(err)
@@ -327,7 +333,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 
 // told counts events that wait for notify.
 func (r *rig) told(name wallet.EventName) int {
-	synctest.Wait()
+	r.quiet()
 	n := 0
 	err := r.store.View(context.Background(), func(tx store.Tx) error {
 		list, err := tx.PendingEvents(1000)
@@ -440,6 +446,7 @@ func TestWhoseEvents(t *testing.T) {
 		revoked := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.RevokedAt = time.Now() }), "*")
 		expired := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.ExpiresAt = time.Now() }), "*")
 		uninterested := r.hook(r.key(alice, wallet.APIKey), "stake.*", "price.alert")
+		blind := r.hook(r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.Scopes = []wallet.Scope{wallet.Webhooks} }), "*")
 		weak := r.key(bob, wallet.APIKey)
 		weaks := r.hook(weak, "*")
 		r.grant(alice, weak, wallet.WalletSend)
@@ -466,6 +473,7 @@ func TestWhoseEvents(t *testing.T) {
 			{"an operator's", operators, []string{paid.ID, others.ID, change.ID}},
 			{"of the free tier", free, nil},
 			{"without the scope", scopeless, nil},
+			{"of a key that may not read wallets", blind, []string{change.ID}},
 			{"of a revoked key", revoked, nil},
 			{"of an expired key", expired, nil},
 			{"for other events", uninterested, nil},
@@ -589,7 +597,7 @@ func TestMoneyGoesFirst(t *testing.T) {
 		r.close()
 		r.open()
 		for range 5 {
-			r.emit(r.event(alice, wallet.PriceAlert, wallet.PriceAlertData{AlertID: r.id("al")}))
+			r.emit(r.event("", wallet.PriceSignificantChange, wallet.PriceSignificantChangeData{Token: r.id("T")}))
 		}
 		paid := r.paid(alice, 1)
 		r.emit(paid)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Wallet is one that is connected to the key's owner, or to an operator's key itself.
+// Wallet is one that is connected to a person, or to an operator's key itself.
 type Wallet struct {
 	Address     string    `json:"address"`
 	WalletType  string    `json:"wallet_type"` // "page", "external" or "developer"
@@ -34,6 +34,13 @@ func all[T answer](list []T) bool {
 // Wallets is GET /v1/wallets, oldest first.
 func (c *Client) Wallets(ctx context.Context) ([]Wallet, error) {
 	list, err := do[walletList](ctx, c, call{method: http.MethodGet, path: "/v1/wallets"})
+	return list.Wallets, err
+}
+
+// WalletsOf is GET /v1/wallets?chat_id: those of a person, by Telegram id, who has allowed the key's app
+// wallet:read; else the error's code is CONSENT_REQUIRED.
+func (c *Client) WalletsOf(ctx context.Context, chatID string) ([]Wallet, error) {
+	list, err := do[walletList](ctx, c, call{method: http.MethodGet, path: "/v1/wallets", query: url.Values{"chat_id": {chatID}}})
 	return list.Wallets, err
 }
 

@@ -26,7 +26,7 @@ await play(async ({ page, profiles, ...settings }) => {
     const answer = send.locator('summary').filter({ hasText: 'INSUFFICIENT_FUNDS' });
     await answer.focus();
     await tab.keyboard.press('Enter');
-    await send.getByText('"code": "INSUFFICIENT_FUNDS"').waitFor();
+    await send.getByText('The balance is too low for this transaction.').waitFor();
     await tab.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
     await look('documentation with every answer open', tab);
 

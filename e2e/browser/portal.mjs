@@ -31,10 +31,11 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     const hint = await ask('key', 'api');
 
     /** Opens the portal of a key from the chat. */
-    const enter = async (label = `Webhooks …${hint}`) => {
+    const enter = async (key = hint) => {
       await alice.tab.bringToFront();
       const keys = await alice.ask('/api', 'Your keys');
-      await keys.tap(label);
+      await keys.tap(new RegExp(`…${key}$`));
+      await (await alice.hear(`…${key}`)).tap('Webhooks');
       const offer = await alice.hear('Webhooks of the');
       links.push(new URL(await offer.node.getByRole('link', { name: 'Open the portal' }).getAttribute('href')).hash.slice(3));
       const tab = await offer.follow('Open the portal');
@@ -46,7 +47,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
       sessions.push(JSON.parse(kept).session);
       return tab;
     };
-    const tab = await enter(`Webhooks …${hint}`);
+    const tab = await enter();
 
     // Nothing of the link is left, and whose portal it is stands above all.
     assert.equal(tab.url(), `${page}#/`);
@@ -246,7 +247,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
     // A bot token has one webhook.
     const token = await ask('key', 'bot');
-    const other = await enter(`Webhooks …${token}`);
+    const other = await enter(token);
     await h2(other, 'The webhook of this bot token');
     await go(other, 'Add a webhook');
     await other.getByLabel('Address', { exact: true }).fill(`${receiver}/bot`);

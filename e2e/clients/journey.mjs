@@ -71,6 +71,7 @@ async function rotate(client) {
 
 async function person(client) {
   assert.equal((await client.wallets()).length, 1);
+  assert.deepEqual(await client.walletsOf(s.alice), await client.wallets());
   const set = await client.setNotifications({ enabled: true, events: ["transaction.received", "price.*"] });
   assert.ok(set.updatedAt instanceof Date);
   assert.deepEqual(await client.notifications(), set);

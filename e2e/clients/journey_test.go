@@ -171,6 +171,9 @@ func (j *journey) person(c *purser.Client) {
 	if err != nil || len(wallets) != 1 {
 		j.Errorf("wallets: %+v (%v)", wallets, err)
 	}
+	if same, err := c.WalletsOf(j.ctx, j.Alice); err != nil || !slices.Equal(same, wallets) {
+		j.Errorf("wallets by Telegram id: %+v (%v)", same, err)
+	}
 	set, err := c.SetNotifications(j.ctx, purser.NotificationSettings{Enabled: true, Events: []string{"transaction.received", "price.*"}})
 	if err != nil || !set.Enabled || len(set.Events) != 2 {
 		j.Errorf("set notifications: %+v (%v)", set, err)

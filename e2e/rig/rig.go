@@ -87,7 +87,7 @@ type Product struct {
 // NAME=value.
 func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) *Product {
 	t.Helper()
-	listen, pages, dir := freeAddress(t), freeAddress(t), t.TempDir()
+	listen, pages, dir := FreeAddress(t), FreeAddress(t), t.TempDir()
 	p := &Product{t: t, binary: binary, args: []string{"serve"}, serves: "purser serves ", stop: syscall.SIGTERM,
 		URL: "http://" + listen, Pages: "http://" + pages, Dir: dir, home: dir}
 	p.env = append([]string{
@@ -112,11 +112,11 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 // folder are chosen, so that tests can stand beside each other.
 func Unconfigured(t testing.TB, binary string, extra ...string) (p *Product, chat string) {
 	t.Helper()
-	listen, pages, chat := freeAddress(t), freeAddress(t), freeAddress(t)
+	listen, pages, chat := FreeAddress(t), FreeAddress(t), FreeAddress(t)
 	home := t.TempDir()
 	dir := filepath.Join(home, "sandbox")
 	p = &Product{t: t, binary: binary, serves: "purser runs in its own sandbox", stop: os.Interrupt,
-		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", freeAddress(t), "--sandbox-ws", freeAddress(t)},
+		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", FreeAddress(t), "--sandbox-ws", FreeAddress(t)},
 		URL:  "http://" + listen, Pages: "http://" + pages, Dir: dir, home: home}
 	p.env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
 		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL, "PURSER_HTTP_PAGES_LISTEN=" + pages}, extra...)
@@ -136,18 +136,27 @@ func (p *Product) watched() *Product {
 	return p
 }
 
-// freeAddress finds a port that was free a moment ago: purser must know its public address before
-// it starts. It is below those that the kernel gives away by itself, so that no connection of anybody
-// takes it meanwhile, also while purser is down.
-func freeAddress(t testing.TB) string {
+// FreeAddress reserves a port for as long as the test lasts: purser must know its public address before it
+// starts, and comes back to it after a crash. The port is below those that the kernel gives away by itself, so
+// that no connection of anybody takes it; and its UDP twin is held, by which all tests of all processes know
+// that it is taken.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	const lowest, count = 12_000, 20_000
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(count)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(count))
+		twin, err := net.ListenPacket("udp", address)
+		if err != nil {
+			continue
 		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			twin.Close()
+			continue
+		}
+		l.Close()
+		t.Cleanup(func() { twin.Close() })
+		return address
 	}
 	t.Fatal("no port is free")
 	return ""

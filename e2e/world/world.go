@@ -147,7 +147,7 @@ func (w *World) wire() {
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature,
 			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
-	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
+	w.Apps = &handlers.Apps{Now: w.Now}
 	w.People = &handlers.People{Store: w.Store, Wallets: w.Wallets, Now: w.Now}
 	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
 	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
@@ -157,7 +157,7 @@ func (w *World) wire() {
 		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
-	w.Apps = &handlers.Apps{Store: w.Store, Now: w.Now}
+	w.Apps = &handlers.Apps{Now: w.Now}
 	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
 }

@@ -195,7 +195,7 @@ function leave(why, refusal = null) {
   document.title = `${title} · purser webhooks`;
   main.removeAttribute('aria-busy');
   main.replaceChildren(h('h2', { tabindex: '-1' }, title), h('p', null, text),
-    h('p', null, `In your private chat with ${bot === '' ? 'the bot' : `@${inert(bot, 64)}`}, send /api and tap “Webhooks” below the key. The link works once, within ten minutes.`));
+    h('p', null, `In your private chat with ${bot === '' ? 'the bot' : `@${inert(bot, 64)}`}, send /api, choose the key and tap “Webhooks”. The link works once, within ten minutes.`));
   said.textContent = '';
   main.querySelector('h2').focus({ preventScroll: true });
 }

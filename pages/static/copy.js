@@ -14,3 +14,14 @@ for (const button of document.querySelectorAll('button.copy')) {
     setTimeout(() => { button.textContent = 'Copy'; }, 2000);
   });
 }
+
+// The index stands open where it has a column of its own, and is folded away where it would come before
+// everything else.
+const contents = document.getElementById('contents');
+const beside = matchMedia('(min-width: 60rem)');
+const fold = () => { contents.open = beside.matches; };
+fold();
+beside.addEventListener('change', fold);
+contents.addEventListener('click', (event) => {
+  if (event.target.closest('a')) fold();
+});

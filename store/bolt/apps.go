@@ -123,11 +123,13 @@ func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
 }
 
-// developerWords is the sealed part of a developer: the mail address, and what they ask for in their
-// own words.
+// developerWords is the sealed part of a developer: the mail address, a code on its way there, and what
+// they ask and asked for in their own words.
 type developerWords struct {
-	Email   string                `json:"email"`
-	Request *wallet.AccessRequest `json:"request,omitempty"`
+	Email     string                `json:"email"`
+	Approvals []wallet.Approval     `json:"approvals,omitempty"`
+	Request   *wallet.AccessRequest `json:"request,omitempty"`
+	MailCode  *wallet.MailCode      `json:"mail_code,omitempty"`
 }
 
 func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
@@ -139,7 +141,7 @@ func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	var d wallet.Developer
 	var words developerWords
 	err := t.unsealJSON(developers, key, raw, &d, "words", &words)
-	d.Email, d.Request = words.Email, words.Request
+	d.Email, d.Approvals, d.Request, d.MailCode = words.Email, words.Approvals, words.Request, words.MailCode
 	return d, err
 }
 
@@ -147,8 +149,8 @@ func (t *tx) PutDeveloper(d wallet.Developer) error {
 	if err := checkID(string(d.User)); err != nil {
 		return err
 	}
-	words := developerWords{d.Email, d.Request}
-	d.Email, d.Request = "", nil
+	words := developerWords{d.Email, d.Approvals, d.Request, d.MailCode}
+	d.Email, d.Approvals, d.Request, d.MailCode = "", nil, nil, nil
 	return t.putSealed(developers, []byte(d.User), d.User, d, "words", words)
 }
 

@@ -33,7 +33,7 @@ func inTheClear() []string {
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
-		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By", "Developer.Tier", "Developer.Approved[0]", "Developer.Approved[1]",
+		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
 		"Webhook.ID", "Webhook.Kind", "Webhook.Line", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended",
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts",

@@ -47,7 +47,7 @@ func testApps(t *testing.T, open Open) {
 	nobody := get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer("usr_a") })
 	same(t, "no developer", nobody, wallet.Developer{User: "usr_a"})
 	dev := nobody.With(wallet.ByContact, noon())
-	dev.Email, dev.Tier = "dev@example.com", wallet.ProTier
+	dev.Email = "dev@example.com"
 	update(t, s, func(tx store.Tx) error { return tx.PutDeveloper(dev) })
 	same(t, "a developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer("usr_a") }), dev)
 }

@@ -55,6 +55,14 @@ export class PurserClient {
   }
 
   /**
+   * GET /v1/wallets?chat_id: those of a person (by Telegram id, digits) who has allowed the key's app
+   * wallet:read; else it is CONSENT_REQUIRED.
+   */
+  async walletsOf(chatId: string, options?: CallOptions): Promise<Wallet[]> {
+    return this.#wire.call("GET", `/v1/wallets?${new URLSearchParams({ chat_id: chatId })}`, read.wallets, options);
+  }
+
+  /**
    * DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money are not
    * touched. Where a first answer was lost, only the address is set.
    */

@@ -1,0 +1,264 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// askWhichKeys shows the toggles, in the same message as long as it is the same choice.
+func (s *scene) askWhichKeys() error {
+	a := &s.topic.Access
+	if a.Choice == "" || a.Choice != s.topic.Ask {
+		if err := s.newQuestion(); err != nil {
+			return err
+		}
+		a.Choice = s.topic.Ask
+	}
+	if len(a.Request.Kinds) == 0 && len(a.Request.Scopes) == 0 { // what can do no harm is proposed
+		a.Request.Kinds, a.Request.Scopes = []wallet.KeyKind{wallet.APIKey}, []wallet.Scope{wallet.WalletRead}
+	}
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
+	pro := dev.Approval(a.Request.App, a.Request.Purpose).Tier == wallet.ProTier
+	rows, err := s.toggles(a.Request, pro)
+	if err != nil {
+		return err
+	}
+	withheld, unapproved := s.Developers.Withheld(dev, a.Request), s.Developers.Unapproved(dev, a.Request)
+	wantsPro := s.Developers.WantsPro(dev, a.Request)
+	v := vars{"App": a.Request.App, "Purpose": a.Request.Purpose, "Withheld": names(withheld), "Unapproved": unapproved, "Pro": pro, "WantsPro": wantsPro, "Again": ""}
+	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
+		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
+		if err != nil {
+			return err
+		}
+		ask, err := s.ours("button.ask_operator", "ask", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		if again.IsZero() {
+			rows = append(rows, []Button{ask})
+		} else {
+			v["Again"] = moment(again)
+		}
+	}
+	if !unapproved {
+		label := "button.make"
+		if len(withheld) > 0 || wantsPro {
+			label = "button.make_without"
+		}
+		yes, err := s.ours(label, "make", s.topic.Ask, s.conv.ExpiresAt)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{yes})
+	}
+	purpose, err := s.ours("button.new_purpose", "newpurpose", s.topic.Ask, s.conv.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	if v["Scopes"], err = s.scopeLines(fitting(a.Request)); err != nil {
+		return err
+	}
+	return s.ask("access.which", v, append(rows, []Button{purpose}))
+}
+
+// toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
+// twice changes nothing, and keeps its meaning while others are tapped.
+func (s *scene) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
+	toggle := func(label html, object string, on bool) (Button, error) {
+		box, turn := html("☐ "), "on:"
+		if on {
+			box, turn = "☑ ", "off:"
+		}
+		action := "turn:" + turn + object
+		return s.buttonOf(nonceOf(s.topic.Ask, action), box+label, action, s.topic.Ask, s.conv.ExpiresAt)
+	}
+	var kinds []Button
+	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		label, err := s.words.text(kindNames()[kind], nil)
+		if err != nil {
+			return nil, err
+		}
+		b, err := toggle(label, "kind:"+string(kind), slices.Contains(r.Kinds, kind))
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, b)
+	}
+	rows := [][]Button{kinds}
+	var row []Button
+	for _, scope := range fitting(r) {
+		label := html(scope)
+		if !pro && slices.Contains(wallet.ProOnly(), scope) {
+			var err error
+			if label, err = s.words.text("button.pro_only", vars{"Scope": string(scope)}); err != nil {
+				return nil, err
+			}
+		}
+		b, err := toggle(label, "scope:"+string(scope), slices.Contains(r.Scopes, scope))
+		if err != nil {
+			return nil, err
+		}
+		if row = append(row, b); len(row) == 2 {
+			rows, row = append(rows, row), nil
+		}
+	}
+	if len(row) > 0 {
+		rows = append(rows, row)
+	}
+	if pro || len(s.Developers.Admins) == 0 {
+		return rows, nil
+	}
+	label, err := s.words.text("button.tier_pro", nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := toggle(label, "tier:pro", r.Pro)
+	return append(rows, []Button{b}), err
+}
+
+// fitting are the scopes that the chosen kinds of key can have.
+func fitting(r wallet.AccessRequest) []wallet.Scope {
+	var out []wallet.Scope
+	for _, scope := range wallet.Scopes() {
+		for _, kind := range r.Kinds {
+			if slices.Contains(wallet.ScopesOf(kind), scope) && !slices.Contains(out, scope) {
+				out = append(out, scope)
+			}
+		}
+	}
+	return out
+}
+
+// kindNames is what each kind of key is called.
+func kindNames() map[wallet.KeyKind]string {
+	return map[wallet.KeyKind]string{wallet.APIKey: "keys.kind_api", wallet.BotKey: "keys.kind_bot"}
+}
+
+// scopeWords is what each scope lets a program do, in plain words.
+func scopeWords() map[wallet.Scope]string {
+	return map[wallet.Scope]string{
+		wallet.WalletRead: "scope.wallet_read",
+		wallet.WalletSend: "scope.wallet_send",
+		wallet.BotSend:    "scope.bot_send",
+		wallet.BotExecute: "scope.bot_execute",
+		wallet.BotUsers:   "scope.bot_users",
+		wallet.Webhooks:   "scope.webhooks",
+
+		wallet.BotMessages: "scope.bot_messages",
+	}
+}
+
+// scopeLines is what scopes mean, a line each.
+func (s *scene) scopeLines(scopes []wallet.Scope) (html, error) {
+	var lines []string
+	for _, scope := range scopes {
+		text, err := s.words.text(scopeWords()[scope], nil)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "• "+string(code(string(scope)))+": "+string(text))
+	}
+	return html(strings.Join(lines, "\n")), nil
+}
+
+// names lists scopes in one line.
+func names(scopes []wallet.Scope) html {
+	var out []string
+	for _, scope := range scopes {
+		out = append(out, string(code(string(scope))))
+	}
+	return html(strings.Join(out, ", "))
+}
+
+// tapTurn takes a kind of key or a scope in or out.
+func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
+	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	return func(s *scene) error {
+		turn, rest, _ := strings.Cut(object, ":")
+		what, name, _ := strings.Cut(rest, ":")
+		r := &s.topic.Access.Request
+		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
+			if pro, err := s.isPro(*r); err != nil || !pro {
+				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App))))
+			}
+		}
+		switch what {
+		case "kind":
+			r.Kinds = turned(r.Kinds, wallet.KeyKind(name), turn == "on")
+		case "tier":
+			r.Pro = turn == "on"
+		default:
+			r.Scopes = turned(r.Scopes, wallet.Scope(name), turn == "on")
+		}
+		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })
+		return s.walk(apiFlow, verified)
+	}, nil
+}
+
+// turned is a list with or without a thing.
+func turned[T comparable](list []T, thing T, in bool) []T {
+	out := slices.DeleteFunc(slices.Clone(list), func(t T) bool { return t == thing })
+	if in {
+		out = append(out, thing)
+	}
+	return out
+}
+
+// tapNewPurpose asks what the app is for, once more.
+func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) {
+	return h.tapAccess(choosingKey, func(s *scene) error { return s.walk(apiFlow, purposeUnknown) }), nil
+}
+
+// tapMake makes the keys that were chosen.
+func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
+	if h.at(apiFlow) != choosingKey || h.topic.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	return func(s *scene) error {
+		made, err := s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
+		if labelled(err) {
+			return s.chooseAgain(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		s.made.Made = made
+		return s.walk(apiFlow, keyMade)
+	}, nil
+}
+
+// isPro tells whether keys for what is wanted are of the tier pro.
+func (s *scene) isPro(r wallet.AccessRequest) (bool, error) {
+	dev, err := s.tx.Developer(s.user.ID)
+	return dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, err
+}
+
+// chooseAgain says what is wrong with a choice, where it was tapped and in the message.
+func (s *scene) chooseAgain(err error) error {
+	headline, reason, sayErr := s.words.refusal(err)
+	if sayErr != nil {
+		return sayErr
+	}
+	if reason == "" {
+		reason = headline
+	}
+	if err := s.toast("toast.refused", vars{"Headline": reason}); err != nil {
+		return err
+	}
+	s.weighed.refusal = err
+	return s.walk(apiFlow, verified)
+}

@@ -1,0 +1,39 @@
+package purser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAModuleOfItsOwnImportsTheClientAsItsReadmeSays: to the letter, and with nothing fetched.
+func TestAModuleOfItsOwnImportsTheClientAsItsReadmeSays(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(string(readme), "```sh\n")
+	script, _, found := strings.Cut(script, "```")
+	root, err := filepath.Abs("../..")
+	if err != nil || !found {
+		t.Fatal("the README has no script", err)
+	}
+	main, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replace := "go mod edit -replace purser=/path/to/purser"; !strings.Contains(script, replace) || !strings.Contains(string(main), replace) {
+		t.Fatalf("a README does not tell %q", replace)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", strings.ReplaceAll(script, "/path/to/purser", root))
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "till", "till")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,82 @@
+package webhooks
+
+import (
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// healthEvery is how exactly it is written when a webhook was last triggered, while all goes well.
+const healthEvery = time.Second
+
+// healths is the health of webhooks that do well, as far as it was not written yet. A failing one is read
+// and written each time: turning it on again by hand resets it.
+type healths map[wallet.WebhookID]fare
+
+// fare is one webhook's health.
+type fare struct {
+	health  wallet.WebhookHealth
+	changed bool
+	written time.Time
+}
+
+// after takes down an attempt, and returns the webhook's health.
+func (all healths) after(tx store.Tx, o outcome) (wallet.WebhookHealth, error) {
+	f, known := all[o.delivery.Webhook]
+	if !known {
+		var err error
+		if f.health, err = tx.WebhookHealth(o.delivery.Webhook); err != nil {
+			return f.health, err
+		}
+	}
+	f.changed = true
+	f.health = after(f.health, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
+	all[o.delivery.Webhook] = f
+	return f.health, nil
+}
+
+// after is a webhook's health after one more attempt.
+func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
+	h.LastTriggered, h.LastStatus, h.LastError = a.At, a.Status, a.Error
+	if ok {
+		h.LastSuccess, h.FailingSince, h.Failures = a.At, time.Time{}, 0
+		return h
+	}
+	if h.FailingSince.IsZero() {
+		h.FailingSince = a.At
+	}
+	h.Failures++
+	return h
+}
+
+// write writes what is due at now, or everything.
+func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
+	for id, f := range all {
+		failing := !f.health.FailingSince.IsZero()
+		if !f.changed || !everything && !failing && now.Sub(f.written).Abs() < healthEvery {
+			continue
+		}
+		err := tx.PutWebhookHealth(id, f.health)
+		switch {
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return err
+		case err != nil || failing:
+			delete(all, id)
+		default:
+			all[id] = fare{f.health, false, now}
+		}
+	}
+	return nil
+}
+
+// behind tells whether something is not written.
+func (all healths) behind() bool {
+	for _, f := range all {
+		if f.changed {
+			return true
+		}
+	}
+	return false
+}
