@@ -183,10 +183,11 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		}
 	}
 
+	portal := &handlers.Portal{Store: p.store, Now: time.Now, Random: rand.Reader}
 	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
 		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
-		Developers: developers, Apps: &handlers.Apps{Now: time.Now},
-		PublicURL: c.HTTP.PublicURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
+		Developers: developers, Apps: &handlers.Apps{Now: time.Now}, Portal: portal,
+		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})
 	if err != nil {
@@ -213,15 +214,15 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if err != nil {
 		return p, "", err
 	}
-	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
+	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
 		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
 		People:        &handlers.People{Store: p.store, Now: time.Now, Bot: p.bot.Me},
 		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, Bot: p.bot.Me},
 		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, May: p.webhooks.May, Try: p.webhooks.Try,
 			Used: p.webhooks.Used, Wake: p.webhooks.Wake, Listen: p.webhooks.Listen, Now: time.Now, NewID: newID, Random: rand.Reader,
 			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},
-		Catalogue: catalogue,
-		Chat:      p.chat, Bot: p.bot, Meter: p.meter, Limits: c.Limits, Cluster: c.Chain.Cluster,
+		Catalogue: catalogue, Portal: portal, BotName: func() string { return p.bot.Me() },
+		Chat: p.chat, Bot: p.bot, Meter: p.meter, Limits: c.Limits, Cluster: c.Chain.Cluster,
 		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
 	if err != nil {
 		return p, "", err

@@ -5,53 +5,61 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
 // deed is a handler that knows who asks.
 type deed func(c *fiber.Ctx, key wallet.Key) error
 
-// key lets a request through that carries a key of a kind with a scope (SPEC, Authentication), within its
-// limit. A kind or scope of "" is any.
-func (s *Server) key(kind wallet.KeyKind, scope wallet.Scope, next deed) fiber.Handler {
+// key lets a request through that carries a key of the endpoint's kind with its scope (SPEC,
+// Authentication), or a session of the portal that stands for one, within its limit.
+func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		key, err := s.admit(c, kind)
+		key, err := s.admit(c, e)
 		if err != nil {
 			return err
 		}
-		if scope != "" && !key.May(scope) {
-			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", scope)
+		if e.scope != "" && !key.May(e.scope) {
+			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", e.scope)
 		}
-		return next(c, key)
+		return e.run(c, key)
 	}
 }
 
 // admit finds the key, and counts the request against its limit.
-func (s *Server) admit(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, error) {
-	key, err := s.authenticate(c, want)
+func (s *Server) admit(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
+	secret := presented(c)
+	if handlers.IsPortalSession(secret) && e.portal() {
+		return s.admitSession(c, secret, e.kind)
+	}
+	key, err := s.Keys.Check(c.UserContext(), secret, e.kind)
 	if err != nil {
-		return key, err
+		return wallet.Key{}, s.notAKey(c, err)
 	}
 	return key, s.within(c, key)
 }
 
-// authenticate finds the key. A client whose keys keep being refused is told to slow down instead;
-// a good key from the same address always passes, so that nobody can lock a neighbour out.
-func (s *Server) authenticate(c *fiber.Ctx, want wallet.KeyKind) (wallet.Key, error) {
-	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
-	secret := ""
-	if len(headers) == 1 {
-		secret = bearer(string(headers[0]))
-	}
-	key, err := s.Keys.Check(c.UserContext(), secret, want)
+// notAKey refuses who has no good key. A client whose keys keep being refused is told to slow down
+// instead; a good key from the same address always passes, so that nobody can lock a neighbour out.
+func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
-		return key, err
+		return err
 	}
 	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
-		return wallet.Key{}, s.rateLimited(c, q, "a minute")
+		return s.rateLimited(c, q, "a minute")
 	}
 	c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
-	return wallet.Key{}, err
+	return err
+}
+
+// presented is the secret that a request carries; "" for none, and for more than one.
+func presented(c *fiber.Ctx) string {
+	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+	if len(headers) != 1 {
+		return ""
+	}
+	return bearer(string(headers[0]))
 }
 
 // bearer is the secret of an Authorization header (RFC 6750), or "".

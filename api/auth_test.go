@@ -84,7 +84,7 @@ func TestRefusedKeysAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 }
 
 func TestAWindowNeverLetsMoreThroughInAnySpan(t *testing.T) {
-	w := newWindow(3, time.Minute)
+	w := newWindow[netip.Prefix](3, time.Minute)
 	client := netip.MustParsePrefix("192.0.2.1/32")
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var passed []time.Time
@@ -105,7 +105,7 @@ func TestAWindowNeverLetsMoreThroughInAnySpan(t *testing.T) {
 }
 
 func TestAWindowForgetsClients(t *testing.T) {
-	w := newWindow(1, time.Minute)
+	w := newWindow[netip.Prefix](1, time.Minute)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i := range maxClients + 100 {
 		w.take(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32), now)

@@ -15,26 +15,28 @@ import (
 const (
 	pagePerMinute    = 60
 	badKeysPerMinute = 60
+	// portalPerHour is how many requests one session of the portal may make: they count apart from its key's.
+	portalPerHour = 600
 	// maxClients bounds the memory of one window: about half a kilobyte each.
 	maxClients = 16384
 )
 
 // window counts what each client did in the last span: never more than limit in any span.
-type window struct {
+type window[C comparable] struct {
 	limit int
 	span  time.Duration
 
 	mu      sync.Mutex
-	clients map[netip.Prefix][]time.Time // oldest first, at most limit
+	clients map[C][]time.Time // oldest first, at most limit
 	swept   time.Time
 }
 
-func newWindow(limit int, span time.Duration) *window {
-	return &window{limit: limit, span: span, clients: map[netip.Prefix][]time.Time{}}
+func newWindow[C comparable](limit int, span time.Duration) *window[C] {
+	return &window[C]{limit: limit, span: span, clients: map[C][]time.Time{}}
 }
 
 // take counts one more, unless the client has had its fill.
-func (w *window) take(client netip.Prefix, now time.Time) quota.Quota {
+func (w *window[C]) take(client C, now time.Time) quota.Quota {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now.Sub(w.swept) >= w.span {
@@ -62,7 +64,7 @@ func live(times []time.Time, since time.Time) []time.Time {
 	return nil
 }
 
-func (w *window) sweep(now time.Time) {
+func (w *window[C]) sweep(now time.Time) {
 	w.swept = now
 	for client, times := range w.clients {
 		if len(live(times, now.Add(-w.span))) == 0 {
@@ -72,7 +74,7 @@ func (w *window) sweep(now time.Time) {
 }
 
 // forgetOne makes room. Forgetting somebody is kinder than refusing everybody new.
-func (w *window) forgetOne() {
+func (w *window[C]) forgetOne() {
 	for client := range w.clients {
 		delete(w.clients, client)
 		return

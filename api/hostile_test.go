@@ -180,6 +180,7 @@ func (h *hostility) settle() {
 	next := program{h.rig, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = h.hooks()
+	maps.Copy(h.ready, h.portal())
 	maps.Copy(h.ready, map[string]shot{
 		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
@@ -187,6 +188,32 @@ func (h *hostility) settle() {
 		"POST /v1/wallet/connect": {path: "/v1/wallet/connect", key: h.keys[2],
 			body: fmt.Sprintf(`{"address":%q,"signature":%q}`, next.address(), next.sign([]byte(challenge.text("data", "message"))))},
 	})
+}
+
+// portal opens it, and tells what opens and ends it once more.
+func (h *hostility) portal() map[string]shot {
+	h.Helper()
+	link := func(i int) string {
+		key, err := h.Keys.Check(context.Background(), h.keys[i].secret, "")
+		h.Must(err)
+		token, err := h.Portal.Draw()
+		h.Must(err)
+		h.Must(h.Portal.Offer(token, key))
+		h.hidden = append(h.hidden, token)
+		return token
+	}
+	session := func(i int) string {
+		opened, err := h.Portal.Open(context.Background(), link(i))
+		h.Must(err)
+		h.hidden = append(h.hidden, opened.Secret)
+		return opened.Secret
+	}
+	h.keys = append(h.keys, attackKey{session(1), wallet.APIKey, []wallet.Scope{wallet.Webhooks}}, attackKey{session(3), wallet.BotKey, []wallet.Scope{wallet.Webhooks}})
+	leaves := attackKey{secret: session(1)}
+	return map[string]shot{ // a link takes the place of the one before
+		"POST " + portalPath:   {path: portalPath, body: fmt.Sprintf(`{"token":%q}`, link(1))},
+		"DELETE " + portalPath: {path: portalPath, key: leaves},
+	}
 }
 
 // hooks registers webhooks, and tells what only their own keys can ask for.
@@ -415,7 +442,7 @@ func (a *attacker) judge(x target, s shot, got answer) error {
 	}
 	if got.status < 300 {
 		a.reached[x.String()]++
-		for _, secret := range []string{got.text("data", "key"), got.text("data", "secret")} {
+		for _, secret := range []string{got.text("data", "key"), got.text("data", "secret"), got.text("data", "session")} {
 			if secret != "" {
 				a.told = append(a.told, secret)
 			}

@@ -35,6 +35,9 @@ var (
 	errBadUpdate = errors.New("no update")
 )
 
+// pagesURL is where the portal is.
+var pagesURL = &url.URL{Scheme: "https", Host: "pages.example"}
+
 // rig is the server over a real socket, before the world.
 type rig struct {
 	*world.World
@@ -84,7 +87,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.contract = readContract(t)
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: public, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
+		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
 	r.People.Bot = func() string { return "purser_bot" }
 	r.Notices.Bot = r.People.Bot
@@ -93,7 +96,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	catalogue, err := webhooks.Describe()
 	r.Must(err)
 	r.server, err = New(Options{
-		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
+		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
 		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,

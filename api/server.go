@@ -40,7 +40,8 @@ const (
 // Options are what the server is made of.
 type Options struct {
 	DocsURL        *url.URL       // where the API is described; nil: nowhere
-	PublicURL      *url.URL       // where the world reaches this listener: the only accepted Origin
+	PublicURL      *url.URL       // where the world reaches this listener: the only Origin of the signing page
+	PagesURL       *url.URL       // where the portal is: the only other Origin whose page reads answers, and of the portal's endpoints alone
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	Store         store.Store
@@ -52,6 +53,8 @@ type Options struct {
 	Notifications *handlers.Notifications
 	Webhooks      *handlers.Webhooks
 	Catalogue     json.RawMessage // of events: webhooks.Describe
+	Portal        *handlers.Portal
+	BotName       func() string // without @; "" while Telegram has not said it
 	Chat          Chat
 	Bot           Bot
 	Meter         *quota.Meter
@@ -68,10 +71,12 @@ type Options struct {
 type Server struct {
 	Options
 	origin   string
+	pages    string // the origin of the portal
 	refusals map[wallet.Code]refusal
 	worn     *fasthttp.ResponseHeader // by every answer
-	page     *window                  // requests of the signing page, per client
-	badKeys  *window                  // refused keys, per client
+	page     *window[netip.Prefix]    // requests of the signing page, per client
+	badKeys  *window[netip.Prefix]    // refused keys, per client
+	sessions *window[[32]byte]        // requests of the portal, per session
 	busy     *busy                    // idempotency keys in flight
 
 	documentTag string
@@ -88,10 +93,11 @@ type Server struct {
 // New builds the server; it serves nothing before Run.
 func New(o Options) (*Server, error) {
 	switch {
-	case o.PublicURL == nil || o.PublicURL.Host == "":
-		return nil, errors.New("api: a public URL is needed")
+	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
+		return nil, errors.New("api: a public URL and one of the pages are needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
-		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Chat == nil || o.Bot == nil || o.Meter == nil:
+		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil ||
+		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
 	case o.Limits == (quota.Limits{}):
 		return nil, errors.New("api: limits are needed")
@@ -103,8 +109,10 @@ func New(o Options) (*Server, error) {
 		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
 		refusals: refusals(),
 		worn:     worn(signer.Headers()),
-		page:     newWindow(pagePerMinute, time.Minute),
-		badKeys:  newWindow(badKeysPerMinute, time.Minute),
+		pages:    o.PagesURL.Scheme + "://" + o.PagesURL.Host,
+		page:     newWindow[netip.Prefix](pagePerMinute, time.Minute),
+		badKeys:  newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
+		sessions: newWindow[[32]byte](portalPerHour, time.Hour),
 		busy:     newBusy(),
 
 		documentTag: documentTag(document),
@@ -127,6 +135,7 @@ func New(o Options) (*Server, error) {
 		ErrorHandler:                 s.unread,
 	})
 	s.app.Use(s.door)
+	s.app.Use(s.lend)
 	s.routes()
 	routed := s.app.Handler()
 	s.http = s.app.Server()
@@ -213,8 +222,10 @@ func (s *Server) routes() {
 
 	s.get(documentPath, s.openAPI)
 	for _, e := range s.endpoints() {
-		s.add(e.method, e.pattern, s.key(e.kind, e.scope, e.run))
+		s.add(e.method, e.pattern, s.key(e))
 	}
+	s.post(portalPath, s.openPortal)
+	s.add(fiber.MethodDelete, portalPath, s.closePortal)
 
 	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
 	s.get("/w/", s.asset)

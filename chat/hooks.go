@@ -2,10 +2,12 @@ package chat
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/url"
 	"slices"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -66,4 +68,39 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 		return err
 	}
 	return s.end()
+}
+
+// tapPortal sends a link to the page where the webhooks of a key are looked after. Whoever has it can do
+// that: it goes to the key's owner alone, and opens once.
+func (c *Chat) tapPortal(_ context.Context, _ heard, id string) (act, error) {
+	token, err := c.Portal.Draw()
+	if err != nil {
+		return nil, err
+	}
+	return func(s *scene) error {
+		key, err := s.Developers.Key(s.tx, s.user.ID, id)
+		if err == nil {
+			err = s.Portal.Offer(token, key)
+		}
+		if labelled(err) {
+			return s.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+		kind, err := s.words.text(kindNames()[key.Kind], nil)
+		if err != nil {
+			return err
+		}
+		text, err := s.words.text("hook.portal", vars{"Kind": kind, "Hint": key.Hint, "Host": s.PagesURL.Host, "Minutes": int(handlers.PortalLinkLife.Minutes())})
+		if err != nil {
+			return err
+		}
+		label, err := s.words.text("button.open_portal", nil)
+		if err != nil {
+			return err
+		}
+		return s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
+			Buttons: [][]Button{{{Text: plain(label), URL: s.PagesURL.JoinPath("/portal").String() + "#t=" + token}}}}, "")
+	}, nil
 }

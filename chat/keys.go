@@ -265,7 +265,15 @@ func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
 		if err := s.moveCard(keyCard(id)); err != nil {
 			return err
 		}
-		return s.reply(Reply{Kind: Message, Text: string(line), Buttons: [][]Button{append(row, b)}, Anew: s.anew}, keyCard(id))
+		rows := [][]Button{append(row, b)}
+		if s.Portal.For(key) == nil {
+			b, err := s.ours("button.portal", "portal:"+id, keyCard(id), s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []Button{b})
+		}
+		return s.reply(Reply{Kind: Message, Text: string(line), Buttons: rows, Anew: s.anew}, keyCard(id))
 	}, nil
 }
 

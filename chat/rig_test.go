@@ -49,7 +49,7 @@ type message struct {
 // person is somebody with a phone, as their chat shows them.
 type person struct {
 	*world.Person
-	link string // the newest signing page link in their chat
+	link string // the newest link to a page of ours in their chat
 	list int32  // the number of their newest list of people
 	kept []byte // a signed transaction that their device did not hand in
 	app  string // the newest consent link that stood in their chat
@@ -71,7 +71,7 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) options() chat.Options {
 	return chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: r.PublicURL, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Hourly: hourly, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
+		PublicURL: r.PublicURL, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}, Portal: r.Portal, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Hourly: hourly, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
 		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -274,7 +274,7 @@ func (r *rig) nameOf(id int64) string {
 	return "group"
 }
 
-// linkIn remembers the link of a signing page that came to somebody's chat.
+// linkIn remembers the link of a page of ours that came to somebody's chat.
 func (r *rig) linkIn(who string, reply chat.Reply) {
 	if link := regexp.MustCompile(`start=(app_[0-9a-z_]+)`).FindStringSubmatch(reply.Text); link != nil {
 		r.people[who].app = link[1]
@@ -284,9 +284,9 @@ func (r *rig) linkIn(who string, reply chat.Reply) {
 	}
 	for _, row := range reply.Buttons {
 		for _, b := range row {
-			if u, err := url.Parse(b.URL); err == nil && u.Host == "wallet.example" {
+			if u, err := url.Parse(b.URL); err == nil && (u.Host == "wallet.example" || u.Host == "pages.example") {
 				if !reply.Secret {
-					r.Errorf("a reply with a signing link is not marked secret: %q", reply.Text)
+					r.Errorf("a reply with a link to a page is not marked secret: %q", reply.Text)
 				}
 				r.people[who].link = u.Fragment
 			}

@@ -26,8 +26,10 @@ type Options struct {
 	// Developers have access to the API, Apps are what people allow theirs.
 	Developers *handlers.Developers
 	Apps       *handlers.Apps
+	Portal     *handlers.Portal
 	// PublicURL is where the signing page lives: its links end up in people's own chats only.
 	PublicURL *url.URL
+	PagesURL  *url.URL // where the portal of webhooks is
 	DocsURL   *url.URL // where the API is described; nil: nowhere
 	// Hourly is how many requests an hour a key of a kind has by its tier; nil: it is not told.
 	Hourly func(wallet.KeyKind, wallet.Tier) uint64
@@ -56,8 +58,8 @@ type Chat struct {
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
-		o.Developers == nil || o.Apps == nil || o.PublicURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, PublicURL, Now, Random and Log are needed")
+		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, PublicURL, PagesURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

@@ -49,6 +49,7 @@ func taps() map[string]tap {
 		"rotateyes":  (*Chat).tapRotateYes,
 		"revoke":     (*Chat).tapRevoke,
 		"revokeyes":  (*Chat).tapRevokeYes,
+		"portal":     (*Chat).tapPortal,
 		"decide":     (*Chat).tapDecide,
 		"withdraw":   (*Chat).tapWithdraw,
 		"allow":      (*Chat).tapAllow,

@@ -87,7 +87,7 @@ func difference(want, got string) string {
 //	alice opens bob's app               the consent link that stands in Bob's chat
 //	steps contact email                 verification.steps; operators carol dave: who may approve
 //	mail is down, mail is up
-//	carol has a key for APP             made by the operator, with `purser key create`; "nothing in particular" is no app
+//	carol has a key for APP             made by the operator, with `purser key create`; "nothing in particular" is no app; "a pro key", "a pro token"
 //	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
 //	alice has a webhook at URL         of her newest key
 //	alice's webhook fails, alice's webhook is gone, alice's webhook is given up
@@ -168,12 +168,18 @@ func (r *rig) happen(line string) {
 		in := r.input(who)
 		in.Contact = &chat.Contact{TelegramID: r.people[strings.TrimSuffix(words[2], "'s")].TelegramID, Phone: "+4915112345678"}
 		r.does(in)
-	case strings.Contains(line, " has a key for "):
-		_, app, _ := strings.Cut(line, " has a key for ")
-		if app == "nothing in particular" {
-			app = ""
+	case strings.Contains(line, " has a key for "), strings.Contains(line, " has a pro "):
+		req := handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID}
+		if _, req.App, _ = strings.Cut(line, " for "); req.App == "nothing in particular" {
+			req.App = ""
 		}
-		_, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID, App: app})
+		if strings.Contains(line, " has a pro ") {
+			req.Tier = wallet.ProTier
+		}
+		if strings.Contains(line, " token for ") {
+			req.Kind = wallet.BotKey
+		}
+		_, _, err := r.Keys.Create(r.Context(), req)
 		r.Must(err)
 	case strings.Contains(line, " has a webhook at "):
 		_, url, _ := strings.Cut(line, " has a webhook at ")
@@ -363,7 +369,7 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 			}
 			target := ""
 			if b.URL != "" {
-				target = " → " + regexp.MustCompile(`(#[bs]=|/tx/)[^?]+`).ReplaceAllString(b.URL, "${1}…")
+				target = " → " + regexp.MustCompile(`(#[bst]=|/tx/)[^?]+`).ReplaceAllString(b.URL, "${1}…")
 			}
 			if b.Copy != "" {
 				target = " ⧉"

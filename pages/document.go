@@ -302,11 +302,12 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 
 // opened says which key opens an operation.
 func opened(op operation) string {
-	api, bot := false, false
+	api, bot, session := false, false, false
 	for _, s := range op.Security {
 		_, isAPI := s["apiKey"]
 		_, isBot := s["botToken"]
-		api, bot = api || isAPI, bot || isBot
+		_, isSession := s["portalSession"]
+		api, bot, session = api || isAPI, bot || isBot, session || isSession
 	}
 	switch {
 	case api && bot:
@@ -315,6 +316,8 @@ func opened(op operation) string {
 		return "API key"
 	case bot:
 		return "bot token"
+	case session:
+		return "session of the portal"
 	}
 	return "no key"
 }

@@ -1,7 +1,8 @@
-// Package pages knows what people read in a browser beside the signing page: the documentation of the
-// API, rendered from its OpenAPI document when the program starts. It has an origin of its own, so that
-// no flaw here reaches the keys that browsers keep for the signing page (DESIGN §4). It refuses to know
-// anything about users, keys or money: whatever it serves is the same for everybody.
+// Package pages knows what people open in a browser beside the signing page: the documentation of the
+// API, rendered from its OpenAPI document when the program starts, and the portal of webhooks, which is a
+// client of the API. They have an origin of their own, so that no flaw here reaches the keys that browsers
+// keep for the signing page (DESIGN §4). It refuses to know anything about users, keys or money: whatever
+// it serves is the same for everybody.
 package pages
 
 import (
@@ -18,29 +19,35 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"purser/quota"
 )
 
-// Docs is the path of the documentation.
-const Docs = "/docs"
+// The paths of the documentation, and of the portal.
+const (
+	Docs   = "/docs"
+	Portal = "/portal"
+)
 
-//go:embed static docs.html
+//go:embed static docs.html portal portal.html
 var files embed.FS
 
 // Options are what the pages are made of.
 type Options struct {
 	Document []byte   // OpenAPI, as JSON
-	API      *url.URL // where the API is: examples call it
+	API      *url.URL // where the API is: examples call it, and so does the portal
 	Limits   quota.Limits
 	Log      *slog.Logger
 }
 
 // Server serves the pages, and nothing else.
 type Server struct {
-	http  *http.Server
-	files map[string]file // by path
+	http   *http.Server
+	files  map[string]file // by path
+	portal string          // what the portal's files may do: their Content-Security-Policy
 }
 
 type file struct {
@@ -66,20 +73,31 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render the documentation: %w", err)
 	}
-	s := &Server{files: map[string]file{Docs: made("text/html; charset=utf-8", docs)}}
-	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "copy.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
-		content, err := files.ReadFile("static/" + name)
+	portal, err := fill("portal.html", o.API.String())
+	if err != nil {
+		return nil, fmt.Errorf("render the portal: %w", err)
+	}
+	s := &Server{files: map[string]file{Docs: made(".html", docs), Portal: made(".html", portal)}, portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
+	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
+		list, err := files.ReadDir(folder)
 		if err != nil {
 			return nil, err
 		}
-		s.files[Docs+"/"+name] = made(kind, content)
+		for _, entry := range list {
+			content, err := files.ReadFile(path.Join(folder, entry.Name()))
+			if err != nil {
+				return nil, err
+			}
+			s.files[path.Join(under, entry.Name())] = made(path.Ext(entry.Name()), content)
+		}
 	}
 	s.http = &http.Server{Handler: s, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)} // broken connections are daily bread
 	return s, nil
 }
 
-func made(kind string, content []byte) file {
+func made(extension string, content []byte) file {
+	kind := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[extension]
 	sum := sha256.Sum256(content)
 	return file{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, content}
 }
@@ -90,30 +108,43 @@ func render(o Options) ([]byte, error) {
 		return nil, err
 	}
 	page.Limits = o.Limits
-	t, err := template.ParseFS(files, "docs.html")
+	return fill("docs.html", page)
+}
+
+// fill puts data into a page.
+func fill(name string, data any) ([]byte, error) {
+	t, err := template.ParseFS(files, name)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, page)
+	err = t.Execute(&out, data)
 	return out.Bytes(), err
 }
 
-// headers are on every answer. Scripts and styles are files of this origin; nothing is written into a
-// page by a script, and no other page may frame one.
-func headers(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "+
-		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+// policy is every page's. Scripts and styles are files of this origin; nothing is written into a page by a
+// script, and no other page may frame one.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// headers are on every answer. The portal alone may speak to somebody, to the API; and browsers keep
+// nothing of it.
+func (s *Server) headers(h http.Header, path string) {
+	csp, keep := policy, "no-cache" // it may be kept, and is asked after
+	if path == Portal || strings.HasPrefix(path, Portal+"/") {
+		csp, keep = s.portal, "no-store"
+	}
+	h.Set("Content-Security-Policy", csp)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-cache") // it may be kept, and is asked after
+	h.Set("Cache-Control", keep)
 }
 
 // ServeHTTP answers with a page or a file of it: 404 for any other path, 405 for methods but GET and HEAD.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	headers(w.Header())
+	s.headers(w.Header(), r.URL.Path)
 	found, ok := s.files[r.URL.Path]
 	switch {
 	case r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):

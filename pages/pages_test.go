@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,12 +150,27 @@ func TestEveryLinkLeadsSomewhereAndNothingStandsTwice(t *testing.T) {
 // nothing that it forbids.
 func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 	base := serve(t, api.Document())
-	for _, path := range []string{Docs, Docs + "/style.css", Docs + "/copy.js", Docs + "/icon.svg", "/", "/w/", "/v1/key", "/docs/", "/docs/../docs", "/docs.html", "/static/style.css", "/%64ocs", "/docs/nothing"} {
+	scripts := []string{}
+	for path := range portalFiles(t) {
+		scripts = append(scripts, path)
+	}
+	for _, path := range append(scripts, Docs, Docs+"/style.css", Docs+"/copy.js", Docs+"/icon.svg", "/", "/w/", "/v1/key", "/docs/", "/docs/../docs", "/docs.html", "/static/style.css", "/%64ocs", "/docs/nothing",
+		"/portal/", "/portal/nothing.js", "/portal.html", "/portal/../portal", "/portal/style.css", "/docs/main.js") {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "BREW"} {
 			resp, body := do(t, method, base+path)
 			csp := resp.Header.Get("Content-Security-Policy")
-			if !strings.HasPrefix(csp, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") {
+			if !strings.HasPrefix(csp, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") ||
+				!strings.Contains(csp, "require-trusted-types-for 'script'; trusted-types 'none'") {
 				t.Errorf("%s %s: CSP %q", method, path, csp)
+			}
+			// The portal speaks to the API, the documentation to nobody.
+			_, speaks, _ := strings.Cut(csp, "connect-src ")
+			partner, keep := "", "no-cache"
+			if strings.HasPrefix(path, "/portal/") || path == Portal {
+				partner, keep = "https://wallet.example.org", "no-store"
+			}
+			if speaks != partner || resp.Header.Get("Cache-Control") != keep {
+				t.Errorf("%s %s: connect-src %q, kept %q", method, path, speaks, resp.Header.Get("Cache-Control"))
 			}
 			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
 				"Set-Cookie": "", "Access-Control-Allow-Origin": "", "Server": ""} {
@@ -161,7 +178,8 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 					t.Errorf("%s %s: %s is %q", method, path, name, got)
 				}
 			}
-			ours := path == "/%64ocs" || strings.HasPrefix(path, Docs) && path != "/docs/" && path != "/docs.html" && path != "/docs/nothing" && path != "/docs/../docs"
+			ours := path == "/%64ocs" || strings.HasPrefix(path, Docs) && path != "/docs/" && path != "/docs.html" && path != "/docs/nothing" && path != "/docs/../docs" && path != "/docs/main.js" ||
+				slices.Contains(scripts, path)
 			want := 404
 			switch {
 			case ours && (method == "GET" || method == "HEAD"):
@@ -179,11 +197,75 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 			}
 		}
 	}
-	_, page := do(t, "GET", base+Docs)
-	for what, inline := range map[string]string{"a script": `<script>|<script[^>]*>[^<]`, "a style": `<style| style=`, "a handler": `<[^>]* on[a-z]+=`} {
-		if found := regexp.MustCompile(inline).FindString(page); found != "" {
-			t.Errorf("%s stands in the page: %s", what, found)
+	for _, path := range []string{Docs, Portal} {
+		_, page := do(t, "GET", base+path)
+		for what, inline := range map[string]string{"a script": `<script>|<script[^>]*>[^<]`, "a style": `<style| style=`, "a handler": `<[^>]* on[a-z]+=`} {
+			if found := regexp.MustCompile(inline).FindString(page); found != "" {
+				t.Errorf("%s stands in %s: %s", what, path, found)
+			}
 		}
+	}
+}
+
+// portalFiles are the portal's page, scripts and style, by path.
+func portalFiles(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{Portal: "portal.html"}
+	list, err := files.ReadDir("portal")
+	if err != nil || len(list) < 5 {
+		t.Fatalf("%d files: %v", len(list), err)
+	}
+	for _, entry := range list {
+		found[Portal+"/"+entry.Name()] = "portal/" + entry.Name()
+	}
+	return found
+}
+
+// TestThePortalNeedsItsOwnFilesOnly: every import and address in it is a file that is served, and nothing
+// in it makes markup of text.
+func TestThePortalNeedsItsOwnFilesOnly(t *testing.T) {
+	base, list := serve(t, api.Document()), portalFiles(t)
+	address := regexp.MustCompile(`(?:from '\.|(?:src|href)=")(/[^']*?)['"]`)
+	for path, name := range list {
+		content, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range address.FindAllStringSubmatch(string(content), -1) {
+			to := found[1]
+			if strings.HasSuffix(path, ".js") {
+				to = Portal + to
+			}
+			if resp, _ := do(t, "GET", base+to); resp.StatusCode != 200 {
+				t.Errorf("%s needs %s: %d", path, to, resp.StatusCode)
+			}
+		}
+		if found := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|localStorage|document\.cookie|\bimport\(`).FindString(string(content)); found != "" {
+			t.Errorf("%s: %s", path, found)
+		}
+	}
+	if _, page := do(t, "GET", base+Portal); !strings.Contains(page, `<meta name="purser-api" content="https://wallet.example.org">`) {
+		t.Errorf("the portal does not know where the API is:\n%s", page)
+	}
+}
+
+// TestThePortalsWords runs the tests of its modules in Node.
+func TestThePortalsWords(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("node is not installed")
+	}
+	run := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec")
+	run.Dir = "portaltest"
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("node --test: %v\n%s", err, out)
+	}
+	if !regexp.MustCompile(`(?m)^ℹ pass [1-9]`).Match(out) {
+		t.Fatalf("no test ran:\n%s", out)
 	}
 }
 

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { DESKTOP, PHONE } from './chromium.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -13,8 +14,11 @@ async function settled() {
   await Promise.allSettled(moving.map((a) => a.finished));
 }
 
-/** look(name, tab): what axe finds, and what is too wide for a phone, goes into look.findings. */
-export function accessibility() {
+/**
+ * look(name, tab): what axe finds, and what is too wide for a phone, goes into look.findings. With a
+ * folder, what was looked at is kept there as pictures, for people to look at.
+ */
+export function accessibility(album = '') {
   const findings = [];
   const looked = [];
   const look = async (name, tab) => {
@@ -30,6 +34,7 @@ export function accessibility() {
         if (passes.length < 10) findings.push(`${where}: axe did not look`);
         findings.push(...violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => `${n.html} (${n.any[0]?.message ?? ''})`).join(' ')}`));
         looked.push(where);
+        if (album !== '') await tab.screenshot({ path: join(album, `${where.replaceAll(/[^a-z0-9]+/gi, '-')}.png`), fullPage: true });
       }
       const over = await tab.evaluate(() => Math.max(...[document.documentElement, ...document.querySelectorAll('dialog[open]')]
         .map((e) => e.scrollWidth - e.clientWidth)));

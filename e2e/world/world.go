@@ -64,6 +64,7 @@ type World struct {
 	People    *handlers.People
 	Notices   *handlers.Notifications
 	Webhooks  *handlers.Webhooks
+	Portal    *handlers.Portal
 	// Developers asks for a shared contact only; a test sets other steps, operators and a Mailer.
 	Developers *handlers.Developers
 	Settler    *settle.Settler
@@ -154,6 +155,7 @@ func (w *World) wire() {
 		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}
 	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used,
 		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
+	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Apps = &handlers.Apps{Now: w.Now}
 	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},

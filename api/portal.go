@@ -1,0 +1,154 @@
+package api
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// The portal is a page of another origin that calls the API as any program does, with a session in the
+// place of a key (see handlers.Portal). There are no cookies: a cookie of one port goes to every other
+// port of its host, and so to whatever else listens there.
+
+// portalPath is where sessions begin and end.
+const portalPath = "/v1/portal/session"
+
+// portal tells whether a session of the portal opens an endpoint: webhooks, what there is to subscribe
+// to, and who the key is. Who listens is a program, with a key.
+func (e endpoint) portal() bool {
+	return e.scope == wallet.Webhooks && !strings.HasSuffix(e.pattern, "/listen") || e.method == fiber.MethodGet && (e.pattern == "/v1/key" || e.pattern == "/v1/webhooks/events")
+}
+
+// portalData is `data` of POST /v1/portal/session. The session is told this once.
+type portalData struct {
+	Session   string         `json:"session"`
+	ExpiresAt string         `json:"expires_at"`
+	App       string         `json:"app"` // that the key was made for; "" for none
+	KeyHint   string         `json:"key_hint"`
+	Kind      wallet.KeyKind `json:"kind"`
+	Tier      wallet.Tier    `json:"tier"`
+	Cluster   string         `json:"cluster"`
+	Bot       string         `json:"bot"` // without @; "" while it is not known
+}
+
+// openPortal is POST /v1/portal/session {token}: a link from /api in chat becomes a session. A link is used
+// once, and so an Idempotency-Key changes nothing.
+func (s *Server) openPortal(c *fiber.Ctx) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("token"); err != nil {
+		return err
+	}
+	token, err := fields.text("token")
+	if err != nil {
+		return err
+	}
+	opened, err := s.Portal.Open(c.UserContext(), token)
+	if err != nil {
+		return s.notAKey(c, err)
+	}
+	return s.succeed(c, fiber.StatusOK, "The session is told this once: keep it secret.", portalData{
+		Session: opened.Secret, ExpiresAt: stamp(opened.EndsAt), App: opened.AppName, KeyHint: opened.Key.Hint,
+		Kind: opened.Key.Kind, Tier: opened.Key.Tier, Cluster: s.Cluster, Bot: s.BotName(),
+	})
+}
+
+// portalEndData is `data` of DELETE /v1/portal/session.
+type portalEndData struct {
+	Ended bool `json:"ended"`
+}
+
+// closePortal is DELETE /v1/portal/session: the session that asks ends.
+func (s *Server) closePortal(c *fiber.Ctx) error {
+	secret := presented(c)
+	if _, err := s.Portal.Check(c.UserContext(), secret); err != nil {
+		return s.notAKey(c, err)
+	}
+	s.Portal.End(secret)
+	return s.succeed(c, fiber.StatusOK, "The session has ended.", portalEndData{Ended: true})
+}
+
+// admitSession finds the key that a session stands for, and counts the request: the portal uses up
+// nothing of its key's limit.
+func (s *Server) admitSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
+	key, err := s.Portal.Check(c.UserContext(), secret)
+	if err == nil && want != "" && key.Kind != want {
+		err = wallet.Refuse(wallet.InvalidAPIKey, "the key of this session is of another kind")
+	}
+	if err != nil {
+		return wallet.Key{}, s.notAKey(c, err)
+	}
+	q := s.sessions.take(sha256.Sum256([]byte(secret)), s.Now())
+	if !q.OK {
+		return wallet.Key{}, s.rateLimited(c, q, "an hour")
+	}
+	left(c, q)
+	name, limit := s.limitOf(&key)
+	asked(c).quota, err = s.Meter.Look(c.UserContext(), name, limit)
+	return key, err
+}
+
+// lend lets the portal's page read answers (CORS): to requests that carry a session or ask for one, from
+// its very origin. No cookies go with them, and no other page reads anything.
+func (s *Server) lend(c *fiber.Ctx) error {
+	origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
+	if len(origins) != 1 || string(origins[0]) != s.pages {
+		return c.Next()
+	}
+	if c.Method() == fiber.MethodOptions {
+		return s.preflight(c)
+	}
+	if c.Path() == portalPath || strings.HasPrefix(c.Path(), "/v1/") && handlers.IsPortalSession(presented(c)) {
+		s.lent(c)
+		c.Set(fiber.HeaderAccessControlExposeHeaders, "Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id")
+	}
+	return c.Next()
+}
+
+func (s *Server) lent(c *fiber.Ctx) {
+	c.Set(fiber.HeaderAccessControlAllowOrigin, s.pages)
+	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
+}
+
+// preflight says which requests the portal's page may make of a path; of others it is a method like any.
+func (s *Server) preflight(c *fiber.Ctx) error {
+	methods := s.portalMethods(c.Path())
+	if len(methods) == 0 || len(c.Request().Header.Peek(fiber.HeaderAccessControlRequestMethod)) == 0 {
+		return c.Next()
+	}
+	s.lent(c)
+	c.Set(fiber.HeaderAccessControlAllowMethods, strings.Join(methods, ", "))
+	c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
+	c.Set(fiber.HeaderAccessControlMaxAge, "600")
+	c.Status(fiber.StatusNoContent)
+	return nil
+}
+
+// portalMethods are those that the portal may use at a path.
+func (s *Server) portalMethods(path string) (methods []string) {
+	if path == portalPath {
+		return []string{fiber.MethodDelete, fiber.MethodPost}
+	}
+	for _, e := range s.endpoints() {
+		if e.portal() && fits(e.pattern, path) {
+			methods = append(methods, e.method)
+		}
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods) // a path can fit two patterns
+}
+
+// fits tells whether a path is one of a pattern's.
+func fits(pattern, path string) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(want, got, func(want, got string) bool {
+		return want == got || strings.HasPrefix(want, ":") && got != ""
+	})
+}

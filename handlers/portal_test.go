@@ -1,0 +1,159 @@
+package handlers_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// portalKey is a key that may have webhooks, and a portal.
+func portalKey(t *testing.T) (*rig, *handlers.Portal, wallet.Key) {
+	t.Helper()
+	r := newRig(t)
+	user := r.meet(1001)
+	key, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: user.TelegramID, App: "Shop"})
+	r.Must(err)
+	return r, r.Portal, key
+}
+
+func offered(t *testing.T, p *handlers.Portal, key wallet.Key) string {
+	t.Helper()
+	token, err := p.Draw()
+	if err == nil {
+		err = p.Offer(token, key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func opened(t *testing.T, p *handlers.Portal, key wallet.Key) string {
+	t.Helper()
+	session, err := p.Open(t.Context(), offered(t, p, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session.Secret
+}
+
+func refused(t *testing.T, what string, err error) {
+	t.Helper()
+	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func TestAPortalLinkOpensOnceAndSoon(t *testing.T) {
+	r, p, key := portalKey(t)
+	token := offered(t, p, key)
+	session, err := p.Open(t.Context(), token)
+	if err != nil || session.Key.ID != key.ID || session.AppName != "Shop" || !handlers.IsPortalSession(session.Secret) || len(token) != 43 {
+		t.Fatalf("%+v, %v", session, err)
+	}
+	_, err = p.Open(t.Context(), token)
+	refused(t, "a second use", err)
+
+	older := offered(t, p, key)
+	newer := offered(t, p, key)
+	_, err = p.Open(t.Context(), older)
+	refused(t, "a link that another took the place of", err)
+	r.Pass(handlers.PortalLinkLife)
+	_, err = p.Open(t.Context(), newer)
+	refused(t, "an old link", err)
+	for _, text := range []string{"", "x", session.Secret, key.ID} {
+		_, err = p.Open(t.Context(), text)
+		refused(t, text, err)
+	}
+}
+
+func TestAPortalIsForKeysThatMayHaveWebhooks(t *testing.T) {
+	_, p, key := portalKey(t)
+	free, without := key, key
+	free.Tier, without.Scopes = wallet.FreeTier, []wallet.Scope{wallet.WalletRead}
+	for code, key := range map[wallet.Code]wallet.Key{wallet.TierRequired: free, wallet.InsufficientScope: without} {
+		if err := p.Offer("token", key); wallet.CodeOf(err) != code || wallet.CodeOf(p.For(key)) != code {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	if err := p.For(key); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPortalSessionEnds(t *testing.T) {
+	r, p, key := portalKey(t)
+	secret := opened(t, p, key)
+	if got, err := p.Check(t.Context(), secret); err != nil || got.ID != key.ID {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	r.Pass(handlers.PortalSessionLife - time.Second)
+	if _, err := p.Check(t.Context(), secret); err != nil {
+		t.Error(err)
+	}
+	r.Pass(time.Second)
+	_, err := p.Check(t.Context(), secret)
+	refused(t, "after two hours", err)
+
+	secret = opened(t, p, key)
+	p.End(secret)
+	p.End(secret)
+	_, err = p.Check(t.Context(), secret)
+	refused(t, "ended", err)
+
+	restarted := &handlers.Portal{Store: r.Store, Now: r.Now, Random: r}
+	secret = opened(t, p, key)
+	_, err = restarted.Check(t.Context(), secret)
+	refused(t, "after a restart", err)
+}
+
+func TestAPortalSessionIsItsKeysLine(t *testing.T) {
+	r, p, key := portalKey(t)
+	secret := opened(t, p, key)
+	next, _, err := r.Keys.Rotate(t.Context(), key.ID, true)
+	r.Must(err)
+	if got, err := p.Check(t.Context(), secret); err != nil || got.ID != next.ID {
+		t.Errorf("after a rotation: %+v, %v", got, err)
+	}
+	r.Must(r.Store.Update(t.Context(), func(tx store.Tx) error {
+		next, err := tx.Key(next.ID)
+		next.Tier = wallet.FreeTier
+		r.Must(err)
+		return tx.PutKey(next)
+	}))
+	if got, err := p.Check(t.Context(), secret); err != nil || got.Tier != wallet.FreeTier {
+		t.Errorf("of a lower tier: %+v, %v", got, err)
+	}
+	unopened := offered(t, p, key)
+	_, err = r.Keys.Revoke(t.Context(), next.ID)
+	r.Must(err)
+	_, err = p.Check(t.Context(), secret)
+	refused(t, "its key is revoked", err)
+	_, err = p.Open(t.Context(), unopened)
+	refused(t, "a link of a revoked key", err)
+}
+
+func TestALineHasFewPortalSessions(t *testing.T) {
+	r, p, key := portalKey(t)
+	other, _, err := r.Keys.Create(t.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
+	r.Must(err)
+	kept := opened(t, p, other)
+	var secrets []string
+	for range 7 {
+		secrets = append(secrets, opened(t, p, key))
+		r.Pass(time.Second)
+	}
+	for i, secret := range secrets {
+		if _, err := p.Check(t.Context(), secret); (err == nil) != (i >= 2) {
+			t.Error("session "+strconv.Itoa(i), err)
+		}
+	}
+	if _, err := p.Check(t.Context(), kept); err != nil {
+		t.Error("another line's session went:", err)
+	}
+}

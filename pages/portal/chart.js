@@ -1,0 +1,41 @@
+// A small chart of a day: a bar an hour. What it shows stands beside it in words and in a table.
+
+import { h, svg } from './dom.js';
+import { count, lastDay, moment } from './words.js';
+
+const HEIGHT = 60;
+const WIDTH = 10; // of an hour, with its gap
+
+/** The last 24 hours of one webhook. */
+export function chart(hours, now = new Date()) {
+  const day = lastDay(hours, now);
+  const sum = (what) => day.reduce((total, hour) => total + hour[what], 0);
+  const most = Math.max(...day.map((hour) => hour.succeeded + hour.failed));
+  const words = `Attempts in the last 24 hours: ${sum('succeeded').toLocaleString('en')} succeeded, ${sum('failed').toLocaleString('en')} failed; ${count(sum('parked'), 'event')} given up.`;
+  if (most === 0) return h('p', { class: 'soft' }, 'Nothing was sent in the last 24 hours.');
+
+  const high = (n) => (n === 0 ? 0 : Math.max(2, (n / most) * (HEIGHT - 2)));
+  const bars = day.flatMap(({ succeeded, failed }, i) => {
+    const x = i * WIDTH + 1;
+    const good = high(succeeded);
+    const bad = Math.min(high(failed), HEIGHT - good);
+    return [
+      good > 0 && svg('rect', { class: 'succeeded', x, y: HEIGHT - good, width: WIDTH - 2, height: good }),
+      bad > 0 && svg('rect', { class: 'failed', x, y: HEIGHT - good - bad, width: WIDTH - 2, height: bad }),
+    ];
+  });
+  return h('figure', { class: 'chart' },
+    svg('svg', { viewBox: `0 0 ${24 * WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': words },
+      svg('rect', { class: 'ground', x: 0, y: HEIGHT - 1, width: 24 * WIDTH, height: 1 }), bars),
+    h('div', { class: 'axis soft', 'aria-hidden': 'true' }, h('span', null, moment(day[0].hour, now)), h('span', null, `most in an hour: ${most.toLocaleString('en')}`), h('span', null, 'now')),
+    h('figcaption', null, words),
+    h('details', null, h('summary', null, 'The numbers, by the hour'), table(day, now)));
+}
+
+function table(day, now) {
+  const busy = day.filter((hour) => hour.succeeded + hour.failed + hour.parked > 0);
+  return h('table', null,
+    h('thead', null, h('tr', null, ['Hour', 'Succeeded', 'Failed', 'Given up'].map((title) => h('th', { scope: 'col' }, title)))),
+    h('tbody', null, busy.map((hour) => h('tr', null, h('th', { scope: 'row' }, moment(hour.hour, now)),
+      [hour.succeeded, hour.failed, hour.parked].map((n) => h('td', null, n.toLocaleString('en')))))));
+}

@@ -1,0 +1,127 @@
+// Elements. Everything is set as text or attribute: the page's policy forbids markup from strings,
+// and so do we, since most of what is shown was written by strangers' servers.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(element, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (name === 'on') {
+      for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
+    } else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true ? '' : value);
+    }
+  }
+  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  return element;
+}
+
+/**
+ * Makes an element: h('p', {class: 'soft', on: {click}}, 'text', child, null). Children that are null
+ * or false are left out; a prop of true is an empty attribute, of false or null none.
+ */
+export const h = (tag, props, ...children) => fill(document.createElement(tag), props, children);
+
+/** The same in a picture. */
+export const svg = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
+
+let ids = 0;
+/** An id that nothing else has. */
+export const freshID = (what) => `${what}-${++ids}`;
+
+/** A button that does something; while it does, it does nothing else. */
+export function button(label, work, props = {}) {
+  const made = h('button', { type: 'button', class: 'act', ...props, on: { click: () => busyWhile(made, work) } }, label);
+  return made;
+}
+
+async function busyWhile(made, work) {
+  if (made.getAttribute('aria-disabled') === 'true') return;
+  made.setAttribute('aria-disabled', 'true');
+  try {
+    await work();
+  } finally {
+    made.removeAttribute('aria-disabled');
+  }
+}
+
+/** A labelled control. */
+export function field(label, control, hint = null) {
+  control.id ||= freshID('field');
+  const said = hint && h('small', { id: freshID('hint'), class: 'soft' }, hint);
+  if (said) control.setAttribute('aria-describedby', said.id);
+  return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, said);
+}
+
+export function select(options, chosen, props = {}) {
+  return h('select', props, Object.entries(options).map(([value, label]) => h('option', { value, selected: value === chosen }, label)));
+}
+
+/** A form that says below itself what came of it. work(say) may throw: what it throws is told by words(err). */
+export function form(fields, label, work, words) {
+  const said = h('p', { class: 'outcome', role: 'status' });
+  const submit = h('button', { class: 'act main', type: 'submit' }, label);
+  const made = h('form', {
+    novalidate: true,
+    on: {
+      submit: (event) => {
+        event.preventDefault();
+        return busyWhile(submit, () => attempt(said, work, words));
+      },
+    },
+  }, fields, h('div', { class: 'row' }, submit), said);
+  return made;
+}
+
+/** A button that says below itself what came of it. `first` may ask whether it is meant. */
+export function deed(label, work, words, { first = () => true, ...props } = {}) {
+  const said = h('p', { class: 'outcome', role: 'status' });
+  return h('div', { class: 'deed' }, button(label, async () => await first() && attempt(said, work, words), props), said);
+}
+
+async function attempt(said, work, words) {
+  const say = (kind, ...content) => {
+    said.className = `outcome ${kind}`;
+    said.replaceChildren(...content.flat().filter((c) => c !== null && c !== false));
+  };
+  say('', 'One moment …');
+  try {
+    await work(say);
+    if (said.textContent === 'One moment …') say('');
+  } catch (err) {
+    say('bad', words(err));
+  }
+}
+
+/** Text that can be taken along: a secret, an id. */
+export function copyable(text, what) {
+  const shown = h('code', { class: 'taken' }, text);
+  const named = (deed) => {
+    copy.textContent = deed;
+    copy.setAttribute('aria-label', `${deed} ${what}`);
+  };
+  const copy = button('', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      named('Copied');
+    } catch { // not every browser lets a page write there: select it, for the person to copy
+      getSelection().selectAllChildren(shown);
+      named('Selected');
+    }
+    setTimeout(named, 2000, 'Copy');
+  });
+  named('Copy');
+  return h('div', { class: 'row' }, shown, copy);
+}
+
+/** Asks before something that cannot be taken back; resolves to the answer. */
+export function sure(question, explanation, yes, no) {
+  return new Promise((resolve) => {
+    const title = freshID('title');
+    const end = (answer) => () => { box.close(answer); };
+    const box = h('dialog', { 'aria-labelledby': title, on: { close: () => { box.remove(); resolve(box.returnValue === 'yes'); } } },
+      h('h2', { id: title }, question), h('p', null, explanation),
+      h('div', { class: 'row' }, button(no, end('no'), { autofocus: true }), button(yes, end('yes'), { class: 'act danger' })));
+    document.body.append(box);
+    box.showModal();
+  });
+}
