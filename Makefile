@@ -30,7 +30,7 @@ race: deps
 	CI=true go test -race -short -parallel 8 -timeout 15m $$(go list ./... | grep -vE '/e2e/|/signer$$')
 
 bench:
-	go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer
+	go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer ./webhooks
 
 staticcheck:
 	go run $(STATICCHECK) ./...
