@@ -2,11 +2,16 @@ package chat
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
+	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -19,8 +24,8 @@ func free(next act) act {
 }
 
 // announce tells of what a person typed in their own chat (SPEC, Bot event types): a command with the reply
-// that it got, or a message that no conversation of purser's took up. What holds words or keys that nobody
-// may see is told of to nobody.
+// that it got, or a message that no conversation of purser's took up, and that answers none of its questions.
+// What holds words or keys that nobody may see is told of to nobody.
 func (s *scene) announce() error {
 	h := s.heard
 	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || s.secrets.in(h.Text) {
@@ -28,19 +33,94 @@ func (s *scene) announce() error {
 	}
 	at := h.At.UTC()
 	chat := strconv.FormatInt(h.Chat, 10)
+	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == h.line.command })
 	switch {
-	case slices.Contains(s.names(), h.line.command):
-		response, err := s.said()
+	case row >= 0:
+		words, response, err := s.told(s.table[row])
 		if err != nil {
 			return err
 		}
-		return s.tell("command", wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: h.Text,
+		return s.tell("command", wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: words,
 			Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 	case s.free && h.Text != "":
+		if late, err := s.late(); late || err != nil {
+			return err
+		}
 		return s.tell("message", wallet.MessageReceived, wallet.MessageReceivedData{ChatID: chat, Username: s.user.Handle(),
 			Message: h.Text, Timestamp: wallet.Timestamp(at)})
 	}
 	return nil
+}
+
+// told is what programs are told of a command: its words and its reply. Of one that no app may run they get its
+// name alone, and so they do where a contact of the person's is named: these are no app's business.
+func (s *scene) told(row command) (words, response string, err error) {
+	if response, err = s.said(s.answered); err != nil {
+		return "", "", err
+	}
+	named, err := s.contactIn(s.heard.Text + " " + response)
+	if err != nil || row.app != nil && !named {
+		return s.heard.Text, response, err
+	}
+	if words = "/" + row.name; len(s.heard.line.args) > 0 {
+		words += " " + withheld
+	}
+	return words, withheld, nil
+}
+
+// contactIn tells whether a text names a contact of the person's.
+func (s *scene) contactIn(text string) (bool, error) {
+	all, err := s.tx.ContactsOf(s.user.ID)
+	words := " " + plainWords(text) + " "
+	return slices.ContainsFunc(all, func(c wallet.Contact) bool {
+		if name := plainWords(c.Name); name != "" {
+			return strings.Contains(words, " "+name+" ")
+		}
+		return strings.Contains(text, c.Name)
+	}), err
+}
+
+// plainWords are the words of a text, whatever stands between them.
+func plainWords(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+}
+
+// lateFor is for how long after a question fell silent what a person writes may be meant as its answer.
+const lateFor = 10 * time.Minute
+
+// fellSilent notes that a question was left without an answer.
+func (s *scene) fellSilent() error {
+	return s.tx.PutCounters([]store.Counter{{Name: s.silence(), ExpiresAt: s.now.Add(lateFor)}})
+}
+
+func (s *scene) silence() string {
+	return s.tx.CounterName("silence", strconv.FormatInt(s.conv.User, 10))
+}
+
+// late tells whether a message may answer a question that waits no more: one that fell silent lately, or one
+// of a mail address or of its code.
+func (s *scene) late() (bool, error) {
+	switch silent, err := s.tx.Counter(s.silence()); {
+	case err == nil && s.now.Before(silent.ExpiresAt):
+		return true, nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, err
+	}
+	if !strings.Contains(s.heard.Text, "@") && !codeIn(s.heard.Text) {
+		return false, nil
+	}
+	return s.Developers.ProvingMail(s.tx, s.user.ID)
+}
+
+// codeIn tells whether a text may hold a code that was mailed, whatever is written around it.
+func codeIn(text string) bool {
+	digits := 0
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= handlers.CodeDigits
 }
 
 func (s *scene) tell(what string, name wallet.EventName, data any) error {
@@ -51,10 +131,10 @@ func (s *scene) tell(what string, name wallet.EventName, data any) error {
 	return s.tx.Emit(event)
 }
 
-// said is what the scene has said so far, as Markdown.
-func (s *scene) said() (string, error) {
+// said is what the scene has said so far, but for the first replies, as Markdown.
+func (s *scene) said(first int) (string, error) {
 	var all []string
-	for _, out := range s.out {
+	for _, out := range s.out[first:] {
 		var r Reply
 		if err := json.Unmarshal(out.Body, &r); err != nil {
 			return "", err

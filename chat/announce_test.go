@@ -113,3 +113,113 @@ func TestNothingIsAnnouncedToNobody(t *testing.T) {
 		t.Errorf("announced %v", got)
 	}
 }
+
+// told lists what was announced of a name since from, with its texts.
+func (r *rig) told(name wallet.EventName, from int) string {
+	r.Helper()
+	return strings.Join(r.announced(name)[from:], "\n")
+}
+
+// TestWhatNoAppMayRunIsAnnouncedByItsNameAlone: neither the words of contacts, keys and apps nor their replies,
+// and no contact by a way around; the end of another question is no command's reply.
+func TestWhatNoAppMayRunIsAnnouncedByItsNameAlone(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
+	r.listen()
+	r.rich("alice", 10*sol)
+	bob := r.people["bob"].Address().String()
+	for _, line := range []string{"/contacts add Mum " + bob, "/contacts@purser_bot", "/send 1 SOL Mum", "/cancel", "/send 1 SOL " + bob, "/cancel"} {
+		r.says("alice", line)
+	}
+	got := r.told(wallet.CommandExecuted, 0)
+	for _, want := range []string{`"command":"/contacts [withheld]"`, `"command":"/contacts"`, `"command":"/send [withheld]"`, `"command":"/cancel"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "Mum") || strings.Contains(got, bob) {
+		t.Errorf("a contact is announced:\n%s", got)
+	}
+
+	before := len(r.announced(wallet.CommandExecuted))
+	for _, line := range []string{"/api", "Shop", "Takes orders."} {
+		r.says("alice", line)
+	}
+	r.taps("alice", "I accept", "alice")
+	for _, line := range []string{"alice@example.org", "/send", "/api", "/help", "/cancel"} {
+		r.says("alice", line)
+	}
+	got = r.told(wallet.CommandExecuted, before)
+	if n := strings.Count(got, "\n") + 1; n != 5 || strings.Contains(got, "example.org") || !strings.Contains(got, "How much") {
+		t.Errorf("%d commands:\n%s", n, got)
+	}
+}
+
+// TestALateAnswerIsNoMessage: what is written when a question has just fallen silent may be its answer, and a
+// mail address or code may be one for as long as it is waited for.
+func TestALateAnswerIsNoMessage(t *testing.T) {
+	for _, ended := range []bool{false, true} { // by the look for silence, or by the late answer itself
+		r := newRig(t)
+		r.listen()
+		r.rich("alice", 10*sol)
+		r.says("alice", "/send")
+		r.Pass(6 * time.Minute)
+		if ended {
+			r.Must(r.chat.Silent(t.Context()))
+		}
+		for _, line := range []string{"1.5", "1.5 please"} {
+			r.says("alice", line)
+		}
+		if got := r.announced(wallet.MessageReceived); len(got) != 0 {
+			t.Errorf("announced %v", got)
+		}
+		r.Pass(11 * time.Minute)
+		r.says("alice", "Where is my parcel?")
+		if got := r.announced(wallet.MessageReceived); len(got) != 1 {
+			t.Errorf("announced %v", got)
+		}
+	}
+
+	r := newRig(t)
+	r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
+	r.listen()
+	for _, line := range []string{"/api", "Shop", "Takes orders."} {
+		r.says("alice", line)
+	}
+	r.taps("alice", "I accept", "alice")
+	for _, line := range []string{"/cancel", "alice@example.org", "/api"} {
+		r.says("alice", line)
+	}
+	r.taps("alice", "Shop", "alice")
+	for _, line := range []string{"alice@example.org", "/cancel"} {
+		r.says("alice", line)
+	}
+	for _, line := range []string{r.code(), "my code: " + r.code(), "other@example.org", "Where is my parcel?"} {
+		r.says("alice", line)
+	}
+	if got := r.announced(wallet.MessageReceived); len(got) != 1 || !strings.Contains(got[0], "parcel") {
+		t.Errorf("announced %v", got)
+	}
+}
+
+// TestKeysTypedIntoAChatAreTakenAway: they are removed, answered with what to do, and told to nobody.
+func TestKeysTypedIntoAChatAreTakenAway(t *testing.T) {
+	r := newRig(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	key, err := wallet.NewKeySecret(r, wallet.APIKey, true)
+	r.Must(err)
+	bot, err := wallet.NewKeySecret(r, wallet.BotKey, true)
+	r.Must(err)
+	hook := "whsec_" + strings.Repeat("aB3+", 10) + "aB=="
+	for _, line := range []string{key, "my key is “" + bot + "”, why?", "/send " + hook, "/start " + key} {
+		before := len(r.seen)
+		r.says("alice", line)
+		if got := strings.Join(r.seen[before:], ""); !strings.Contains(got, "delete") || !strings.Contains(got, "Revoke a key: /api") || strings.Contains(got, "recovery phrase") {
+			t.Errorf("after %.20q…: %s", line, got)
+		}
+	}
+	if got := slices.Concat(r.announced(wallet.MessageReceived), r.announced(wallet.CommandExecuted)); len(got) != 0 {
+		t.Errorf("announced %v", got)
+	}
+}

@@ -39,7 +39,7 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 		return nil, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
 	}
 	if c.secrets.in(cmd.Text) {
-		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words or a private key: never send these anywhere")
+		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words, a private key or a key of the API: never send these anywhere")
 	}
 	p := cmd.Person
 	h := heard{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
@@ -62,7 +62,7 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 	if s.moved {
 		return "", fmt.Errorf("%s moved a conversation for an app", h.line.command)
 	}
-	said, err := s.said()
+	said, err := s.said(0)
 	if err != nil {
 		return "", err
 	}

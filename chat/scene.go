@@ -46,6 +46,7 @@ type scene struct {
 	priority int
 	out      []store.Reply
 	toasted  bool
+	answered int  // replies that only end what was asked before, and answer nothing that is said now
 	free     bool // what was said was not for purser
 	failed   bool // it was refused
 }
@@ -68,6 +69,7 @@ func (c *Chat) play(tx store.Tx, h heard, act act) error {
 		if err := s.walk(h.conv.Flow, silence); err != nil {
 			return err
 		}
+		s.answered = len(s.out)
 	}
 	if err := act(s); err != nil {
 		return err
@@ -119,6 +121,11 @@ func (s *scene) walk(flow string, by Trigger) error {
 	}
 	s.moved = true
 	was := s.topic
+	if by == silence && was.Asked != "" {
+		if err := s.fellSilent(); err != nil {
+			return err
+		}
+	}
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
 	if was.People != 0 && step.To != asksAddress {
 		if err := s.closePeople("people.closed", nil); err != nil {
@@ -146,7 +153,9 @@ func (s *scene) leave() error {
 	if s.conv.State == "" {
 		return nil
 	}
-	return s.walk(s.conv.Flow, movedOn)
+	err := s.walk(s.conv.Flow, movedOn)
+	s.answered = len(s.out)
+	return err
 }
 
 // caller is the person as handlers know them.
@@ -324,11 +333,15 @@ func (s *scene) use() error {
 	return s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now)
 }
 
-// takeAwaySecret removes a message that holds what must never be in a chat, and says why. Its
+// takeAwaySecret removes a message that holds what must never be in a chat, and says why and what to do. Its
 // text goes nowhere else: not into the conversation, not into the answer.
 func (s *scene) takeAwaySecret() error {
+	why := "talk.secret"
+	if !s.secrets.ofWallet(s.heard.Text) {
+		why = "talk.credential"
+	}
 	if err := s.reply(Reply{Kind: Delete, MessageID: s.heard.MessageID}, ""); err != nil {
 		return err
 	}
-	return s.say("talk.secret", nil)
+	return s.say(why, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	_ "embed"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -29,8 +30,15 @@ func newSecrets() secrets {
 	return secrets{known}
 }
 
-// in tells whether text holds a recovery phrase or a private key.
-func (s secrets) in(text string) bool { return s.phrase(text) || privateKey(text) }
+// in tells whether text holds a secret of a wallet's or of the API's.
+func (s secrets) in(text string) bool { return s.ofWallet(text) || credential.MatchString(text) }
+
+// ofWallet tells whether text holds a recovery phrase or a private key.
+func (s secrets) ofWallet(text string) bool { return s.phrase(text) || privateKey(text) }
+
+// credential is a key of the API, a session of the portal or the secret of a webhook, whatever stands around it.
+// No checksum is looked at: one that was copied in part, or mistyped, says too much as well.
+var credential = regexp.MustCompile(`(?i)(?:pur_(?:live|test|bot|session)_|whsec_)[0-9a-z+/_-]{16}`)
 
 // phrase looks for twelve or more words of the list in one text: in one row (numbers and
 // punctuation between them do not count), or as three quarters of all that is said. Ordinary

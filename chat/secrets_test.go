@@ -39,6 +39,7 @@ func TestSecretsAreKnownFromTalk(t *testing.T) {
 		strings.ReplaceAll(twelve, " ", "\n"), strings.ReplaceAll(twelve, " ", ", "), "/send " + twelve,
 		"1. " + strings.ReplaceAll(twelve, " ", " 2) "), strings.ReplaceAll(twelve, "winner", "winner, and"),
 		base58.Encode(key), "here: " + base58.Encode(key) + ".", string(array), "key = " + string(array) + ";",
+		"pur_live_" + strings.Repeat("a1B", 12), "Key:Pur_Bot_" + strings.Repeat("a1B", 6) + "…", "whsec_" + strings.Repeat("a+/_", 8) + "==", "purpur_session_" + strings.Repeat("9", 40),
 	} {
 		if !s.in(secret) {
 			t.Errorf("not seen in %.60q", secret)
@@ -47,6 +48,7 @@ func TestSecretsAreKnownFromTalk(t *testing.T) {
 	signature := ed25519.Sign(key, []byte("a public thing"))
 	for _, talk := range []string{
 		"", "hello", strings.Join(strings.Fields(twelve)[:11], " "), base58.Encode(signature), base58.Encode(key[:32]),
+		"pur_live_…", "keys begin with pur_test_ or pur_bot_, secrets with whsec_", "pur_bot_x",
 		"[1,2,3]", "[" + strings.Repeat("1,", 63) + "1]", "[" + strings.Repeat("x,", 90) + "]",
 		"I was able to use this wallet all year, and thank you for that: it is a cool thing, and the first one that is good for my family. You can ask me about it when there is time.",
 		strings.Repeat("[", 10_000), strings.Repeat("a ", 5_000),

@@ -17,7 +17,7 @@ import (
 
 // Limits of the codes that prove a mail address.
 const (
-	codeDigits  = 6
+	CodeDigits  = 6
 	CodeLife    = 10 * time.Minute
 	CodeTries   = 5
 	CodesAnHour = 3 // for one person, and to one address
@@ -42,6 +42,16 @@ func (d *Developers) Mailed(tx store.Tx, user wallet.UserID) (*wallet.MailCode, 
 		return nil, err
 	}
 	return dev.MailCode, err
+}
+
+// ProvingMail tells whether somebody may write a mail address or its code next: one is on its way to them, or
+// they want keys, which takes that step.
+func (d *Developers) ProvingMail(tx store.Tx, user wallet.UserID) (bool, error) {
+	if sent, err := d.Mailed(tx, user); sent != nil || err != nil {
+		return sent != nil, err
+	}
+	st, err := d.Standing(tx, user)
+	return st.Developer.Request != nil && slices.Contains(st.Missing, wallet.ByEmail), err
 }
 
 // MailableFrom is when somebody can have the next code mailed, to whichever address; zero: now.
@@ -96,7 +106,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address s
 
 // drawCode draws a code for an address.
 func (d *Developers) drawCode(address string) (code string, _ wallet.MailCode, _ error) {
-	digits := make([]byte, codeDigits)
+	digits := make([]byte, CodeDigits)
 	for i := range digits {
 		digit, err := wallet.RandomBelow(d.Random, 10)
 		if err != nil {
@@ -142,7 +152,7 @@ func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) erro
 // sixDigits is a code as somebody writes it, with or without spaces and hyphens; "" for anything else.
 func sixDigits(typed string) string {
 	typed = strings.Join(strings.FieldsFunc(typed, func(r rune) bool { return unicode.IsSpace(r) || r == '-' }), "")
-	if len(typed) != codeDigits || strings.Trim(typed, "0123456789") != "" {
+	if len(typed) != CodeDigits || strings.Trim(typed, "0123456789") != "" {
 		return ""
 	}
 	return typed

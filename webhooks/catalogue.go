@@ -235,8 +235,8 @@ var meanings = map[string]struct{ form, means string }{
 	"validator_address": {addressForm, "The validator's vote account"}, "transaction_signature": {signatureForm, "The signature on chain of the transaction that did it"},
 	"reward_amount": {decimalForm, "The reward, in SOL"}, "epoch": {anyForm, "The epoch that it is for"}, "cooldown_end": {timestampForm, "When the stake can be withdrawn, as foreseen"},
 	"chat_id": {chatForm, "The person's chat with the bot"}, "username": {anyForm, "Their Telegram user name; empty when unset"}, "first_name": {anyForm, "Their first name"},
-	"message": {anyForm, "The text"}, "command": {idForm, "The command as it was written"}, "success": {anyForm, "Whether it did what it was asked to"},
-	"response": {anyForm, "The bot's reply, as Markdown"}, "webhook_id": {idForm, "The webhook"},
+	"message": {anyForm, "The text"}, "command": {idForm, "The command as it was written; of one that no app may run, or that names a contact, its name and [withheld]"}, "success": {anyForm, "Whether it did what it was asked to"},
+	"response": {anyForm, "The bot's reply, as Markdown; [withheld] where it is for the person alone"}, "webhook_id": {idForm, "The webhook"},
 }
 
 // meaningOf begins the schema of a field.

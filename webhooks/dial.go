@@ -30,11 +30,12 @@ const (
 	mostAddresses    = 4 // tried, of those a name leads to
 )
 
-// Why no connection was made. They name no address: a developer must not learn of the operator's network.
+// Why no connection was made. They name no address: a developer must not learn of the operator's network, and
+// not which names there are in it either. So a name that leads there is the same as one that leads nowhere.
 var (
 	errForbidden = errors.New("leads to a private address")
 	errPlainHTTP = errors.New("plain http is for addresses that the operator opened")
-	errNoAddress = errors.New("the name does not resolve")
+	errNoAddress = errors.New("the name leads to no address on the internet")
 	errLookup    = errors.New("the name could not be looked up")
 	errTLS       = errors.New("TLS failed")
 )
@@ -133,6 +134,9 @@ func (d *dialer) connect(ctx context.Context, address string, judge func(netip.A
 		} else if len(good) < mostAddresses {
 			good = append(good, a)
 		}
+	}
+	if _, literal := netip.ParseAddr(host); literal != nil && refused == errForbidden {
+		refused = errNoAddress
 	}
 	if len(good) == 0 {
 		return nil, refused

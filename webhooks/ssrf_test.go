@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,7 @@ func TestNothingIsSentToWhatIsNotTheInternets(t *testing.T) {
 			if got := dialed.Swap(""); got != nil && got != "" {
 				t.Errorf("%s: %q led to a packet to %s", open.name, target, got)
 			}
-			unknown := r.Error == "the name does not resolve" // so it is not sent either, but may be one day
+			unknown := r.Error == errNoAddress.Error() // so it is not sent either, but may be one day
 			if r.Verdict() != Refused && !unknown || r.Status != 0 || r.Error == "" {
 				t.Errorf("%s: %q: %s %+v", open.name, target, r.Verdict(), r)
 			}
@@ -199,11 +200,25 @@ func TestANameThatLeadsElsewhereAMomentLaterGainsNothing(t *testing.T) {
 		}
 	})
 	first, second := p.Post(t.Context(), messageTo("https://rebind.example.com/")), p.Post(t.Context(), messageTo("https://rebind.example.com/"))
-	if first.Verdict() != Retry || second.Verdict() != Refused || second.Error != "leads to a private address" {
+	if first.Verdict() != Retry || second.Verdict() != Retry || second.Error != errNoAddress.Error() {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 	if len(dialed) != 1 || dialed[0] != "8.8.8.8:443" || dns.lookups != 2 {
 		t.Errorf("dialed %v after %d lookups: what is judged must be what is dialed", dialed, dns.lookups)
+	}
+}
+
+// TestNobodyLearnsWhichNamesAnOperatorHas: what comes of a name that leads into a network of the operator's and of
+// one that leads nowhere is the same.
+func TestNobodyLearnsWhichNamesAnOperatorHas(t *testing.T) {
+	p := poster(t, func(o *Options) { o.AllowPrivate, o.Resolver = nil, odd })
+	none := p.Post(t.Context(), messageTo("https://nosuch.example.com/"))
+	for _, name := range []string{"loop", "ten", "six", "link", "mapped", "nat64", "several", "cgnat", "unspecified"} {
+		got := p.Post(t.Context(), messageTo("https://"+name+".example.com/"))
+		got.Latency = none.Latency
+		if !reflect.DeepEqual(got, none) || got.Verdict() != none.Verdict() || got.Error != "the name leads to no address on the internet" {
+			t.Errorf("%s: %+v, and of no name %+v", name, got, none)
+		}
 	}
 }
 
