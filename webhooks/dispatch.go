@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,13 +11,17 @@ import (
 )
 
 const (
-	// maxFlying is how many deliveries are on their way at once, to all webhooks. Those of an owner who has none
-	// on their way may be as many once more, so that nobody waits for other people's slow receivers.
+	// maxFlying is how many deliveries are on their way at once, to all webhooks.
 	maxFlying = 2048
 	// maxOfOwner is how many are on their way to the webhooks of one owner.
 	maxOfOwner = 512
-	// maxHeld is how many are in memory before windows shrink.
+	// reservedForEach is how many of each owner go even while all slots are taken, as many again in all: nobody
+	// waits for other people's slow receivers.
+	reservedForEach = 16
+	// maxHeld is how many are in memory, or about to be, before windows shrink.
 	maxHeld = 32768
+	// loadAtOnce is how many lines are read in one look into the store.
+	loadAtOnce = 64
 )
 
 // dispatcher decides which delivery goes when. One goroutine owns all of it; what takes time (reading the
@@ -25,13 +30,14 @@ type dispatcher struct {
 	*Service
 	ctx context.Context // of what is read and sent
 
-	queues  map[wallet.WebhookID]*queue
-	owners  map[wallet.UserID]*owner
-	flying  int
-	stalled []*queue // could send, and wait for others to land
-	held    int      // deliveries in memory, of all webhooks
-	alarms  alarms
-	record  *recorder
+	queues   map[wallet.WebhookID]*queue
+	owners   map[wallet.UserID]*owner
+	flying   int
+	waiting  []*owner // could send, and wait for others to land
+	held     int      // deliveries in memory, of all webhooks
+	reserved int      // more that are just being read, at most
+	alarms   alarms
+	record   *recorder
 
 	loads    chan []*load
 	landings chan landing
@@ -139,7 +145,7 @@ func (d *dispatcher) fill(q *queue) { d.load(d.plan(nil, q)) }
 // plan adds what is to be read of a line, where that is worth while.
 func (d *dispatcher) plan(all []*load, q *queue) []*load {
 	size := window
-	if d.held > maxHeld {
+	if d.held+d.reserved+urgencies*window > maxHeld {
 		size = smallWindow
 	}
 	room, worth := q.room(size)
@@ -148,28 +154,31 @@ func (d *dispatcher) plan(all []*load, q *queue) []*load {
 	}
 	for u := range room {
 		q.more[u] = q.more[u] && room[u] == 0
+		d.reserved += room[u]
 	}
 	q.loading = true
 	return append(all, &load{queue: q, after: q.read, room: room})
 }
 
-// load has lines read, in one look into the store.
+// load has lines read, many in one look into the store.
 func (d *dispatcher) load(all []*load) {
-	if len(all) == 0 {
-		return
+	for some := range slices.Chunk(all, loadAtOnce) {
+		d.busy.Add(1)
+		go func() {
+			defer d.busy.Done()
+			d.read(d.ctx, some)
+			d.loads <- some
+		}()
 	}
-	d.busy.Add(1)
-	go func() {
-		defer d.busy.Done()
-		d.read(d.ctx, all)
-		d.loads <- all
-	}()
 }
 
 // loaded takes up what was read.
 func (d *dispatcher) loaded(l *load) {
 	q := l.queue
 	q.loading = false
+	for _, room := range l.room {
+		d.reserved -= room
+	}
 	if l.err != nil {
 		if d.ctx.Err() == nil {
 			d.Logger.Error("reading what waits for a webhook failed: it is read again", "webhook", q.id, "error", l.err)
@@ -185,6 +194,7 @@ func (d *dispatcher) loaded(l *load) {
 	}
 	if q.owner == nil {
 		q.owner = d.owner(l.hook.Owner)
+		q.owner.queues++
 		if l.hook.Listener {
 			q.width = 1 // one connection
 		}
@@ -225,18 +235,15 @@ func (d *dispatcher) pump(q *queue) {
 		return
 	}
 	for {
-		switch {
-		case q.owner.flying >= maxOfOwner:
-			q.stalled = true
-			q.owner.stalled = append(q.owner.stalled, q)
-			return
-		case d.flying >= maxFlying && (q.owner.flying > 0 || d.flying >= 2*maxFlying):
-			q.stalled = true
-			d.stalled = append(d.stalled, q)
-			return
-		}
 		l := q.next(time.Now())
 		if l == nil {
+			return
+		}
+		if !d.mayFly(q.owner) {
+			q.putBack(l)
+			q.stalled = true
+			q.owner.stalled = append(q.owner.stalled, q)
+			d.enlist(q.owner)
 			return
 		}
 		for _, old := range l.skip() {
@@ -252,31 +259,72 @@ func (d *dispatcher) pump(q *queue) {
 	}
 }
 
-// unstall lets the first go on of those who waited for others to land.
-func (d *dispatcher) unstall(waiting *[]*queue) {
-	q := (*waiting)[0]
-	*waiting = (*waiting)[1:]
-	q.stalled = false
-	d.pump(q)
+// mayFly tells whether there is a slot for one more of an owner.
+func (d *dispatcher) mayFly(o *owner) bool {
+	return o.flying < maxOfOwner && (d.flying < maxFlying || o.flying < reservedForEach && d.flying < 2*maxFlying)
+}
+
+// serve lets queues of an owner go on who waited for a slot.
+func (d *dispatcher) serve(o *owner) {
+	for len(o.stalled) > 0 && d.mayFly(o) {
+		q := o.stalled[0]
+		o.stalled = o.stalled[1:]
+		q.stalled = false
+		d.pump(q)
+	}
+	d.enlist(o)
+}
+
+// enlist has an owner wait for anybody's landing, if it is not their own that they wait for.
+func (d *dispatcher) enlist(o *owner) {
+	if len(o.stalled) > 0 && !o.waiting && o.flying < maxOfOwner {
+		o.waiting = true
+		d.waiting = append(d.waiting, o)
+	}
 }
 
 // owner of webhooks.
 func (d *dispatcher) owner(id wallet.UserID) *owner {
 	o := d.owners[id]
 	if o == nil {
-		o = &owner{}
+		o = &owner{id: id}
 		d.owners[id] = o
 	}
 	return o
 }
 
-// landed takes an attempt's end, and goes on with its line.
+// landed takes an attempt's end, and goes on with its line, with who waits longest for a slot, and with the
+// webhook.
 func (d *dispatcher) landed(l landing) {
-	q, f := l.line.queue, l.fate
+	q := l.line.queue
 	d.flying--
 	q.flying--
 	q.owner.flying--
 	d.write(l)
+	d.learn(q, &l.fate)
+	l.line.items[0].Delivery = l.fate.delivery
+	if l.fate.state != store.DeliveryWaiting {
+		l.line.done()
+	}
+	if len(l.line.items) > 0 {
+		d.arm(l.line)
+	}
+	for len(d.waiting) > 0 && d.flying < maxFlying {
+		o := d.waiting[0]
+		d.waiting = d.waiting[1:]
+		o.waiting = false
+		d.serve(o)
+	}
+	d.pump(q)
+	d.serve(q.owner)
+	if l.fate.missing {
+		q.gone = true
+		d.forget(q)
+	}
+}
+
+// learn takes from an attempt how its webhook is to be treated.
+func (d *dispatcher) learn(q *queue, f *fate) {
 	if f.limit.Limit > 0 {
 		q.left = int(min(f.limit.Left, width))
 	}
@@ -294,30 +342,18 @@ func (d *dispatcher) landed(l landing) {
 	if f.attempt != nil && q.width > 1 {
 		q.took(f.attempt.Latency)
 	}
-	l.line.items[0].Delivery = f.delivery
-	if f.state != store.DeliveryWaiting {
-		l.line.done()
-	}
-	if len(l.line.items) > 0 {
-		d.arm(l.line)
-	}
-	d.pump(q)
-	for len(q.owner.stalled) > 0 && q.owner.flying < maxOfOwner {
-		d.unstall(&q.owner.stalled)
-	}
-	for len(d.stalled) > 0 && d.flying < maxFlying {
-		d.unstall(&d.stalled)
-	}
-	if f.missing {
-		q.gone = true
-		d.forget(q)
-	}
 }
 
 // forget drops the queue of a webhook that is gone, when nothing of it is left.
 func (d *dispatcher) forget(q *queue) {
 	if q.gone && !q.loading && len(q.lanes) == 0 && q.held == [urgencies]int{} {
 		delete(d.queues, q.id)
+		if q.owner == nil {
+			return
+		}
+		if q.owner.queues--; q.owner.queues == 0 {
+			delete(d.owners, q.owner.id)
+		}
 	}
 }
 

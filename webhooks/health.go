@@ -52,6 +52,10 @@ func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealt
 func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
 	for id, f := range all {
 		failing := !f.health.FailingSince.IsZero()
+		if !f.changed && now.Sub(f.written).Abs() >= healthEvery { // it is read again when it is needed
+			delete(all, id)
+			continue
+		}
 		if !f.changed || !everything && !failing && now.Sub(f.written).Abs() < healthEvery {
 			continue
 		}

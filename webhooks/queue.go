@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"slices"
 	"time"
 
 	"purser/store"
@@ -39,15 +40,18 @@ type queue struct {
 	sleeping int       // lines that wait for the next attempt of their first
 	failures int       // attempts that failed in a row
 	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
-	until    time.Time // none goes before: the limit of an hour is reached
+	until    time.Time // none goes for the first time before: the limit of an hour is reached
 	stalled  bool      // waits for others to land
 	gone     bool      // there is no such webhook any more
 }
 
 // owner is who the webhooks of several queues belong to.
 type owner struct {
+	id      wallet.UserID
+	queues  int
 	flying  int
-	stalled []*queue // wait for others of this owner to land
+	stalled []*queue // have something to send, and wait for others to land
+	waiting bool     // for anybody's landing
 }
 
 // lane names what keeps its order.
@@ -114,7 +118,7 @@ func (q *queue) add(d store.Delivery) *line {
 
 // supersedes tells whether a newer delivery says all that an older one would have said.
 func supersedes(newer, older store.Delivery) bool {
-	return older.Event == newer.Event && older.Attempts == 0 && !older.Resend && !newer.Resend &&
+	return older.Event == newer.Event && older.User == newer.User && older.Attempts == 0 && !older.Resend && !newer.Resend &&
 		(older.Event == wallet.BalanceUpdated || older.Event == wallet.PriceSignificantChange)
 }
 
@@ -137,12 +141,12 @@ func (l *line) markReady() {
 func (q *queue) next(now time.Time) *line {
 	broken := q.failures >= tripAt
 	switch {
-	case q.until.After(now), q.flying >= min(q.width, max(1, q.left)), broken && q.flying > 0:
+	case q.flying >= min(q.width, max(1, q.left)), broken && q.flying > 0:
 		return nil
 	}
 	for u := range q.ready {
 		for i, l := range q.ready[u] {
-			if broken && l.items[0].Attempts == 0 && q.waitsForAttempt() {
+			if l.items[0].Attempts == 0 && (q.until.After(now) || broken && q.waitsForAttempt()) {
 				continue
 			}
 			q.ready[u] = append(q.ready[u][:i], q.ready[u][i+1:]...)
@@ -152,6 +156,13 @@ func (q *queue) next(now time.Time) *line {
 		}
 	}
 	return nil
+}
+
+// putBack undoes next.
+func (q *queue) putBack(l *line) {
+	q.flying--
+	l.state = ready
+	q.ready[l.urgency] = slices.Insert(q.ready[l.urgency], 0, l)
 }
 
 // waitsForAttempt tells whether a delivery that was attempted before waits for its next attempt.

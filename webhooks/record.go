@@ -89,10 +89,11 @@ func (r *recorder) run() error {
 		batch, last := r.take()
 		switch {
 		case len(batch) > 0:
-			if over, err := r.insist(batch); over || err != nil {
+			written, err := r.insist(batch)
+			if written == nil || err != nil {
 				return err
 			}
-			r.tell(batch)
+			r.tell(written)
 		case last:
 			_, err := r.insist(nil)
 			return err
@@ -123,35 +124,46 @@ func (r *recorder) wait() error {
 	return nil
 }
 
-// insist writes a batch, and tries again where it cannot; over says that there is no time left for that. With
-// an empty batch it brings the health of all webhooks up to date.
-func (r *recorder) insist(batch []outcome) (over bool, err error) {
+// insist writes a batch, and tries again where it cannot, with what has come meanwhile. It returns all that it
+// has dealt with; nil says that there is no time left. With an empty batch it brings the health of all webhooks
+// up to date.
+func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 	for {
 		err := r.write(batch)
-		if err == nil {
-			return false, nil
+		switch {
+		case err == nil:
+			return append([]outcome{}, batch...), nil
+		case errors.Is(err, store.ErrUnknownOutcome):
+			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
-		if errors.Is(err, store.ErrUnknownOutcome) {
-			return false, fmt.Errorf("write what became of webhook deliveries: %w", err)
-		}
-		if len(batch) > 1 && r.oneByOne(batch) {
-			return false, nil
+		if len(batch) > 1 {
+			if some, err := r.oneByOne(batch); some || err != nil {
+				return batch, err
+			}
 		}
 		r.Logger.Error("what became of webhook deliveries cannot be written: it is tried again", "deliveries", len(batch), "error", err)
 		select {
 		case <-r.done:
-			return true, nil
+			return nil, nil
 		case <-time.After(recordAgain):
+		}
+		if len(batch) > 0 && len(batch) < recordAtOnce { // beside others it shows whether one row is to blame
+			more, _ := r.take()
+			batch = append(batch[:len(batch):len(batch)], more...)
 		}
 	}
 }
 
 // oneByOne writes what can be written of a batch: a damaged row must not hold up the others. It tells whether
-// any could be; else it is the disk, or the like.
-func (r *recorder) oneByOne(batch []outcome) (some bool) {
+// any could be; else it is the disk, or the like. Its error is the store's, after which nothing is certain.
+func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	failed := map[string]error{}
 	for i := range batch {
-		if err := r.write(batch[i : i+1]); err != nil {
+		err := r.write(batch[i : i+1])
+		if errors.Is(err, store.ErrUnknownOutcome) {
+			return some, fmt.Errorf("write what became of webhook deliveries: %w", err)
+		}
+		if err != nil {
 			failed[batch[i].delivery.ID] = err
 			continue
 		}
@@ -162,7 +174,7 @@ func (r *recorder) oneByOne(batch []outcome) (some bool) {
 			r.Logger.Error("what became of a webhook delivery cannot be written: it is left", "delivery", id, "error", err)
 		}
 	}
-	return some
+	return some, nil
 }
 
 // tell says which deliveries are out of memory.
@@ -203,7 +215,7 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntr
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
-		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend && len(o.attempted) > 0 { // before a restart, or before it was put back
+		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend { // before a restart, or before it was put back
 			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // else it is gone, or damaged
 				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
 			}
@@ -260,7 +272,8 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
-// parked tells the owner of a webhook that a delivery was given up, once for each row of failures, and
+// parked tells the owner of a webhook that a delivery was given up, once for each row of failures and once an
+// hour at most, and
 // turns off a webhook whose receiver is gone or has failed for too long.
 func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error {
 	hook, err := tx.Webhook(o.delivery.Webhook)
@@ -286,7 +299,7 @@ func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error 
 	if hook.Owner == "" { // an operator's: there is no chat to tell
 		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
 	}
-	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.Truncate(time.Hour).Unix(), hook.Ended) // once an hour at most
+	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.Truncate(time.Hour).Unix(), hook.Ended)
 	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})
 	if err != nil {
 		return err
