@@ -77,6 +77,7 @@ type Server struct {
 	documentTag string
 
 	serving context.Context // of connections that last; ends when draining begins
+	beat    time.Duration   // usualBeat
 	hangUp  context.CancelFunc
 
 	base   context.Context // of every request; ends when draining took too long
@@ -108,6 +109,7 @@ func New(o Options) (*Server, error) {
 		busy:     newBusy(),
 
 		documentTag: documentTag(document),
+		beat:        usualBeat,
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.serving, s.hangUp = context.WithCancel(s.base)
@@ -213,7 +215,11 @@ func (s *Server) routes() {
 
 	s.get(documentPath, s.openAPI)
 	for _, e := range s.endpoints() {
-		s.add(e.method, e.pattern, s.key(e.kind, e.scope, e.run))
+		run := e.run
+		if e.scope == wallet.Webhooks {
+			run = havingWebhooks(run)
+		}
+		s.add(e.method, e.pattern, s.key(e.kind, e.scope, run))
 	}
 
 	s.get("/w", func(c *fiber.Ctx) error { return c.Redirect("/w/", fiber.StatusPermanentRedirect) })
