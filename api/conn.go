@@ -2,6 +2,7 @@ package api
 
 import (
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,11 +27,11 @@ func (d *due) settle(set func(time.Time) error) error {
 	return nil
 }
 
-// conn is a connection that one goroutine serves; only Close may come from another.
+// conn is a connection that one goroutine serves; only Close, and the end of what lasts, may come from another.
 type conn struct {
 	lingeringConn
 	read, write due
-	lasting     bool // its answer goes on for as long as it is taken: each write has its own deadline
+	lasting     atomic.Bool // its answer goes on for as long as it is taken: each write has its own deadline
 }
 
 // SetReadDeadline implements net.Conn.
@@ -61,7 +62,7 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
-	if c.lasting {
+	if c.lasting.Load() {
 		c.write.wished = time.Now().Add(writeTimeout)
 	}
 	if err := c.write.settle(c.Conn.SetWriteDeadline); err != nil {

@@ -103,7 +103,7 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 		}
 		shape = p
 	} else {
-		shape = failure{Error: failureError{e.Code, known.message, e.Detail}, Timestamp: wallet.Timestamp(s.Now())}
+		shape = s.failure(e, known.message)
 	}
 	if known.status == fiber.StatusTooManyRequests && len(c.Response().Header.Peek(fiber.HeaderRetryAfter)) == 0 {
 		c.Set(fiber.HeaderRetryAfter, seconds(usualWait))
@@ -113,6 +113,10 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 		return fmt.Errorf("render the refusal: %w", err)
 	}
 	return sendJSON(c, known.status, body)
+}
+
+func (s *Server) failure(e *wallet.Error, message string) failure {
+	return failure{Error: failureError{e.Code, message, e.Detail}, Timestamp: wallet.Timestamp(s.Now())}
 }
 
 func sendJSON(c *fiber.Ctx, status int, body []byte) error {

@@ -207,8 +207,16 @@ func TestNobodySeesAnothersData(t *testing.T) {
 					continue
 				}
 				name := e.method + " " + e.pattern
-				a := c.asks(name, secret)
 				end := want(name)
+				// A webhook is not found by a key that may have some, either.
+				looksFor := end.code == wallet.WebhookNotFound && e.method != "GET" && e.method != "DELETE"
+				if looksFor {
+					r.change(secret, func(k *wallet.Key) { k.Tier = wallet.ProTier })
+				}
+				a := c.asks(name, secret)
+				if looksFor {
+					r.change(secret, func(k *wallet.Key) { k.Tier = wallet.FreeTier })
+				}
 				if !end.reads {
 					c.keepsPrivate(who, name, a)
 				}

@@ -3,6 +3,8 @@ package api
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -13,9 +15,9 @@ import (
 	"purser/wallet"
 )
 
-// beat is how often a connection that listens is written to while nothing happens, so that either side finds
-// out when the other is gone.
-const beat = 10 * time.Second
+// usualBeat is how often a connection that listens is written to while nothing happens, so that either side finds
+// out when the other is gone, and how often it is asked whether the key may still listen.
+const usualBeat = 10 * time.Second
 
 // listeningData is `data` of the first line of GET …/listen.
 type listeningData struct {
@@ -31,8 +33,13 @@ type heardData struct {
 }
 
 // listen is GET /v1/webhooks/listen?events=…, and the same of a bot token: lines of JSON, each an envelope, for
-// as long as the connection lasts.
+// as long as the connection lasts. The last one is a refusal where the key may not listen any more. No HEAD: there
+// is no end of it whose length could be told.
 func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
+	if c.Method() == fiber.MethodHead {
+		c.Set(fiber.HeaderAllow, fiber.MethodGet)
+		return fiber.ErrMethodNotAllowed
+	}
 	asked, err := query(c, "events")
 	if err != nil {
 		return err
@@ -48,19 +55,25 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	ear := &ear{s: s, hook: made.ID, heard: make(chan heardData), taken: make(chan error)}
+	ear := &ear{s: s, hook: made, heard: make(chan heardData), taken: make(chan error)}
 	ear.ctx, ear.over = context.WithCancel(s.serving)
 	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
 	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, made) }); err != nil {
 		ear.hangUp()
 		return err
 	}
-	if own, ok := c.Context().Conn().(*conn); ok {
-		own.lasting = true
+	own, ours := c.Context().Conn().(*conn)
+	if ours {
+		own.lasting.Store(true)
 	}
 	c.Set(fiber.HeaderContentType, "application/x-ndjson")
 	c.Status(fiber.StatusOK).Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer ear.hangUp()
+		defer func() {
+			ear.hangUp()
+			if ours { // another request may come over it
+				own.lasting.Store(false)
+			}
+		}()
 		ear.write(w, listeningData{made.Events, made.Secret})
 	})
 	return nil
@@ -69,7 +82,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 // ear is one connection that listens.
 type ear struct {
 	s     *Server
-	hook  wallet.WebhookID
+	hook  wallet.Webhook
 	ctx   context.Context // ends with the connection
 	over  context.CancelFunc
 	stop  func()
@@ -102,9 +115,9 @@ func (e *ear) take(ctx context.Context, header http.Header, body []byte) error {
 func (e *ear) hangUp() {
 	e.over()
 	e.stop()
-	err := e.s.Store.Update(context.Background(), func(tx store.Tx) error { return e.s.Webhooks.RemoveListener(tx, e.hook) })
+	err := e.s.Store.Update(context.Background(), func(tx store.Tx) error { return e.s.Webhooks.RemoveListener(tx, e.hook.ID) })
 	if err != nil {
-		e.s.Log.Error("a listener's webhook is left over until the next start", "webhook", e.hook, "error", err)
+		e.s.Log.Error("a listener's webhook is left over until the next start", "webhook", e.hook.ID, "error", err)
 	}
 }
 
@@ -113,14 +126,14 @@ func (e *ear) write(w *bufio.Writer, first listeningData) {
 	if e.line(w, "Listening.", first) != nil {
 		return
 	}
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(e.s.beat)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-e.ctx.Done():
 			return
 		case <-ticker.C:
-			if e.line(w, "Alive.", heardData{Headers: map[string]string{}}) != nil {
+			if e.beat(w) != nil {
 				return
 			}
 		case h := <-e.heard:
@@ -136,11 +149,32 @@ func (e *ear) write(w *bufio.Writer, first listeningData) {
 	}
 }
 
+// beat says that the connection lives, or why it ends, which is its error too.
+func (e *ear) beat(w *bufio.Writer) error {
+	refused := e.s.Webhooks.Hears(e.ctx, e.hook)
+	if wallet.CodeOf(refused) == wallet.Internal { // else the store is in trouble, or the server ends: the next beat asks again
+		refused = nil
+	}
+	if refused == nil {
+		return e.line(w, "Alive.", heardData{Headers: map[string]string{}})
+	}
+	known := labelled(refused)
+	body, err := json.Marshal(e.s.failure(known, e.s.refusals[known.Code].message))
+	if err != nil {
+		return err
+	}
+	return errors.Join(refused, e.put(w, body))
+}
+
 func (e *ear) line(w *bufio.Writer, message string, data any) error {
 	body, err := e.s.envelope(message, data)
 	if err != nil {
 		return err
 	}
+	return e.put(w, body)
+}
+
+func (e *ear) put(w *bufio.Writer, body []byte) error {
 	if _, err := w.Write(append(body, '\n')); err != nil {
 		return err
 	}

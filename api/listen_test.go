@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -28,6 +31,7 @@ type line struct {
 		Headers map[string]string
 		Body    string
 	}
+	Error struct{ Code wallet.Code }
 }
 
 // listens opens a connection; next reads its lines, and is not ok at its end.
@@ -47,6 +51,7 @@ func (r *rig) listens(secret, query string) (next func() (line, bool), hangUp fu
 	return func() (l line, ok bool) {
 		r.Helper()
 		for lines.Scan() {
+			l = line{}
 			r.Must(json.Unmarshal(lines.Bytes(), &l))
 			if l.Message != "Alive." {
 				return l, true
@@ -74,7 +79,7 @@ func (r *rig) hooksLeft(want int) {
 
 // TestAListenerHearsWhatAReceiverWouldBeSent: signed bytes, over one connection, for as long as it lasts.
 func TestAListenerHearsWhatAReceiverWouldBeSent(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(s *Server) { s.beat = 50 * time.Millisecond })
 	alice := r.person(1001, sol)
 	key := r.pro(wallet.APIKey, 1001, "")
 	defer r.delivers()()
@@ -144,4 +149,122 @@ func TestHostileListeners(t *testing.T) {
 	r.want(r.get("/v1/webhooks/listen", token), 401, wallet.InvalidAPIKey, "")
 	r.want(r.get("/v1/telegram/webhook/listen", key), 401, wallet.InvalidAPIKey, "")
 	r.hooksLeft(0)
+}
+
+// keyOf finds a key by its secret.
+func (r *rig) keyOf(secret string) wallet.Key {
+	r.Helper()
+	var k wallet.Key
+	r.View(func(tx store.Tx) (err error) { k, err = tx.KeyBySecret(secret); return err })
+	return k
+}
+
+// change stores a key another way.
+func (r *rig) change(secret string, how func(*wallet.Key)) {
+	r.Helper()
+	k := r.keyOf(secret)
+	how(&k)
+	r.Must(r.Update(func(tx store.Tx) error { return tx.PutKey(k) }))
+}
+
+// TestAListenerEndsWithItsKey: within a beat, and it is told why.
+func TestAListenerEndsWithItsKey(t *testing.T) {
+	r := newRig(t, func(s *Server) { s.beat = 20 * time.Millisecond })
+	r.person(1001, sol)
+	stays, _ := r.listens(r.pro(wallet.APIKey, 1001, ""), "")
+	stays()
+	for what, c := range map[string]struct {
+		end  func(secret string)
+		code wallet.Code
+	}{
+		"revoked": {func(secret string) {
+			_, err := r.server.Keys.Revoke(context.Background(), r.keyOf(secret).ID)
+			r.Must(err)
+		}, wallet.InvalidAPIKey},
+		"expired":    {func(secret string) { r.change(secret, func(k *wallet.Key) { k.ExpiresAt = r.Now() }) }, wallet.InvalidAPIKey},
+		"downgraded": {func(secret string) { r.change(secret, func(k *wallet.Key) { k.Tier = wallet.FreeTier }) }, wallet.TierRequired},
+		"narrowed": {func(secret string) {
+			r.change(secret, func(k *wallet.Key) { k.Scopes = []wallet.Scope{wallet.WalletRead} })
+		}, wallet.InsufficientScope},
+		"forgotten": {func(secret string) {
+			r.Must(r.Update(func(tx store.Tx) error {
+				all, err := tx.WebhooksOf(r.keyOf(secret).Line())
+				if err != nil {
+					return err
+				}
+				return tx.DeleteWebhook(all[0].ID)
+			}))
+		}, wallet.WebhookNotFound},
+	} {
+		secret := r.pro(wallet.APIKey, 1001, "")
+		next, _ := r.listens(secret, "")
+		next()
+		c.end(secret)
+		last, ok := next()
+		if !ok || last.Success || last.Error.Code != c.code {
+			t.Errorf("%s: %+v", what, last)
+		}
+		if after, ok := next(); ok {
+			t.Errorf("%s: and then %+v", what, after)
+		}
+	}
+	r.hooksLeft(1)
+}
+
+// TestARotationKeepsAListener: the key that took the place of the first one has what that had.
+func TestARotationKeepsAListener(t *testing.T) {
+	r := newRig(t)
+	r.person(1001, sol)
+	secret := r.pro(wallet.APIKey, 1001, "")
+	next, _ := r.listens(secret, "")
+	next()
+	_, next2, err := r.server.Keys.Rotate(context.Background(), r.keyOf(secret).ID, true)
+	r.Must(err)
+	r.secrets = append(r.secrets, next2)
+	var listener wallet.Webhook
+	r.View(func(tx store.Tx) error {
+		all, err := tx.AllWebhooks()
+		listener = all[0]
+		return err
+	})
+	if err := r.server.Webhooks.Hears(context.Background(), listener); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHEADOfListeningIsRefused over one connection, which goes on: nothing is left of it in front of the next
+// answer. Neither is anything of a stream that has ended.
+func TestHEADOfListeningIsRefused(t *testing.T) {
+	r := newRig(t, func(s *Server) { s.beat = 20 * time.Millisecond })
+	r.person(1001, sol)
+	secret, other := r.pro(wallet.APIKey, 1001, ""), r.pro(wallet.APIKey, 1001, "")
+	host := strings.TrimPrefix(r.base, "http://")
+	raw, err := net.Dial("tcp", host)
+	r.Must(err)
+	defer raw.Close()
+	r.Must(raw.SetDeadline(time.Now().Add(product.Wait)))
+	from := bufio.NewReader(raw)
+	ask := func(method, path, secret string) *http.Response {
+		t.Helper()
+		_, err := fmt.Fprintf(raw, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", method, path, host, secret)
+		r.Must(err)
+		resp, err := http.ReadResponse(from, &http.Request{Method: method})
+		r.Must(err)
+		return resp
+	}
+	if resp := ask("HEAD", "/v1/webhooks/listen", secret); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET" {
+		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+	r.hooksLeft(0)
+	stream := ask("GET", "/v1/webhooks/listen", secret)
+	lines := bufio.NewReader(stream.Body)
+	_, err = lines.ReadString('\n')
+	r.Must(err)
+	_, err = r.server.Keys.Revoke(context.Background(), r.keyOf(secret).ID)
+	r.Must(err)
+	_, err = io.Copy(io.Discard, lines)
+	r.Must(err)
+	if resp := ask("GET", "/v1/key", other); resp.StatusCode != 200 {
+		t.Errorf("after the stream: %d", resp.StatusCode)
+	}
 }

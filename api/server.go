@@ -82,6 +82,7 @@ type Server struct {
 	documentTag string
 
 	serving context.Context // of connections that last; ends when draining begins
+	beat    time.Duration   // usualBeat
 	hangUp  context.CancelFunc
 
 	base   context.Context // of every request; ends when draining took too long
@@ -116,6 +117,7 @@ func New(o Options) (*Server, error) {
 		busy:     newBusy(),
 
 		documentTag: documentTag(document),
+		beat:        usualBeat,
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.serving, s.hangUp = context.WithCancel(s.base)
@@ -222,6 +224,9 @@ func (s *Server) routes() {
 
 	s.get(documentPath, s.openAPI)
 	for _, e := range s.endpoints() {
+		if e.scope == wallet.Webhooks {
+			e.run = havingWebhooks(e.run)
+		}
 		s.add(e.method, e.pattern, s.key(e))
 	}
 	s.post(portalPath, s.openPortal)

@@ -143,6 +143,21 @@ func deliveryOf(e store.LogEntry) deliveryData {
 	return d
 }
 
+// havingWebhooks lets a key that may have no webhooks any more look at those that it had, and remove them, and
+// nothing else.
+func havingWebhooks(next deed) deed {
+	return func(c *fiber.Ctx, key wallet.Key) error {
+		switch c.Method() {
+		case fiber.MethodGet, fiber.MethodHead, fiber.MethodDelete:
+		default:
+			if err := handlers.MayHaveWebhooks(key); err != nil {
+				return err
+			}
+		}
+		return next(c, key)
+	}
+}
+
 // hookID is the webhook of the path; "" on the paths of bot tokens.
 func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 	id := c.Params("webhook_id")

@@ -174,6 +174,41 @@ func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
 	r.want(r.get(hooksPath, reads), 403, wallet.InsufficientScope, "webhooks")
 }
 
+// TestAKeyThatMayHaveNoWebhooksLooksAndRemoves: after a downgrade it sees what it had, and nothing leaves it.
+func TestAKeyThatMayHaveNoWebhooksLooksAndRemoves(t *testing.T) {
+	r := newRig(t)
+	r.person(1001, sol)
+	sent := r.receives(500, "")
+	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
+		key := r.pro(kind, 1001, "")
+		path, list := "/v1/telegram/webhook", "/v1/telegram/webhook"
+		if kind == wallet.APIKey {
+			path, _ = r.hook(key, `["*"]`)
+			list = hooksPath
+		} else {
+			r.want(r.call("POST", path, key, `{"url":"https://hooks.example.com/in","events":["*"]}`), 201, "", "")
+		}
+		tested := len(sent.list())
+		a := r.call("POST", path+"/test", key, "")
+		r.want(a, 200, "", "")
+		delivery := path + "/deliveries/" + a.text("data", "delivery_id")
+		r.change(key, func(k *wallet.Key) { k.Tier = wallet.FreeTier })
+		for _, ask := range [][3]string{
+			{"POST", list, `{"url":"https://other.example.com/","events":["*"]}`}, {"PUT", path, `{"active":true}`}, {"POST", path + "/test", ""},
+			{"POST", path + "/secret/rotate", ""}, {"POST", delivery + "/resend", ""}, {"POST", path + "/recover", `{"since":"2026-01-01T00:00:00Z"}`},
+		} {
+			r.want(r.call(ask[0], ask[1], key, ask[2]), 403, wallet.TierRequired, "pro")
+		}
+		for _, see := range []string{list, path, path + "/deliveries", delivery} {
+			r.want(r.get(see, key), 200, "", "")
+		}
+		r.want(r.call("DELETE", path, key, ""), 200, "", "")
+		if n := len(sent.list()) - tested; n != 1 {
+			t.Errorf("%d deliveries, want the one test of before", n)
+		}
+	}
+}
+
 func TestAKeyHasTwentyWebhooksAtMost(t *testing.T) {
 	r := newRig(t)
 	key := r.pro(wallet.APIKey, 1001, "")

@@ -122,8 +122,8 @@ func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 // Prepare judges a webhook that a key wants, and draws a secret where none is given. A bot token's is
 // always active. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
 func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
-	if key.Tier != wallet.ProTier {
-		return wanted, tierRequired()
+	if err := MayHaveWebhooks(key); err != nil {
+		return wanted, err
 	}
 	if err := w.Networks.Check(wanted.URL); err != nil {
 		return wanted, err
@@ -192,10 +192,10 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 // INVALID_REQUEST.
 func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webhook, error) {
 	made := wallet.Webhook{Active: true, Listener: true}
-	if key.Tier != wallet.ProTier {
-		return made, tierRequired()
+	err := MayHaveWebhooks(key)
+	if err != nil {
+		return made, err
 	}
-	var err error
 	if made.Events, err = subscriptions(key.Kind, events); err != nil {
 		return made, err
 	}
@@ -217,6 +217,29 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 	return tx.PutWebhook(made)
 }
 
+// Hears refuses a listener that hears nothing any more: no key of its line opens anything (INVALID_API_KEY), or
+// the newest that does may have no webhooks, or its row is gone, as after purser's engine began anew
+// (WEBHOOK_NOT_FOUND).
+func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
+	return w.Store.View(ctx, func(tx store.Tx) error {
+		all, err := tx.KeysOf(listener.Owner)
+		if err != nil {
+			return err
+		}
+		err = wallet.Refuse(wallet.InvalidAPIKey, "the key of this connection has ended")
+		for _, key := range all {
+			if key.Line() == listener.Line && key.UsableAt(w.Now()) {
+				err = MayHaveWebhooks(key)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Webhook(listener.ID)
+		return found(err, wallet.WebhookNotFound, "purser has forgotten this connection: listen anew")
+	})
+}
+
 // RemoveListener ends it, when its connection has ended; one that is gone is no error.
 func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
 	if err := tx.DeleteWebhook(id); !errors.Is(err, store.ErrNotFound) {
@@ -233,8 +256,16 @@ func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet
 	return made
 }
 
-func tierRequired() error {
-	return wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+// MayHaveWebhooks refuses a key that may have none. One that had some may look at them yet, and remove them.
+// INSUFFICIENT_SCOPE, TIER_REQUIRED.
+func MayHaveWebhooks(key wallet.Key) error {
+	switch {
+	case !key.May(wallet.Webhooks):
+		return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", wallet.Webhooks)
+	case key.Tier != wallet.ProTier:
+		return wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+	}
+	return nil
 }
 
 func deleteHooks(tx store.Tx, all []wallet.Webhook) error {

@@ -20,6 +20,9 @@ const longestLine = 1 << 20
 // silence is how long a connection may say nothing: purser says every 10 seconds that it lives.
 const silence = 35 * time.Second
 
+// straight follows no redirect: a key, and events, go to the addresses that were named and to no other.
+var straight = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // Listener takes events from purser's API over one connection and hands them to a receiver on this machine.
 type Listener struct {
 	API     *url.URL // public_url of the purser that is listened to
@@ -72,7 +75,7 @@ func (l *Listener) listen(ctx context.Context) error {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+l.Key)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := straight.Do(req)
 	if err != nil {
 		return plainly(ctx, err)
 	}
@@ -106,18 +109,26 @@ func plainly(ctx context.Context, err error) error {
 	return err
 }
 
+// failed is the error of an envelope.
+type failed struct{ Code, Details string }
+
+func (f failed) text() string { return fmt.Sprintf("%s, %s", tame(f.Code, 50), tame(f.Details, 300)) }
+
 // refusal is what purser said instead of listening; one that may pass is no refusedError.
 func refusal(resp *http.Response) error {
 	var said struct {
-		Error struct{ Code, Details string } `json:"error"`
+		Error failed `json:"error"`
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("status %d", resp.StatusCode)
-	if json.Unmarshal(raw, &said) == nil && said.Error.Code != "" {
-		text = fmt.Sprintf("%s, %s", tame(said.Error.Code, 50), tame(said.Error.Details, 300))
+	switch {
+	case json.Unmarshal(raw, &said) == nil && said.Error.Code != "":
+		text = said.Error.text()
+	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
+		text += ": redirects are not followed, since the key would go with them; name the address itself"
 	}
 	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests {
 		return errors.New(text)
@@ -128,7 +139,8 @@ func refusal(resp *http.Response) error {
 // follow handles one line of the stream.
 func (l *Listener) follow(ctx context.Context, raw []byte) error {
 	var line struct {
-		Data struct {
+		Error failed `json:"error"`
+		Data  struct {
 			Events  []string          `json:"events"`
 			Secret  string            `json:"secret"`
 			Headers map[string]string `json:"headers"`
@@ -139,6 +151,10 @@ func (l *Listener) follow(ctx context.Context, raw []byte) error {
 		return errors.New("purser sent something that is no event")
 	}
 	switch d := line.Data; {
+	case line.Error.Code == "WEBHOOK_NOT_FOUND": // purser's engine began anew
+		return errors.New(line.Error.text())
+	case line.Error.Code != "": // the key is good for this no more
+		return &refusedError{line.Error.text()}
 	case d.Secret != "":
 		fmt.Fprintf(l.Out, "Listening for %s. While this connection lasts, the signing secret is %s\n", tame(strings.Join(d.Events, ", "), 300), tame(d.Secret, 100))
 	case d.Body != "":
@@ -166,7 +182,7 @@ func (l *Listener) hand(ctx context.Context, headers map[string]string, body str
 		req.Header.Set(name, value)
 	}
 	began := l.Now()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := straight.Do(req)
 	if err != nil {
 		return fmt.Sprintf("→ %v\n", plainly(ctx, err))
 	}

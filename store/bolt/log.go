@@ -330,13 +330,50 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 		slices.Reverse(names)
 	}
 	var out []store.LogEntry
-	err = l.store.keys(ctx, func(t *tx) error {
-		for _, day := range names {
-			if len(out) >= p.Limit || day < low || high != "" && day > high {
-				continue
-			}
-			if err := l.read(ctx, day, func(root *bbolt.Tx) error { return w.take(ctx, t, root, p, &out) }); err != nil {
+	for _, day := range names {
+		if day < low || high != "" && day > high {
+			continue
+		}
+		for more := true; more && len(out) < p.Limit; {
+			var rows []entry
+			more = false // a day that is gone holds nothing
+			err := l.read(ctx, day, func(root *bbolt.Tx) (err error) {
+				rows, more, err = w.take(ctx, root, p, min(p.Limit-len(out), openedAtOnce))
 				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			opened, err := l.opened(ctx, rows, w.oldest)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, opened...)
+		}
+	}
+	return out, nil
+}
+
+// How much of a walk shares a transaction, of the day's file and then of the store: while one is open its file
+// keeps every page that changes meanwhile.
+const (
+	walkedAtOnce = 2000 // entries that are looked at
+	openedAtOnce = 200  // that are decrypted
+)
+
+// opened decrypts rows; those of erased users are left out.
+func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []store.LogEntry, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	err = l.store.keys(ctx, func(t *tx) error {
+		for _, row := range rows {
+			e, err := openEntry(t, row.key, row.value, bodies)
+			switch {
+			case err == nil:
+				out = append(out, e)
+			case !erased(err):
+				t.store.passOver(logSubject, row.key, err)
 			}
 		}
 		return nil
@@ -352,32 +389,31 @@ type walk struct {
 	oldest bool   // first, else the newest
 }
 
-// take adds what a day has for a page.
-func (w walk) take(ctx context.Context, t *tx, root *bbolt.Tx, p store.LogPage, out *[]store.LogEntry) error {
+// take copies what a day has for a page, most rows of it, and remembers how far it came; more tells that there
+// may be others.
+func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most int) (rows []entry, more bool, err error) {
 	entries, cursor := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex)).Cursor()
 	key, value := w.first(cursor)
-	for ; bytes.HasPrefix(key, w.prefix) && len(*out) < p.Limit; key, value = w.next(cursor) {
+	for walked := 0; bytes.HasPrefix(key, w.prefix); key, value = w.next(cursor) {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, false, err
 		}
 		created := key[len(w.prefix):]
 		if bytes.Compare(created, w.since) < 0 { // only the newest first come that far
 			break
 		}
+		if walked++; walked > walkedAtOnce || len(rows) == most {
+			return rows, true, nil
+		}
+		w.behind = bytes.Clone(created)
 		state, event, _ := bytes.Cut(value, []byte{0})
 		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
 			continue
 		}
 		name := join(w.prefix, createdID(created))
-		e, err := openEntry(t, name, entries.Get(name), w.oldest)
-		switch {
-		case err == nil:
-			*out = append(*out, e)
-		case !erased(err):
-			t.store.passOver(logSubject, name, err)
-		}
+		rows = append(rows, entry{name, bytes.Clone(entries.Get(name))})
 	}
-	return nil
+	return rows, false, nil
 }
 
 func (w walk) first(cursor *bbolt.Cursor) (key, value []byte) {

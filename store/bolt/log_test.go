@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,4 +261,56 @@ func TestALogThatCannotBeWrittenSaysSo(t *testing.T) {
 	if _, err := OpenLog(filepath.Join(folder, "purser.db"), s.(*Store)); err == nil {
 		t.Error("a file was taken for a folder")
 	}
+}
+
+// TestALongWalkHoldsNoTransaction: a filter that matches little looks at as much as there is, in parts, and at the
+// store for what it has found alone.
+func TestALongWalkHoldsNoTransaction(t *testing.T) {
+	s, l := openLog(t, t.TempDir())
+	var all []store.LogEntry
+	for i := range 2*walkedAtOnce + 10 {
+		e := logEntry(fmt.Sprintf("d%05d", i), i%2) // on two days
+		e.CreatedAt = e.CreatedAt.Add(time.Duration(i) * time.Second)
+		if i%walkedAtOnce < 2 {
+			e.State = store.DeliveryParked
+		}
+		all = append(all, e)
+	}
+	if err := l.Log(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	views := s.(*Store).db.Stats().TxN
+	for _, none := range []store.LogPage{{State: store.DeliveryWithdrawn, Limit: 50}, {Event: wallet.PriceAlert, Limit: 50}} {
+		if got, err := l.List(t.Context(), "wh", none); err != nil || len(got) != 0 {
+			t.Errorf("%d entries: %v", len(got), err)
+		}
+	}
+	if n := s.(*Store).db.Stats().TxN - views; n != 0 {
+		t.Errorf("the store was opened %d times for nothing", n)
+	}
+	newest := []string{"d04001", "d02001", "d00001", "d04000", "d02000", "d00000"}
+	for limit := 1; limit <= len(newest)+1; limit++ {
+		got, err := l.List(t.Context(), "wh", store.LogPage{State: store.DeliveryParked, Limit: limit})
+		if err != nil || !slices.Equal(idsOf(got), newest[:min(limit, len(newest))]) {
+			t.Errorf("the newest %d: %v, %v", limit, idsOf(got), err)
+		}
+		oldest := slices.Clone(newest)
+		slices.Reverse(oldest)
+		got, err = l.Oldest(t.Context(), "wh", store.DeliveryParked, time.Time{}, "", limit)
+		if err != nil || !slices.Equal(idsOf(got), oldest[:min(limit, len(oldest))]) {
+			t.Errorf("the oldest %d: %v, %v", limit, idsOf(got), err)
+		}
+	}
+	whole, err := l.List(t.Context(), "wh", store.LogPage{Limit: len(all) + 1})
+	if err != nil || len(whole) != len(all) {
+		t.Errorf("%d of %d entries: %v", len(whole), len(all), err)
+	}
+}
+
+func idsOf(all []store.LogEntry) []string {
+	var ids []string
+	for _, e := range all {
+		ids = append(ids, e.ID)
+	}
+	return ids
 }
