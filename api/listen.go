@@ -67,7 +67,9 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 		own.lasting.Store(true)
 	}
 	c.Set(fiber.HeaderContentType, "application/x-ndjson")
+	s.lasting.Add(1) // fasthttp writes on a goroutine of its own
 	c.Status(fiber.StatusOK).Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		defer s.lasting.Done()
 		defer func() {
 			ear.hangUp()
 			if ours { // another request may come over it
@@ -90,7 +92,7 @@ type ear struct {
 	taken chan error // of what was heard
 }
 
-// take hands an event to the connection, and waits until it is written.
+// take hands an event to the connection. Whether it arrives there nobody knows.
 func (e *ear) take(ctx context.Context, header http.Header, body []byte) error {
 	h := heardData{Headers: map[string]string{}, Body: string(body)}
 	for name := range header {
@@ -118,7 +120,9 @@ func (e *ear) hangUp() {
 	err := e.s.Store.Update(context.Background(), func(tx store.Tx) error { return e.s.Webhooks.RemoveListener(tx, e.hook.ID) })
 	if err != nil {
 		e.s.Log.Error("a listener's webhook is left over until the next start", "webhook", e.hook.ID, "error", err)
+		return
 	}
+	e.s.Webhooks.Wake(e.hook.ID)
 }
 
 // write writes what is heard until the connection or the server ends.

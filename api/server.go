@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -84,6 +85,7 @@ type Server struct {
 	serving context.Context // of connections that last; ends when draining begins
 	beat    time.Duration   // usualBeat
 	hangUp  context.CancelFunc
+	lasting sync.WaitGroup // those connections
 
 	base   context.Context // of every request; ends when draining took too long
 	cancel context.CancelFunc
@@ -293,6 +295,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	}
 	s.cancel()
 	<-served
+	s.lasting.Wait() // each ends by s.serving
 	if err != nil {
 		return fmt.Errorf("requests were cut off after %s: %w", drainTimeout, err)
 	}

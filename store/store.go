@@ -50,8 +50,7 @@ const (
 	Events    Queue = "events"    // events not yet turned into chat messages, for notify
 	Unsettled Queue = "unsettled" // transactions that can still change, for settle
 
-	Announced  Queue = "announced"  // events not yet turned into deliveries, for webhooks
-	Deliveries Queue = "deliveries" // events on their way to webhooks, for webhooks
+	Announced Queue = "announced" // events not yet turned into deliveries, for webhooks
 )
 
 // Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that

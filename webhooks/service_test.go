@@ -941,3 +941,98 @@ func TestAnEventForVeryManyIsWrittenInPieces(t *testing.T) {
 		}
 	})
 }
+
+// TestAQuietOwnerGoesWhileAllSlotsAreTaken by four others, whose receivers answer just in time.
+func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.limit = 1_000_000
+		r.close()
+		r.open()
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		slow := func(webhooks.Message) webhooks.Result {
+			time.Sleep(29 * time.Second)
+			return webhooks.Result{Status: 200, Latency: 29 * time.Second}
+		}
+		var mallories []wallet.UserID
+		for range 4 {
+			who := r.person()
+			mallories = append(mallories, who)
+			key := r.key(who, wallet.APIKey)
+			for range 512 {
+				r.answer(r.hook(key, "*"), slow)
+			}
+		}
+		r.run()
+		for _, who := range mallories {
+			r.emit(r.paid(who, 1), r.paid(who, 2), r.paid(who, 3))
+		}
+		time.Sleep(40 * time.Second)
+		for i := range 5 {
+			r.emit(r.paid(alice, byte(i)))
+		}
+		if states := r.states(hook); states[store.DeliveryDelivered] != 5 {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// TestTheLimitOfAnHourHoldsUpNoRetry: only first attempts count, so only they wait.
+func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.service.Limit.Count = 60
+		var failing string
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			if m.EventID == failing {
+				failing = ""
+				return webhooks.Result{Status: 503}
+			}
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		for i := range 59 {
+			r.emit(r.paid(alice, byte(i)))
+		}
+		r.took()
+		bad := r.paid(alice, 'x')
+		failing = bad.ID
+		r.emit(bad)
+		r.emit(r.paid(alice, 'y'), r.paid(alice, 'z')) // over the limit
+		time.Sleep(2 * time.Second)
+		if got := ids(r.took()); !slices.Equal(got, []string{bad.ID, bad.ID}) {
+			t.Errorf("went %v", got)
+		}
+	})
+}
+
+// TestWhatIsPutBackKeepsItsHistory, also when it ends before it is sent.
+func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.answer(hook, fails(500))
+		r.run()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(2 * time.Minute)
+		parked, err := r.log.Logged(context.Background(), hook.ID, r.logged(hook)[0].ID)
+		if err != nil || len(parked.Attempted) != 6 {
+			t.Fatalf("%+v (%v)", parked, err)
+		}
+		again := parked.Delivery
+		again.Resend, again.Attempts, again.NextAt = true, 0, time.Now().UTC()
+		hook.Active = false
+		r.update(func(tx store.Tx) error {
+			if err := tx.PutWebhook(hook); err != nil {
+				return err
+			}
+			_, err := tx.PutDeliveries([]store.Delivery{again})
+			return err
+		})
+		r.service.Wake(hook.ID)
+		if log := r.logged(hook); len(log) != 1 || len(log[0].Attempted) != 6 || log[0].State != store.DeliveryParked {
+			t.Errorf("log %+v", log)
+		}
+	})
+}

@@ -39,9 +39,6 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.Delivery, error) {
 		}
 		fresh = append(fresh, d)
 	}
-	if len(fresh) > 0 {
-		t.news[store.Deliveries] = true
-	}
 	return fresh, nil
 }
 

@@ -104,7 +104,7 @@ func open(o Options, steps []migration) (*Store, error) {
 		failed:  make(chan struct{}),
 		changed: map[store.Queue]chan struct{}{},
 	}
-	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced, store.Deliveries} {
+	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced} {
 		s.changed[queue] = make(chan struct{}, 1)
 	}
 	// The freelist is found again at Open; writing it slows commits after mass deletion (DESIGN §8).

@@ -272,10 +272,6 @@ func testChanged(t *testing.T, open Open) {
 		store.Unsettled: func(tx store.Tx) error { return tx.CreateTransaction(row) },
 
 		store.Announced: func(tx store.Tx) error { return tx.Emit(spoken("spoken")) },
-		store.Deliveries: func(tx store.Tx) error {
-			_, err := tx.PutDeliveries([]store.Delivery{delivery("dlv", "wh", "usr_a")})
-			return err
-		},
 	}
 	quiet := func(what string) {
 		t.Helper()
@@ -301,7 +297,6 @@ func testChanged(t *testing.T, open Open) {
 	update(t, s, adds[store.Inbox])
 	update(t, s, adds[store.Events])
 	update(t, s, adds[store.Announced])
-	update(t, s, adds[store.Deliveries])
 	quiet("what was there already")
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	quiet("a user")
