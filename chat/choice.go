@@ -192,7 +192,7 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		r := &s.topic.Access.Request
 		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
 			if pro, err := s.isPro(*r); err != nil || !pro {
-				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App))))
+				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App, kindOf(r)))))
 			}
 		}
 		switch what {
@@ -260,4 +260,12 @@ func (s *scene) chooseAgain(err error) error {
 	}
 	s.weighed.refusal = err
 	return s.walk(apiFlow, verified)
+}
+
+// kindOf is the kind of key that an operator is to make: an API key, unless only a bot token was chosen.
+func kindOf(r *wallet.AccessRequest) wallet.KeyKind {
+	if len(r.Kinds) == 1 {
+		return r.Kinds[0]
+	}
+	return wallet.APIKey
 }

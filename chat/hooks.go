@@ -56,9 +56,9 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 	if err != nil {
 		return err
 	}
-	v := vars{"Host": "?", "Why": cmp.Or(trouble.Error, "no answer"), "Path": "/v1/webhooks/" + string(hook.ID)}
+	v := vars{"Host": "?", "Why": cmp.Or(trouble.Error, "no answer"), "Path": "/v1/webhooks/" + string(hook.ID), "Kept": trouble.KeptHours}
 	if u, err := url.Parse(hook.URL); err == nil { // the rest of it may be a secret
-		v["Host"] = u.Hostname()
+		v["Host"] = u.Host
 	}
 	if hook.Kind == wallet.BotKey {
 		v["Path"] = "/v1/telegram/webhook"

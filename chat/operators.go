@@ -234,7 +234,7 @@ func (s *scene) tellDeveloper(developer wallet.User, before, dev wallet.Develope
 		limits = append(limits, string(line))
 	}
 	err = there.say("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": names(dev.Request.Scopes), "Limits": html(strings.Join(limits, ", ")),
-		"NoWebhooks": yes.Tier != wallet.ProTier && slices.Contains(asked.Kinds, wallet.BotKey)}, []Button{b})
+		"NoWebhooks": yes.Tier != wallet.ProTier}, []Button{b})
 	if err != nil {
 		return err
 	}

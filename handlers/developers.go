@@ -217,8 +217,8 @@ func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
 
 // HowToPro says how whoever runs the service gives what needs the tier pro, where no operator can be
 // asked in the chat.
-func HowToPro(owner int64, app string) string {
-	text := fmt.Sprintf("webhooks are part of the tier pro; whoever runs this service gives it: purser key create --kind bot --tier pro --owner %d", owner)
+func HowToPro(owner int64, app string, kind wallet.KeyKind) string {
+	text := fmt.Sprintf("webhooks are part of the tier pro; whoever runs this service gives it: purser key create --kind %s --tier pro --owner %d", kind, owner)
 	if app != "" {
 		text += " --app '" + strings.ReplaceAll(app, "'", `'\''`) + "'" // a shell runs nothing of it
 	}

@@ -465,7 +465,7 @@ func TestKeysAreTheirOwnersAlone(t *testing.T) {
 
 // TestAnAppsNameIsNoCommandOfTheOperators: the line that names it is pasted into a shell.
 func TestAnAppsNameIsNoCommandOfTheOperators(t *testing.T) {
-	if got := handlers.HowToPro(1001, "It's $(rm -rf ~) `x`"); !strings.HasSuffix(got, ` --owner 1001 --app 'It'\''s $(rm -rf ~) `+"`x`'") {
+	if got := handlers.HowToPro(1001, "It's $(rm -rf ~) `x`", wallet.APIKey); !strings.HasSuffix(got, ` --owner 1001 --app 'It'\''s $(rm -rf ~) `+"`x`'") {
 		t.Error(got)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// listening runs a listener against a purser that says what answer writes, and returns its error and what it
-// printed.
-func listening(t *testing.T, answer http.HandlerFunc, forward string) (error, string) {
+// listening runs a listener against a purser that says what answer writes, and returns what it printed and
+// its error.
+func listening(t *testing.T, answer http.HandlerFunc, forward string) (string, error) {
 	t.Helper()
 	purser := httptest.NewServer(answer)
 	defer purser.Close()
@@ -30,7 +30,8 @@ func listening(t *testing.T, answer http.HandlerFunc, forward string) (error, st
 			t.Fatal(err)
 		}
 	}
-	return l.listen(t.Context()), out.String()
+	err = l.listen(t.Context())
+	return out.String(), err
 }
 
 const (
@@ -45,13 +46,13 @@ func TestListenFollowsNoRedirect(t *testing.T) {
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		away := http.RedirectHandler(other.URL, status).ServeHTTP
-		err, _ := listening(t, away, "")
+		_, err := listening(t, away, "")
 		var refused *refusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), fmt.Sprintf("status %d: redirects are not followed", status)) {
 			t.Errorf("purser answers %d: %v", status, err)
 		}
 		receiver := httptest.NewServer(http.HandlerFunc(away))
-		_, printed := listening(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, firstLine, eventLine) }, receiver.URL)
+		printed, _ := listening(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, firstLine, eventLine) }, receiver.URL)
 		receiver.Close()
 		if !strings.Contains(printed, fmt.Sprintf("→ %d", status)) {
 			t.Errorf("the receiver answers %d: %s", status, printed)
@@ -66,7 +67,7 @@ func TestListenFollowsNoRedirect(t *testing.T) {
 func TestListenEndsWhenItsKeyDoes(t *testing.T) {
 	for code, ends := range map[string]bool{"INVALID_API_KEY": true, "TIER_REQUIRED": true, "INSUFFICIENT_SCOPE": true, "WEBHOOK_NOT_FOUND": false} {
 		last := `{"success":false,"error":{"code":"` + code + `","message":"No.","details":"because \u001b[2J"}}` + "\n"
-		err, _ := listening(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, firstLine, last) }, "")
+		_, err := listening(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, firstLine, last) }, "")
 		var refused *refusedError
 		if errors.As(err, &refused) != ends || !strings.Contains(fmt.Sprint(err), code+", because") || strings.Contains(fmt.Sprint(err), "\x1b") {
 			t.Errorf("%s: %v", code, err)

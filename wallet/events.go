@@ -258,9 +258,10 @@ type WalletWantedData struct {
 // WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.
 type WebhookTroubleData struct {
 	WebhookID WebhookID `json:"webhook_id"`
-	Ended     Ending    `json:"ended"`  // "" when only a delivery was given up
-	Status    int       `json:"status"` // of the last answer; 0 without one
-	Error     string    `json:"error"`  // in words
+	Ended     Ending    `json:"ended"`      // "" when only a delivery was given up
+	Status    int       `json:"status"`     // of the last answer; 0 without one
+	Error     string    `json:"error"`      // in words
+	KeptHours int       `json:"kept_hours"` // for how long what is missed can be sent again
 }
 
 // UserRegisteredData is `data` of user.registered.

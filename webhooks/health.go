@@ -48,6 +48,13 @@ func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealt
 	return h
 }
 
+// told notes that the webhook's owner is told of its failures.
+func (all healths) told(id wallet.WebhookID, at time.Time) {
+	f := all[id]
+	f.health.ToldAt = at
+	all[id] = f
+}
+
 // write writes what is due at now, or everything.
 func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
 	for id, f := range all {

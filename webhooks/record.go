@@ -18,6 +18,8 @@ const (
 	recordAtOnce = 1024
 	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
 	recordAfter = 8 * time.Millisecond
+	// noticeEvery is how often the owner of a webhook that works and fails in turns is told of it at most.
+	noticeEvery = 10 * time.Minute
 	// recordAgain is the pause after what happened could not be written.
 	recordAgain = time.Second
 )
@@ -258,8 +260,12 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 		}
 		h := next.after(tx, o)
 		if o.state == store.DeliveryParked {
-			if err := r.parked(tx, o, h); err != nil {
+			told, err := r.parked(tx, o, h)
+			if err != nil {
 				return nil, err
+			}
+			if told {
+				next.told(o.delivery.Webhook, o.at)
 			}
 		}
 	}
@@ -272,37 +278,36 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
-// parked tells the owner of a webhook that a delivery was given up, once for each row of failures and once an
-// hour at most, and
-// turns off a webhook whose receiver is gone or has failed for too long.
-func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) error {
+// parked tells the owner of a webhook that a delivery was given up, once for each row of failures and not
+// oftener than noticeEvery, and turns off a webhook whose receiver is gone or has failed for too long.
+func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) (told bool, err error) {
 	hook, err := tx.Webhook(o.delivery.Webhook)
-	if err != nil { // removed, or damaged: nobody can be told
-		return nil //nolint:nilerr // what was attempted is written all the same
+	if err != nil || !hook.Active { // removed, or damaged: nobody can be told; what was attempted is written all the same
+		return false, nil
 	}
-	told := wallet.WebhookParked
+	name := wallet.WebhookParked
 	switch {
-	case !hook.Active:
-		return nil
 	case o.gone:
 		hook.Ended = wallet.EndedGone
 	case o.at.Sub(h.FailingSince) >= giveUpAfter:
 		hook.Ended = wallet.EndedFailing
+	case !h.ToldAt.Before(h.FailingSince), o.at.Sub(h.ToldAt).Abs() < noticeEvery:
+		return false, nil
 	}
 	if hook.Ended != "" {
-		told = wallet.WebhookEnded
+		name = wallet.WebhookEnded
 		hook.Active, hook.UpdatedAt = false, o.at
 		if err := tx.PutWebhook(hook); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if hook.Owner == "" { // an operator's: there is no chat to tell
 		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
 	}
-	id := fmt.Sprintf("evt_%s_%s_%d_%s", hook.ID, told, h.FailingSince.Truncate(time.Hour).Unix(), hook.Ended)
-	event, err := wallet.NewEvent(id, told, o.at, hook.Owner, wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError})
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%d", hook.ID, name, h.FailingSince.UnixMilli()), name, o.at, hook.Owner,
+		wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError, KeptHours: int(r.Retention.Hours())})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return tx.Emit(event)
+	return true, tx.Emit(event)
 }
