@@ -406,7 +406,7 @@ func (r *rig) hookTrouble(who, what string) {
 			return err
 		}
 		hook, told := all[len(all)-1], wallet.WebhookEnded
-		data := wallet.WebhookTroubleData{WebhookID: hook.ID, Status: 500, Error: "answered 500"}
+		data := wallet.WebhookTroubleData{KeptHours: 72, WebhookID: hook.ID, Status: 500, Error: "answered 500"}
 		switch what {
 		case "fails":
 			told = wallet.WebhookParked
