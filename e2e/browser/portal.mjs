@@ -224,7 +224,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await go(tab, host);
     await open(tab, 'Turn on or remove');
     await press(tab, 'Turn on');
-    await tab.locator('.badge', { hasText: 'healthy' }).waitFor();
+    await tab.locator('.badge', { hasText: 'no delivery yet since it was last changed' }).waitFor();
 
     // The catalogue.
     await go(tab, 'Events');

@@ -84,6 +84,9 @@ export function healthOf(hook, now = new Date(), zone = undefined) {
   if (!hook.active) return { kind: 'off', text: 'paused' };
   if (hook.failing_since !== '') return { kind: 'bad', text: `failing since ${moment(hook.failing_since, now, zone)}` };
   if (hook.last_triggered === '') return { kind: 'new', text: 'nothing was sent yet' };
+  const success = hook.health?.last_success ?? '';
+  if (success === '') return { kind: 'new', text: 'no delivery yet, tests aside' };
+  if (Date.parse(success) < Date.parse(hook.updated_at)) return { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' };
   return { kind: 'good', text: 'healthy' };
 }
 

@@ -47,7 +47,7 @@ test('times are told as somebody reads them', () => {
 });
 
 test('health is told in words', () => {
-  const hook = { active: true, ended: '', failing_since: '', last_triggered: '2026-11-21T14:00:00.000Z' };
+  const hook = { active: true, ended: '', failing_since: '', last_triggered: '2026-11-21T14:00:00.000Z', updated_at: '2026-11-21T13:00:00.000Z', health: { last_success: '2026-11-21T14:00:00.000Z' } };
   const of = (change) => healthOf({ ...hook, ...change }, NOW, 'UTC');
   assert.deepEqual(of({}), { kind: 'good', text: 'healthy' });
   assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'failing since 14:02' });
@@ -55,6 +55,8 @@ test('health is told in words', () => {
   assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'turned off: it took no event for days' });
   assert.deepEqual(of({ active: false }), { kind: 'off', text: 'paused' });
   assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'nothing was sent yet' });
+  assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });
+  assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' }); // turned on, too
   assert.equal(stateOf('parked').text, 'given up');
   assert.equal(stateOf('<b>').text, '<b>');
   assert.equal(resultOf({ status: 500, error: 'answered 500', latency_ms: 1234 }), 'answered 500 after 1,234 ms');
