@@ -3,7 +3,7 @@
 
 import { button, deed, field, h, select } from './dom.js';
 import { badge } from './hooks.js';
-import { STATES, count, inert, moment, pretty, remark, resultOf, stateOf, trouble } from './words.js';
+import { STATES, count, inert, meaningOf, moment, pretty, remark, resultOf, stateOf, trouble } from './words.js';
 
 const PAGE = 20;
 const time = (iso) => h('time', { datetime: iso, title: iso }, moment(iso));
@@ -68,7 +68,7 @@ export async function deliveryView(app, hookID, id) {
     nodes: [
       h('p', { class: 'back' }, h('a', { href: `#/w/${encodeURIComponent(hookID)}` }, '← The webhook')),
       h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, one.event), app.refresher()),
-      h('p', null, badge(known), h('span', { class: 'soft' }, ` ${known.means}`)),
+      h('p', null, badge(known), h('span', { class: 'soft' }, ` ${meaningOf(one)}`)),
       h('dl', { class: 'pairs' },
         h('dt', null, 'Created'), h('dd', null, time(one.created_at)),
         one.next_at !== '' && [h('dt', null, 'Next attempt'), h('dd', null, time(one.next_at))],

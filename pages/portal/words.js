@@ -101,6 +101,14 @@ export const STATES = {
 
 export const stateOf = (state) => STATES[state] ?? { kind: 'off', text: inert(state, 40), means: '' };
 
+/** What the state of a delivery means for it, whose attempts are known. */
+export function meaningOf({ state, attempted }) {
+  const { status = 0 } = attempted.at(-1) ?? {};
+  const final = status > 0 && status < 500 && ![408, 425, 429].includes(status); // others are attempted again
+  if (state === 'parked' && final) return `Given up at once: answered ${status}, and the same bytes would be answered alike. It is kept for a while, and can be sent again.`;
+  return stateOf(state).means;
+}
+
 /** What an attempt came to. */
 export function resultOf({ status, error, latency_ms: latency }) {
   const took = ` after ${latency < 1 ? 'less than 1' : latency.toLocaleString('en')} ms`;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  families, healthOf, hostOf, inert, lastDay, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
+  families, healthOf, hostOf, inert, lastDay, meaningOf, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
 } from '../portal/words.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -58,6 +58,10 @@ test('health is told in words', () => {
   assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });
   assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' }); // turned on, too
   assert.equal(stateOf('parked').text, 'given up');
+  const given = (...all) => meaningOf({ state: 'parked', attempted: all.map((status) => ({ status })) });
+  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`Given up at once: answered ${status}, and the same bytes would be answered alike.`));
+  for (const all of [[], [0], [500], [400, 503], [408], [425], [429]]) assert.match(given(...all), /^All attempts failed\./);
+  assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The receiver took it.');
   assert.equal(stateOf('<b>').text, '<b>');
   assert.equal(resultOf({ status: 500, error: 'answered 500', latency_ms: 1234 }), 'answered 500 after 1,234 ms');
   assert.equal(resultOf({ status: 0, error: 'connection refused', latency_ms: 3 }), 'connection refused after 3 ms');
