@@ -51,7 +51,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
     // Nothing of the link is left, and whose portal it is stands above all.
     assert.equal(tab.url(), `${page}#/`);
-    assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until`));
+    assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until .*\\. Times are those of \\S+\\.$`));
     assert.equal(await tab.evaluate(() => localStorage.length + document.cookie.length), 0);
     await look('portal without webhooks', tab);
 
@@ -122,6 +122,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await go(tab, 'Look at it');
     await says(tab, 'All attempts failed');
     assert.equal(await tab.locator('.attempts > li').count(), 1);
+    assert.match(await tab.locator('.attempts > li time').textContent(), /\d\d:\d\d:\d\d$/);
     assert.equal(await tab.locator('.answer').textContent(), 'out of order');
     await look('portal, a failed delivery', tab);
     await press(tab, 'Send it again');

@@ -3,10 +3,10 @@
 
 import { button, deed, field, h, select } from './dom.js';
 import { badge } from './hooks.js';
-import { STATES, count, inert, meaningOf, moment, pretty, remark, resultOf, stateOf, trouble } from './words.js';
+import { STATES, count, inert, instant, meaningOf, pretty, remark, resultOf, stateOf, trouble } from './words.js';
 
 const PAGE = 20;
-const time = (iso) => h('time', { datetime: iso, title: iso }, moment(iso));
+const time = (iso) => h('time', { datetime: iso, title: iso }, instant(iso));
 const path = (hook, delivery) => `#/w/${encodeURIComponent(hook.webhook_id)}/d/${encodeURIComponent(delivery.delivery_id)}`;
 
 /** The deliveries of a webhook, newest first, filtered and by pages. */
@@ -93,7 +93,7 @@ export async function deliveryView(app, hookID, id) {
 function attempts(all) {
   if (all.length === 0) return h('p', null, 'None yet.');
   return h('ol', { class: 'attempts' }, all.map((one) => h('li', null,
-    h('p', null, time(one.at), ': ', h('strong', null, resultOf(one)), remark(one) !== '' && h('span', { class: 'soft' }, ` (${remark(one)})`)),
+    h('p', null, time(one.at), ' – ', h('strong', null, resultOf(one)), remark(one) !== '' && h('span', { class: 'soft' }, ` (${remark(one)})`)),
     one.answer === '' ? h('p', { class: 'soft' }, 'Without words.')
       : h('figure', null, h('figcaption', { class: 'soft' }, 'The receiver’s own words, the beginning of them:'), h('pre', { tabindex: '0', dir: 'ltr', class: 'answer', 'aria-label': 'The answer' }, inert(one.answer))))));
 }

@@ -60,11 +60,19 @@ export function sentence(text) {
 }
 
 /** When something was, for somebody who looks at `now`: the time of today, else with its day. */
-export function moment(iso, now = new Date(), zone = undefined) {
+export const moment = (iso, now = new Date(), zone = undefined) => clock(iso, now, zone, {});
+
+/** The same to the second. */
+export const instant = (iso, now = new Date(), zone = undefined) => clock(iso, now, zone, { second: '2-digit' });
+
+/** Whose clock it is. */
+export const zoneName = () => new Intl.DateTimeFormat('en-GB').resolvedOptions().timeZone;
+
+function clock(iso, now, zone, more) {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return '';
   const day = (d) => d.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: zone });
-  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: zone });
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...more, timeZone: zone });
   return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : `${day(at)}, ${time}`;
 }
 

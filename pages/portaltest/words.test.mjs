@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  families, healthOf, hostOf, inert, lastDay, meaningOf, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
+  families, healthOf, hostOf, inert, instant, lastDay, meaningOf, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
 } from '../portal/words.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -44,6 +44,8 @@ test('times are told as somebody reads them', () => {
   assert.equal(moment('2026-11-20T14:02:00.000Z', NOW, 'UTC'), '20 Nov, 14:02');
   assert.equal(moment('2025-11-21T14:02:00.000Z', NOW, 'UTC'), '21 Nov, 14:02');
   assert.equal(moment('', NOW), '');
+  assert.equal(instant('2026-11-21T14:02:03.900Z', NOW, 'UTC'), '14:02:03');
+  assert.equal(instant('2026-11-20T14:02:03.900Z', NOW, 'UTC'), '20 Nov, 14:02:03');
 });
 
 test('health is told in words', () => {
