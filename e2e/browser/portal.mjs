@@ -195,7 +195,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     // A new secret, with the one before for a while.
     await open(tab, 'Signing secret');
     await press(tab, 'Rotate the secret');
-    await says(tab, /The old one works until \d/);
+    await says(tab, /Only the secret before this one stays good until \d/);
     hooks.push(await tab.locator('code.taken').textContent());
     assert.notEqual(hooks[0], hooks[1]);
     await press(tab, 'Send a test');

@@ -164,7 +164,7 @@ function rotation(app, hook) {
   return h('div', null, h('p', null, 'A new secret takes the place of the one before. Until that ends, deliveries are signed with both, so that your receiver can change over.'),
     form([field('The old secret', grace)], 'Rotate the secret', async (say) => {
       const made = await app.api.post(`${app.api.hook(hook.webhook_id)}/secret/rotate`, { grace_seconds: Number(grace.value) });
-      say('good', 'Rotated. ', made.previous_until === '' ? 'The old secret has ended.' : ['The old one works until ', time(made.previous_until), '.']);
+      say('good', 'Rotated. ', made.previous_until === '' ? 'The old secret has ended.' : ['Only the secret before this one stays good until ', time(made.previous_until), ': rotating again ends an earlier grace at once.']);
       shown.replaceChildren(made.secret !== '' ? secretShown(made.secret)
         : h('p', { class: 'note' }, 'The new secret was told in an answer that got lost. Rotate once more.'));
     }, trouble), shown);
