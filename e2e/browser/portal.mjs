@@ -189,7 +189,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
     // All that was given up, once more.
     await open(tab, 'Send again all that was given up');
-    await press(tab, 'Send it again');
+    await press(tab, 'Send all again');
     await says(tab, 'Tests are not sent again.');
 
     // A new secret, with the one before for a while.
@@ -275,7 +275,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await other.setViewportSize(DESKTOP);
     await ask('answers', 'well');
     await open(other, 'Send again all that was given up');
-    await press(other, 'Send it again');
+    await press(other, 'Send all again');
     await says(other, /^1 delivery will be attempted again\.$/);
     await state.selectOption({ label: 'delivered' });
     for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {

@@ -191,7 +191,7 @@ function recovery(app, hook) {
   const since = h('input', { type: 'datetime-local', value: local(new Date(Date.now() - 86_400_000)) });
   return h('details', null, h('summary', null, 'Send again all that was given up'),
     h('p', null, 'What was given up since a time is attempted again, oldest first, as long as it is kept.'),
-    form([field('Since', since)], 'Send it again', async (say) => {
+    form([field('Since', since)], 'Send all again', async (say) => {
       if (since.value === '') throw new Problem('Give the time from which on.');
       let from = new Date(since.value).toISOString();
       let total = 0;
