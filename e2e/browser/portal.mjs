@@ -169,6 +169,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await tab.goto(there);
     await h2(tab, host);
     await says(tab, '20 deliveries shown, newest first.');
+    assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
     await press(tab, 'Older ones');
     await says(tab, /^3\d deliveries shown\.$/);
     await tab.getByLabel('State').selectOption({ label: 'delivered' });

@@ -6,6 +6,7 @@ import { badge } from './hooks.js';
 import { STATES, count, inert, instant, meaningOf, pretty, remark, resultOf, stateOf, trouble } from './words.js';
 
 const PAGE = 20;
+const TAIL = 12; // of an event's id: tells rows apart, also where it ends in a count
 const time = (iso) => h('time', { datetime: iso, title: iso }, instant(iso));
 const path = (hook, delivery) => `#/w/${encodeURIComponent(hook.webhook_id)}/d/${encodeURIComponent(delivery.delivery_id)}`;
 
@@ -49,6 +50,7 @@ export async function deliveryList(app, hook, events) {
 
 function row(hook, one) {
   return h('li', null, h('a', { href: path(hook, one) }, h('span', { class: 'event' }, one.event)),
+    h('code', { class: 'soft', title: inert(one.event_id, 200) }, `…${inert(one.event_id.slice(-TAIL))}`),
     badge(stateOf(one.state)), one.resend && h('span', { class: 'soft' }, 'sent again by hand'),
     h('span', { class: 'soft' }, time(one.created_at), `, ${count(one.attempts, 'attempt')}`,
       one.last_error !== '' && `: ${inert(one.last_error, 160)}`));
