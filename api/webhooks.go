@@ -125,6 +125,14 @@ type attemptData struct {
 	Answer    string `json:"answer"` // the first KiB, as text
 }
 
+// recoveredWords are the message of POST …/recover.
+func recoveredWords(n int) string {
+	if n == 1 {
+		return "1 delivery will be attempted again."
+	}
+	return strconv.Itoa(n) + " deliveries will be attempted again."
+}
+
 // recoveredData is `data` of POST …/recover.
 type recoveredData struct {
 	Recovered int    `json:"recovered"`
@@ -519,7 +527,7 @@ func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		return s.answer(c, fiber.StatusAccepted, remember, func(store.Tx) ([]byte, error) {
-			return s.envelope(strconv.Itoa(done.Count)+" deliveries will be attempted again.", recoveredData{done.Count, stamp(done.Next)})
+			return s.envelope(recoveredWords(done.Count), recoveredData{done.Count, stamp(done.Next)})
 		})
 	})
 }

@@ -51,7 +51,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
     // Nothing of the link is left, and whose portal it is stands above all.
     assert.equal(tab.url(), `${page}#/`);
-    assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until`));
+    assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until .*\\. Times are those of \\S+\\.$`));
     assert.equal(await tab.evaluate(() => localStorage.length + document.cookie.length), 0);
     await look('portal without webhooks', tab);
 
@@ -122,6 +122,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await go(tab, 'Look at it');
     await says(tab, 'All attempts failed');
     assert.equal(await tab.locator('.attempts > li').count(), 1);
+    assert.match(await tab.locator('.attempts > li time').textContent(), /\d\d:\d\d:\d\d$/);
     assert.equal(await tab.locator('.answer').textContent(), 'out of order');
     await look('portal, a failed delivery', tab);
     await press(tab, 'Send it again');
@@ -168,6 +169,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await tab.goto(there);
     await h2(tab, host);
     await says(tab, '20 deliveries shown, newest first.');
+    assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
     await press(tab, 'Older ones');
     await says(tab, /^3\d deliveries shown\.$/);
     await tab.getByLabel('State').selectOption({ label: 'delivered' });
@@ -188,13 +190,13 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
     // All that was given up, once more.
     await open(tab, 'Send again all that was given up');
-    await press(tab, 'Send it again');
+    await press(tab, 'Send all again');
     await says(tab, 'Tests are not sent again.');
 
     // A new secret, with the one before for a while.
     await open(tab, 'Signing secret');
     await press(tab, 'Rotate the secret');
-    await says(tab, /The old one works until \d/);
+    await says(tab, /Only the secret before this one stays good until \d/);
     hooks.push(await tab.locator('code.taken').textContent());
     assert.notEqual(hooks[0], hooks[1]);
     await press(tab, 'Send a test');
@@ -224,7 +226,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await go(tab, host);
     await open(tab, 'Turn on or remove');
     await press(tab, 'Turn on');
-    await tab.locator('.badge', { hasText: 'healthy' }).waitFor();
+    await tab.locator('.badge', { hasText: 'no delivery yet since it was last changed' }).waitFor();
 
     // The catalogue.
     await go(tab, 'Events');
@@ -274,7 +276,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await other.setViewportSize(DESKTOP);
     await ask('answers', 'well');
     await open(other, 'Send again all that was given up');
-    await press(other, 'Send it again');
+    await press(other, 'Send all again');
     await says(other, /^1 delivery will be attempted again\.$/);
     await state.selectOption({ label: 'delivered' });
     for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {

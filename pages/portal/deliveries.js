@@ -3,10 +3,11 @@
 
 import { button, deed, field, h, select } from './dom.js';
 import { badge } from './hooks.js';
-import { STATES, count, inert, moment, pretty, remark, resultOf, stateOf, trouble } from './words.js';
+import { STATES, count, inert, instant, meaningOf, pretty, remark, resultOf, stateOf, trouble } from './words.js';
 
 const PAGE = 20;
-const time = (iso) => h('time', { datetime: iso, title: iso }, moment(iso));
+const TAIL = 12; // of an event's id: tells rows apart, also where it ends in a count
+const time = (iso) => h('time', { datetime: iso, title: iso }, instant(iso));
 const path = (hook, delivery) => `#/w/${encodeURIComponent(hook.webhook_id)}/d/${encodeURIComponent(delivery.delivery_id)}`;
 
 /** The deliveries of a webhook, newest first, filtered and by pages. */
@@ -49,6 +50,7 @@ export async function deliveryList(app, hook, events) {
 
 function row(hook, one) {
   return h('li', null, h('a', { href: path(hook, one) }, h('span', { class: 'event' }, one.event)),
+    h('code', { class: 'soft', title: inert(one.event_id, 200) }, `…${inert(one.event_id.slice(-TAIL))}`),
     badge(stateOf(one.state)), one.resend && h('span', { class: 'soft' }, 'sent again by hand'),
     h('span', { class: 'soft' }, time(one.created_at), `, ${count(one.attempts, 'attempt')}`,
       one.last_error !== '' && `: ${inert(one.last_error, 160)}`));
@@ -68,7 +70,7 @@ export async function deliveryView(app, hookID, id) {
     nodes: [
       h('p', { class: 'back' }, h('a', { href: `#/w/${encodeURIComponent(hookID)}` }, '← The webhook')),
       h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, one.event), app.refresher()),
-      h('p', null, badge(known), h('span', { class: 'soft' }, ` ${known.means}`)),
+      h('p', null, badge(known), h('span', { class: 'soft' }, ` ${meaningOf(one)}`)),
       h('dl', { class: 'pairs' },
         h('dt', null, 'Created'), h('dd', null, time(one.created_at)),
         one.next_at !== '' && [h('dt', null, 'Next attempt'), h('dd', null, time(one.next_at))],
@@ -93,7 +95,7 @@ export async function deliveryView(app, hookID, id) {
 function attempts(all) {
   if (all.length === 0) return h('p', null, 'None yet.');
   return h('ol', { class: 'attempts' }, all.map((one) => h('li', null,
-    h('p', null, time(one.at), ': ', h('strong', null, resultOf(one)), remark(one) !== '' && h('span', { class: 'soft' }, ` (${remark(one)})`)),
+    h('p', null, time(one.at), ' – ', h('strong', null, resultOf(one)), remark(one) !== '' && h('span', { class: 'soft' }, ` (${remark(one)})`)),
     one.answer === '' ? h('p', { class: 'soft' }, 'Without words.')
       : h('figure', null, h('figcaption', { class: 'soft' }, 'The receiver’s own words, the beginning of them:'), h('pre', { tabindex: '0', dir: 'ltr', class: 'answer', 'aria-label': 'The answer' }, inert(one.answer))))));
 }

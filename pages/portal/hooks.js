@@ -164,7 +164,7 @@ function rotation(app, hook) {
   return h('div', null, h('p', null, 'A new secret takes the place of the one before. Until that ends, deliveries are signed with both, so that your receiver can change over.'),
     form([field('The old secret', grace)], 'Rotate the secret', async (say) => {
       const made = await app.api.post(`${app.api.hook(hook.webhook_id)}/secret/rotate`, { grace_seconds: Number(grace.value) });
-      say('good', 'Rotated. ', made.previous_until === '' ? 'The old secret has ended.' : ['The old one works until ', time(made.previous_until), '.']);
+      say('good', 'Rotated. ', made.previous_until === '' ? 'The old secret has ended.' : ['Only the secret before this one stays good until ', time(made.previous_until), ': rotating again ends an earlier grace at once.']);
       shown.replaceChildren(made.secret !== '' ? secretShown(made.secret)
         : h('p', { class: 'note' }, 'The new secret was told in an answer that got lost. Rotate once more.'));
     }, trouble), shown);
@@ -191,7 +191,7 @@ function recovery(app, hook) {
   const since = h('input', { type: 'datetime-local', value: local(new Date(Date.now() - 86_400_000)) });
   return h('details', null, h('summary', null, 'Send again all that was given up'),
     h('p', null, 'What was given up since a time is attempted again, oldest first, as long as it is kept.'),
-    form([field('Since', since)], 'Send it again', async (say) => {
+    form([field('Since', since)], 'Send all again', async (say) => {
       if (since.value === '') throw new Problem('Give the time from which on.');
       let from = new Date(since.value).toISOString();
       let total = 0;

@@ -6,7 +6,7 @@ import { button, h } from './dom.js';
 import { eventsView } from './events.js';
 import { hookView, listView, newView } from './hooks.js';
 import { deliveryView } from './deliveries.js';
-import { inert, moment, sentence, trouble } from './words.js';
+import { inert, moment, sentence, trouble, zoneName } from './words.js';
 
 const KEPT = 'purser.portal'; // in sessionStorage: of this tab and origin alone
 const LOOKS = 20; // at what waits, before it is left to the person
@@ -160,7 +160,7 @@ function forget() {
 }
 
 function greet() {
-  who.textContent = `${session.kind === 'bot' ? 'Bot token' : 'API key'} …${inert(session.key_hint, 20)}${session.app === '' ? '' : ` of ${inert(session.app, 100)}`}, ${session.tier}, ${session.cluster}. Open until ${moment(session.expires_at)}.`;
+  who.textContent = `${session.kind === 'bot' ? 'Bot token' : 'API key'} …${inert(session.key_hint, 20)}${session.app === '' ? '' : ` of ${inert(session.app, 100)}`}, ${session.tier}, ${session.cluster}. Open until ${moment(session.expires_at)}. Times are those of ${zoneName()}.`;
   const here = location.hash.startsWith('#/events') ? 'events' : 'hooks';
   const place = (name, href, label) => h('a', { href, 'aria-current': name === here ? 'page' : null }, label);
   places.replaceChildren(place('hooks', '#/', 'Webhooks'), place('events', '#/events', 'Events'), button('Sign out', signOut));

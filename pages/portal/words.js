@@ -60,11 +60,19 @@ export function sentence(text) {
 }
 
 /** When something was, for somebody who looks at `now`: the time of today, else with its day. */
-export function moment(iso, now = new Date(), zone = undefined) {
+export const moment = (iso, now = new Date(), zone = undefined) => clock(iso, now, zone, {});
+
+/** The same to the second. */
+export const instant = (iso, now = new Date(), zone = undefined) => clock(iso, now, zone, { second: '2-digit' });
+
+/** Whose clock it is. */
+export const zoneName = () => new Intl.DateTimeFormat('en-GB').resolvedOptions().timeZone;
+
+function clock(iso, now, zone, more) {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return '';
   const day = (d) => d.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: zone });
-  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: zone });
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...more, timeZone: zone });
   return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : `${day(at)}, ${time}`;
 }
 
@@ -84,6 +92,9 @@ export function healthOf(hook, now = new Date(), zone = undefined) {
   if (!hook.active) return { kind: 'off', text: 'paused' };
   if (hook.failing_since !== '') return { kind: 'bad', text: `failing since ${moment(hook.failing_since, now, zone)}` };
   if (hook.last_triggered === '') return { kind: 'new', text: 'nothing was sent yet' };
+  const success = hook.health?.last_success ?? '';
+  if (success === '') return { kind: 'new', text: 'no delivery yet, tests aside' };
+  if (Date.parse(success) < Date.parse(hook.updated_at)) return { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' };
   return { kind: 'good', text: 'healthy' };
 }
 
@@ -97,6 +108,14 @@ export const STATES = {
 };
 
 export const stateOf = (state) => STATES[state] ?? { kind: 'off', text: inert(state, 40), means: '' };
+
+/** What the state of a delivery means for it, whose attempts are known. */
+export function meaningOf({ state, attempted }) {
+  const { status = 0 } = attempted.at(-1) ?? {};
+  const final = status > 0 && status < 500 && ![408, 425, 429].includes(status); // others are attempted again
+  if (state === 'parked' && final) return `Given up at once: answered ${status}, and the same bytes would be answered alike. It is kept for a while, and can be sent again.`;
+  return stateOf(state).means;
+}
 
 /** What an attempt came to. */
 export function resultOf({ status, error, latency_ms: latency }) {

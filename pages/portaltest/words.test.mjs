@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  families, healthOf, hostOf, inert, lastDay, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
+  families, healthOf, hostOf, inert, instant, lastDay, meaningOf, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
 } from '../portal/words.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -44,10 +44,12 @@ test('times are told as somebody reads them', () => {
   assert.equal(moment('2026-11-20T14:02:00.000Z', NOW, 'UTC'), '20 Nov, 14:02');
   assert.equal(moment('2025-11-21T14:02:00.000Z', NOW, 'UTC'), '21 Nov, 14:02');
   assert.equal(moment('', NOW), '');
+  assert.equal(instant('2026-11-21T14:02:03.900Z', NOW, 'UTC'), '14:02:03');
+  assert.equal(instant('2026-11-20T14:02:03.900Z', NOW, 'UTC'), '20 Nov, 14:02:03');
 });
 
 test('health is told in words', () => {
-  const hook = { active: true, ended: '', failing_since: '', last_triggered: '2026-11-21T14:00:00.000Z' };
+  const hook = { active: true, ended: '', failing_since: '', last_triggered: '2026-11-21T14:00:00.000Z', updated_at: '2026-11-21T13:00:00.000Z', health: { last_success: '2026-11-21T14:00:00.000Z' } };
   const of = (change) => healthOf({ ...hook, ...change }, NOW, 'UTC');
   assert.deepEqual(of({}), { kind: 'good', text: 'healthy' });
   assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'failing since 14:02' });
@@ -55,7 +57,13 @@ test('health is told in words', () => {
   assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'turned off: it took no event for days' });
   assert.deepEqual(of({ active: false }), { kind: 'off', text: 'paused' });
   assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'nothing was sent yet' });
+  assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });
+  assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' }); // turned on, too
   assert.equal(stateOf('parked').text, 'given up');
+  const given = (...all) => meaningOf({ state: 'parked', attempted: all.map((status) => ({ status })) });
+  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`Given up at once: answered ${status}, and the same bytes would be answered alike.`));
+  for (const all of [[], [0], [500], [400, 503], [408], [425], [429]]) assert.match(given(...all), /^All attempts failed\./);
+  assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The receiver took it.');
   assert.equal(stateOf('<b>').text, '<b>');
   assert.equal(resultOf({ status: 500, error: 'answered 500', latency_ms: 1234 }), 'answered 500 after 1,234 ms');
   assert.equal(resultOf({ status: 0, error: 'connection refused', latency_ms: 3 }), 'connection refused after 3 ms');
