@@ -120,8 +120,12 @@ func open(o Options, steps []migration) (*Store, error) {
 
 func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 	defer mend(&err)
-	_, statErr := os.Stat(path)
-	if statErr == nil {
+	switch _, err := os.Stat(path); {
+	case errors.Is(err, os.ErrNotExist):
+		if err := create(path); err != nil {
+			return nil, err
+		}
+	case err == nil:
 		if err := whole(path); err != nil {
 			return nil, err
 		}
@@ -131,13 +135,50 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 		return nil, lockedOr(err)
 	}
 	db.AllocSize = growth
-	if errors.Is(statErr, os.ErrNotExist) {
-		// A new file's name must be as durable as the rows in it.
-		if err := syncFolder(filepath.Dir(path)); err != nil {
-			return nil, errors.Join(err, db.Close())
+	return db, nil
+}
+
+// newSuffix follows the name of a file that is being made.
+const newSuffix = ".new"
+
+// create makes an empty file under another name and gives it its own when it is whole: whoever is killed
+// meanwhile leaves none that looks cut off. One that somebody else makes at the same time stays.
+func create(path string) error {
+	left, err := filepath.Glob(path + newSuffix + "*")
+	if err != nil {
+		return err
+	}
+	for _, name := range left {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
-	return db, nil
+	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+newSuffix+"*") // mode 0600
+	if err != nil {
+		return err
+	}
+	name := fresh.Name()
+	defer os.Remove(name) //nolint:errcheck // the next one that is made removes it
+	if err := fresh.Close(); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockWait})
+	if err != nil {
+		return lockedOr(err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	switch err := os.Link(name, path); {
+	case errors.Is(err, os.ErrNotExist): // somebody else begins just now, and has removed it
+		return ErrLocked
+	case err != nil && !errors.Is(err, os.ErrExist):
+		if err := os.Rename(name, path); err != nil { // where files have one name only
+			return err
+		}
+	}
+	// A new file's name must be as durable as the rows in it.
+	return syncFolder(filepath.Dir(path))
 }
 
 // mend makes an error of a panic, by which bbolt asserts what it finds in a file.

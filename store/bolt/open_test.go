@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,4 +243,43 @@ func fileBytes(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// TestWhoIsKilledWhileTheFileIsMadeLeavesNoneThatIsCut: it gets its name when it is whole.
+func TestWhoIsKilledWhileTheFileIsMadeLeavesNoneThatIsCut(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "purser.db")
+	for i, half := range []int{0, 1, 4096, 8192} { // what a killed start has left
+		if err := os.WriteFile(fmt.Sprint(path, ".new", i), make([]byte, half), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openAt(t, path)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 1 || left[0].Name() != "purser.db" {
+		t.Errorf("left: %v (%v)", left, err)
+	}
+	var made, locked atomic.Int64
+	var all sync.WaitGroup
+	for range 8 { // who begin at once: one has it, the others are turned away
+		all.Go(func() {
+			s, err := Open(Options{Path: filepath.Join(folder, "shared.db"), MasterKey: masterKey(), Random: rand.Reader})
+			switch {
+			case err == nil:
+				made.Add(1)
+				t.Cleanup(func() { s.Close() })
+			case errors.Is(err, ErrLocked):
+				locked.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 || locked.Load() != 7 {
+		t.Errorf("%d have it, %d were turned away", made.Load(), locked.Load())
+	}
 }
