@@ -27,7 +27,7 @@ test: deps
 # Short counts under the race detector. The rooms that drive a built binary or Node have nothing in
 # their own process to race with.
 race: deps
-	CI=true go test -race -short -parallel 8 -timeout 15m $$(go list ./... | grep -vE '/e2e/|/signer$$')
+	CI=true go test -race -count=1 -short -parallel 8 -timeout 15m $$(go list ./... | grep -vE '/e2e/|/signer$$')
 
 bench:
 	go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer ./webhooks
