@@ -134,7 +134,7 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 		err := r.write(batch)
 		switch {
 		case err == nil:
-			return append([]outcome{}, batch...), nil
+			return batch, nil
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}

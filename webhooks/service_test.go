@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -644,6 +645,61 @@ func TestANewerBalanceTakesThePlaceOfAnOlderOne(t *testing.T) {
 	})
 }
 
+// TestNoBalanceTakesThePlaceOfAnotherPersons, though both have the same address: each may be withdrawn alone.
+func TestNoBalanceTakesThePlaceOfAnotherPersons(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, bob := r.person(), r.person()
+		hook := r.hook(r.key("", wallet.APIKey), "*")
+		release := make(chan struct{})
+		r.answer(hook, func(webhooks.Message) webhooks.Result {
+			<-release
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		var want []string
+		for _, who := range []wallet.UserID{alice, bob, alice} {
+			e := r.event(who, wallet.BalanceUpdated, wallet.BalanceUpdatedData{WalletAddress: wallet.Address{'a'}})
+			want = append(want, e.ID)
+			r.emit(e)
+		}
+		synctest.Wait()
+		close(release)
+		if got := ids(r.took()); !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	})
+}
+
+// TestAnOwnerIsToldOfTroubleSeldom: of a receiver that works and fails in turns once in ten minutes at most, and
+// of an outage that lasts all the same.
+func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice := r.person()
+		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		r.run()
+		for range 5 {
+			r.answer(hook, fails(400))
+			r.emit(r.paid(alice, 1))
+			r.took()
+			r.answer(hook, nil)
+			r.emit(r.paid(alice, 1))
+			r.took()
+			time.Sleep(time.Minute)
+		}
+		if told := r.told(wallet.WebhookParked); told != 1 {
+			t.Errorf("told %d times of what comes and goes", told)
+		}
+		r.answer(hook, fails(400))
+		for range 3 {
+			r.emit(r.paid(alice, 1))
+			time.Sleep(4 * time.Minute)
+		}
+		if told := r.told(wallet.WebhookParked); told != 2 {
+			t.Errorf("told %d times, with an outage that lasts", told)
+		}
+	})
+}
+
 // TestABrokenReceiverIsAskedSparingly: after a row of failures one delivery at a time is on its way, new ones
 // wait with all their attempts, and when the receiver is back everything comes, in order.
 func TestABrokenReceiverIsAskedSparingly(t *testing.T) {
@@ -922,6 +978,8 @@ func TestAnEventForVeryManyIsWrittenInPieces(t *testing.T) {
 		for range many {
 			r.hook(operator, "price.*")
 		}
+		pieces := &counted{Store: r.store}
+		r.service.Store = pieces
 		r.run()
 		for range 3 {
 			r.emit(r.event("", wallet.PriceSignificantChange, wallet.PriceSignificantChangeData{Token: r.id("T"), Timeframe: "1h"}))
@@ -934,12 +992,35 @@ func TestAnEventForVeryManyIsWrittenInPieces(t *testing.T) {
 		if len(got) != 3*many {
 			t.Errorf("%d of %d came", len(got), 3*many)
 		}
+		if pieces.most > 1000 {
+			t.Errorf("%d were written in one transaction", pieces.most)
+		}
 		for key, n := range got {
 			if n != 1 {
 				t.Errorf("%s came %d times", key, n)
 			}
 		}
 	})
+}
+
+// counted is a store that knows how many deliveries were put in one transaction at most.
+type counted struct {
+	store.Store
+	most int // of the relay's goroutine alone
+}
+
+func (c *counted) Update(ctx context.Context, change func(store.Tx) error) error {
+	return c.Store.Update(ctx, func(tx store.Tx) error { return change(countedTx{tx, c}) })
+}
+
+type countedTx struct {
+	store.Tx
+	of *counted
+}
+
+func (t countedTx) PutDeliveries(rows []store.Delivery) ([]store.Delivery, error) {
+	t.of.most = max(t.of.most, len(rows))
+	return t.Tx.PutDeliveries(rows)
 }
 
 // TestAQuietOwnerGoesWhileAllSlotsAreTaken by four others, whose receivers answer just in time.
@@ -950,18 +1031,28 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 		r.open()
 		alice := r.person()
 		hook := r.hook(r.key(alice, wallet.APIKey), "*")
-		slow := func(webhooks.Message) webhooks.Result {
-			time.Sleep(29 * time.Second)
-			return webhooks.Result{Status: 200, Latency: 29 * time.Second}
+		slow := func(flying, most *atomic.Int64) func(webhooks.Message) webhooks.Result {
+			return func(webhooks.Message) webhooks.Result {
+				most.Store(max(most.Load(), flying.Add(1)))
+				defer flying.Add(-1)
+				time.Sleep(29 * time.Second)
+				return webhooks.Result{Status: 200, Latency: 29 * time.Second}
+			}
 		}
 		var mallories []wallet.UserID
 		for range 4 {
 			who := r.person()
 			mallories = append(mallories, who)
 			key := r.key(who, wallet.APIKey)
-			for range 512 {
-				r.answer(r.hook(key, "*"), slow)
+			var flying, most atomic.Int64
+			for range 600 {
+				r.answer(r.hook(key, "*"), slow(&flying, &most))
 			}
+			defer func() {
+				if most.Load() > 512 {
+					t.Errorf("%d were on their way to one owner's", most.Load())
+				}
+			}()
 		}
 		r.run()
 		for _, who := range mallories {
