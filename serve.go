@@ -86,17 +86,6 @@ func newLog(c config.Log, to io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
-// newID makes an opaque identifier of 130 random bits.
-func newID(prefix string) string {
-	const alphabet = "abcdefghijklmnopqrstuvwxyz234567" // base32, small
-	var raw [26]byte                                    // 130 bits, five of each byte
-	rand.Read(raw[:])                                   //nolint:errcheck // crypto/rand.Read never fails: it ends the program instead
-	for i := range raw {
-		raw[i] = alphabet[raw[i]%32]
-	}
-	return prefix + "_" + string(raw[:])
-}
-
 // openStore takes the database, with the key that seals it. The note is for the operator.
 func openStore(c config.Config, log *slog.Logger) (*bolt.Store, string, error) {
 	_, err := os.Stat(c.Store.Path)
@@ -164,6 +153,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if err != nil {
 		return p, "", err
 	}
+	newID := handlers.TimedIDs(time.Now, rand.Reader)
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader, Verify: chain.VerifySignature}

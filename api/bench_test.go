@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -187,6 +188,7 @@ func BenchmarkSend(b *testing.B) {
 	const clients, sends, wallets = 64, 16000, 6 * 16000 // each wallet sends once or twice: what waits of it is summed up
 	r := newRig(b, func(s *Server) {                     // the world's clock stands still, in which no order of time helps the store
 		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
+		s.Transfers.NewID = handlers.TimedIDs(time.Now, rand.Reader)
 	})
 	r.Transfers.Chain = &canned{TransferChain: r.Transfers.Chain}
 	key, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
@@ -253,7 +255,7 @@ func BenchmarkSend(b *testing.B) {
 		slowest = append(slowest, times[sends*99/100])
 		took = inParallel(sends, func(i int) {
 			r.Must(r.Update(func(tx store.Tx) error {
-				return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_b_%d_%d", round, i)), From: from[i%wallets], CreatedAt: time.Now(), Final: true})
+				return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.Transfers.NewID("tx")), From: from[i%wallets], CreatedAt: time.Now(), Final: true})
 			}))
 		})
 		bounds = append(bounds, sends/took.Seconds())

@@ -130,7 +130,7 @@ func cardText(t wallet.Transaction) string {
 	switch {
 	case t.Held:
 		return "card.held"
-	case t.Status == wallet.Expired && t.SignID == "":
+	case t.Status == wallet.Expired && !t.Approved():
 		return "card.not_confirmed"
 	case t.Status == wallet.AwaitingSignature && t.Signer == wallet.DeveloperWallet:
 		return "card.sign_program"

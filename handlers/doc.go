@@ -72,6 +72,3 @@ func read[T any](ctx context.Context, s store.Store, get func(store.Tx) (T, erro
 
 // Clock tells the time.
 type Clock func() time.Time
-
-// IDs makes opaque identifiers with the given prefix ("tx", "usr", "key").
-type IDs func(prefix string) string

@@ -1,27 +1,11 @@
 package handlers
 
 import (
-	"context"
 	"time"
 
 	"purser/store"
 	"purser/wallet"
 )
-
-// approval is what a transaction needs that waits for its signature at once.
-type approval struct {
-	signID    string
-	blockhash wallet.Blockhash
-}
-
-func (s *Transfers) approve(ctx context.Context) (*approval, error) {
-	hash, err := s.Chain.Blockhash(ctx)
-	if err != nil {
-		return nil, err
-	}
-	signID, err := wallet.RandomToken(s.Random, 16)
-	return &approval{signID, hash}, err
-}
 
 // CommitByProgram stores a proposal that came by a program: its owner is asked in chat, or, where a
 // program signs for the wallet, it waits for that signature at once, with its funds reserved.
@@ -54,11 +38,11 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if err := s.replaces(tx, t); err != nil {
 		return t, err
 	}
-	t, err = s.covered(tx, t, p.facts, p.approved.signID)
+	t, err = s.covered(tx, t, p.facts, "") // no page signs it
 	if err != nil {
 		return t, err
 	}
-	t.Issues = append(t.Issues, wallet.Issue{Blockhash: p.approved.blockhash, At: s.Now().UTC()})
+	t.Issues = append(t.Issues, wallet.Issue{Blockhash: *p.approved, At: s.Now().UTC()})
 	return store.Begin(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 

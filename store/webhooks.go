@@ -36,7 +36,7 @@ type Webhooks interface {
 
 	// PutDeliveries adds deliveries and returns those that were new, with Seq set. One whose id waits
 	// already is passed over, and so is one for a webhook that is gone or about a person who was erased.
-	PutDeliveries([]Delivery) ([]Delivery, error)
+	PutDeliveries([]Delivery) ([]PlacedDelivery, error)
 	// DeliveriesOf lists a webhook's of one urgency that wait, in the order in which they were put, from
 	// behind a position on (Seq 0: from the first), with bodies. It costs what it lists. It passes over
 	// damaged rows.
@@ -84,19 +84,25 @@ type Delivery struct {
 	Webhook   wallet.WebhookID `json:"webhook"`
 	EventID   string           `json:"event_id"` // sent as webhook-id
 	Event     wallet.EventName `json:"event"`
-	User      wallet.UserID    `json:"user"` // whom the event concerns; "" for nobody
-	Line      string           `json:"line"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
+	User      wallet.UserID    `json:"user,omitzero"` // whom the event concerns; "" for nobody
+	Line      string           `json:"line,omitzero"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
 	Urgency   Urgency          `json:"urgency"`
-	Body      []byte           `json:"body"`
+	Body      []byte           `json:"body,omitempty"`
 	CreatedAt time.Time        `json:"created_at"`
-	Attempts  int              `json:"attempts"` // made so far
-	NextAt    time.Time        `json:"next_at"`  // not before
-	Resend    bool             `json:"resend"`   // asked for by hand, of an event that was delivered or parked before
-	Seq       uint64           `json:"seq"`      // set by the store
+	Attempts  int              `json:"attempts,omitzero"` // made so far
+	NextAt    time.Time        `json:"next_at"`           // not before
+	Resend    bool             `json:"resend"`            // asked for by hand, of an event that was delivered or parked before
+	Seq       uint64           `json:"seq"`               // set by the store
 }
 
 // Position of the delivery among those of its webhook.
 func (d Delivery) Position() Position { return Position{d.Urgency, d.Seq} }
+
+// PlacedDelivery is a delivery that was just put.
+type PlacedDelivery struct {
+	Delivery
+	Behind uint64 // the Seq of what waited last in its webhook's urgency; 0 for nothing
+}
 
 // DeliveryState is how far a delivery has come.
 type DeliveryState string
@@ -123,9 +129,9 @@ func (s DeliveryState) Known() bool {
 type Attempt struct {
 	At      time.Time     `json:"at"`
 	Latency time.Duration `json:"latency"`
-	Status  int           `json:"status"` // HTTP; 0 without an answer
-	Error   string        `json:"error"`  // in words, when there was no answer or it was not to be had
-	Answer  []byte        `json:"answer"` // the first KiB of the answer's body, as it came
+	Status  int           `json:"status"`           // HTTP; 0 without an answer
+	Error   string        `json:"error,omitzero"`   // in words, when there was no answer or it was not to be had
+	Answer  []byte        `json:"answer,omitempty"` // the first KiB of the answer's body, as it came
 }
 
 // Succeeded tells whether the receiver took the event.
@@ -135,7 +141,7 @@ func (a Attempt) Succeeded() bool { return a.Status/100 == 2 }
 type LogEntry struct {
 	Delivery
 	State     DeliveryState `json:"state"`
-	EndedAt   time.Time     `json:"ended_at"` // zero while it waits
+	EndedAt   time.Time     `json:"ended_at,omitzero"` // zero while it waits
 	Attempted []Attempt     `json:"attempted"`
 }
 

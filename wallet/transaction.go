@@ -93,7 +93,7 @@ type Transaction struct {
 	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature
 
 	Message []byte  `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
-	SignID  string  `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm
+	SignID  string  `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm, and for what a program signs at once
 	Issues  []Issue `json:"issues,omitzero"`
 
 	Signed      []byte    `json:"signed,omitzero"` // wire bytes, stored before the first broadcast
@@ -116,6 +116,9 @@ type Transaction struct {
 	Changes uint64 `json:"changes"` // steps taken; numbers its events
 	Version uint64 `json:"version"` // compare-and-set of the store
 }
+
+// Approved tells whether its signature was ever asked for: by its owner's Confirm, or by the program that signs.
+func (t Transaction) Approved() bool { return t.SignID != "" || len(t.Issues) > 0 }
 
 // Money is the amount with its decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }

@@ -51,15 +51,20 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 	return s.judged(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// look reads a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
+// look finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
 func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
-	known := s.known()
+	known, of := s.known(), about{d.Event, d.User}
+	if r, ok := known.remembered(d.Webhook); ok {
+		if stands, app, _ := r.stands(of, s.Now()); app == "" {
+			return r.Webhook, stands, nil
+		}
+	}
 	err = s.Store.View(ctx, func(tx store.Tx) error {
 		r, err := known.hook(tx, d.Webhook)
 		if err != nil {
 			return err
 		}
-		hook, stands = r.Webhook, known.judge(tx, r, about{d.Event, d.User}, s.Now())
+		hook, stands = r.Webhook, known.judge(tx, r, of, s.Now())
 		return nil
 	})
 	return hook, stands, err

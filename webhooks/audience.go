@@ -72,28 +72,40 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
 // lets the key's app know of such events.
 func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standing {
+	stands, app, scope := r.stands(e, now)
+	if app == "" {
+		return stands
+	}
+	grant, err := tx.Grant(e.user, app)
+	if err != nil {
+		k.damaged("grant to "+string(app)+" of", string(e.user), err)
+		return barred
+	}
+	if !grant.Covers(scope) {
+		return barred
+	}
+	return allowed
+}
+
+// stands is judge, as far as it can be told without the store: where the person must have let an app know of such
+// events, it names the app and the scope.
+func (r registered) stands(e about, now time.Time) (stands standing, app wallet.AppID, scope wallet.Scope) {
 	if e.name == wallet.WebhookTest { // only its owner causes it
-		return allowed
+		return allowed, "", ""
 	}
 	if !r.Active {
-		return off
+		return off, "", ""
 	}
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := r.key(now)
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
-		return barred
+		return barred, "", ""
 	case key.Owner == "", e.user == key.Owner, e.user == "" && rule.Public:
-		return allowed
+		return allowed, "", ""
+	case key.App == "":
+		return barred, "", ""
 	}
-	grant, err := tx.Grant(e.user, key.App)
-	if err != nil {
-		k.damaged("grant to "+string(key.App)+" of", string(e.user), err)
-		return barred
-	}
-	if !grant.Covers(rule.Scope) {
-		return barred
-	}
-	return allowed
+	return barred, key.App, rule.Scope
 }

@@ -38,7 +38,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "this webhook has had all events of the hour")
 	}
 	at := s.Now().UTC()
-	entry := store.LogEntry{Delivery: deliveryOf(hook, e, body, at), State: store.DeliveryParked}
+	entry := store.LogEntry{Delivery: deliveryOf(hook, e, subjectOf(e), body, at), State: store.DeliveryParked}
 	within, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	result := s.Post(within, NewMessage(hook, e.ID, body, at))

@@ -101,7 +101,8 @@ func ruleOf(kind wallet.KeyKind, name wallet.EventName) (EventType, bool) {
 	return t, ok
 }
 
-// Body renders an event for webhooks of a kind: the bytes that every attempt sends.
+// Body renders an event for webhooks of a kind in the specification's envelope, {event, data, timestamp}, or
+// {event, data} for bots: the bytes that every attempt sends.
 func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	if _, ok := ruleOf(kind, e.Name); !ok {
 		return nil, fmt.Errorf("%s is no event of webhooks of the kind %s", e.Name, kind)
@@ -113,22 +114,17 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 			return nil, fmt.Errorf("render %s: %w", e.Name, err)
 		}
 	}
-	if kind == wallet.BotKey {
-		return json.Marshal(botBody{e.Name, data})
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%s without data", e.Name)
 	}
-	return json.Marshal(platformBody{e.Name, data, wallet.Timestamp(e.At)})
-}
-
-// platformBody and botBody are the specification's two envelopes.
-type platformBody struct {
-	Event     wallet.EventName `json:"event"`
-	Data      json.RawMessage  `json:"data"`
-	Timestamp string           `json:"timestamp"`
-}
-
-type botBody struct {
-	Event wallet.EventName `json:"event"`
-	Data  json.RawMessage  `json:"data"`
+	// The data is JSON already, and compact: it need not be read to be copied.
+	body := make([]byte, 0, len(data)+len(e.Name)+80)
+	body = append(append(append(body, `{"event":"`...), e.Name...), `","data":`...)
+	body = append(body, data...)
+	if kind != wallet.BotKey {
+		body = append(wallet.AppendTimestamp(append(body, `,"timestamp":"`...), e.At), '"')
+	}
+	return append(body, '}'), nil
 }
 
 // connected is what each kind is told of the one event that both have under the same name.

@@ -46,19 +46,24 @@ func (s *Service) known() *known {
 	return s.directory.known
 }
 
+// remembered is a webhook that was read before.
+func (k *known) remembered(id wallet.WebhookID) (registered, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.hooks[id]
+	return r, ok
+}
+
 // hook is one webhook; ErrNotFound.
 func (k *known) hook(tx store.Tx, id wallet.WebhookID) (registered, error) {
-	k.mu.Lock()
-	r, ok := k.hooks[id]
-	k.mu.Unlock()
-	if ok {
+	if r, ok := k.remembered(id); ok {
 		return r, nil
 	}
 	hook, err := tx.Webhook(id)
 	if err != nil {
-		return r, err
+		return registered{}, err
 	}
-	r = k.register(tx, hook)
+	r := k.register(tx, hook)
 	k.mu.Lock()
 	k.hooks[id] = r
 	k.mu.Unlock()

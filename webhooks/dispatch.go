@@ -80,7 +80,9 @@ func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error 
 		select {
 		case <-ctx.Done():
 		case <-s.wanted.signal():
-			d.want(s.wanted.take())
+			rows, ids := s.wanted.take()
+			d.take(rows)
+			d.want(ids)
 		case all := <-d.loads:
 			for _, l := range all {
 				d.loaded(l)
@@ -128,6 +130,48 @@ func (d *dispatcher) queue(id wallet.WebhookID) *queue {
 	return q
 }
 
+// take takes up deliveries as they were put. A webhook is read on instead where it was never read, where its
+// window is full, and where something that was put before a delivery is not known yet.
+func (d *dispatcher) take(rows []store.PlacedDelivery) {
+	ready, unread := map[*queue]bool{}, map[*queue]bool{}
+	for _, row := range rows {
+		q, u := d.queue(row.Webhook), row.Urgency
+		switch {
+		case row.Seq <= q.read[u]: // it was read meanwhile
+		case q.owner == nil || q.loading || q.more[u] || row.Behind > q.read[u] || q.held[u] >= d.window():
+			q.more[u] = true
+			unread[q] = true
+		default:
+			d.add(q, row.Delivery)
+			ready[q] = true
+		}
+	}
+	for q := range ready {
+		d.pump(q)
+	}
+	var all []*load
+	for q := range unread {
+		all = d.plan(all, q)
+	}
+	d.load(all)
+}
+
+// add takes a delivery into memory, behind those of its line.
+func (d *dispatcher) add(q *queue, row store.Delivery) {
+	d.held++
+	if line := q.add(row); line.state == idle && len(line.items) == 1 {
+		d.arm(line)
+	}
+}
+
+// window is how many deliveries of a webhook's urgency may be in memory now.
+func (d *dispatcher) window() int {
+	if d.held+d.reserved+urgencies*window > maxHeld {
+		return smallWindow
+	}
+	return window
+}
+
 // want reads on in the lines of webhooks: something was added to them.
 func (d *dispatcher) want(ids []wallet.WebhookID) {
 	var all []*load
@@ -144,11 +188,7 @@ func (d *dispatcher) fill(q *queue) { d.load(d.plan(nil, q)) }
 
 // plan adds what is to be read of a line, where that is worth while.
 func (d *dispatcher) plan(all []*load, q *queue) []*load {
-	size := window
-	if d.held+d.reserved+urgencies*window > maxHeld {
-		size = smallWindow
-	}
-	room, worth := q.room(size)
+	room, worth := q.room(d.window())
 	if !worth || q.loading {
 		return all
 	}
@@ -202,11 +242,8 @@ func (d *dispatcher) loaded(l *load) {
 	for u := range l.more {
 		q.more[u] = q.more[u] || l.more[u]
 	}
-	d.held += len(l.rows)
 	for _, row := range l.rows {
-		if line := q.add(row); line.state == idle && len(line.items) == 1 {
-			d.arm(line)
-		}
+		d.add(q, row)
 	}
 	d.pump(q)
 	d.fill(q)

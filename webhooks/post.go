@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -153,10 +152,11 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 // request renders the attempt. Its errors are words for a developer: addresses were judged when they were
 // registered, but the rules may have changed since.
 func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.Request, error) {
-	u, err := url.Parse(m.URL)
-	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil || request.URL.Hostname() == "" || request.URL.Opaque != "" {
 		return nil, errors.New("the URL is none")
 	}
+	u := request.URL
 	switch {
 	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
 		return nil, errors.New("the URL is not https")
@@ -165,10 +165,6 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 	}
 	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
 		return nil, errors.New("the URL's port is none")
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
-	if err != nil {
-		return nil, errors.New("the URL is none")
 	}
 	request.Header = m.Headers(now)
 	return request, nil

@@ -13,7 +13,7 @@ const (
 	urgencies = int(store.Prices) + 1
 	// window is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
 	// many webhooks have much to be sent, it is smallWindow.
-	window, smallWindow = 256, 16
+	window, smallWindow = 512, 16
 	// width is how many are on their way to one webhook at once; fewer where its receiver is slow.
 	width, slowWidth, lameWidth = 64, 16, 4
 	slow, lame                  = time.Second, 5 * time.Second

@@ -17,7 +17,7 @@ const (
 	// recordAtOnce bounds how many outcomes share a commit.
 	recordAtOnce = 1024
 	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
-	recordAfter = 8 * time.Millisecond
+	recordAfter = 20 * time.Millisecond
 	// noticeEvery is how often the owner of a webhook that works and fails in turns is told of it at most.
 	noticeEvery = 10 * time.Minute
 	// recordAgain is the pause after what happened could not be written.

@@ -1,13 +1,13 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -84,8 +84,9 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		for i := range numbers {
 			numbers[i] = waiting[i].Number
 		}
-		err = s.Store.Update(ctx, func(tx store.Tx) error {
-			if _, err := tx.PutDeliveries(some); err != nil {
+		var placed []store.PlacedDelivery
+		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
+			if placed, err = tx.PutDeliveries(some); err != nil {
 				return err
 			}
 			return tx.DoneAnnouncements(numbers)
@@ -93,7 +94,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("write deliveries: %w", err)
 		}
-		s.wake(some)
+		s.wanted.hand(placed)
 		waiting, rows = waiting[n:], rows[n:]
 	}
 	return more, nil
@@ -113,19 +114,11 @@ func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 	return done, some
 }
 
-// wake says for whom something was added.
-func (s *Service) wake(rows []store.Delivery) {
-	added := map[wallet.WebhookID]bool{}
-	for _, row := range rows {
-		added[row.Webhook] = true
-	}
-	s.wanted.add(slices.Collect(maps.Keys(added))...)
-}
-
 // deliveries is what an event leads to: one for each webhook, with the same bytes for all of a kind. A kind
 // that it cannot be rendered for is left out.
 func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Delivery {
 	bodies := map[wallet.KeyKind][]byte{}
+	subject, now := subjectOf(e), s.Now().UTC()
 	out := make([]store.Delivery, 0, len(hooks))
 	for _, hook := range hooks {
 		body, tried := bodies[hook.Kind]
@@ -137,22 +130,24 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 			bodies[hook.Kind] = body
 		}
 		if body != nil {
-			out = append(out, deliveryOf(hook, e, body, s.Now().UTC()))
+			out = append(out, deliveryOf(hook, e, subject, body, now))
 		}
 	}
 	return out
 }
 
 // deliveryOf is an event on its way to a webhook.
-func deliveryOf(hook wallet.Webhook, e wallet.Event, body []byte, now time.Time) store.Delivery {
+func deliveryOf(hook wallet.Webhook, e wallet.Event, subject string, body []byte, now time.Time) store.Delivery {
 	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
-		Line: subjectOf(e), Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
+		Line: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
 // deliveryID begins with its time, so that what is made together lies together in the store.
 func deliveryID(now time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
-	return fmt.Sprintf("dlv_%011x%x", now.UnixMilli(), sum[:8])
+	var at [8]byte
+	binary.BigEndian.PutUint64(at[:], uint64(now.UnixMilli()))
+	return "dlv_" + hex.EncodeToString(at[:])[5:] + hex.EncodeToString(sum[:8])
 }
 
 // urgencyOf says what goes first.
@@ -167,25 +162,20 @@ func urgencyOf(name wallet.EventName) store.Urgency {
 	return store.Normal
 }
 
-// subjectOf is what an event is about, whose events keep their order: a wallet, a chat, a token.
+// subjectOf is what an event is about, whose events keep their order: a wallet, a chat, an alert, a token.
 func subjectOf(e wallet.Event) string {
-	var data struct {
-		Wallet string `json:"wallet_address"`
-		Chat   string `json:"chat_id"`
-		Alert  string `json:"alert_id"`
-		Token  string `json:"token"`
-		Frame  string `json:"timeframe"`
+	for _, name := range []string{"wallet_address", "chat_id", "alert_id"} {
+		if value := textOf(e.Data, name); value != "" {
+			return value
+		}
 	}
-	if json.Unmarshal(e.Data, &data) != nil {
-		return ""
-	}
-	switch {
-	case data.Wallet != "":
-		return data.Wallet
-	case data.Chat != "":
-		return data.Chat
-	case data.Alert != "":
-		return data.Alert
-	}
-	return data.Token + "/" + data.Frame
+	return textOf(e.Data, "token") + "/" + textOf(e.Data, "timeframe")
+}
+
+// textOf finds a text in an event's data, which json.Marshal wrote, without reading all of it: a quote within a
+// text is escaped there, so that a name between quotes before a colon is a name.
+func textOf(data []byte, name string) string {
+	_, rest, _ := bytes.Cut(data, []byte(`"`+name+`":"`))
+	value, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(value)
 }

@@ -132,31 +132,52 @@ func (s *Service) longest() time.Duration {
 	return max(slices.Max(s.Schedule), longestWait)
 }
 
-// wanted is a set of webhooks for which something was added to the store.
+// wanted is what was added to the store: deliveries as they were put, and webhooks for which something was.
 type wanted struct {
 	once sync.Once
 	mu   sync.Mutex
 	ids  map[wallet.WebhookID]bool
+	rows []store.PlacedDelivery
 	wake chan struct{}
 }
 
+// maxHanded is how many deliveries are handed over before they are left to be read from the store.
+const maxHanded = 4096
+
 func (w *wanted) signal() <-chan struct{} {
-	w.once.Do(func() { w.wake = make(chan struct{}, 1) })
+	w.once.Do(func() { w.wake, w.ids = make(chan struct{}, 1), map[wallet.WebhookID]bool{} })
 	return w.wake
 }
 
+// add says for whom something was added.
 func (w *wanted) add(ids ...wallet.WebhookID) {
-	if len(ids) == 0 {
+	w.change(len(ids) > 0, func() {
+		for _, id := range ids {
+			w.ids[id] = true
+		}
+	})
+}
+
+// hand passes on deliveries, in the order in which they were put.
+func (w *wanted) hand(rows []store.PlacedDelivery) {
+	w.change(len(rows) > 0, func() {
+		if len(w.rows)+len(rows) <= maxHanded {
+			w.rows = append(w.rows, rows...)
+			return
+		}
+		for _, row := range rows {
+			w.ids[row.Webhook] = true
+		}
+	})
+}
+
+func (w *wanted) change(any bool, do func()) {
+	if !any {
 		return
 	}
 	w.signal()
 	w.mu.Lock()
-	if w.ids == nil {
-		w.ids = map[wallet.WebhookID]bool{}
-	}
-	for _, id := range ids {
-		w.ids[id] = true
-	}
+	do()
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -164,10 +185,10 @@ func (w *wanted) add(ids ...wallet.WebhookID) {
 	}
 }
 
-func (w *wanted) take() []wallet.WebhookID {
+func (w *wanted) take() (rows []store.PlacedDelivery, ids []wallet.WebhookID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ids := slices.Collect(maps.Keys(w.ids))
+	rows, ids, w.rows = w.rows, slices.Collect(maps.Keys(w.ids)), nil
 	clear(w.ids)
-	return ids
+	return rows, ids
 }

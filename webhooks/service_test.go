@@ -1018,7 +1018,7 @@ type countedTx struct {
 	of *counted
 }
 
-func (t countedTx) PutDeliveries(rows []store.Delivery) ([]store.Delivery, error) {
+func (t countedTx) PutDeliveries(rows []store.Delivery) ([]store.PlacedDelivery, error) {
 	t.of.most = max(t.of.most, len(rows))
 	return t.Tx.PutDeliveries(rows)
 }

@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"bytes"
+	"errors"
 	"time"
 
 	"purser/store"
@@ -10,19 +12,23 @@ import (
 // let a thief test guesses of a short request.
 const fingerprintSize = 32
 
-func (t *tx) answerKey(key string) []byte {
-	hash := t.store.lookup.Text(store.ByIdempotency, key)
-	return hash[:]
+// answerKeySize is how much of the hash of an idempotency key is kept.
+const answerKeySize = 16
+
+// answerPlace is what an answer is sealed to, and its key in answerKeys.
+func (t *tx) answerPlace(idempotencyKey string) (place, key []byte) {
+	hash := t.store.lookup.Text(store.ByIdempotency, idempotencyKey)
+	return hash[:], hash[:answerKeySize]
 }
 
 func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) {
-	key := t.answerKey(idempotencyKey)
-	raw := t.get(answers, key)
-	if raw == nil {
+	place, key := t.answerPlace(idempotencyKey)
+	number := t.get(answerKeys, key)
+	if number == nil {
 		return store.Answer{}, store.ErrNotFound
 	}
 	var a store.Answer
-	sealed, err := t.unseal(answers, key, raw, &a, "answer")
+	sealed, err := t.unsealAs(answers.String(), place, t.get(answers, number), &a, "answer")
 	if err != nil {
 		return store.Answer{}, err
 	}
@@ -45,28 +51,38 @@ func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) 
 }
 
 func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
-	key := t.answerKey(idempotencyKey)
-	if t.get(answers, key) != nil {
+	place, key := t.answerPlace(idempotencyKey)
+	if t.get(answerKeys, key) != nil {
 		return store.ErrConflict
 	}
 	plain := a
 	plain.Fingerprint, plain.Body = [32]byte{}, nil
-	raw, err := t.seal(answers, key, "", plain, field{"answer", join(a.Fingerprint[:], a.Body)})
+	raw, err := t.sealAs(answers.String(), place, "", plain, field{"answer", join(a.Fingerprint[:], a.Body)})
 	if err != nil {
 		return err
 	}
-	if err := t.expire(answerOver, a.ExpiresAt, key); err != nil {
+	return t.keepAnswer(key, a.ExpiresAt, raw)
+}
+
+// keepAnswer puts a row and all that leads to it. Keys are where chance puts them, so they lie apart from the
+// rows, which are many times longer: fewer pages are written.
+func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
+	n, err := t.next(answers)
+	if err != nil {
 		return err
 	}
-	return t.put(answers, key, raw)
+	number := numberKey(n)
+	return errors.Join(t.put(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
 }
 
 func (t *tx) DropAnswer(idempotencyKey string) error {
-	return t.removeAnswer(t.answerKey(idempotencyKey))
+	_, key := t.answerPlace(idempotencyKey)
+	return t.removeAnswer(key)
 }
 
 func (t *tx) removeAnswer(key []byte) error {
-	raw := t.get(answers, key)
+	number := bytes.Clone(t.get(answerKeys, key))
+	raw := t.get(answers, number)
 	if raw == nil {
 		return nil
 	}
@@ -74,8 +90,5 @@ func (t *tx) removeAnswer(key []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.unexpire(answerOver, a.ExpiresAt, key); err != nil {
-		return err
-	}
-	return t.delete(answers, key)
+	return errors.Join(t.unexpire(answerOver, a.ExpiresAt, key), t.delete(answers, number), t.delete(answerKeys, key))
 }

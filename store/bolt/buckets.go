@@ -44,8 +44,9 @@ const (
 
 	events        // number -> row of wallet.Event, those that notify has not handled
 	announcements // number (the same) -> row of wallet.Event, those that are no deliveries yet
-	eventIDs      // first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
-	answers       // H(idempotency key) -> row of store.Answer
+	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
+	answers       // number -> row of store.Answer
+	answerKeys    // first 16 bytes of H(idempotency key) -> key of answers
 
 	keys       // key id -> row of wallet.Key
 	keySecrets // H(secret) -> key id
@@ -62,8 +63,8 @@ const (
 	webhooksOwned // user.0 created-at webhook id -> key line; an operator's under a bare zero byte
 	webhookHealth // webhook id -> row of wallet.WebhookHealth
 
-	deliveries      // webhook id 0 urgency (a byte) number -> row of store.Delivery
-	deliveryIDs     // delivery id -> key of deliveries
+	deliveries      // webhook id 0 urgency (a byte) number -> delivery id
+	deliveryRows    // delivery id, which begins with its time -> row of store.Delivery
 	deliveriesAbout // user.0 number -> key of deliveries, of those that are about somebody
 
 	counters // name -> row of store.Counter
@@ -78,8 +79,17 @@ func (b bucket) String() string {
 		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
-		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "keys", "key_secrets", "keys_of",
+		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_ids", "deliveries_about", "counters", "expiries",
+		"deliveries", "delivery_rows", "deliveries_about", "counters", "expiries",
 	}[b]
+}
+
+// grows tells whether the keys of a bucket come in the order of their time, each behind all others.
+func (b bucket) grows() bool {
+	switch b {
+	case transactions, unsettled, inbox, outbox, parked, seen, events, announcements, eventIDs, answers, deliveryRows, expiries:
+		return true
+	}
+	return false
 }

@@ -117,7 +117,7 @@ func lists() map[bucket]func(store.Tx) ([]int, error) {
 			rows, err := tx.WebhooksOf("key_1")
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[5] - '0') }), err
 		},
-		deliveries: func(tx store.Tx) ([]int, error) {
+		deliveryRows: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.DeliveriesOf("wh_0", store.Position{}, 10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
@@ -236,7 +236,7 @@ func TestDamagedDeliveriesGo(t *testing.T) {
 		for _, way := range []string{"done", "webhook", "person", "owner"} {
 			t.Run(fmt.Sprint(what, " ", way), func(t *testing.T) {
 				path := three(t)
-				key, _ := inFile(t, path, deliveries, 1, how)
+				key, _ := inFile(t, path, deliveryRows, 1, how)
 				if way == "owner" {
 					s := openAt(t, path)
 					mustUpdate(t, s, func(tx store.Tx) error {
@@ -262,7 +262,7 @@ func TestDamagedDeliveriesGo(t *testing.T) {
 				})
 				if err := s.View(t.Context(), func(contract store.Tx) error {
 					inner := contract.(*tx)
-					if inner.get(deliveries, key) != nil || inner.get(webhooks, []byte("wh_1")) != nil || inner.get(deliveriesAbout, aboutKey("usr_1", 2)) != nil && way != "webhook" {
+					if inner.get(deliveryRows, key) != nil || inner.get(webhooks, []byte("wh_1")) != nil || inner.get(deliveriesAbout, aboutKey("usr_1", 2)) != nil && way != "webhook" {
 						t.Error("it is still there")
 					}
 					return nil

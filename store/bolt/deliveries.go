@@ -21,42 +21,61 @@ func aboutKey(user wallet.UserID, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(user), seq)
 }
 
-func (t *tx) PutDeliveries(all []store.Delivery) ([]store.Delivery, error) {
-	var fresh []store.Delivery
+func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error) {
+	var fresh []store.PlacedDelivery
+	last := map[string]uint64{} // number of the last one, by webhook and urgency
 	for _, d := range all {
 		if err := errors.Join(checkID(d.ID), checkID(string(d.Webhook))); err != nil {
 			return nil, err
 		}
-		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.waitingDelivery(d.ID) != nil {
+		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.get(deliveryRows, []byte(d.ID)) != nil {
 			continue
 		}
 		var err error
 		if d.Seq, err = t.next(deliveries); err != nil {
 			return nil, err
 		}
-		if err := t.putDelivery(d); err != nil {
+		raw, err := t.sealDelivery(d)
+		if err != nil {
 			return nil, err
 		}
-		fresh = append(fresh, d)
+		line := string(append(lineOf(d.Webhook), byte(d.Urgency)))
+		behind, known := last[line]
+		if !known {
+			if behind, err = t.lastDelivery([]byte(line)); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.putDelivery(d, raw); err != nil {
+			return nil, err
+		}
+		last[line] = d.Seq
+		fresh = append(fresh, store.PlacedDelivery{Delivery: d, Behind: behind})
 	}
 	return fresh, nil
 }
 
-func (t *tx) putDelivery(d store.Delivery) error {
-	key := deliveryKey(d.Webhook, d.Position())
-	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
-	if err != nil {
-		return err
+// lastDelivery is the number of the last one of a line's urgency, 0 without one.
+func (t *tx) lastDelivery(line []byte) (uint64, error) {
+	key, _ := lastOf(t.bucket(deliveries).Cursor(), line)
+	if key == nil {
+		return 0, nil
 	}
+	return keyNumber(key[len(line):])
+}
+
+func (t *tx) sealDelivery(d store.Delivery) ([]byte, error) {
+	return t.seal(deliveries, deliveryKey(d.Webhook, d.Position()), d.User, plainDelivery(d), sealedDelivery(d))
+}
+
+func (t *tx) putDelivery(d store.Delivery, raw []byte) error {
+	key := deliveryKey(d.Webhook, d.Position())
 	if d.User != "" {
 		if err := t.put(deliveriesAbout, aboutKey(d.User, d.Seq), key); err != nil {
 			return err
 		}
 	}
-	if err := t.put(deliveryIDs, []byte(d.ID), key); err != nil {
-		return err
-	}
-	return t.put(deliveries, key, raw)
+	return errors.Join(t.put(deliveries, key, []byte(d.ID)), t.put(deliveryRows, []byte(d.ID), raw))
 }
 
 func plainDelivery(d store.Delivery) store.Delivery {
@@ -80,15 +99,7 @@ func openSealed(d *store.Delivery, sealed []byte) error {
 	return nil
 }
 
-// waitingDelivery is the key of a delivery that waits, nil when none of that id does.
-func (t *tx) waitingDelivery(id string) []byte {
-	key := t.get(deliveryIDs, []byte(id))
-	if t.get(deliveries, key) == nil {
-		return nil
-	}
-	return key
-}
-
+// openDelivery reads the row of a key of deliveries.
 func (t *tx) openDelivery(key, raw []byte) (store.Delivery, error) {
 	var d store.Delivery
 	sealed, err := t.unseal(deliveries, key, raw, &d, "delivery")
@@ -105,30 +116,34 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 	var out []store.Delivery
 	prefix, from := append(lineOf(id), byte(after.Urgency)), deliveryKey(id, after)
 	cursor := t.bucket(deliveries).Cursor()
-	for key, raw := cursor.Seek(from); len(out) < limit && bytes.HasPrefix(key, prefix); key, raw = cursor.Next() {
+	for key, named := cursor.Seek(from); len(out) < limit && bytes.HasPrefix(key, prefix); key, named = cursor.Next() {
 		if bytes.Equal(key, from) {
 			continue
 		}
-		d, err := t.openDelivery(key, raw)
+		d, err := t.openDelivery(key, t.get(deliveryRows, named))
 		switch {
 		case err == nil:
 			out = append(out, d)
 		case !erased(err):
-			t.passOver(deliveries, key, err)
+			t.passOver(deliveryRows, named, err)
 		}
 	}
 	return out, nil
 }
 
 func (t *tx) Delivery(id string) (store.Delivery, error) {
-	key := t.waitingDelivery(id)
-	if key == nil {
+	raw := t.get(deliveryRows, []byte(id))
+	if raw == nil {
 		return store.Delivery{}, store.ErrNotFound
 	}
-	if line, _, _ := bytes.Cut(key, []byte{0}); t.get(webhooks, line) == nil { // the row waits for Sweep
+	d, _, err := plainOf[store.Delivery](raw)
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
 		return store.Delivery{}, store.ErrNotFound
 	}
-	return t.openDelivery(key, t.get(deliveries, key))
+	return t.openDelivery(deliveryKey(d.Webhook, d.Position()), raw)
 }
 
 func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
@@ -156,29 +171,24 @@ func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
 	return count, nil
 }
 
-// key of a delivery as it was listed, nil when it waits no more.
-func (t *tx) listedDelivery(d store.Delivery) []byte {
-	key := deliveryKey(d.Webhook, d.Position())
-	if !bytes.Equal(t.get(deliveryIDs, []byte(d.ID)), key) {
-		return nil
-	}
-	return key
+// listed tells whether a delivery still waits as it was listed.
+func (t *tx) listed(d store.Delivery) bool {
+	return d.ID != "" && string(t.get(deliveries, deliveryKey(d.Webhook, d.Position()))) == d.ID
 }
 
 func (t *tx) Reschedule(all []store.Delivery) error {
 	for _, d := range all {
-		key := t.listedDelivery(d)
-		raw := t.get(deliveries, key)
-		if raw == nil {
+		if !t.listed(d) {
 			continue
 		}
-		old, r, err := plainOf[store.Delivery](raw)
+		key := []byte(d.ID)
+		old, r, err := plainOf[store.Delivery](t.get(deliveryRows, key))
 		if err != nil {
-			t.passOver(deliveries, key, err)
+			t.passOver(deliveryRows, key, err)
 			continue
 		}
 		old.Attempts, old.NextAt = d.Attempts, d.NextAt
-		if err := t.rewrite(deliveries, key, r, old); err != nil {
+		if err := t.rewrite(deliveryRows, key, r, old); err != nil {
 			return err
 		}
 	}
@@ -187,19 +197,18 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 
 func (t *tx) DoneDeliveries(all []store.Delivery) error {
 	for _, d := range all {
-		key := t.listedDelivery(d)
-		if key == nil {
+		if !t.listed(d) {
 			continue
 		}
-		if err := t.removeDelivery(key, d); err != nil {
+		if err := t.removeDelivery(d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) removeDelivery(key []byte, d store.Delivery) error {
-	return errors.Join(t.delete(deliveries, key), t.delete(deliveryIDs, []byte(d.ID)),
+func (t *tx) removeDelivery(d store.Delivery) error {
+	return errors.Join(t.delete(deliveries, deliveryKey(d.Webhook, d.Position())), t.delete(deliveryRows, []byte(d.ID)),
 		t.delete(deliveriesAbout, aboutKey(d.User, d.Seq)))
 }
 
@@ -232,15 +241,12 @@ func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
 	return len(line), nil
 }
 
-// dropDelivery removes a delivery whatever state its row is in.
+// dropDelivery removes the delivery of a key whatever state its row is in.
 func (t *tx) dropDelivery(key []byte) error {
-	raw := t.get(deliveries, key)
-	if raw == nil {
-		return nil
+	id := bytes.Clone(t.get(deliveries, key))
+	d, _, err := plainOf[store.Delivery](t.get(deliveryRows, id))
+	if err != nil { // an entry in deliveriesAbout leads to nothing then
+		return errors.Join(t.delete(deliveries, key), t.delete(deliveryRows, id))
 	}
-	d, _, err := plainOf[store.Delivery](raw)
-	if err != nil { // its index entries lead to nothing then
-		return t.delete(deliveries, key)
-	}
-	return t.removeDelivery(key, d)
+	return t.removeDelivery(d)
 }

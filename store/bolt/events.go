@@ -2,16 +2,27 @@ package bolt
 
 import (
 	"errors"
+	"strings"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// eventIDSize is how much of the hash of an event's id is kept: enough to tell 2^60 apart.
-const eventIDSize = 16
+const (
+	// eventIDSize is how much of the hash of an event's id is kept: enough to tell 2^60 apart.
+	eventIDSize = 16
+	// eventTimeSize is how much of a transaction's id is its time (handlers.TimedIDs).
+	eventTimeSize = 9
+)
 
+// eventID is the key of an event's id. One of a transaction begins with the time in that transaction's id, so
+// that what is written together lies together; ids that were made before they had a time begin otherwise than
+// with the first two digits, and have a hash alone for good.
 func (t *tx) eventID(id string) []byte {
 	hash := t.store.lookup.Text(store.ByEvent, id)
+	if of, ok := strings.CutPrefix(id, "evt_tx_"); ok && len(of) >= eventTimeSize && (of[0] == '0' || of[0] == '1') {
+		return join([]byte(of[:eventTimeSize]), hash[:eventIDSize])
+	}
 	return hash[:eventIDSize]
 }
 

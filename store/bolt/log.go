@@ -20,9 +20,12 @@ import (
 // Log is a store.DeliveryLog in a folder beside the store: a bbolt file for each day. days.go keeps the
 // files, this one knows what lies in them:
 //
-//	entries  webhook id 0 delivery id            -> row of store.LogEntry
-//	index    webhook id 0 created-at delivery id -> state 0 event
-//	tallies  webhook id 0 hour                   -> JSON of store.Tally
+//	entries  delivery id, which begins with its time -> row of store.LogEntry
+//	index    webhook id 0 created-at delivery id     -> state 0 event
+//	tallies  webhook id 0 hour                       -> JSON of store.Tally
+//
+// In files that were begun before schema 5 of the store, entries lie under webhook id 0 delivery id, to which
+// they are sealed still. They go with their days.
 //
 // The attempts of an entry are tallied in the file of the entry, so that they are committed with it.
 type Log struct {
@@ -65,9 +68,9 @@ type logged struct {
 
 // logRow is an entry as it will lie in the file of its day.
 type logRow struct {
-	plain             store.LogEntry
-	key, index, value []byte
-	row               []byte
+	plain        store.LogEntry
+	index, value []byte
+	row          []byte
 }
 
 // said is the sealed part of an attempt.
@@ -122,12 +125,22 @@ func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, err
 	return out, err
 }
 
-func entryKey(id wallet.WebhookID, delivery string) []byte {
+// entryPlace is what an entry is sealed to.
+func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
+// rowAt is the row of a delivery in the bucket of entries; nil without one.
+func rowAt(entries *bbolt.Bucket, place []byte) []byte {
+	_, id, _ := bytes.Cut(place, []byte{0})
+	if raw := entries.Get(id); raw != nil {
+		return raw
+	}
+	return entries.Get(place)
+}
+
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
-	r := logRow{plain: e, key: entryKey(e.Webhook, e.ID), index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
+	r := logRow{plain: e, index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
 		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
 	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
 	words := make([]said, len(e.Attempted))
@@ -139,7 +152,7 @@ func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	if err != nil {
 		return r, err
 	}
-	r.row, err = t.sealAs(logSubject, r.key, e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed})
+	r.row, err = t.sealAs(logSubject, entryPlace(e.Webhook, e.ID), e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed})
 	return r, err
 }
 
@@ -194,17 +207,18 @@ func (l *Log) commit(batches []*logged) {
 
 func putEntries(root *bbolt.Tx, rows []logRow) error {
 	entries, index := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex))
+	entries.FillPercent = fullPages
 	news := tallies{}
 	for _, r := range rows {
 		var old store.LogEntry
-		if raw := entries.Get(r.key); raw != nil {
+		if raw := rowAt(entries, entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
 			var err error
 			if old, _, err = plainOf[store.LogEntry](raw); err != nil {
 				old = store.LogEntry{} // it is replaced, whatever it was
 			}
 		}
 		news.count(old, r.plain)
-		if err := errors.Join(entries.Put(r.key, r.row), index.Put(r.index, r.value)); err != nil {
+		if err := errors.Join(entries.Put([]byte(r.plain.ID), r.row), index.Put(r.index, r.value)); err != nil {
 			return err
 		}
 	}
@@ -263,32 +277,39 @@ func (n tallies) add(to *bbolt.Bucket) error {
 // Logged is one entry, with its body.
 func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
 	var out store.LogEntry
-	key := entryKey(id, delivery)
-	raw, err := l.row(ctx, key)
+	raw, err := l.row(ctx, id, delivery)
 	if err != nil {
 		return out, err
 	}
 	err = l.store.keys(ctx, func(t *tx) error {
-		out, err = openEntry(t, key, raw, true)
+		out, err = openEntry(t, entryPlace(id, delivery), raw, true)
 		return err
 	})
 	return out, err
 }
 
 // row finds the row of an entry. An id does not tell the day: the newest comes first.
-func (l *Log) row(ctx context.Context, key []byte) (raw []byte, err error) {
+func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (raw []byte, err error) {
 	names, err := l.names()
 	if err != nil {
 		return nil, err
 	}
+	place := entryPlace(id, delivery)
 	for _, day := range slices.Backward(names) {
 		err := l.read(ctx, day, func(root *bbolt.Tx) error {
-			raw = bytes.Clone(root.Bucket([]byte(logEntries)).Get(key))
+			raw = bytes.Clone(rowAt(root.Bucket([]byte(logEntries)), place))
 			return nil
 		})
-		if raw != nil || err != nil {
-			return raw, err
+		if err != nil {
+			return nil, err
 		}
+		if raw == nil {
+			continue
+		}
+		if e, _, err := plainOf[store.LogEntry](raw); err == nil && e.Webhook != id {
+			break // another's
+		}
+		return raw, nil
 	}
 	return nil, store.ErrNotFound
 }
@@ -307,7 +328,7 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
 	low, high := dayOf(p.Since), ""
 	if p.After != "" {
-		raw, err := l.row(ctx, entryKey(id, p.After))
+		raw, err := l.row(ctx, id, p.After)
 		if err != nil {
 			return nil, err
 		}
@@ -410,8 +431,8 @@ func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most i
 		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
 			continue
 		}
-		name := join(w.prefix, createdID(created))
-		rows = append(rows, entry{name, bytes.Clone(entries.Get(name))})
+		place := join(w.prefix, createdID(created))
+		rows = append(rows, entry{place, bytes.Clone(rowAt(entries, place))})
 	}
 	return rows, false, nil
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -17,7 +19,7 @@ type migration func(*Store, *bbolt.Tx) error
 // migrations lists the steps from schema 1 on: the first leads from 1 to 2. The newest schema is
 // one more than there are steps. A step is never changed once released; testdata/ holds a file of
 // each schema, which every later purser must open.
-func migrations() []migration { return []migration{addressBook, programs, receivers} }
+func migrations() []migration { return []migration{addressBook, programs, receivers, apart} }
 
 // addressBook leads to schema 2: contacts, and an index of whom somebody has paid.
 func addressBook(s *Store, root *bbolt.Tx) error {
@@ -77,10 +79,13 @@ const unsettledFrom = "unsettled_from"
 // receivers leads to schema 4: webhooks of all keys, of which a bot token's receiver is one, and what
 // waits for them; and what is unsettled of a wallet lies beside its history.
 func receivers(s *Store, root *bbolt.Tx) error {
-	for _, b := range []bucket{webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout} {
+	for _, b := range []bucket{webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveriesAbout} {
 		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
 			return err
 		}
+	}
+	if _, err := root.CreateBucket([]byte(deliveryIDs)); err != nil {
+		return err
 	}
 	t := &tx{group: newGroup(root), store: s}
 	old := root.Bucket([]byte(botHooks)).Cursor()
@@ -124,6 +129,44 @@ func ofWallets(s *Store, root *bbolt.Tx) error {
 		}
 	}
 	return nil
+}
+
+// deliveryIDs was the bucket of schema 4 that led from the id of a delivery to its row, which lay in deliveries.
+const deliveryIDs = "delivery_ids"
+
+// apart leads to schema 5: answers and deliveries lie in the order of their time, apart from the keys that lead
+// to them.
+func apart(s *Store, root *bbolt.Tx) error {
+	for _, b := range []bucket{answerKeys, deliveryRows} {
+		if _, err := root.CreateBucket([]byte(b.String())); err != nil {
+			return err
+		}
+	}
+	t := &tx{group: newGroup(root), store: s}
+	for _, old := range t.prefixed(answers, nil) {
+		if err := t.delete(answers, old.key); err != nil {
+			return err
+		}
+		a, _, err := plainOf[store.Answer](old.value)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(t.unexpire(answerOver, a.ExpiresAt, old.key), t.keepAnswer(old.key[:min(answerKeySize, len(old.key))], a.ExpiresAt, old.value)); err != nil {
+			return err
+		}
+	}
+	rows := root.Bucket([]byte(deliveries.String()))
+	ids := root.Bucket([]byte(deliveryIDs)).Cursor()
+	for id, key := ids.First(); id != nil; id, key = ids.Next() {
+		raw := rows.Get(key)
+		if raw == nil {
+			continue
+		}
+		if err := errors.Join(t.put(deliveryRows, id, bytes.Clone(raw)), t.put(deliveries, key, id)); err != nil {
+			return err
+		}
+	}
+	return root.DeleteBucket([]byte(deliveryIDs))
 }
 
 // botHook reads a row of schema 3: its id, events and time lay as they do in a wallet.Webhook.

@@ -34,7 +34,7 @@ func TestOldPaymentsAreKnownAfterTheUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	takeBack(t, path, 1, paidBy, contacts, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters,
-		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
+		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryRows, deliveriesAbout, answerKeys)
 	s = openAt(t, path)
 	defer func() {
 		if err := s.Close(); err != nil {
@@ -88,7 +88,7 @@ func TestOldKeysAndTransactionsAreListedAfterTheUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	takeBack(t, path, 2, byWallet, keysOf, apps, appsOf, grants, grantsTo, developers, counters,
-		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
+		webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryRows, deliveriesAbout, answerKeys)
 	s = openAt(t, path)
 	defer func() {
 		if err := s.Close(); err != nil {
@@ -135,7 +135,7 @@ func TestReceiversOfBotsAreWebhooksAfterTheUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	takeBack(t, path, 3, webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryIDs, deliveriesAbout)
+	takeBack(t, path, 3, webhooks, webhooksOf, webhooksOwned, webhookHealth, announcements, deliveries, deliveryRows, deliveriesAbout, answerKeys)
 	file, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -41,9 +41,16 @@ func (t *tx) bucket(b bucket) *bbolt.Bucket {
 	}
 	if t.open[b] == nil {
 		t.open[b] = t.tx.Bucket([]byte(b.String()))
+		if b.grows() {
+			t.open[b].FillPercent = fullPages
+		}
 	}
 	return t.open[b]
 }
+
+// fullPages is how full a page is before bbolt begins another, where rows are added at the end alone: what is
+// left is for what changes in them.
+const fullPages = 0.9
 
 // get returns the value of a key, nil without one. It lives as long as the transaction.
 func (t *tx) get(b bucket, key []byte) []byte {

@@ -200,8 +200,14 @@ func (m *model) deliver(tx store.Tx, r *rand.Rand) error {
 	if _, there := m.posts[d.ID]; there || err != nil || len(fresh) != 1 {
 		return errors.Join(err, differ("a delivery that waits already", there && len(fresh) == 0, true))
 	}
-	m.posts[d.ID] = fresh[0]
-	return nil
+	behind := uint64(0)
+	for _, other := range m.posts {
+		if other.Webhook == d.Webhook && other.Urgency == d.Urgency {
+			behind = max(behind, other.Seq)
+		}
+	}
+	m.posts[d.ID] = fresh[0].Delivery
+	return differ("what waited last", fresh[0].Behind, behind)
 }
 
 func (m *model) checkDeliveries(tx store.Tx) error {

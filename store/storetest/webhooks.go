@@ -30,6 +30,14 @@ func spoken(id string) wallet.Event {
 
 func put(t *testing.T, s store.Store, all ...store.Delivery) (fresh []store.Delivery) {
 	t.Helper()
+	for _, d := range place(t, s, all...) {
+		fresh = append(fresh, d.Delivery)
+	}
+	return fresh
+}
+
+func place(t *testing.T, s store.Store, all ...store.Delivery) (fresh []store.PlacedDelivery) {
+	t.Helper()
 	update(t, s, func(tx store.Tx) (err error) { fresh, err = tx.PutDeliveries(all); return err })
 	return fresh
 }
@@ -236,6 +244,17 @@ func testDeliveries(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.Reschedule([]store.Delivery{tried}) })
 	again := put(t, s, delivery("b", "wh_1", "usr_a"))
 	same(t, "its id is free", names(again), []string{"b"})
+	placed := place(t, s, delivery("x", "wh_1", ""), delivery("y", "wh_2", ""), delivery("z", "wh_1", ""), price)
+	behind := []uint64{placed[0].Behind, placed[1].Behind, placed[2].Behind, placed[3].Behind}
+	same(t, "behind what waits", behind, []uint64{again[0].Seq, 0, placed[0].Seq, 0})
+	update(t, s, func(tx store.Tx) error {
+		for _, d := range placed {
+			if err := tx.DoneDeliveries([]store.Delivery{d.Delivery}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	update(t, s, func(tx store.Tx) error { return tx.DoneDeliveries([]store.Delivery{tried}) })
 	same(t, "and what was done does not end it", get(t, s, func(tx store.Tx) (store.Delivery, error) { return tx.Delivery("b") }), again[0])
 	for what, d := range map[string]store.Delivery{"an id": delivery("", "wh_1", ""), "a webhook": delivery("d", "", "")} {
