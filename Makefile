@@ -29,8 +29,9 @@ test: deps
 race: deps
 	CI=true go test -race -count=1 -short -parallel 8 -timeout 15m $$(go list ./... | grep -vE '/e2e/|/signer$$')
 
+# The garbage collector is set as purser's main sets it.
 bench:
-	go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer ./webhooks
+	GOGC=400 go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./signer ./webhooks
 
 staticcheck:
 	go run $(STATICCHECK) ./...

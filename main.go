@@ -22,7 +22,25 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	collectSeldom()
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// The heap that purser lives on is some ten megabytes: letting as much garbage gather four times over costs little
+// memory and saves a fifth of the processor's time under load. Near heapLimit it is collected as it must be.
+const (
+	garbagePercent = 400
+	heapLimit      = 256 << 20
+)
+
+// collectSeldom sets the garbage collector, unless the environment does (GOGC, GOMEMLIMIT; Go's package runtime).
+func collectSeldom() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(heapLimit)
+	}
 }
 
 // run is the whole program: it returns the exit status, 1 after one clear line on errors.

@@ -74,7 +74,7 @@ type counter struct {
 }
 
 // writeEvery is how long counts gather before they are written.
-const writeEvery = 50 * time.Millisecond
+const writeEvery = 500 * time.Millisecond
 
 // running is the name of the mark that tells a crash from a clean stop.
 const running = "quota/running"

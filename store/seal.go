@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -62,13 +63,24 @@ func NewKey(secret []byte, random io.Reader) (*Key, error) {
 	return &Key{aead: aead, random: random}, nil
 }
 
+// SealedSize is how long the ciphertext of so many bytes is.
+func SealedSize(plain int) int {
+	return chacha20poly1305.NonceSizeX + plain + chacha20poly1305.Overhead
+}
+
 // Seal encrypts plain for its place.
 func (k *Key) Seal(at Place, plain []byte) ([]byte, error) {
-	out := make([]byte, chacha20poly1305.NonceSizeX, chacha20poly1305.NonceSizeX+len(plain)+chacha20poly1305.Overhead)
-	if _, err := io.ReadFull(k.random, out); err != nil {
+	return k.AppendSeal(make([]byte, 0, SealedSize(len(plain))), at, plain)
+}
+
+// AppendSeal is Seal behind what is written already.
+func (k *Key) AppendSeal(to []byte, at Place, plain []byte) ([]byte, error) {
+	to = slices.Grow(to, SealedSize(len(plain)))
+	nonce := to[len(to) : len(to)+chacha20poly1305.NonceSizeX]
+	if _, err := io.ReadFull(k.random, nonce); err != nil {
 		return nil, fmt.Errorf("draw a nonce: %w", err)
 	}
-	return k.aead.Seal(out, out, plain, at.additional()), nil
+	return k.aead.Seal(to[:len(to)+len(nonce)], nonce, plain, at.additional()), nil
 }
 
 // Open decrypts what Seal made for the same place; anything else is ErrUnsealed.

@@ -89,6 +89,9 @@ func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error 
 			}
 		case l := <-d.landings:
 			d.landed(l)
+			for range len(d.landings) { // those that ended meanwhile
+				d.landed(<-d.landings)
+			}
 		case done := <-record.written:
 			d.released(done)
 		case <-timer.C:

@@ -112,24 +112,23 @@ func openDay(path string) (db *bbolt.DB, err error) {
 
 // layOut makes the buckets of a new file, and looks for them in an old one.
 func layOut(db *bbolt.DB) error {
-	buckets := []string{logEntries, logIndex, logTallies}
-	empty := true
+	buckets := []string{logRows, logIndex, logTallies}
+	whole := false
 	err := db.View(func(root *bbolt.Tx) error {
+		has := func(b string) bool { return root.Bucket([]byte(b)) != nil }
 		name, _ := root.Cursor().First()
-		empty = name == nil
-		for _, b := range buckets {
-			if !empty && root.Bucket([]byte(b)) == nil {
-				return ErrForeign
-			}
+		if name != nil && (!has(logIndex) || !has(logTallies) || !has(logRows) && !has(logEntries)) {
+			return ErrForeign
 		}
+		whole = has(logRows)
 		return nil
 	})
-	if err != nil || !empty {
+	if err != nil || whole {
 		return err
 	}
 	return db.Update(func(root *bbolt.Tx) error {
 		for _, b := range buckets {
-			if _, err := root.CreateBucket([]byte(b)); err != nil {
+			if _, err := root.CreateBucketIfNotExists([]byte(b)); err != nil {
 				return err
 			}
 		}

@@ -20,12 +20,12 @@ import (
 // Log is a store.DeliveryLog in a folder beside the store: a bbolt file for each day. days.go keeps the
 // files, this one knows what lies in them:
 //
-//	entries  delivery id, which begins with its time -> row of store.LogEntry
+//	rows     delivery id, which begins with its time -> row of store.LogEntry
 //	index    webhook id 0 created-at delivery id     -> state 0 event
 //	tallies  webhook id 0 hour                       -> JSON of store.Tally
 //
-// In files that were begun before schema 5 of the store, entries lie under webhook id 0 delivery id, to which
-// they are sealed still. They go with their days.
+// A file that was begun before schema 5 of the store has a bucket more, entries, with rows under webhook id 0
+// delivery id, to which rows are sealed still. It goes with its day.
 //
 // The attempts of an entry are tallied in the file of the entry, so that they are committed with it.
 type Log struct {
@@ -41,9 +41,11 @@ var _ store.DeliveryLog = (*Log)(nil)
 
 // Buckets of a day's file.
 const (
-	logEntries = "entries"
+	logRows    = "rows"
 	logIndex   = "index"
 	logTallies = "tallies"
+
+	logEntries = "entries" // of old files
 )
 
 // logSubject is what the sealed fields of an entry are of.
@@ -130,13 +132,20 @@ func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
-// rowAt is the row of a delivery in the bucket of entries; nil without one.
-func rowAt(entries *bbolt.Bucket, place []byte) []byte {
+// rowsOf finds rows in a day's file; the second bucket is nil but in old files.
+func rowsOf(root *bbolt.Tx) entryRows {
+	return entryRows{root.Bucket([]byte(logRows)), root.Bucket([]byte(logEntries))}
+}
+
+type entryRows struct{ rows, old *bbolt.Bucket }
+
+// at is the row of a place, nil without one.
+func (r entryRows) at(place []byte) []byte {
 	_, id, _ := bytes.Cut(place, []byte{0})
-	if raw := entries.Get(id); raw != nil {
+	if raw := r.rows.Get(id); raw != nil || r.old == nil {
 		return raw
 	}
-	return entries.Get(place)
+	return r.old.Get(place)
 }
 
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
@@ -206,19 +215,19 @@ func (l *Log) commit(batches []*logged) {
 }
 
 func putEntries(root *bbolt.Tx, rows []logRow) error {
-	entries, index := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex))
-	entries.FillPercent = fullPages
+	entries, index := rowsOf(root), root.Bucket([]byte(logIndex))
+	entries.rows.FillPercent = fullPages
 	news := tallies{}
 	for _, r := range rows {
 		var old store.LogEntry
-		if raw := rowAt(entries, entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
+		if raw := entries.at(entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
 			var err error
 			if old, _, err = plainOf[store.LogEntry](raw); err != nil {
 				old = store.LogEntry{} // it is replaced, whatever it was
 			}
 		}
 		news.count(old, r.plain)
-		if err := errors.Join(entries.Put([]byte(r.plain.ID), r.row), index.Put(r.index, r.value)); err != nil {
+		if err := errors.Join(entries.rows.Put([]byte(r.plain.ID), r.row), index.Put(r.index, r.value)); err != nil {
 			return err
 		}
 	}
@@ -297,7 +306,7 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 	place := entryPlace(id, delivery)
 	for _, day := range slices.Backward(names) {
 		err := l.read(ctx, day, func(root *bbolt.Tx) error {
-			raw = bytes.Clone(rowAt(root.Bucket([]byte(logEntries)), place))
+			raw = bytes.Clone(rowsOf(root).at(place))
 			return nil
 		})
 		if err != nil {
@@ -413,7 +422,7 @@ type walk struct {
 // take copies what a day has for a page, most rows of it, and remembers how far it came; more tells that there
 // may be others.
 func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most int) (rows []entry, more bool, err error) {
-	entries, cursor := root.Bucket([]byte(logEntries)), root.Bucket([]byte(logIndex)).Cursor()
+	entries, cursor := rowsOf(root), root.Bucket([]byte(logIndex)).Cursor()
 	key, value := w.first(cursor)
 	for walked := 0; bytes.HasPrefix(key, w.prefix); key, value = w.next(cursor) {
 		if err := ctx.Err(); err != nil {
@@ -432,7 +441,7 @@ func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most i
 			continue
 		}
 		place := join(w.prefix, createdID(created))
-		rows = append(rows, entry{place, bytes.Clone(rowAt(entries, place))})
+		rows = append(rows, entry{place, bytes.Clone(entries.at(place))})
 	}
 	return rows, false, nil
 }

@@ -168,7 +168,7 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 		}
 		key := []byte("b")
 		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
-			entries := root.Bucket([]byte(logEntries))
+			entries := root.Bucket([]byte(logRows))
 			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte(logTallies)).Put(append(lineOf("wh"), timeKey(someDay())...), []byte("{")))
 		}), db.Close()); err != nil {
 			t.Fatal(err)
@@ -208,8 +208,14 @@ func TestEntriesOfOlderFilesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
-		entries := root.Bucket([]byte(logEntries))
-		return errors.Join(entries.Put(entryPlace("wh", "a"), bytes.Clone(entries.Get([]byte("a")))), entries.Delete([]byte("a")))
+		entries, err := root.CreateBucket([]byte(logEntries))
+		if err != nil {
+			return err
+		}
+		for _, id := range []string{"a", "b"} {
+			err = errors.Join(err, entries.Put(entryPlace("wh", id), bytes.Clone(root.Bucket([]byte(logRows)).Get([]byte(id)))))
+		}
+		return errors.Join(err, root.DeleteBucket([]byte(logRows)))
 	}), db.Close()); err != nil {
 		t.Fatal(err)
 	}

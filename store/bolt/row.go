@@ -30,21 +30,26 @@ type row struct {
 }
 
 func (r row) encode() []byte {
-	size := 1 + 2*binary.MaxVarintLen32 + len(r.owner) + len(r.plain)
+	size := 0
 	for _, field := range r.sealed {
 		size += binary.MaxVarintLen32 + len(field)
 	}
-	out := make([]byte, 1, size)
-	out[0] = rowFormat
-	out = binary.AppendUvarint(out, uint64(len(r.owner)))
-	out = append(out, r.owner...)
-	out = binary.AppendUvarint(out, uint64(len(r.plain)))
-	out = append(out, r.plain...)
+	out := r.begin(size)
 	for _, field := range r.sealed {
 		out = binary.AppendUvarint(out, uint64(len(field)))
 		out = append(out, field...)
 	}
 	return out
+}
+
+// begin is the row up to its sealed fields, with room for so many bytes of them.
+func (r row) begin(room int) []byte {
+	out := make([]byte, 1, 1+2*binary.MaxVarintLen32+len(r.owner)+len(r.plain)+room)
+	out[0] = rowFormat
+	out = binary.AppendUvarint(out, uint64(len(r.owner)))
+	out = append(out, r.owner...)
+	out = binary.AppendUvarint(out, uint64(len(r.plain)))
+	return append(out, r.plain...)
 }
 
 // decodeRow reads a row. plain and sealed point into raw: they live as long as its transaction.
@@ -105,7 +110,7 @@ func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields .
 
 // sealAs is seal for rows of any subject.
 func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
-	r := row{sealed: make([][]byte, len(fields))}
+	var r row
 	var err error
 	if r.plain, err = json.Marshal(plain); err != nil {
 		return nil, fmt.Errorf("write a row of %s: %w", subject, err)
@@ -119,12 +124,18 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 	default:
 		r.owner = owner
 	}
-	for i, f := range fields {
-		if r.sealed[i], err = dataKey.Seal(place(subject, key, f.name), f.value); err != nil {
+	size := 0
+	for _, f := range fields {
+		size += binary.MaxVarintLen32 + store.SealedSize(len(f.value))
+	}
+	out := r.begin(size)
+	for _, f := range fields {
+		out = binary.AppendUvarint(out, uint64(store.SealedSize(len(f.value))))
+		if out, err = dataKey.AppendSeal(out, place(subject, key, f.name), f.value); err != nil {
 			return nil, err
 		}
 	}
-	return r.encode(), nil
+	return out, nil
 }
 
 // unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
