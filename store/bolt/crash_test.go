@@ -4,6 +4,7 @@ package bolt
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,6 +31,7 @@ const (
 	childPath  = "PURSER_TEST_STORE"       // the store's file; set in a child
 	childBegin = "PURSER_TEST_STORE_BEGIN" // the first row's number
 	childLimit = "PURSER_TEST_STORE_LIMIT" // of the file's size, in bytes; "" for none
+	childTests = "PURSER_TEST_STORE_TESTS" // a child that runs a test
 )
 
 const childWriters = 8
@@ -222,8 +224,16 @@ func TestFullDiskStopsTheStore(t *testing.T) {
 }
 
 // TestFullDiskIsAnErrorOfTheLog: what was logged stays, a day that cannot be begun leaves nothing behind,
-// and the log goes on when there is room again.
+// and the log goes on when there is room again. It is a test of a child: the limit is on all files of a process.
 func TestFullDiskIsAnErrorOfTheLog(t *testing.T) {
+	if os.Getenv(childTests) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), childTests+"=true")
+		if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PASS")) {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
 	folder := t.TempDir()
 	s, l := openLog(t, folder)
 	defer func() {
