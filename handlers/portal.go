@@ -168,24 +168,16 @@ func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 }
 
 // keyOf is the newest key of a line that opens anything. INVALID_API_KEY.
-func (p *Portal) keyOf(tx store.Tx, line string) (live wallet.Key, err error) {
-	for id := line; id != ""; {
-		key, err := tx.Key(id)
-		if errors.Is(err, store.ErrNotFound) {
-			break
-		}
-		if err != nil {
-			return live, err
-		}
-		if key.UsableAt(p.Now()) {
-			live = key
-		}
-		id = key.Next
+func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
+	line, err := store.KeyLine(tx, first)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return wallet.Key{}, err
 	}
-	if live.ID == "" {
-		return live, wallet.Refuse(wallet.InvalidAPIKey, "the key of this session has ended: open the portal for another one, from /api in the chat")
+	key, ok := wallet.NewestUsable(line, p.Now())
+	if !ok {
+		return key, wallet.Refuse(wallet.InvalidAPIKey, "the key of this session has ended: open the portal for another one, from /api in the chat")
 	}
-	return live, nil
+	return key, nil
 }
 
 // End ends a session; one that is over stays so.

@@ -3,6 +3,7 @@ package wallet
 import (
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,6 +84,16 @@ func (k Key) Line() string {
 // UsableAt tells whether the key opens anything at now.
 func (k Key) UsableAt(now time.Time) bool {
 	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// NewestUsable is the last of a line's keys that opens anything at now; not ok when none does.
+func NewestUsable(line []Key, now time.Time) (newest Key, ok bool) {
+	for _, key := range slices.Backward(line) {
+		if key.UsableAt(now) {
+			return key, true
+		}
+	}
+	return Key{}, false
 }
 
 // May tells whether the key carries a scope.

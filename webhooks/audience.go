@@ -97,7 +97,7 @@ func (r registered) stands(e about, now time.Time) (stands standing, app wallet.
 		return off, "", ""
 	}
 	rule, known := ruleOf(r.Kind, e.name)
-	key, alive := r.key(now)
+	key, alive := wallet.NewestUsable(r.keys, now)
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -118,16 +117,11 @@ func (k *known) registerAll(tx store.Tx, hooks []wallet.Webhook) []registered {
 
 // register finds the keys of a webhook. One that cannot be read bars its webhook, and nobody else.
 func (k *known) register(tx store.Tx, hook wallet.Webhook) registered {
-	r := registered{Webhook: hook}
-	for id := hook.Line; id != ""; {
-		key, err := tx.Key(id)
-		if err != nil {
-			k.damaged("key", id, err)
-			return r
-		}
-		r.keys, id = append(r.keys, key), key.Next
+	keys, err := store.KeyLine(tx, hook.Line)
+	if err != nil {
+		k.damaged("keys of the line", hook.Line, err)
 	}
-	return r
+	return registered{hook, keys}
 }
 
 // damaged says once that a row cannot be read, unless there is none: it stands in nobody else's way.
@@ -139,14 +133,4 @@ func (k *known) damaged(what, id string, err error) {
 	}
 	k.told[what+id] = true
 	k.log.Error("a row cannot be read: its webhooks get no events", "what", what, "id", id, "error", err)
-}
-
-// key is the newest key of the line that opens anything at now; not ok when none does.
-func (r registered) key(now time.Time) (live wallet.Key, ok bool) {
-	for _, key := range r.keys {
-		if key.UsableAt(now) {
-			live, ok = key, true
-		}
-	}
-	return live, ok
 }

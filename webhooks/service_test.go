@@ -179,6 +179,13 @@ func (r *rig) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wall
 	return k
 }
 
+// subscriber is a person with a webhook that gets all events of theirs.
+func (r *rig) subscriber() (wallet.UserID, wallet.Webhook) {
+	r.Helper()
+	person := r.person()
+	return person, r.hook(r.key(person, wallet.APIKey), "*")
+}
+
 func (r *rig) hook(k wallet.Key, events ...string) wallet.Webhook {
 	w := wallet.Webhook{ID: wallet.WebhookID(r.id("wh")), Kind: k.Kind, Line: k.Line(), Owner: k.Owner, Events: events, Active: true,
 		Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC()}
@@ -300,8 +307,7 @@ func TestAnEventIsDelivered(t *testing.T) {
 // parked and its owner told, once for a row of failures.
 func TestScheduleOfAttempts(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.answer(hook, fails(503))
 		r.run()
 		r.emit(r.paid(alice, 1))
@@ -371,8 +377,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				alice := r.person()
-				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				alice, hook := r.subscriber()
 				r.answer(hook, func(webhooks.Message) webhooks.Result { return c.result })
 				r.run()
 				r.emit(r.paid(alice, 1))
@@ -391,8 +396,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 // TestAScheduleSurvivesARestart: what was attempted goes on where it was, with its log whole.
 func TestAScheduleSurvivesARestart(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.answer(hook, fails(500))
 		r.run()
 		r.emit(r.paid(alice, 1))
@@ -414,8 +418,7 @@ func TestAScheduleSurvivesARestart(t *testing.T) {
 // wallet goes, and those of others do.
 func TestOrderHoldsForEachWallet(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		a1, a2, b1, b2 := r.paid(alice, 'a'), r.paid(alice, 'a'), r.paid(alice, 'b'), r.paid(alice, 'b')
 		failed := 0
 		r.answer(hook, func(m webhooks.Message) webhooks.Result {
@@ -558,8 +561,7 @@ func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
 // TestTheLimitOfAnHourDelays: what is over it comes later, in order, and nothing is dropped.
 func TestTheLimitOfAnHourDelays(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.service.Limit.Count = 60
 		r.run()
 		var want []string
@@ -617,8 +619,7 @@ func TestMoneyGoesFirst(t *testing.T) {
 // TestANewerBalanceTakesThePlaceOfAnOlderOne, where neither was attempted; nothing else is left out.
 func TestANewerBalanceTakesThePlaceOfAnOlderOne(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		balance := func(of byte) wallet.Event {
 			return r.event(alice, wallet.BalanceUpdated, wallet.BalanceUpdatedData{WalletAddress: wallet.Address{of}})
 		}
@@ -674,8 +675,7 @@ func TestNoBalanceTakesThePlaceOfAnotherPersons(t *testing.T) {
 // of an outage that lasts all the same.
 func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.run()
 		for range 5 {
 			r.answer(hook, fails(400))
@@ -704,8 +704,7 @@ func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
 // wait with all their attempts, and when the receiver is back everything comes, in order.
 func TestABrokenReceiverIsAskedSparingly(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.answer(hook, fails(502))
 		r.run()
 		var all []wallet.Event
@@ -739,8 +738,7 @@ func TestAReceiverThatIsGoneIsTurnedOff(t *testing.T) {
 	}{{410, time.Minute, wallet.EndedGone}, {500, 80 * time.Hour, wallet.EndedFailing}, {500, 60 * time.Hour, ""}} {
 		t.Run(fmt.Sprint(c.status, c.wait), func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				alice := r.person()
-				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				alice, hook := r.subscriber()
 				r.answer(hook, fails(c.status))
 				r.run()
 				for range int(c.wait/time.Hour) + 1 {
@@ -803,8 +801,7 @@ func TestClockJumpsDoNoHarm(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -365 * 24 * time.Hour, "ahead": 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				alice := r.person()
-				hook := r.hook(r.key(alice, wallet.APIKey), "*")
+				alice, hook := r.subscriber()
 				failed := false
 				r.answer(hook, func(webhooks.Message) webhooks.Result {
 					if !failed {
@@ -832,8 +829,7 @@ func TestClockJumpsDoNoHarm(t *testing.T) {
 // TestAStopWaitsForWhatIsOnItsWay, and what did not end comes again.
 func TestAStopWaitsForWhatIsOnItsWay(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		quick, slow := r.paid(alice, 1), r.paid(alice, 2)
 		r.answer(hook, func(m webhooks.Message) webhooks.Result {
 			if m.EventID == slow.ID {
@@ -863,8 +859,7 @@ func TestAStopWaitsForWhatIsOnItsWay(t *testing.T) {
 // TestBacklogIsReadInWindows: ten thousand wait, and all come, in order, while few are in memory.
 func TestBacklogIsReadInWindows(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		const many = 3000
 		r.service.Limit.Count = 1_000_000
 		var want []string
@@ -1029,8 +1024,7 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 		r.limit = 1_000_000
 		r.close()
 		r.open()
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		slow := func(flying, most *atomic.Int64) func(webhooks.Message) webhooks.Result {
 			return func(webhooks.Message) webhooks.Result {
 				most.Store(max(most.Load(), flying.Add(1)))
@@ -1071,8 +1065,7 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 // TestTheLimitOfAnHourHoldsUpNoRetry: only first attempts count, so only they wait.
 func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.service.Limit.Count = 60
 		var failing string
 		r.answer(hook, func(m webhooks.Message) webhooks.Result {
@@ -1101,8 +1094,7 @@ func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
 // TestWhatIsPutBackKeepsItsHistory, also when it ends before it is sent.
 func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		alice := r.person()
-		hook := r.hook(r.key(alice, wallet.APIKey), "*")
+		alice, hook := r.subscriber()
 		r.answer(hook, fails(500))
 		r.run()
 		r.emit(r.paid(alice, 1))
