@@ -141,7 +141,7 @@ func (d *dispatcher) take(rows []store.PlacedDelivery) {
 		q, u := d.queue(row.Webhook), row.Urgency
 		switch {
 		case row.Seq <= q.read[u]: // it was read meanwhile
-		case q.owner == nil || q.loading || q.more[u] || row.Behind > q.read[u] || q.held[u] >= d.window():
+		case q.owner == nil || q.loading || row.Behind > q.read[u] || q.held[u] >= d.window():
 			q.more[u] = true
 			unread[q] = true
 		default:

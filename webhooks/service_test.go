@@ -1119,3 +1119,78 @@ func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
 		}
 	})
 }
+
+// comes checks what receivers were sent since the last look.
+func (r *rig) comes(want ...string) {
+	r.Helper()
+	if got := ids(r.took()); !slices.Equal(got, want) {
+		r.Errorf("came %v, not %v", got, want)
+	}
+}
+
+// TestWhatIsPutByHandKeepsItsPlace: deliveries that the relay has put are handed over, unless something was put
+// before them that nobody has told of yet.
+func TestWhatIsPutByHandKeepsItsPlace(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, hook := r.subscriber()
+		r.run()
+		first, second := r.paid(alice, 1), r.paid(alice, 1)
+		r.emit(first)
+		r.emit(second) // handed over: the webhook is known
+		r.comes(first.ID, second.ID)
+
+		byHand := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
+			Line: wallet.Address{1}.String(), Urgency: store.Money, Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
+		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{byHand}); return err })
+		third, fourth := r.paid(alice, 1), r.paid(alice, 1)
+		r.emit(third)
+		r.emit(fourth)
+		r.comes(byHand.EventID, third.ID, fourth.ID)
+		r.service.Wake(hook.ID) // comes late
+		r.comes()
+		r.restart()
+		r.comes()
+	})
+}
+
+// TestMoreThanAWindowIsHandedOver keeps its order where a slow receiver lets far more gather than is held in
+// memory.
+func TestMoreThanAWindowIsHandedOver(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, hook := r.subscriber()
+		r.run()
+		r.emit(r.paid(alice, 0))
+		r.took()
+		r.answer(hook, func(webhooks.Message) webhooks.Result {
+			time.Sleep(time.Millisecond)
+			return webhooks.Result{Status: 200}
+		})
+		want := map[byte][]string{}
+		for i := range 3000 {
+			of := byte(i % 7)
+			e := r.paid(alice, of)
+			want[of] = append(want[of], e.ID)
+			r.emit(e)
+			if i%100 == 0 {
+				r.service.Wake(hook.ID)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		got := map[byte][]string{}
+		for _, s := range r.took() {
+			var body struct {
+				Data wallet.TransactionConfirmedData
+			}
+			if err := json.Unmarshal([]byte(s.body), &body); err != nil {
+				t.Fatal(err)
+			}
+			of := body.Data.WalletAddress[0]
+			got[of] = append(got[of], s.eventID)
+		}
+		for of, ids := range want {
+			if !slices.Equal(got[of], ids) {
+				t.Errorf("wallet %d: %d came, of %d, or not in order", of, len(got[of]), len(ids))
+			}
+		}
+	})
+}
