@@ -204,6 +204,6 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	if err != nil {
 		return err
 	}
-	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: handlers.TimedIDs(time.Now, rand.Reader), Random: rand.Reader}
+	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader}
 	return errors.Join(do(ctx, keys), s.Close())
 }

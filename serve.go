@@ -153,7 +153,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if err != nil {
 		return p, "", err
 	}
-	newID := handlers.TimedIDs(time.Now, rand.Reader)
+	newID := wallet.TimedIDs(time.Now, rand.Reader)
 	users := &handlers.Users{Now: time.Now, NewID: newID}
 	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: time.Now, Random: rand.Reader, Verify: chain.VerifySignature}

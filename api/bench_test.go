@@ -189,7 +189,7 @@ func BenchmarkSend(b *testing.B) {
 	const clients, sends, wallets = 64, 16000, 6 * 16000 // each wallet sends once or twice: what waits of it is summed up
 	r := newRig(b, func(s *Server) {                     // the world's clock stands still, in which no order of time helps the store
 		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
-		s.Transfers.NewID = handlers.TimedIDs(time.Now, rand.Reader)
+		s.Transfers.NewID = wallet.TimedIDs(time.Now, rand.Reader)
 	})
 	r.Transfers.Chain = &canned{TransferChain: r.Transfers.Chain}
 	key, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})

@@ -72,3 +72,6 @@ func read[T any](ctx context.Context, s store.Store, get func(store.Tx) (T, erro
 
 // Clock tells the time.
 type Clock func() time.Time
+
+// IDs makes identifiers with the given prefix ("tx", "usr", "key"): wallet.TimedIDs.
+type IDs func(prefix string) string

@@ -73,7 +73,8 @@ func (k *Key) Seal(at Place, plain []byte) ([]byte, error) {
 	return k.AppendSeal(make([]byte, 0, SealedSize(len(plain))), at, plain)
 }
 
-// AppendSeal is Seal behind what is written already.
+// AppendSeal appends what Seal would return, SealedSize(len(plain)) bytes. As with append, to may be moved; it
+// shares no memory with plain. Its error is the random source's.
 func (k *Key) AppendSeal(to []byte, at Place, plain []byte) ([]byte, error) {
 	to = slices.Grow(to, SealedSize(len(plain)))
 	nonce := to[len(to) : len(to)+chacha20poly1305.NonceSizeX]

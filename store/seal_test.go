@@ -149,3 +149,24 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func TestSealedBehindWhatIsWritten(t *testing.T) {
+	key, at := testKey(t), Place{Subject: "user", ID: "usr_1", Field: "person", Format: 1}
+	for _, spare := range []int{0, 10, SealedSize(6), 1000} {
+		begun := append(make([]byte, 0, 3+spare), "row"...)
+		out, err := key.AppendSeal(begun, at, []byte("secret"))
+		if err != nil || string(out[:3]) != "row" || len(out) != 3+SealedSize(6) {
+			t.Fatalf("with %d bytes to spare: %q, %v", spare, out, err)
+		}
+		if plain, err := key.Open(at, out[3:]); err != nil || string(plain) != "secret" {
+			t.Errorf("with %d bytes to spare: %q, %v", spare, plain, err)
+		}
+	}
+	poor, err := NewKey(bytes.Repeat([]byte{1}, MasterKeySize), strings.NewReader("short"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := poor.AppendSeal([]byte("row"), at, []byte("secret")); err == nil {
+		t.Errorf("without randomness: %q", out)
+	}
+}

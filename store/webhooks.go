@@ -34,8 +34,9 @@ type Webhooks interface {
 	// DoneAnnouncements removes them; one that is gone is no error.
 	DoneAnnouncements(numbers []uint64) error
 
-	// PutDeliveries adds deliveries and returns those that were new, with Seq set. One whose id waits
-	// already is passed over, and so is one for a webhook that is gone or about a person who was erased.
+	// PutDeliveries adds deliveries and returns those that were new, in their order, with Seq set and what they wait
+	// behind. One whose id waits already is passed over, and so is one for a webhook that is gone or about a person
+	// who was erased.
 	PutDeliveries([]Delivery) ([]PlacedDelivery, error)
 	// DeliveriesOf lists a webhook's of one urgency that wait, in the order in which they were put, from
 	// behind a position on (Seq 0: from the first), with bodies. It costs what it lists. It passes over
@@ -101,7 +102,7 @@ func (d Delivery) Position() Position { return Position{d.Urgency, d.Seq} }
 // PlacedDelivery is a delivery that was just put.
 type PlacedDelivery struct {
 	Delivery
-	Behind uint64 // the Seq of what waited last in its webhook's urgency; 0 for nothing
+	Behind uint64 // the Seq of the one that waits and was put last before it, of the same webhook and urgency; 0 for none
 }
 
 // DeliveryState is how far a delivery has come.
@@ -167,7 +168,7 @@ type Tally struct {
 // whole days, and nothing about money rests on it. Bodies, lines, answers and errors are sealed for the
 // user whom the event concerns; entries of an erased one are passed over, and so are damaged ones, of
 // which the operator is told. All verbs are durable when they return, and safe for use by several
-// goroutines. An id keeps its CreatedAt.
+// goroutines. An id belongs to one webhook, and keeps its CreatedAt.
 type DeliveryLog interface {
 	// Log creates or replaces entries by their ids (an entry belongs to the day of its CreatedAt, UTC),
 	// and counts what is new in them into the tallies: attempts at other times than those of the entry

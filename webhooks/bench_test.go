@@ -25,7 +25,6 @@ import (
 	"testing"
 	"time"
 
-	"purser/handlers"
 	"purser/quota"
 	"purser/store"
 	"purser/store/bolt"
@@ -90,7 +89,7 @@ type bench struct {
 	store   *bolt.Store
 	service *webhooks.Service
 	people  []wallet.UserID
-	ids     handlers.IDs
+	ids     func(prefix string) string
 	serial  atomic.Int64
 
 	mu      sync.Mutex
@@ -126,7 +125,7 @@ func newIdle(b *testing.B, address string, endpoints int, paths ...string) *benc
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := &bench{B: b, store: s, emitted: map[string]time.Time{}, arrived: make(chan struct{}, 1<<20), ids: handlers.TimedIDs(time.Now, rand.Reader)}
+	x := &bench{B: b, store: s, emitted: map[string]time.Time{}, arrived: make(chan struct{}, 1<<20), ids: wallet.TimedIDs(time.Now, rand.Reader)}
 	silent := slog.New(slog.DiscardHandler)
 	meter := &quota.Meter{Store: s, Now: time.Now, Log: silent}
 	x.service = &webhooks.Service{Store: s, Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},

@@ -85,7 +85,7 @@ func (b bucket) String() string {
 	}[b]
 }
 
-// grows tells whether the keys of a bucket come in the order of their time, each behind all others.
+// grows tells whether most new keys of a bucket lie behind all others.
 func (b bucket) grows() bool {
 	switch b {
 	case transactions, unsettled, inbox, outbox, parked, seen, events, announcements, eventIDs, answers, deliveryRows, expiries:

@@ -112,23 +112,22 @@ func openDay(path string) (db *bbolt.DB, err error) {
 
 // layOut makes the buckets of a new file, and looks for them in an old one.
 func layOut(db *bbolt.DB) error {
-	buckets := []string{logRows, logIndex, logTallies}
-	whole := false
+	empty := true
 	err := db.View(func(root *bbolt.Tx) error {
 		has := func(b string) bool { return root.Bucket([]byte(b)) != nil }
 		name, _ := root.Cursor().First()
-		if name != nil && (!has(logIndex) || !has(logTallies) || !has(logRows) && !has(logEntries)) {
+		empty = name == nil
+		if !empty && !(has(logIndex) && has(logTallies) && (has(logRows) || has(logEntries))) {
 			return ErrForeign
 		}
-		whole = has(logRows)
 		return nil
 	})
-	if err != nil || whole {
+	if err != nil || !empty {
 		return err
 	}
 	return db.Update(func(root *bbolt.Tx) error {
-		for _, b := range buckets {
-			if _, err := root.CreateBucketIfNotExists([]byte(b)); err != nil {
+		for _, b := range []string{logRows, logIndex, logTallies} {
+			if _, err := root.CreateBucket([]byte(b)); err != nil {
 				return err
 			}
 		}

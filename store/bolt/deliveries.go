@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"time"
 
 	"purser/store"
@@ -31,45 +32,44 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.get(deliveryRows, []byte(d.ID)) != nil {
 			continue
 		}
+		line := append(lineOf(d.Webhook), byte(d.Urgency))
+		behind, known := last[string(line)]
+		if !known {
+			behind = t.lastDelivery(line)
+		}
 		var err error
 		if d.Seq, err = t.next(deliveries); err != nil {
 			return nil, err
 		}
-		raw, err := t.sealDelivery(d)
-		if err != nil {
+		if err := t.putDelivery(d); err != nil {
 			return nil, err
 		}
-		line := string(append(lineOf(d.Webhook), byte(d.Urgency)))
-		behind, known := last[line]
-		if !known {
-			if behind, err = t.lastDelivery([]byte(line)); err != nil {
-				return nil, err
-			}
-		}
-		if err := t.putDelivery(d, raw); err != nil {
-			return nil, err
-		}
-		last[line] = d.Seq
+		last[string(line)] = d.Seq
 		fresh = append(fresh, store.PlacedDelivery{Delivery: d, Behind: behind})
 	}
 	return fresh, nil
 }
 
-// lastDelivery is the number of the last one of a line's urgency, 0 without one.
-func (t *tx) lastDelivery(line []byte) (uint64, error) {
+// lastDelivery is the number of the last one of a line's urgency, 0 without one. What is damaged is as far behind
+// as can be: nobody has read that far.
+func (t *tx) lastDelivery(line []byte) uint64 {
 	key, _ := lastOf(t.bucket(deliveries).Cursor(), line)
 	if key == nil {
-		return 0, nil
+		return 0
 	}
-	return keyNumber(key[len(line):])
+	n, err := keyNumber(key[len(line):])
+	if err != nil {
+		return math.MaxUint64
+	}
+	return n
 }
 
-func (t *tx) sealDelivery(d store.Delivery) ([]byte, error) {
-	return t.seal(deliveries, deliveryKey(d.Webhook, d.Position()), d.User, plainDelivery(d), sealedDelivery(d))
-}
-
-func (t *tx) putDelivery(d store.Delivery, raw []byte) error {
+func (t *tx) putDelivery(d store.Delivery) error {
 	key := deliveryKey(d.Webhook, d.Position())
+	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
+	if err != nil {
+		return err
+	}
 	if d.User != "" {
 		if err := t.put(deliveriesAbout, aboutKey(d.User, d.Seq), key); err != nil {
 			return err

@@ -8,20 +8,19 @@ import (
 	"purser/wallet"
 )
 
-const (
-	// eventIDSize is how much of the hash of an event's id is kept: enough to tell 2^60 apart.
-	eventIDSize = 16
-	// eventTimeSize is how much of a transaction's id is its time (handlers.TimedIDs).
-	eventTimeSize = 9
-)
+// eventIDSize is how much of the hash of an event's id is kept: enough to tell 2^60 apart.
+const eventIDSize = 16
 
-// eventID is the key of an event's id. One of a transaction begins with the time in that transaction's id, so
-// that what is written together lies together; ids that were made before they had a time begin otherwise than
-// with the first two digits, and have a hash alone for good.
+// eventID is the key of an event's id, "evt_<transaction id>_<step>" for one of a transaction: then the time in that
+// id, where it has one, is in front of the hash, so that what is written together lies together.
 func (t *tx) eventID(id string) []byte {
 	hash := t.store.lookup.Text(store.ByEvent, id)
-	if of, ok := strings.CutPrefix(id, "evt_tx_"); ok && len(of) >= eventTimeSize && (of[0] == '0' || of[0] == '1') {
-		return join([]byte(of[:eventTimeSize]), hash[:eventIDSize])
+	of, _ := strings.CutPrefix(id, "evt_")
+	if prefix, rest, ok := strings.Cut(of, "_"); ok {
+		digits, _, _ := strings.Cut(rest, "_")
+		if at, ok := wallet.IDTime(prefix + "_" + digits); ok && prefix == "tx" {
+			return join([]byte(at), hash[:eventIDSize])
+		}
 	}
 	return hash[:eventIDSize]
 }

@@ -24,8 +24,8 @@ import (
 //	index    webhook id 0 created-at delivery id     -> state 0 event
 //	tallies  webhook id 0 hour                       -> JSON of store.Tally
 //
-// A file that was begun before schema 5 of the store has a bucket more, entries, with rows under webhook id 0
-// delivery id, to which rows are sealed still. It goes with its day.
+// In a file that was begun before schema 5 of the store, rows lie in a bucket entries under webhook id 0 delivery
+// id, to which they are sealed still; new ones lie beside them as above. It goes with its day.
 //
 // The attempts of an entry are tallied in the file of the entry, so that they are committed with it.
 type Log struct {
@@ -132,20 +132,23 @@ func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
-// rowsOf finds rows in a day's file; the second bucket is nil but in old files.
+// entryRows are where rows lie in a day's file: rows, old, or both are there.
+type entryRows struct{ rows, old *bbolt.Bucket }
+
 func rowsOf(root *bbolt.Tx) entryRows {
 	return entryRows{root.Bucket([]byte(logRows)), root.Bucket([]byte(logEntries))}
 }
 
-type entryRows struct{ rows, old *bbolt.Bucket }
-
 // at is the row of a place, nil without one.
-func (r entryRows) at(place []byte) []byte {
+func (r entryRows) at(place []byte) (raw []byte) {
 	_, id, _ := bytes.Cut(place, []byte{0})
-	if raw := r.rows.Get(id); raw != nil || r.old == nil {
-		return raw
+	if r.rows != nil {
+		raw = r.rows.Get(id)
 	}
-	return r.old.Get(place)
+	if raw == nil && r.old != nil {
+		raw = r.old.Get(place)
+	}
+	return raw
 }
 
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
@@ -214,11 +217,15 @@ func (l *Log) commit(batches []*logged) {
 	}
 }
 
-func putEntries(root *bbolt.Tx, rows []logRow) error {
+func putEntries(root *bbolt.Tx, all []logRow) error {
+	rows, err := root.CreateBucketIfNotExists([]byte(logRows))
+	if err != nil {
+		return err
+	}
+	rows.FillPercent = fullPages
 	entries, index := rowsOf(root), root.Bucket([]byte(logIndex))
-	entries.rows.FillPercent = fullPages
 	news := tallies{}
-	for _, r := range rows {
+	for _, r := range all {
 		var old store.LogEntry
 		if raw := entries.at(entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
 			var err error
@@ -227,7 +234,7 @@ func putEntries(root *bbolt.Tx, rows []logRow) error {
 			}
 		}
 		news.count(old, r.plain)
-		if err := errors.Join(entries.rows.Put([]byte(r.plain.ID), r.row), index.Put(r.index, r.value)); err != nil {
+		if err := errors.Join(rows.Put([]byte(r.plain.ID), r.row), index.Put(r.index, r.value)); err != nil {
 			return err
 		}
 	}
@@ -297,7 +304,7 @@ func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) 
 	return out, err
 }
 
-// row finds the row of an entry. An id does not tell the day: the newest comes first.
+// row finds the row of an entry. The day is that of CreatedAt, which an id need not tell: the newest comes first.
 func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (raw []byte, err error) {
 	names, err := l.names()
 	if err != nil {

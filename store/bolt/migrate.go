@@ -143,30 +143,36 @@ func apart(s *Store, root *bbolt.Tx) error {
 		}
 	}
 	t := &tx{group: newGroup(root), store: s}
+	return errors.Join(answersApart(t), deliveriesApart(t))
+}
+
+// answersApart takes damaged rows along: what such a key was for is not done again.
+func answersApart(t *tx) error {
 	for _, old := range t.prefixed(answers, nil) {
-		if err := t.delete(answers, old.key); err != nil {
-			return err
-		}
 		a, _, err := plainOf[store.Answer](old.value)
 		if err != nil {
-			return err
+			a = store.Answer{} // whose note then leads to nothing
 		}
-		if err := errors.Join(t.unexpire(answerOver, a.ExpiresAt, old.key), t.keepAnswer(old.key[:min(answerKeySize, len(old.key))], a.ExpiresAt, old.value)); err != nil {
+		key := old.key[:min(answerKeySize, len(old.key))]
+		if err := errors.Join(t.delete(answers, old.key), t.unexpire(answerOver, a.ExpiresAt, old.key), t.keepAnswer(key, a.ExpiresAt, old.value)); err != nil {
 			return err
 		}
 	}
-	rows := root.Bucket([]byte(deliveries.String()))
-	ids := root.Bucket([]byte(deliveryIDs)).Cursor()
+	return nil
+}
+
+func deliveriesApart(t *tx) error {
+	ids := t.tx.Bucket([]byte(deliveryIDs)).Cursor()
 	for id, key := ids.First(); id != nil; id, key = ids.Next() {
-		raw := rows.Get(key)
+		raw := bytes.Clone(t.get(deliveries, key))
 		if raw == nil {
 			continue
 		}
-		if err := errors.Join(t.put(deliveryRows, id, bytes.Clone(raw)), t.put(deliveries, key, id)); err != nil {
+		if err := errors.Join(t.put(deliveryRows, id, raw), t.put(deliveries, key, bytes.Clone(id))); err != nil {
 			return err
 		}
 	}
-	return root.DeleteBucket([]byte(deliveryIDs))
+	return t.tx.DeleteBucket([]byte(deliveryIDs))
 }
 
 // botHook reads a row of schema 3: its id, events and time lay as they do in a wallet.Webhook.

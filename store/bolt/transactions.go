@@ -341,7 +341,7 @@ func (t *tx) page(b bucket, prefix []byte, p store.Page) ([]wallet.Transaction, 
 		key, _ = before(cursor, bound)
 	}
 	var out []wallet.Transaction
-	for ; bytes.HasPrefix(key, prefix) && len(out) < p.Limit; key, _ = cursor.Prev() {
+	for ; bytes.HasPrefix(key, prefix) && len(out) < p.Limit; key, _ = back(cursor, key) {
 		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
 		}
@@ -356,7 +356,7 @@ func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error
 	var out []wallet.Address
 	met := map[wallet.Address]bool{}
 	key, _ := lastOf(cursor, prefix)
-	for ; bytes.HasPrefix(key, prefix) && limit > 0; key, _ = cursor.Prev() {
+	for ; bytes.HasPrefix(key, prefix) && limit > 0; key, _ = back(cursor, key) {
 		rest := key[len(prefix):]
 		if len(rest) <= timeSize+len(wallet.Address{}) {
 			return nil, fmt.Errorf("%w: an index of recipients", ErrDamaged)
@@ -391,7 +391,21 @@ func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	if key, _ := cursor.Seek(bound); key == nil {
 		return cursor.Last()
 	}
-	return cursor.Prev()
+	return back(cursor, bound)
+}
+
+// back is cursor.Prev from a place. bbolt stops at a page that this very transaction has emptied; back goes on.
+func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
+	if key, value = cursor.Prev(); key != nil {
+		return key, value
+	}
+	if first, _ := cursor.Bucket().Cursor().First(); first == nil || bytes.Compare(first, from) >= 0 {
+		return nil, nil
+	}
+	for key == nil {
+		key, value = cursor.Prev()
+	}
+	return key, value
 }
 
 func under(prefix, key, value []byte) ([]byte, []byte) {

@@ -1,0 +1,330 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// holdsIn lists what is left in buckets, as "bucket key".
+func (t *tx) holdsIn(all ...bucket) (left []string) {
+	for _, b := range all {
+		for _, e := range t.prefixed(b, nil) {
+			left = append(left, fmt.Sprintf("%s %q", b, e.key))
+		}
+	}
+	return left
+}
+
+func leftIn(t *testing.T, s *Store, all ...bucket) (left []string) {
+	t.Helper()
+	if err := s.View(t.Context(), func(contract store.Tx) error {
+		left = contract.(*tx).holdsIn(all...)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// TestAnAnswerLeavesNothing, however it ends.
+func TestAnAnswerLeavesNothing(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for way, end := range map[string]func(store.Tx) error{
+		"dropped": func(tx store.Tx) error { return tx.DropAnswer("key") },
+		"swept":   func(tx store.Tx) error { _, err := tx.Sweep(at.Add(time.Hour), 10); return err },
+		"looked up too late": func(tx store.Tx) error {
+			if _, err := tx.Answer("key", at.Add(time.Hour)); !errors.Is(err, store.ErrNotFound) {
+				return fmt.Errorf("answered: %w", err)
+			}
+			return nil
+		},
+	} {
+		s := fresh(t)
+		mustUpdate(t, s, func(tx store.Tx) error {
+			return tx.PutAnswer("key", store.Answer{Status: 200, Body: []byte("{}"), ExpiresAt: at})
+		})
+		if left := leftIn(t, s, answers, answerKeys, expiries); len(left) != 3 {
+			t.Errorf("%s: an answer is %v", way, left)
+		}
+		mustUpdate(t, s, end)
+		if left := leftIn(t, s, answers, answerKeys, expiries); len(left) != 0 {
+			t.Errorf("%s: there is left %v", way, left)
+		}
+	}
+}
+
+// schema4 copies the file of schema 4 and returns its path and key.
+func schema4(t *testing.T) (path string, key []byte) {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(fileBytes(t, "testdata/schema4.key"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "purser.db")
+	if err := os.WriteFile(path, fileBytes(t, "testdata/schema4.db"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, key
+}
+
+// TestAnswersAndDeliveriesLieApartAfterTheUpgrade, with nothing left where they lay, and can end as any other. A
+// damaged answer stays, so that what it was for is not done again.
+func TestAnswersAndDeliveriesLieApartAfterTheUpgrade(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		path, key := schema4(t)
+		var lay [][]byte
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
+			in := root.Bucket([]byte(answers.String()))
+			return in.ForEach(func(k, raw []byte) error {
+				lay = append(lay, bytes.Clone(k))
+				if damaged {
+					return in.Put(k, []byte{rowFormat})
+				}
+				return nil
+			})
+		}), db.Close()); err != nil || len(lay) == 0 {
+			t.Fatalf("%d answers, %v", len(lay), err)
+		}
+		o := options(path)
+		o.MasterKey = key
+		s, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustUpdate(t, s, func(contract store.Tx) error {
+			tx := contract.(*tx)
+			if tx.tx.Bucket([]byte(deliveryIDs)) != nil {
+				t.Error("the old ids of deliveries are there still")
+			}
+			for _, k := range lay {
+				if tx.get(answers, tx.get(answerKeys, k[:answerKeySize])) == nil {
+					t.Errorf("the answer of %x is gone", k)
+				}
+			}
+			rows := tx.prefixed(deliveryRows, nil)
+			if len(rows) == 0 {
+				t.Error("nothing waits any more")
+			}
+			for _, row := range rows {
+				d, err := tx.Delivery(string(row.key))
+				if err := errors.Join(err, tx.DoneDeliveries([]store.Delivery{d})); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		mustUpdate(t, s, func(tx store.Tx) error {
+			_, err := tx.Sweep(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 1000)
+			return err
+		})
+		if left := leftIn(t, s, deliveries, deliveryRows, deliveriesAbout, expiries); len(left) != 0 {
+			t.Errorf("damaged %v: there is left %v", damaged, left)
+		}
+		if left := leftIn(t, s, answers, answerKeys); damaged != (len(left) == 2*len(lay)) || !damaged && len(left) != 0 {
+			t.Errorf("damaged %v: of answers there is left %v", damaged, left)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestEventsOfBeforeTheUpgradeAreDone, and not emitted anew: ids of transactions had no time, and those of receipts
+// are digits of a hash for good.
+func TestEventsOfBeforeTheUpgradeAreDone(t *testing.T) {
+	s := fresh(t)
+	var all []wallet.Event
+	for i := range 200 {
+		of := wallet.ReceivedID(wallet.Signature{byte(i)}, wallet.Address{1}, wallet.Address{})
+		all = append(all, wallet.Event{ID: fmt.Sprintf("evt_%s_1_0", of), Name: wallet.TransactionReceived, Data: []byte("{}")})
+	}
+	for _, old := range []string{"tx_abcdefghijklmnopqrstuvwxyz", "tx_0001", "tx_22222222222222222222222222"} {
+		all = append(all, wallet.Event{ID: "evt_" + old + "_1_0", Name: wallet.TransactionReceived, Data: []byte("{}")})
+	}
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		for _, e := range all {
+			if err := tx.Emit(e); err != nil {
+				return err
+			}
+			if hash := s.lookup.Text(store.ByEvent, e.ID); tx.get(eventIDs, hash[:eventIDSize]) == nil {
+				t.Errorf("%s lies elsewhere than before", e.ID)
+			}
+		}
+		return tx.Emit(all...)
+	})
+	timed := wallet.Event{ID: "evt_tx_1k7uvkhg0fudsbq9o7m5k3i1g0_1_0", Name: wallet.TransactionReceived, Data: []byte("{}")}
+	mustUpdate(t, s, func(contract store.Tx) error {
+		if err := errors.Join(contract.Emit(timed), contract.Emit(timed)); err != nil {
+			return err
+		}
+		if len(contract.(*tx).prefixed(eventIDs, []byte("1k7uvkhg0"))) != 1 {
+			t.Error("a timed one lies elsewhere than at its time")
+		}
+		pending, err := contract.PendingEvents(1000)
+		if len(pending) != len(all)+1 {
+			t.Errorf("%d pend", len(pending))
+		}
+		for _, e := range pending {
+			err = errors.Join(err, contract.DoneEvent(e.ID))
+		}
+		return errors.Join(err, contract.Emit(append(all, timed)...))
+	})
+	if left := leftIn(t, s, events); len(left) != 0 {
+		t.Errorf("emitted anew: %v", left)
+	}
+}
+
+// TestBehindIsToldOverPagesThatTheTransactionEmptied: bbolt's cursor stops at such a page when it goes back.
+func TestBehindIsToldOverPagesThatTheTransactionEmptied(t *testing.T) {
+	serial := 0
+	put := func(tx store.Tx, hook wallet.WebhookID, about wallet.UserID, n int) (all []store.Delivery) {
+		rows := make([]store.Delivery, n)
+		for i := range rows {
+			serial++
+			rows[i] = store.Delivery{ID: fmt.Sprintf("dlv_%027d", serial), Webhook: hook, User: about, Body: []byte("x")}
+		}
+		placed, err := tx.PutDeliveries(rows)
+		if err != nil || len(placed) != n {
+			t.Fatalf("%d of %d put, %v", len(placed), n, err)
+		}
+		for _, p := range placed {
+			all = append(all, p.Delivery)
+		}
+		return all
+	}
+	behind := func(tx store.Tx, hook wallet.WebhookID) uint64 {
+		serial++
+		placed, err := tx.PutDeliveries([]store.Delivery{{ID: fmt.Sprintf("dlv_%027d", serial), Webhook: hook, Body: []byte("x")}})
+		if err != nil || len(placed) != 1 {
+			t.Fatal(placed, err)
+		}
+		return placed[0].Behind
+	}
+	for _, way := range []string{"a neighbour's are done", "a person is erased", "all are done"} {
+		s := fresh(t)
+		var first, second []store.Delivery
+		mustUpdate(t, s, func(tx store.Tx) error {
+			err := errors.Join(tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 1}), tx.PutUser(wallet.User{ID: "usr_b", TelegramID: 2}),
+				tx.PutWebhook(wallet.Webhook{ID: "wh_a", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_b", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_c", Line: "key_1"}))
+			first = put(tx, "wh_a", "usr_a", 50)
+			if way == "a person is erased" {
+				second = put(tx, "wh_a", "usr_b", 400)
+			} else {
+				second = put(tx, "wh_b", "usr_a", 400)
+			}
+			put(tx, "wh_c", "usr_a", 50)
+			return err
+		})
+		want := first[len(first)-1].Seq
+		mustUpdate(t, s, func(tx store.Tx) error {
+			var err error
+			switch way {
+			case "a person is erased":
+				err = tx.EraseUser("usr_b")
+			case "all are done":
+				err, want = tx.DoneDeliveries(append(second, first...)), 0
+			default:
+				err = tx.DoneDeliveries(second)
+			}
+			if got := behind(tx, "wh_a"); got != want {
+				t.Errorf("%s: behind %d, not %d", way, got, want)
+			}
+			return err
+		})
+	}
+}
+
+// TestIndexesAndRowsOfDeliveriesAgree after whatever was done to them at random.
+func TestIndexesAndRowsOfDeliveriesAgree(t *testing.T) {
+	for seed := range uint64(4) {
+		r, s := rand.New(rand.NewPCG(seed, 9)), fresh(t)
+		var hooks []wallet.WebhookID
+		var live []store.Delivery
+		users := []wallet.UserID{""}
+		step := func(tx store.Tx) error {
+			switch n := r.IntN(8); {
+			case n == 0 || len(hooks) < 2:
+				name := fmt.Sprint(seed, "_", len(live), "_", r.Uint64())
+				hooks, users = append(hooks, wallet.WebhookID("wh_"+name)), append(users, wallet.UserID("usr_"+name))
+				return errors.Join(tx.PutUser(wallet.User{ID: users[len(users)-1], TelegramID: r.Int64()}),
+					tx.PutWebhook(wallet.Webhook{ID: hooks[len(hooks)-1], Line: "key_1"}))
+			case n <= 3:
+				all := make([]store.Delivery, r.IntN(700))
+				for i := range all {
+					all[i] = store.Delivery{ID: fmt.Sprint("dlv_", r.IntN(5000)), Webhook: hooks[r.IntN(len(hooks))],
+						User: users[r.IntN(len(users))], Urgency: store.Urgency(r.IntN(3)), Body: []byte("x")}
+				}
+				placed, err := tx.PutDeliveries(all)
+				for _, d := range placed {
+					live = append(live, d.Delivery)
+				}
+				return err
+			case n <= 5 && len(live) > 0:
+				for range r.IntN(300) {
+					some, other := live[r.IntN(len(live))], live[r.IntN(len(live))]
+					if err := errors.Join(tx.Reschedule([]store.Delivery{some}), tx.DoneDeliveries([]store.Delivery{other})); err != nil {
+						return err
+					}
+				}
+			case n == 6 && len(hooks) > 3:
+				gone := hooks[0]
+				hooks = hooks[1:]
+				return tx.DeleteWebhook(gone)
+			case n == 7 && len(users) > 3:
+				gone := users[1]
+				users = append([]wallet.UserID{""}, users[2:]...)
+				return tx.EraseUser(gone)
+			}
+			_, err := tx.Sweep(time.Now(), r.IntN(50))
+			return err
+		}
+		for range 120 {
+			mustUpdate(t, s, func(tx store.Tx) error {
+				return errors.Join(step(tx), step(tx))
+			})
+		}
+		for swept := 1; swept > 0; {
+			mustUpdate(t, s, func(tx store.Tx) (err error) { swept, err = tx.Sweep(time.Now(), 500); return err })
+		}
+		if err := s.View(t.Context(), func(contract store.Tx) error {
+			tx := contract.(*tx)
+			for _, e := range tx.prefixed(deliveries, nil) {
+				d, _, err := plainOf[store.Delivery](tx.get(deliveryRows, e.value))
+				if err != nil || !bytes.Equal(deliveryKey(d.Webhook, d.Position()), e.key) {
+					t.Errorf("%q leads to no row of its own (%v)", e.key, err)
+				}
+			}
+			for _, e := range tx.prefixed(deliveryRows, nil) {
+				if d, _, err := plainOf[store.Delivery](e.value); err != nil || !tx.listed(d) {
+					t.Errorf("nothing leads to %q (%v)", e.key, err)
+				}
+			}
+			for _, e := range tx.prefixed(deliveriesAbout, nil) {
+				if tx.get(deliveries, e.value) == nil {
+					t.Errorf("%q leads to nothing", e.key)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
