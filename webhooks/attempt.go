@@ -55,7 +55,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
 	known, of := s.known(), about{d.Event, d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
-		if stands, app, _ := r.stands(of, s.Now()); app == "" {
+		if stands, _ := r.stands(of, s.Now()); stands != asks {
 			return r.Webhook, stands, nil
 		}
 	}

@@ -15,7 +15,15 @@ const (
 	allowed standing = iota
 	off              // its owner, or purser, turned the webhook off
 	barred           // whoever registered it may have no events, or not this one, or asks for others
+	asks             // the store knows: see needed
 )
+
+// needed is what a person must have granted for an event about them to be told. Without an app, an operator's
+// webhook asks: the person must be known still.
+type needed struct {
+	app   wallet.AppID
+	scope wallet.Scope
+}
 
 // about is what the rules need of an event: what it is, and whom it concerns.
 type about struct {
@@ -70,42 +78,50 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 
 // judge tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
-// lets the key's app know of such events.
+// lets the key's app know of such events. Operators' keys get all, save of who was erased.
 func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standing {
-	stands, app, scope := r.stands(e, now)
-	if app == "" {
+	stands, of := r.stands(e, now)
+	if stands != asks {
 		return stands
 	}
-	grant, err := tx.Grant(e.user, app)
+	if of.app == "" {
+		if _, err := tx.User(e.user); err != nil {
+			k.damaged("user", string(e.user), err)
+			return barred
+		}
+		return allowed
+	}
+	grant, err := tx.Grant(e.user, of.app)
 	if err != nil {
-		k.damaged("grant to "+string(app)+" of", string(e.user), err)
+		k.damaged("grant to "+string(of.app)+" of", string(e.user), err)
 		return barred
 	}
-	if !grant.Covers(scope) {
+	if !grant.Covers(of.scope) {
 		return barred
 	}
 	return allowed
 }
 
-// stands is judge, as far as it can be told without the store: where the person must have let an app know of such
-// events, it names the app and the scope.
-func (r registered) stands(e about, now time.Time) (stands standing, app wallet.AppID, scope wallet.Scope) {
+// stands is judge, as far as it can be told without the store.
+func (r registered) stands(e about, now time.Time) (standing, needed) {
 	if e.name == wallet.WebhookTest { // only its owner causes it
-		return allowed, "", ""
+		return allowed, needed{}
 	}
 	if !r.Active {
-		return off, "", ""
+		return off, needed{}
 	}
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := wallet.NewestUsable(r.keys, now)
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
-		return barred, "", ""
-	case key.Owner == "", e.user == key.Owner, e.user == "" && rule.Public:
-		return allowed, "", ""
-	case key.App == "":
-		return barred, "", ""
+		return barred, needed{}
+	case e.user == key.Owner, e.user == "" && rule.Public:
+		return allowed, needed{}
+	case key.Owner == "":
+		return asks, needed{}
+	case e.user == "", key.App == "":
+		return barred, needed{}
 	}
-	return barred, key.App, rule.Scope
+	return asks, needed{key.App, rule.Scope}
 }

@@ -11,9 +11,9 @@ import (
 // How much of one webhook's line is in memory, and on its way.
 const (
 	urgencies = int(store.Prices) + 1
-	// window is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
+	// fullWindow is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
 	// many webhooks have much to be sent, it is smallWindow.
-	window, smallWindow = 512, 16
+	fullWindow, smallWindow = 512, 16
 	// width is how many are on their way to one webhook at once; fewer where its receiver is slow.
 	width, slowWidth, lameWidth = 64, 16, 4
 	slow, lame                  = time.Second, 5 * time.Second
@@ -102,7 +102,7 @@ func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 	return room, worth
 }
 
-// add puts a delivery that was read behind those of its line.
+// add puts a delivery that was read, or handed over, behind those of its line.
 func (q *queue) add(d store.Delivery) *line {
 	q.read[d.Urgency] = d.Seq
 	q.held[d.Urgency]++

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -138,16 +139,17 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 
 // deliveryOf is an event on its way to a webhook.
 func deliveryOf(hook wallet.Webhook, e wallet.Event, subject string, body []byte, now time.Time) store.Delivery {
-	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
+	return store.Delivery{ID: deliveryID(e.At, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
 		Line: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
-// deliveryID begins with its time, so that what is made together lies together in the store.
-func deliveryID(now time.Time, parts ...string) string {
+// deliveryID begins with the time of the event, so that what is made together lies together in the store. It is the
+// same when a fan-out begins anew.
+func deliveryID(at time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
-	var at [8]byte
-	binary.BigEndian.PutUint64(at[:], uint64(now.UnixMilli()))
-	return "dlv_" + hex.EncodeToString(at[:])[5:] + hex.EncodeToString(sum[:8])
+	var millis [8]byte
+	binary.BigEndian.PutUint64(millis[:], uint64(at.UnixMilli()))
+	return "dlv_" + hex.EncodeToString(millis[:])[5:] + hex.EncodeToString(sum[:8])
 }
 
 // urgencyOf says what goes first.
@@ -174,8 +176,15 @@ func subjectOf(e wallet.Event) string {
 
 // textOf finds a text in an event's data, which json.Marshal wrote, without reading all of it: a quote within a
 // text is escaped there, so that a name between quotes before a colon is a name.
-func textOf(data []byte, name string) string {
+func textOf(data []byte, name string) (text string) {
 	_, rest, _ := bytes.Cut(data, []byte(`"`+name+`":"`))
-	value, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(value)
+	value, _, found := bytes.Cut(rest, []byte(`"`))
+	if !found || !bytes.Contains(value, []byte(`\`)) {
+		return string(value)
+	}
+	quoted := append([]byte(`"`), rest...) // the quote may be one of the text
+	if json.NewDecoder(bytes.NewReader(quoted)).Decode(&text) != nil {
+		return string(value)
+	}
+	return text
 }

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +30,9 @@ func renderings(t *testing.T) []wallet.Event {
 	}
 	add(wallet.MessageReceived, wallet.MessageReceivedData{ChatID: "42", Username: hostileText, Message: hostileText})
 	add(wallet.MessageReceived, wallet.MessageReceivedData{Username: hostileText, Message: hostileText})
+	for _, token := range []string{`A"B`, `A"C`, `A\`, `A\"`} {
+		add(wallet.PriceSignificantChange, wallet.PriceSignificantChangeData{Token: token, Timeframe: "1h"})
+	}
 	add(wallet.TransactionFailed, wallet.TransactionFailedData{ErrorMessage: hostileText, WalletAddress: wallet.Address{1}})
 	return all
 }
@@ -97,7 +99,7 @@ func TestTheSubjectOfAnEventIsWhatItsFieldsSay(t *testing.T) {
 				want = of
 			}
 		}
-		if got := subjectOf(e); got != want || strings.ContainsAny(got, `"<`) {
+		if got := subjectOf(e); got != want {
 			t.Errorf("%s: %q, not %q", e.Name, got, want)
 		}
 	}
@@ -114,8 +116,8 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 		"known":                  {queue{}, 0, true, false},
 		"read already":           {queue{read: [urgencies]uint64{7}}, 0, false, false},
 		"being read":             {queue{loading: true}, 0, false, true},
-		"a window that is full":  {queue{held: [urgencies]int{window}}, 0, false, true},
-		"another urgency's":      {queue{held: [urgencies]int{0, window}}, 0, true, false},
+		"a window that is full":  {queue{held: [urgencies]int{fullWindow}}, 0, false, true},
+		"another urgency's":      {queue{held: [urgencies]int{0, fullWindow}}, 0, true, false},
 		"much of others":         {queue{held: [urgencies]int{smallWindow - 1}}, maxHeld, true, false},
 		"full for the time":      {queue{held: [urgencies]int{smallWindow}}, maxHeld, false, true},
 		"more may be unread too": {queue{more: everyUrgency()}, 0, true, true},
@@ -124,9 +126,23 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 		q.id, q.owner, q.lanes, q.stalled = "wh_1", &owner{}, map[lane]*line{}, true // nothing goes
 		d := &dispatcher{Service: &Service{Now: time.Now, Schedule: []time.Duration{time.Second}},
 			queues: map[wallet.WebhookID]*queue{"wh_1": &q}, held: c.held}
-		d.take([]store.PlacedDelivery{{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}}})
+		d.handed([]store.PlacedDelivery{{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}}})
 		if added := d.held > c.held; added != c.added || added != (len(q.lanes) == 1) || q.more[0] != c.more {
 			t.Errorf("%s: held %v, in line %d, more %v", what, added, len(q.lanes), q.more)
 		}
+	}
+}
+
+// TestWhatIsTooMuchToHandOverIsToBeRead: who is told of it is named instead.
+func TestWhatIsTooMuchToHandOverIsToBeRead(t *testing.T) {
+	var w wanted
+	w.hand(make([]store.PlacedDelivery, maxHanded))
+	w.hand([]store.PlacedDelivery{{Delivery: store.Delivery{Webhook: "wh_1"}}})
+	<-w.signal()
+	if rows, ids := w.take(); len(rows) != maxHanded || len(ids) != 1 || ids[0] != "wh_1" {
+		t.Errorf("%d rows, %v", len(rows), ids)
+	}
+	if rows, ids := w.take(); len(rows)+len(ids) != 0 {
+		t.Errorf("again: %d rows, %v", len(rows), ids)
 	}
 }

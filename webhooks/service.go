@@ -2,11 +2,8 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -82,113 +79,7 @@ func (s *Service) keep(ctx context.Context) error {
 	}
 }
 
-// waiting lists the webhooks that something waits for.
-func (s *Service) waiting(ctx context.Context) (ids []wallet.WebhookID, err error) {
-	err = s.Store.View(ctx, func(tx store.Tx) error {
-		ids, err = tx.WaitingWebhooks()
-		return err
-	})
-	return ids, err
-}
-
-// read reads what waits in lines.
-func (s *Service) read(ctx context.Context, all []*load) {
-	known := s.known()
-	err := s.Store.View(ctx, func(tx store.Tx) error {
-		for _, l := range all {
-			l.err = l.read(tx, known)
-		}
-		return nil
-	})
-	for _, l := range all {
-		l.err = errors.Join(l.err, err)
-	}
-}
-
-func (l *load) read(tx store.Tx, known *known) error {
-	r, err := known.hook(tx, l.queue.id)
-	if err != nil {
-		known.damaged("webhook", string(l.queue.id), err)
-		l.gone = true
-		return nil
-	}
-	l.hook = r.Webhook
-	for u, room := range l.room {
-		if room == 0 {
-			continue
-		}
-		found, err := tx.DeliveriesOf(l.queue.id, store.Position{Urgency: store.Urgency(u), Seq: l.after[u]}, room)
-		if err != nil {
-			return err
-		}
-		l.more[u] = len(found) == room
-		l.rows = append(l.rows, found...)
-	}
-	return nil
-}
-
 // longest is the longest pause before an attempt.
 func (s *Service) longest() time.Duration {
 	return max(slices.Max(s.Schedule), longestWait)
-}
-
-// wanted is what was added to the store: deliveries as they were put, and webhooks for which something was.
-type wanted struct {
-	once sync.Once
-	mu   sync.Mutex
-	ids  map[wallet.WebhookID]bool
-	rows []store.PlacedDelivery
-	wake chan struct{}
-}
-
-// maxHanded is how many deliveries are handed over before they are left to be read from the store.
-const maxHanded = 4096
-
-func (w *wanted) signal() <-chan struct{} {
-	w.once.Do(func() { w.wake, w.ids = make(chan struct{}, 1), map[wallet.WebhookID]bool{} })
-	return w.wake
-}
-
-// add says for whom something was added.
-func (w *wanted) add(ids ...wallet.WebhookID) {
-	w.change(len(ids) > 0, func() {
-		for _, id := range ids {
-			w.ids[id] = true
-		}
-	})
-}
-
-// hand passes on deliveries, in the order in which they were put.
-func (w *wanted) hand(rows []store.PlacedDelivery) {
-	w.change(len(rows) > 0, func() {
-		if len(w.rows)+len(rows) <= maxHanded {
-			w.rows = append(w.rows, rows...)
-			return
-		}
-		for _, row := range rows {
-			w.ids[row.Webhook] = true
-		}
-	})
-}
-
-func (w *wanted) change(any bool, do func()) {
-	if !any {
-		return
-	}
-	w.signal()
-	w.mu.Lock()
-	do()
-	w.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (w *wanted) take() (rows []store.PlacedDelivery, ids []wallet.WebhookID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	rows, ids, w.rows = w.rows, slices.Collect(maps.Keys(w.ids)), nil
-	clear(w.ids)
-	return rows, ids
 }

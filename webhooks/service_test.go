@@ -459,6 +459,7 @@ func TestWhoseEvents(t *testing.T) {
 		weaks := r.hook(weak, "*")
 		r.grant(alice, weak, wallet.WalletSend)
 		bots := r.hook(r.key(alice, wallet.BotKey), "*")
+		appless := r.hook(r.key(bob, wallet.APIKey, func(k *wallet.Key) { k.App = "" }), "*")
 		r.run()
 
 		// paid: transaction.confirmed, change: price.significant_change, met: user.registered
@@ -487,6 +488,7 @@ func TestWhoseEvents(t *testing.T) {
 			{"for other events", uninterested, nil},
 			{"an app's that she allows something else", weaks, []string{change.ID}},
 			{"the owner's bot token's", bots, []string{met.ID}},
+			{"of a key without an app", appless, []string{change.ID}},
 		} {
 			have := got[c.hook.URL]
 			slices.Sort(have)
@@ -1192,5 +1194,21 @@ func TestMoreThanAWindowIsHandedOver(t *testing.T) {
 				t.Errorf("wallet %d: %d came, of %d, or not in order", of, len(got[of]), len(ids))
 			}
 		}
+	})
+}
+
+// TestOperatorsHearNoMoreOfWhoWasErased, though a delivery about them waits in memory for its next attempt.
+func TestOperatorsHearNoMoreOfWhoWasErased(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, bob := r.person(), r.person()
+		hook := r.hook(r.key("", wallet.APIKey), "*")
+		r.answer(hook, func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: 500} })
+		r.run()
+		hers, his := r.paid(alice, 1), r.paid(bob, 2)
+		r.emit(hers, his)
+		r.comes(hers.ID, his.ID)
+		r.update(func(tx store.Tx) error { return tx.EraseUser(alice) })
+		time.Sleep(2 * time.Second)
+		r.comes(his.ID)
 	})
 }
