@@ -27,10 +27,11 @@ func main() {
 }
 
 // The heap that purser lives on is some ten megabytes: letting as much garbage gather four times over costs little
-// memory and saves a fifth of the processor's time under load. Near heapLimit it is collected as it must be.
+// memory and saves a fifth of the processor's time under load. Near memoryLimit it is collected as often as it must
+// be: that many bytes hold all that may wait for slow receivers at once.
 const (
 	garbagePercent = 400
-	heapLimit      = 256 << 20
+	memoryLimit    = 512 << 20
 )
 
 // collectSeldom sets the garbage collector, unless the environment does (GOGC, GOMEMLIMIT; Go's package runtime).
@@ -39,7 +40,7 @@ func collectSeldom() {
 		debug.SetGCPercent(garbagePercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(heapLimit)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 }
 

@@ -364,6 +364,23 @@ func (h heard) tapAccess(at State, next act) act {
 	})
 }
 
+// tapChoice is onNewest for a button that ends a choice by a deed. What the deed refuses shows the choice again.
+func (h heard) tapChoice(deed act, then Trigger) act {
+	return h.onNewest(choosingKey, func(s *scene) error {
+		err := deed(s)
+		if labelled(err) {
+			return s.chooseAgain(err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.use(); err != nil {
+			return err
+		}
+		return s.walk(apiFlow, then)
+	})
+}
+
 func (c *Chat) tapAccept(_ context.Context, h heard, _ string) (act, error) {
 	return h.tapAccess(readingTerms, func(s *scene) error {
 		if err := s.Developers.Accept(s.tx, s.user.ID); err != nil {

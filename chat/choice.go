@@ -224,20 +224,10 @@ func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) 
 
 // tapMake makes the keys that were chosen.
 func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
-	return h.onNewest(choosingKey, func(s *scene) error {
-		made, err := s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
-		if labelled(err) {
-			return s.chooseAgain(err)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		s.fresh.Made = made
-		return s.walk(apiFlow, keyMade)
-	}), nil
+	return h.tapChoice(func(s *scene) (err error) {
+		s.fresh.Made, err = s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
+		return err
+	}, keyMade), nil
 }
 
 // isPro tells whether keys for what is wanted are of the tier pro.

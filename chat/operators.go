@@ -17,22 +17,13 @@ func questionTo(id string) string { return "access:" + id }
 
 // tapAsk puts a choice before the operators.
 func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
-	return h.onNewest(choosingKey, func(s *scene) error {
+	return h.tapChoice(func(s *scene) error {
 		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, s.topic.Access.Request)
-		if labelled(err) {
-			return s.chooseAgain(err)
-		}
 		if err != nil {
 			return err
 		}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.tellOperators(dev); err != nil {
-			return err
-		}
-		return s.walk(apiFlow, operatorsAsked)
-	}), nil
+		return s.tellOperators(dev)
+	}, operatorsAsked), nil
 }
 
 // askedCard is the message to whoever asked, for as long as their question waits.

@@ -76,14 +76,15 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 	if err := t.TypedFor(c.typed); err != nil {
 		return t, err
 	}
-	if t, err = s.covered(tx, t, c.facts, c.signID); err != nil {
+	if t, err = s.covered(tx, t, c.facts); err != nil {
 		return t, err
 	}
+	t.SignID = c.signID
 	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // covered makes a transaction ready to wait for its signature, with funds that nobody else has reserved.
-func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f facts, signID string) (wallet.Transaction, error) {
+func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f facts) (wallet.Transaction, error) {
 	f, err := f.less(tx)
 	if err != nil {
 		return t, err
@@ -91,7 +92,6 @@ func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f facts, signID s
 	if err := f.stillFits(t); err != nil {
 		return t, err
 	}
-	t.SignID = signID
 	t.BalanceLeft = f.left(t.Amount, t.Fee) // as of now, not of the proposal
 	return t, nil
 }

@@ -19,7 +19,7 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if owner.ID != t.Owner {
 		return t, wallet.Refuse(wallet.Conflict, "the wallet is somebody else's by now")
 	}
-	if p.approved == nil {
+	if p.over == nil {
 		if err := reachable(owner); err != nil {
 			return t, err
 		}
@@ -38,11 +38,11 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if err := s.replaces(tx, t); err != nil {
 		return t, err
 	}
-	t, err = s.covered(tx, t, p.facts, "") // no page signs it
+	t, err = s.covered(tx, t, p.facts)
 	if err != nil {
 		return t, err
 	}
-	t.Issues = append(t.Issues, wallet.Issue{Blockhash: *p.approved, At: s.Now().UTC()})
+	t.Issues = append(t.Issues, wallet.Issue{Blockhash: *p.over, At: s.Now().UTC()})
 	return store.Begin(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 

@@ -65,7 +65,7 @@ type Proposal struct {
 	Transaction wallet.Transaction
 	facts       facts
 	who         Caller
-	approved    *wallet.Blockhash // of a wallet whose program signs over it at once: its signature is the confirmation
+	over        *wallet.Blockhash // that a program signs over at once, with its wallet's key: that signature is the confirmation; nil where the owner confirms
 }
 
 // Prepare finds out whether a transfer is possible and what it would cost; nothing is stored.
@@ -133,7 +133,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		if err != nil {
 			return Proposal{}, err
 		}
-		p.approved = &hash
+		p.over = &hash
 	}
 	return p, nil
 }

@@ -222,17 +222,15 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 // (WEBHOOK_NOT_FOUND).
 func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
-		all, err := tx.KeysOf(listener.Owner)
-		if err != nil {
+		line, err := store.KeyLine(tx, listener.Line)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		err = wallet.Refuse(wallet.InvalidAPIKey, "the key of this connection has ended")
-		for _, key := range all {
-			if key.Line() == listener.Line && key.UsableAt(w.Now()) {
-				err = MayHaveWebhooks(key)
-			}
+		key, ok := wallet.NewestUsable(line, w.Now())
+		if !ok {
+			return wallet.Refuse(wallet.InvalidAPIKey, "the key of this connection has ended")
 		}
-		if err != nil {
+		if err := MayHaveWebhooks(key); err != nil {
 			return err
 		}
 		_, err = tx.Webhook(listener.ID)

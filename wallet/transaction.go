@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TransactionID is purser's opaque name of a transaction ("tx_…").
+// TransactionID is purser's name of a transaction ("tx_…").
 type TransactionID string
 
 // Kind is what a transaction does; on the wire it is called `type` (DESIGN §3).

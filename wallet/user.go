@@ -2,7 +2,7 @@ package wallet
 
 import "time"
 
-// UserID is purser's own opaque name of a person ("usr_…"). It says nothing of their Telegram id.
+// UserID is purser's own name of a person ("usr_…"). It says nothing of their Telegram id.
 type UserID string
 
 // User is a person who has written to the bot. The store seals TelegramID and the names.
