@@ -3,7 +3,7 @@ package webhooks
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
+	"encoding/hex"
 	"time"
 
 	"purser/store"
@@ -63,5 +63,5 @@ func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit ui
 // anew begins no new hour. All listeners of a key are one.
 func counterOf(hook wallet.Webhook) string {
 	sum := sha256.Sum256([]byte(hook.URL))
-	return fmt.Sprintf("webhook/%s/%x", hook.Line, sum[:12])
+	return "webhook/" + hook.Line + "/" + hex.EncodeToString(sum[:12])
 }

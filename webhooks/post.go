@@ -173,8 +173,8 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 // answer reads the beginning of a body, and closes the connection unless it is short and comes soon.
 func answer(response *http.Response, cancel context.CancelFunc) []byte {
 	defer response.Body.Close() // on an unread body it closes the connection
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		return nil // its body is the bare connection, which no deadline ends
+	if response.StatusCode == http.StatusSwitchingProtocols || response.ContentLength == 0 {
+		return nil // the body of the first is the bare connection, which no deadline ends
 	}
 	defer time.AfterFunc(answerTimeout, cancel).Stop()
 	kept, err := io.ReadAll(io.LimitReader(response.Body, keptAnswer))

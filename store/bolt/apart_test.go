@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,9 +219,9 @@ func TestBehindIsToldOverPagesThatTheTransactionEmptied(t *testing.T) {
 		}
 		return placed[0].Behind
 	}
-	for _, way := range []string{"a neighbour's are done", "a person is erased", "all are done"} {
+	for _, way := range []string{"a neighbour's are done", "a person is erased", "all before are done", "nothing is left"} {
 		s := fresh(t)
-		var first, second []store.Delivery
+		var first, second, third []store.Delivery
 		mustUpdate(t, s, func(tx store.Tx) error {
 			err := errors.Join(tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 1}), tx.PutUser(wallet.User{ID: "usr_b", TelegramID: 2}),
 				tx.PutWebhook(wallet.Webhook{ID: "wh_a", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_b", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_c", Line: "key_1"}))
@@ -230,7 +231,7 @@ func TestBehindIsToldOverPagesThatTheTransactionEmptied(t *testing.T) {
 			} else {
 				second = put(tx, "wh_b", "usr_a", 400)
 			}
-			put(tx, "wh_c", "usr_a", 50)
+			third = put(tx, "wh_c", "usr_a", 50)
 			return err
 		})
 		want := first[len(first)-1].Seq
@@ -239,8 +240,10 @@ func TestBehindIsToldOverPagesThatTheTransactionEmptied(t *testing.T) {
 			switch way {
 			case "a person is erased":
 				err = tx.EraseUser("usr_b")
-			case "all are done":
+			case "all before are done":
 				err, want = tx.DoneDeliveries(append(second, first...)), 0
+			case "nothing is left":
+				err, want = tx.DoneDeliveries(slices.Concat(first, second, third)), 0
 			default:
 				err = tx.DoneDeliveries(second)
 			}
@@ -326,5 +329,77 @@ func TestIndexesAndRowsOfDeliveriesAgree(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestKeysAreFoundBackwardsWhateverTheTransactionDeleted: by their prefix, below a bound, and one after the other.
+func TestKeysAreFoundBackwardsWhateverTheTransactionDeleted(t *testing.T) {
+	for seed := range uint64(20) {
+		r, s := rand.New(rand.NewPCG(seed, 1)), fresh(t)
+		key := func() []byte { return fmt.Appendf(nil, "%c%c%040d", 'a'+r.IntN(4), 'a'+r.IntN(4), r.IntN(1<<30)) }
+		mustUpdate(t, s, func(contract store.Tx) error {
+			for range r.IntN(3000) {
+				if err := contract.(*tx).put(seen, key(), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		mustUpdate(t, s, func(contract store.Tx) error {
+			tx := contract.(*tx)
+			for range 12 {
+				var all [][]byte
+				cursor := tx.bucket(seen).Cursor()
+				for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
+					all = append(all, bytes.Clone(k))
+				}
+				lastBelow := func(fits func([]byte) bool) (found []byte) {
+					for _, k := range all {
+						if fits(k) {
+							found = k
+						}
+					}
+					return found
+				}
+				for _, prefix := range []string{"a", "ab", "b", "d", "dd", "z", "\xff"} {
+					want := lastBelow(func(k []byte) bool { return bytes.HasPrefix(k, []byte(prefix)) })
+					if got, _ := lastOf(tx.bucket(seen).Cursor(), []byte(prefix)); !bytes.Equal(got, want) {
+						t.Fatalf("seed %d: the last of %q is %q, not %q", seed, prefix, got, want)
+					}
+				}
+				for range 10 {
+					bound := key()
+					want := lastBelow(func(k []byte) bool { return bytes.Compare(k, bound) < 0 })
+					if got, _ := before(tx.bucket(seen).Cursor(), bound); !bytes.Equal(got, want) {
+						t.Fatalf("seed %d: below %q is %q, not %q", seed, bound, got, want)
+					}
+				}
+				var walked [][]byte
+				cursor = tx.bucket(seen).Cursor()
+				for k, _ := last(cursor); k != nil; k, _ = back(cursor, k) {
+					walked = append(walked, bytes.Clone(k))
+				}
+				slices.Reverse(walked)
+				if !slices.EqualFunc(walked, all, bytes.Equal) {
+					t.Fatalf("seed %d: %d keys backwards, %d forwards", seed, len(walked), len(all))
+				}
+				from, to := 0, len(all)
+				if r.IntN(6) > 0 && len(all) > 0 {
+					from = r.IntN(len(all))
+					to = from + r.IntN(len(all)-from+1)
+				}
+				for _, k := range all[from:to] {
+					if err := tx.delete(seen, k); err != nil {
+						return err
+					}
+				}
+				for range r.IntN(3) * r.IntN(200) {
+					if err := tx.put(seen, key(), nil); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
 	}
 }

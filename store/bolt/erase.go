@@ -38,11 +38,13 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	return nil
 }
 
-// destroyDataKey puts a mark in the place of the user's data key, so that what still comes of them is
-// not sealed by the system's instead. bbolt writes changed pages elsewhere, so that the old page, with the key still wrapped by the master key, lies in the file's free space
-// until it is used again or the file is compacted: as in a backup, it takes the master key to use it.
+// destroyDataKey puts a mark in the place of the user's data key, so that what still comes of them is not sealed by
+// the system's instead. bbolt writes changed pages elsewhere, so that the old page, with the key still wrapped by the
+// master key, lies in the file's free space until it is used again or the file is compacted: as in a backup, it takes
+// the master key to use it.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
 	delete(t.keys, id)
+	t.store.dataKeys.forget(string(id), t.get(dataKeys, []byte(id)))
 	return t.put(dataKeys, []byte(id), []byte(destroyed))
 }
 

@@ -67,10 +67,11 @@ type Store struct {
 	poison  error         // of the committer alone: the commit whose outcome nobody knows
 	changed map[store.Queue]chan struct{}
 
-	damages damages
-	version atomic.Uint64 // of the keys
-	closing sync.RWMutex  // held for reading while a job is queued
-	closed  bool
+	dataKeys keyring
+	damages  damages
+	version  atomic.Uint64 // of the keys
+	closing  sync.RWMutex  // held for reading while a job is queued
+	closed   bool
 }
 
 var _ store.Store = (*Store)(nil)
@@ -98,7 +99,7 @@ func open(o Options, steps []migration) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		master: master, random: random, log: o.Log,
+		master: master, random: random, log: o.Log, dataKeys: keyring{master: master, random: random},
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),

@@ -375,7 +375,7 @@ func lastOf(cursor *bbolt.Cursor, prefix []byte) (key, value []byte) {
 	end := bytes.Clone(prefix)
 	for i := len(end) - 1; ; i-- {
 		if i < 0 { // nothing but 0xff: there is no key behind it
-			key, value = cursor.Last()
+			key, value = last(cursor)
 			return under(prefix, key, value)
 		}
 		if end[i]++; end[i] != 0 {
@@ -389,9 +389,17 @@ func lastOf(cursor *bbolt.Cursor, prefix []byte) (key, value []byte) {
 // before finds the last key below a bound; nil without one.
 func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	if key, _ := cursor.Seek(bound); key == nil {
-		return cursor.Last()
+		return last(cursor)
 	}
 	return back(cursor, bound)
+}
+
+// last is cursor.Last, which bbolt never leaves where this very transaction has emptied all pages of a bucket.
+func last(cursor *bbolt.Cursor) (key, value []byte) {
+	if first, _ := cursor.First(); first == nil {
+		return nil, nil
+	}
+	return cursor.Last()
 }
 
 // back is cursor.Prev from a place. bbolt stops at a page that this very transaction has emptied; back goes on.

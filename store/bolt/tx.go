@@ -131,11 +131,12 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if wrapped == nil || string(wrapped) == destroyed {
 		return nil, store.ErrNotFound
 	}
-	secret, err := t.store.master.Unwrap(string(owner), wrapped)
+	key, err := t.store.dataKeys.unwrap(string(owner), wrapped)
 	if err != nil {
 		return nil, fmt.Errorf("data key: %w", err)
 	}
-	return t.keep(owner, secret)
+	t.keys[owner] = key
+	return key, nil
 }
 
 // destroyed stands in the place of a data key that was destroyed.
