@@ -1,5 +1,5 @@
 // Package pages knows what people open in a browser beside the signing page: the documentation of the
-// API, rendered from its OpenAPI document when the program starts, and the portal of webhooks, which is a
+// API, rendered from its OpenAPI document when it is first asked for, and the portal of webhooks, which is a
 // client of the API. They have an origin of their own, so that no flaw here reaches the keys that browsers
 // keep for the signing page (DESIGN §4). It refuses to know anything about users, keys or money: whatever
 // it serves is the same for everybody.
@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"purser/quota"
@@ -47,6 +48,7 @@ type Options struct {
 type Server struct {
 	http   *http.Server
 	files  map[string]file // by path
+	docs   func() (file, error)
 	portal string          // what the portal's files may do: their Content-Security-Policy
 }
 
@@ -64,20 +66,24 @@ const (
 	drainTimeout = 9 * time.Second
 )
 
-// New renders the pages; they are served by Run.
+// New makes the pages; they are served by Run. The documentation is rendered when somebody asks for it, since that
+// would be most of what a start takes.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Log == nil {
-		return nil, errors.New("pages: the API's address and a log are needed")
+	if o.API == nil || o.Log == nil || len(o.Document) == 0 {
+		return nil, errors.New("pages: a document, the API's address and a log are needed")
 	}
-	docs, err := render(o)
-	if err != nil {
-		return nil, fmt.Errorf("render the documentation: %w", err)
+	docs := func() (file, error) {
+		content, err := render(o)
+		if err != nil {
+			o.Log.Error("the documentation cannot be rendered", "error", err)
+		}
+		return made(".html", content), err
 	}
 	portal, err := fill("portal.html", o.API.String())
 	if err != nil {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
-	s := &Server{files: map[string]file{Docs: made(".html", docs), Portal: made(".html", portal)}, portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
+	s := &Server{files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
 		if err != nil {
@@ -156,6 +162,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, "This can be read only.")
 	default:
+		if r.URL.Path == Docs {
+			var err error
+			if found, err = s.docs(); err != nil {
+				refuse(w, http.StatusServiceUnavailable, "The documentation cannot be shown. The API describes itself at /v1/openapi.json.")
+				return
+			}
+		}
 		w.Header().Set("Content-Type", found.kind)
 		w.Header().Set("ETag", found.tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.content))

@@ -303,12 +303,24 @@ func TestWordsOfTheDocumentAreText(t *testing.T) {
 func TestPagesAreNotMadeOfHalves(t *testing.T) {
 	at, log := &url.URL{Scheme: "https", Host: "x"}, slog.New(slog.NewTextHandler(io.Discard, nil))
 	for name, o := range map[string]Options{
-		"a document": {API: at, Log: log}, "JSON": {Document: []byte("{"), API: at, Log: log},
-		"an address": {Document: api.Document(), Log: log}, "a log": {Document: api.Document(), API: at},
+		"a document": {API: at, Log: log}, "an address": {Document: api.Document(), Log: log}, "a log": {Document: api.Document(), API: at},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("made without %s", name)
 		}
+	}
+}
+
+// TestADocumentThatCannotBeReadIsSaidSo: the portal is served all the same.
+func TestADocumentThatCannotBeReadIsSaidSo(t *testing.T) {
+	base := serve(t, []byte("{"))
+	for range 2 {
+		if answer, body := do(t, "GET", base+Docs); answer.StatusCode != 503 || !strings.Contains(body, "/v1/openapi.json") {
+			t.Errorf("%d %s", answer.StatusCode, body)
+		}
+	}
+	if answer, _ := do(t, "GET", base+Portal); answer.StatusCode != 200 {
+		t.Errorf("the portal: %d", answer.StatusCode)
 	}
 }
 
