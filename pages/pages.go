@@ -49,7 +49,7 @@ type Server struct {
 	http   *http.Server
 	files  map[string]file // by path
 	docs   func() (file, error)
-	portal string          // what the portal's files may do: their Content-Security-Policy
+	portal string // what the portal's files may do: their Content-Security-Policy
 }
 
 type file struct {
