@@ -392,8 +392,9 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// BenchmarkDisturbed: what a hundred receivers wait for at 400 events/s, alone, while one hangs for 30 s, and while
-// three of them hang, refuse connections and answer 503. The broken ones have much waiting.
+// BenchmarkDisturbed: what a hundred receivers wait for at 400 events/s, and how many events they get at most: alone,
+// while one hangs for 30 s, and while three of them hang, refuse connections and answer 503. The broken ones have
+// much waiting.
 func BenchmarkDisturbed(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -403,7 +404,7 @@ func BenchmarkDisturbed(b *testing.B) {
 			x := newBench(b, receivers(b), 100, c.paths...)
 			broken := len(c.paths)
 			x.people = x.people[broken:]
-			var p50s, p99s []float64
+			var p50s, p99s, rates []float64
 			for b.Loop() {
 				for i := range broken {
 					x.people = append(x.people, wallet.UserID(fmt.Sprint("usr_", i)))
@@ -413,10 +414,12 @@ func BenchmarkDisturbed(b *testing.B) {
 					x.people = x.people[:len(x.people)-1]
 				}
 				p50, p99 := x.steady(400, 3*time.Second)
-				p50s, p99s = append(p50s, ms(p50)), append(p99s, ms(p99))
+				rate, _ := x.flood(10_000)
+				p50s, p99s, rates = append(p50s, ms(p50)), append(p99s, ms(p99)), append(rates, rate)
 			}
 			b.ReportMetric(median(p50s), "ms-p50")
 			b.ReportMetric(median(p99s), "ms-p99")
+			b.ReportMetric(median(rates), "events/s")
 		})
 	}
 }
