@@ -139,12 +139,12 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 
 // deliveryOf is an event on its way to a webhook.
 func deliveryOf(hook wallet.Webhook, e wallet.Event, subject string, body []byte, now time.Time) store.Delivery {
-	return store.Delivery{ID: deliveryID(e.At, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
+	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
 		Line: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
-// deliveryID begins with the time of the event, so that what is made together lies together in the store. It is the
-// same when a fan-out begins anew.
+// deliveryID begins with the time at which it is made, which it keeps in the log too, so that what is made together
+// lies together in the store.
 func deliveryID(at time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
 	var millis [8]byte
