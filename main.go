@@ -28,7 +28,7 @@ func main() {
 
 // The heap that purser lives on is some ten megabytes: letting as much garbage gather four times over costs little
 // memory and saves a fifth of the processor's time under load. Near memoryLimit it is collected as often as it must
-// be: that many bytes hold all that may wait for slow receivers at once.
+// be: that many bytes hold all that may wait for slow receivers at once, where events are of ordinary size.
 const (
 	garbagePercent = 400
 	memoryLimit    = 512 << 20

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -85,8 +86,7 @@ func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standin
 		return stands
 	}
 	if of.app == "" {
-		if _, err := tx.User(e.user); err != nil {
-			k.damaged("user", string(e.user), err)
+		if _, err := tx.User(e.user); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
 			return barred
 		}
 		return allowed

@@ -51,7 +51,7 @@ func (s *Service) relay(ctx context.Context) error {
 }
 
 // relaySome turns a batch of announcements into deliveries, and tells whether there may be more. An event that
-// very many are told of takes several transactions; a crash between them begins it anew.
+// very many are told of takes several transactions; a crash or a stop between them begins it anew.
 func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 	known := s.known()
 	var waiting []store.Announcement
@@ -85,13 +85,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		for i := range numbers {
 			numbers[i] = waiting[i].Number
 		}
-		var placed []store.PlacedDelivery
-		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
-			if placed, err = tx.PutDeliveries(some); err != nil {
-				return err
-			}
-			return tx.DoneAnnouncements(numbers)
-		})
+		placed, err := s.place(ctx, some, numbers)
 		if err != nil {
 			return false, fmt.Errorf("write deliveries: %w", err)
 		}
@@ -99,6 +93,28 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		waiting, rows = waiting[n:], rows[n:]
 	}
 	return more, nil
+}
+
+// place writes deliveries, and the end of the announcements that are done with them. It tries again what fails:
+// to begin anew would tell of the pieces that are written already once more.
+func (s *Service) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
+	for {
+		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
+			if placed, err = tx.PutDeliveries(rows); err != nil {
+				return err
+			}
+			return tx.DoneAnnouncements(done)
+		})
+		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrUnknownOutcome) {
+			return placed, err
+		}
+		s.Logger.Error("writing deliveries failed: it is tried again", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(readAgain):
+		}
+	}
 }
 
 // cut takes the first rows, as many as go into one transaction, and tells how many events are done with them.

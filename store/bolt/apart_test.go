@@ -403,3 +403,19 @@ func TestKeysAreFoundBackwardsWhateverTheTransactionDeleted(t *testing.T) {
 		})
 	}
 }
+
+// TestADestroyedKeyIsNotRememberedAgain, not even by whoever still looks at what was before.
+func TestADestroyedKeyIsNotRememberedAgain(t *testing.T) {
+	s := fresh(t)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 1}) })
+	if err := s.View(t.Context(), func(contract store.Tx) error {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+		_, err := contract.(*tx).dataKey("usr_a") // of the snapshot
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.dataKeys.keys) != 0 {
+		t.Errorf("%d keys are remembered", len(s.dataKeys.keys))
+	}
+}

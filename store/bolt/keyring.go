@@ -15,6 +15,7 @@ type keyring struct {
 
 	mu   sync.Mutex
 	keys map[string]*store.Key
+	gone map[string]bool // destroyed; whoever looks at an older snapshot may ask for them still
 }
 
 // keyringSize bounds a keyring; some hundred bytes a key.
@@ -37,6 +38,9 @@ func (k *keyring) unwrap(owner string, wrapped []byte) (*store.Key, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.gone[name] {
+		return key, nil
+	}
 	if k.keys == nil || len(k.keys) >= keyringSize {
 		k.keys = map[string]*store.Key{}
 	}
@@ -44,11 +48,16 @@ func (k *keyring) unwrap(owner string, wrapped []byte) (*store.Key, error) {
 	return key, nil
 }
 
-// forget drops a key that is being destroyed.
+// forget drops a key that is being destroyed, for good.
 func (k *keyring) forget(owner string, wrapped []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.keys, ringName(owner, wrapped))
+	name := ringName(owner, wrapped)
+	delete(k.keys, name)
+	if k.gone == nil {
+		k.gone = map[string]bool{}
+	}
+	k.gone[name] = true
 }
 
 func ringName(owner string, wrapped []byte) string { return owner + "\x00" + string(wrapped) }

@@ -411,7 +411,7 @@ func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
 		return nil, nil
 	}
 	for key == nil {
-		key, value = cursor.Prev()
+		key, value = cursor.Prev() // ends at the first key at the latest
 	}
 	return key, value
 }
