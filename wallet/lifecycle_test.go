@@ -94,3 +94,18 @@ func TestFundsAreReservedFromConfirmToTheEnd(t *testing.T) {
 		t.Error("what is final is reserved no more")
 	}
 }
+
+func TestApprovedIsWhoseSignatureWasAskedFor(t *testing.T) {
+	for what, c := range map[string]struct {
+		of   Transaction
+		want bool
+	}{
+		"a proposal":                    {Transaction{}, false},
+		"confirmed, its link not open":  {Transaction{SignID: "s"}, true},
+		"a program's, issued over hash": {Transaction{Issues: []Issue{{}}}, true},
+	} {
+		if got := c.of.Approved(); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}

@@ -332,7 +332,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 		r.answer(hook, nil)
 		r.emit(r.paid(alice, 1))
 		r.took()
-		time.Sleep(time.Hour) // oftener than once an hour nobody is told
+		time.Sleep(time.Hour) // nobody is told oftener than every ten minutes
 		r.answer(hook, fails(500))
 		r.emit(r.paid(alice, 1))
 		time.Sleep(2 * time.Minute)
@@ -943,8 +943,33 @@ func TestADamagedRowStopsNobodyElse(t *testing.T) {
 	}
 }
 
-// damage cuts every row of a bucket of the store's file.
-func (r *rig) damage(bucket string) {
+// TestAKeyThatCannotBeReadBarsItsLine: the one before it, which it may have ended, opens nothing for it.
+func TestAKeyThatCannotBeReadBarsItsLine(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		inBubble(t, func(r *rig) {
+			alice := r.person()
+			newer := r.key(alice, wallet.APIKey)
+			older := r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.Next = newer.ID })
+			r.hook(older, "*")
+			if damaged {
+				r.close()
+				r.damage("keys", newer.ID)
+				r.open()
+			}
+			r.run()
+			e := r.paid(alice, 1)
+			r.emit(e)
+			if damaged {
+				r.comes()
+			} else {
+				r.comes(e.ID)
+			}
+		})
+	}
+}
+
+// damage cuts every row of a bucket of the store's file, or those of some keys.
+func (r *rig) damage(bucket string, only ...string) {
 	r.Helper()
 	db, err := bbolt.Open(filepath.Join(r.dir, "purser.db"), 0o600, nil)
 	if err != nil {
@@ -954,7 +979,9 @@ func (r *rig) damage(bucket string) {
 		b := tx.Bucket([]byte(bucket))
 		var keys [][]byte
 		err := b.ForEach(func(key, _ []byte) error {
-			keys = append(keys, bytes.Clone(key))
+			if len(only) == 0 || slices.Contains(only, string(key)) {
+				keys = append(keys, bytes.Clone(key))
+			}
 			return nil
 		})
 		for _, key := range keys {

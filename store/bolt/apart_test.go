@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -408,14 +409,37 @@ func TestKeysAreFoundBackwardsWhateverTheTransactionDeleted(t *testing.T) {
 func TestADestroyedKeyIsNotRememberedAgain(t *testing.T) {
 	s := fresh(t)
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 1}) })
-	if err := s.View(t.Context(), func(contract store.Tx) error {
+	look := func(contract store.Tx) error { _, err := contract.(*tx).dataKey("usr_a"); return err }
+	if err := s.View(t.Context(), look); err != nil || len(s.dataKeys.keys) != 1 {
+		t.Fatalf("%d keys are remembered, %v", len(s.dataKeys.keys), err)
+	}
+	if err := s.View(t.Context(), func(before store.Tx) error {
 		mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
-		_, err := contract.(*tx).dataKey("usr_a") // of the snapshot
-		return err
+		if len(s.dataKeys.keys) != 0 {
+			t.Error("it is remembered still")
+		}
+		return look(before)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.dataKeys.keys) != 0 {
 		t.Errorf("%d keys are remembered", len(s.dataKeys.keys))
 	}
+}
+
+// TestBehindADamagedKeyNobodyHasRead: what is put there is to be read from the store.
+func TestBehindADamagedKeyNobodyHasRead(t *testing.T) {
+	s := fresh(t)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		if err := errors.Join(tx.PutWebhook(wallet.Webhook{ID: "wh_a", Line: "key_1"}),
+			tx.put(deliveries, append(lineOf("wh_a"), byte(store.Money), 1), []byte("dlv_0"))); err != nil {
+			return err
+		}
+		placed, err := tx.PutDeliveries([]store.Delivery{{ID: "dlv_1", Webhook: "wh_a"}})
+		if err != nil || len(placed) != 1 || placed[0].Behind != math.MaxUint64 {
+			t.Errorf("%+v, %v", placed, err)
+		}
+		return nil
+	})
 }

@@ -247,6 +247,36 @@ func TestEntriesOfOlderFilesAreFound(t *testing.T) {
 	}
 }
 
+// TestADayWithoutRowsIsForeign: it is set aside, and the log goes on.
+func TestADayWithoutRowsIsForeign(t *testing.T) {
+	folder := t.TempDir()
+	s, l := openLog(t, folder)
+	if err := errors.Join(l.Log(t.Context(), []store.LogEntry{logEntry("a", 0)}), l.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	day := filepath.Join(folder, "log", "2026-11-21.db")
+	db, err := bbolt.Open(day, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(func(root *bbolt.Tx) error { return root.DeleteBucket([]byte(logRows)) }), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, l = openLog(t, folder)
+	if err := l.Log(t.Context(), []store.LogEntry{logEntry("b", 0)}); err != nil {
+		t.Error(err)
+	}
+	if got, err := l.List(t.Context(), "wh", store.LogPage{Limit: 10}); err != nil || len(got) != 1 || got[0].ID != "b" {
+		t.Errorf("listed %+v, %v", got, err)
+	}
+	if aside, err := filepath.Glob(day + asideEnd + "*"); err != nil || len(aside) != 1 {
+		t.Errorf("set aside %v, %v", aside, err)
+	}
+	if err := errors.Join(l.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLogTellsNothingOfPeople looks for what is sealed in the raw bytes of a day's file.
 func TestLogTellsNothingOfPeople(t *testing.T) {
 	folder := t.TempDir()
