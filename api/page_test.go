@@ -112,6 +112,8 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 	submit := fields{"id": signID, "message_sha256": world.HashOf(message), "signature": signature.String()}
 
 	r.refused(r.page("/w/tx/signature", fields{"id": signID, "message_sha256": world.HashOf(message), "signature": wallet.Signature{1}.String()}), 422, wallet.InvalidSignature, "")
+	v1 := base64.StdEncoding.EncodeToString(append([]byte{0x81}, append(message, signature[:]...)...))
+	r.refused(r.page("/w/tx/signature", fields{"id": signID, "signed_transaction": v1}), 422, wallet.InvalidSignature, "version 1 transaction")
 	for range 2 { // an answer may be lost: the same again is harmless
 		if a := r.page("/w/tx/signature", submit); a.status != 200 || string(a.body) != `{"status":"signed"}` {
 			t.Fatalf("%d %s", a.status, a.body)

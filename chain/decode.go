@@ -3,6 +3,7 @@ package chain
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 // Refusal codes of the decoder. signer/page/decode.js says the same things with the same words;
 // signer/testdata/transactions.json holds both to them.
 const (
+	Version            = "version"
 	Malformed          = "malformed"
 	TooLarge           = "too_large"
 	Signers            = "signers"
@@ -76,6 +78,9 @@ var hidden = &unicode.RangeTable{
 // that signer/page/decode.js sets out, since a message can be wrong in several ways at once.
 // Errors are *NotAllowed.
 func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
+	if err := checkVersion(raw); err != nil {
+		return wallet.Decoded{}, err
+	}
 	m, err := parse(raw)
 	if err != nil {
 		return wallet.Decoded{}, err
@@ -111,6 +116,16 @@ func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	return d, nil
 }
 
+// checkVersion refuses a message of version 1 or later (its first byte is 128 + version) before anything else is
+// read of it. The chain executes such transactions, but purser's devices show and sign only older ones.
+func checkVersion(raw []byte) error {
+	const v0 = 0x80
+	if len(raw) == 0 || raw[0] <= v0 {
+		return nil
+	}
+	return refuse(Version, fmt.Sprintf("it is a version %d transaction, and only legacy and version 0 transactions are signed here", raw[0]-v0))
+}
+
 // tally adds up the instructions of one message.
 type tally struct {
 	*message
@@ -129,7 +144,7 @@ func (t *tally) read(in instruction) error {
 		return t.tokenTransfer(in)
 	case wallet.AssociatedProgram:
 		return t.create(in)
-	case memoProgram:
+	case memoProgram, memoProgramV4:
 		return t.memo(in)
 	case computeBudgetProgram:
 		return t.budget(in)

@@ -229,7 +229,7 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 				t.Fatal("sender does not sign, or recipient is read-only")
 			}
 			actions = append(actions, a)
-		case program == solana.MemoProgramID:
+		case program == solana.MemoProgramID || wallet.Address(program) == memoProgramV4:
 			actions = append(actions, wallet.Action{Type: "memo", Text: string(in.Data)})
 		case program == solana.TokenProgramID || program == solana.Token2022ProgramID:
 			actions = append(actions, readTokenTransfer(t, program, accounts, in.Data))

@@ -29,8 +29,14 @@ func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire
 	if err != nil {
 		return wallet.Signature{}, err
 	}
+	if err := checkVersion(wire); err != nil { // a version 1 transaction begins with its message
+		return wallet.Signature{}, err
+	}
 	signatures, raw, _, err := disassemble(wire)
 	if err != nil {
+		return wallet.Signature{}, err
+	}
+	if err := checkVersion(raw); err != nil {
 		return wallet.Signature{}, err
 	}
 	got, err := parse(raw)

@@ -119,6 +119,24 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestASignedVersion1TransactionIsRefusedByName: in its own layout (message first, signatures last), and with its
+// message where that of an older version stands.
+func TestASignedVersion1TransactionIsRefusedByName(t *testing.T) {
+	alice := testKey(1)
+	message, err := Build(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v1 := append([]byte{0x81}, message...)
+	signature := ed25519.Sign(alice.PrivateKey, v1)
+	for _, wire := range [][]byte{append(slices.Clone(v1), signature...), append(append([]byte{1}, signature...), v1...)} {
+		var refused *NotAllowed
+		if _, err := CheckSigned(message, [32]byte{}, alice.address(), wire); !errors.As(err, &refused) || wire[0] == 0x81 && refused.Code != Version {
+			t.Errorf("%x…: %v", wire[:2], err)
+		}
+	}
+}
+
 func FuzzCheckSigned(f *testing.F) {
 	alice := testKey(1)
 	message, err := Build(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})

@@ -7,6 +7,7 @@ import (
 // Programs that the decoder knows. The System program is wallet.SystemProgram.
 var (
 	memoProgram          = wallet.MustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	memoProgramV4        = wallet.MustAddress("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH")
 	computeBudgetProgram = wallet.MustAddress("ComputeBudget111111111111111111111111111111")
 )
 

@@ -172,10 +172,16 @@ func TestNothingIsSignedUnlessItIsWhatWasShown(t *testing.T) {
 		"nothing to sign": func(_ bool, o map[string]any) { o["message"], o["status"] = nil, "expired" },
 		"no base64":       func(_ bool, o map[string]any) { o["message"] = "@@" },
 		"no message":      func(_ bool, o map[string]any) { o["message"] = "AAAA" },
+		"version 1": func(_ bool, o map[string]any) {
+			message, _ := chain.Build(pay)
+			o["message"] = base64.StdEncoding.EncodeToString(append([]byte{0x81}, message...))
+		},
 	} {
 		d.change = lie
 		if err := d.follows("s=secret", "yes"); err == nil || len(d.said) > 0 {
 			t.Errorf("%s: %v, handed in %v", name, err, d.said)
+		} else if name == "version 1" && !strings.Contains(err.Error(), "version 1 transaction, and only legacy and version 0 transactions are signed here") {
+			t.Errorf("%s: the sentence is %q", name, err)
 		}
 	}
 	d.change = nil

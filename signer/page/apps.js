@@ -1,7 +1,7 @@
 // Choosing and asking a wallet app: the screens around external.js.
 
-import { Problem, button, foreign, form, h, notice } from './dom.js';
-import { connect, discover, phantomLink } from './external.js';
+import { Problem, button, copyButton, foreign, form, h, notice } from './dom.js';
+import { connect, discover } from './external.js';
 import { address as shown } from './parts.js';
 
 const NEITHER = Symbol('neither');
@@ -47,8 +47,9 @@ function chooseApp(ui, apps, link, trouble) {
       ? h('div', { class: 'actions' }, apps.filter((a) => a.usable).map((a) => button(a.name, 'primary', () => done(a))))
       : [
         h('p', { class: 'lead' }, 'This browser has no wallet app that can be used here.'),
-        h('p', null, 'Open the same link in a browser where your wallet is installed, or in the browser inside your wallet app.'),
-        link && h('p', null, h('a', { href: phantomLink(link, location.origin), rel: 'noreferrer' }, 'Open this page in Phantom')),
+        h('p', null, 'Open the same link in a browser where your wallet is installed. On a phone: Copy the link, open the browser inside your wallet app (Phantom, Solflare, Backpack) and paste it there.'),
+        link && h('div', { class: 'actions' }, copyButton('Copy link', link, 'primary')),
+        h('p', { class: 'hint' }, 'The link holds a secret. A wallet’s own “open in app” link would send that secret through the wallet’s website, so this page offers none.'),
       ],
     apps.filter((a) => !a.usable).map((a) => h('p', { class: 'hint' }, foreign(a.name, 40), ` cannot be used: ${a.why}.`)),
     notice('note', 'A wallet app shows in its own way what it signs. This page checks what it hands back before anything is sent.'),

@@ -7,9 +7,10 @@
 // both to the same answers. A message can be wrong in several ways at once, so the order of the
 // checks is part of the contract:
 //
-//  1. Size.  More than 1167 bytes (1232 of a packet, less one signature and its count): too_large.
+//  1. Version and size.  A first byte above 128 (version 1 or later): version. More than 1167 bytes
+//     (1232 of a packet, less one signature and its count): too_large.
 //  2. Parse, front to back; any failure: malformed.
-//     a. First byte: below 128 it is a legacy header; 128 is v0; any other version fails.
+//     a. First byte: below 128 it is a legacy header; 128 is v0.
 //     b. Header: at least one signer, a writable fee payer (read-only signed < signers), and
 //        signers + read-only unsigned <= static keys.
 //     c. Every count is a compact-u16 in its shortest form, at most 65535.
@@ -46,7 +47,8 @@
 //                 associated account for account 3 under account 5: wrong_account
 //              f. account 1 is not writable: malformed
 //              g. a second one: too_many_actions
-//     Memo     a. a second memo: memo
+//     Memo     (v3 and v4 alike)
+//              a. a second memo: memo
 //              b. any account: memo
 //              c. empty, longer than 512 bytes, not UTF-8, or holding a character of the list
 //                 HIDDEN below: memo
@@ -55,7 +57,7 @@
 //              c. any account: extra_accounts
 //              d. the same kind a second time: budget
 //              e. limit above 1,400,000: budget
-//     other    unknown_program (the old memo program too)
+//     other    unknown_program (the first memo program too)
 //  6. Totals: more than one transfer, of either kind: too_many_actions; none: no_action; an account
 //     created that the transfer does not go to: wrong_account; a price without a limit, or a
 //     priority fee above 1,000,000 lamports: budget.
@@ -66,6 +68,7 @@ import { sha256, toHex } from './bytes.js';
 
 const SYSTEM = '11111111111111111111111111111111';
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const MEMO_V4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'; // the default of today's official client
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const ASSOCIATED_TOKEN = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
@@ -111,6 +114,7 @@ const malformed = (detail) => new Refusal('malformed', detail);
  * Rejects with a Refusal.
  */
 export async function decode(message, signer) {
+  checkVersion(message);
   if (message.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
   const parsed = parse(message);
   if (parsed.signers !== 1 || parsed.keys[0] !== signer) {
@@ -136,6 +140,16 @@ export async function decode(message, signer) {
   };
 }
 
+/**
+ * Refuses a message of version 1 or later (the mark is 128 + version) before anything else is read of it:
+ * its layout is another one, and the signature on it would mean something that was never shown here.
+ */
+function checkVersion(message) {
+  if (message[0] > 0x80) {
+    throw new Refusal('version', `it is a version ${message[0] - 0x80} transaction, and only legacy and version 0 transactions are signed here`);
+  }
+}
+
 const LIGHTHOUSE = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
 
 /**
@@ -145,6 +159,7 @@ const LIGHTHOUSE = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
  * of it (chain.CheckSigned).
  */
 export function checkAdded(asked, signed, signer) {
+  checkVersion(signed);
   if (signed.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
   const want = parse(asked);
   const got = parse(signed);
@@ -179,7 +194,6 @@ function parse(message) {
   let version = 'legacy';
   let signers = r.byte();
   if (signers >= 0x80) {
-    if (signers !== 0x80) throw malformed('unknown message version');
     version = 'v0';
     signers = r.byte();
   }
@@ -249,6 +263,7 @@ async function read(parsed, instruction, tally) {
       return tally.actions.push(action);
     }
     case MEMO:
+    case MEMO_V4:
       if (++tally.memos > 1) throw new Refusal('memo', 'it holds more than one memo');
       return tally.actions.push(memo(instruction));
     case COMPUTE_BUDGET:

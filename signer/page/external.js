@@ -83,6 +83,8 @@ export async function signTransaction({ app }, account, message, chain) {
   const transaction = concat(Uint8Array.of(1), new Uint8Array(64), message);
   const [output] = await app.features[SIGN].signTransaction({ account, transaction, chain: `solana:${chain}` });
   const signed = Uint8Array.from(output?.signedTransaction ?? []);
+  // A version 1 transaction begins with its message, and its signatures stand at the end.
+  if (signed[0] === 0x81) throw new Misbehaved('The wallet app handed back a version 1 transaction. Only legacy and version 0 transactions can be sent here. Use another wallet app.');
   if (signed[0] !== 1 || signed.length < 66) throw new Misbehaved('The wallet app handed back no transaction of one signature.');
   const signature = signed.slice(1, 65);
   const said = signed.slice(65);
@@ -106,7 +108,3 @@ async function fits(address, signature, bytes) {
   }
   return crypto.subtle.verify('Ed25519', key, signature, bytes);
 }
-
-/** The link by which a phone opens this very page, secret and all, in Phantom's own browser. */
-export const phantomLink = (url, origin) =>
-  `https://phantom.app/ul/browse/${encodeURIComponent(url)}?ref=${encodeURIComponent(origin)}`;

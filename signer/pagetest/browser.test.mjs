@@ -312,6 +312,7 @@ it('what is no plain payment is refused, and can be turned down', async () => {
     budget: bytes({ units: 1_000_000, micro: 2_000_000n }),
     signers: bytes({ payer: EVE }),
     malformed: `${Buffer.from([...compile(payment(), ZERO_HASH), 0]).toString('base64')}`,
+    version: Buffer.from([0x81, ...compile(payment(), ZERO_HASH).subarray(1)]).toString('base64'),
   };
   await onSign(async (tab) => {
     for (const [code, message] of Object.entries(hostile)) {
@@ -320,6 +321,7 @@ it('what is no plain payment is refused, and can be turned down', async () => {
       await follow(tab, server, SIGN);
       await title(tab, 'This page refuses to sign');
       await tab.locator('main').getByText(code, { exact: true }).waitFor();
+      if (code === 'version') assert.match(await text(tab), /a version 1 transaction, and only legacy and version 0 transactions are signed here/);
       assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
       await press(tab, 'Reject it');
       await title(tab, 'Rejected');

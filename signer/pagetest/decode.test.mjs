@@ -7,7 +7,7 @@ import { ComputeBudgetInstruction, PublicKey, SystemInstruction, TransactionMess
 import { base58 } from '@scure/base';
 import { Refusal, decode } from '../page/decode.js';
 import { associated, json, limit, memo, path, price, transfer } from './fixtures.mjs';
-import { ASSOCIATED, BUDGET, MEMO, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
+import { ASSOCIATED, BUDGET, MEMO, MEMO_V4, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 const fixtures = JSON.parse(readFileSync(path, 'utf8'));
 const bytesOf = (f) => new Uint8Array(Buffer.from(f.message, 'base64'));
@@ -30,7 +30,7 @@ test('the fixtures cover every code', () => {
   const codes = new Set(fixtures.map((f) => f.refused ?? 'accepted'));
   assert.deepEqual([...codes].sort(), [
     'accepted', 'budget', 'extra_accounts', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
-    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'wrong_account', 'zero_amount',
+    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'version', 'wrong_account', 'zero_amount',
   ]);
 });
 
@@ -62,7 +62,7 @@ function oracle(bytes) {
         type: 'transfer', from: fromPubkey.toBase58(), to: toPubkey.toBase58(), lamports: `${lamports}`,
         reference: i.keys[2]?.pubkey.toBase58() ?? '',
       });
-    } else if (program === MEMO) {
+    } else if (program === MEMO || program === MEMO_V4) {
       out.actions.push({ type: 'memo', text: i.data.toString('utf8') });
     } else if (program === BUDGET) {
       if (ComputeBudgetInstruction.decodeInstructionType(i) === 'SetComputeUnitLimit') {
@@ -195,5 +195,5 @@ test('the intent ignores the blockhash and nothing else', async () => {
 });
 
 test('programs are told by their whole address', () => {
-  for (const p of [SYSTEM, MEMO, BUDGET, TOKEN]) assert.equal(base58.decode(p).length, 32);
+  for (const p of [SYSTEM, MEMO, MEMO_V4, BUDGET, TOKEN]) assert.equal(base58.decode(p).length, 32);
 });

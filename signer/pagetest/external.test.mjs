@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
-import { phantomLink } from '../page/external.js';
 import { BIND, BOB, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './rig.mjs';
 
 let browser;
@@ -184,21 +183,29 @@ it('foreign names are text, and bounded', async (t) => {
   assert.ok(label.length <= 42 && !label.includes('\u202e'), label);
 });
 
-it('without an app, a phone is shown the way into one', async (t) => {
+it('an app that hands back a version 1 transaction is refused with that reason', async (t) => {
   paying();
-  const context = await browser.newContext({ viewport: { width: 390, height: 780 } });
-  t.after(() => context.close());
-  const tab = await context.newPage();
-  await follow(tab, server, SIGN);
-  await press(tab, 'Approve');
-  await title(tab, 'Use a wallet app');
-  const href = await tab.getByRole('link', { name: 'Open this page in Phantom' }).getAttribute('href');
-  assert.equal(href, phantomLink(`${server.origin}/w/${SIGN}`, server.origin));
+  // Version 1 begins with its message; the signatures stand at the end.
+  const tab = await withApp(t, { behave: (bytes) => { const v1 = Uint8Array.from([0x81, ...bytes]); return Uint8Array.from([...v1, ...ed25519.sign(v1, key)]); } });
+  await pays(tab);
+  await title(tab, 'Stop: the wallet app changed the payment');
+  assert.match(await text(tab), /handed back a version 1 transaction[^]*Nothing was sent/);
+  assert.deepEqual(server.said('/w/tx/signature'), []);
 });
 
-test('the link into Phantom carries the whole page, secret and all', () => {
-  const href = phantomLink('https://wallet.example/w/#s=abcDEF-_123', 'https://wallet.example');
-  assert.equal(href, 'https://phantom.app/ul/browse/https%3A%2F%2Fwallet.example%2Fw%2F%23s%3DabcDEF-_123?ref=https%3A%2F%2Fwallet.example');
-  const [, path] = new URL(href).pathname.split('/ul/browse/');
-  assert.equal(decodeURIComponent(path), 'https://wallet.example/w/#s=abcDEF-_123');
+it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {
+  paying();
+  const context = await browser.newContext({ viewport: { width: 390, height: 780 }, permissions: ['clipboard-read', 'clipboard-write'] });
+  t.after(() => context.close());
+  const tab = await context.newPage();
+  for (const hash of [SIGN, BIND]) {
+    await follow(tab, server, hash);
+    await (hash === SIGN ? press(tab, 'Approve') : press(tab, 'Use a wallet app'));
+    await title(tab, 'Use a wallet app');
+    assert.equal(await tab.locator('main a').count(), 0, 'a tap could take the secret elsewhere');
+    assert.match(await text(tab), /Copy the link[^]*inside your wallet app[^]*secret/);
+    await press(tab, 'Copy link');
+    await tab.getByText('Copied').waitFor();
+    assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `${server.origin}/w/${hash}`);
+  }
 });

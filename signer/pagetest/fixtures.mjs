@@ -10,7 +10,7 @@ import {
   ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage,
 } from '@solana/web3.js';
 import {
-  ASSOCIATED, BUDGET, MEMO, OLD_MEMO, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, le, limitData, priceData, short, text, transferData,
+  ASSOCIATED, BUDGET, MEMO, MEMO_V4, OLD_MEMO, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, assembleV1, le, limitData, priceData, short, text, transferData,
 } from './wire.mjs';
 
 // Real Ed25519 points where the network cares (payer, recipient), plain patterns elsewhere.
@@ -85,6 +85,8 @@ accept('transfer of the largest amount', build([transfer(18446744073709551615n)]
 accept('transfer beyond what a double holds exactly', build([transfer(9007199254740993n)]), { actions: [paid(9007199254740993n)] });
 accept('transfer with memo', build([transfer(5, { reference: REF }), memo('Lunch, thank you')]), { actions: [paid(5, REF), said('Lunch, thank you')] });
 accept('memo before the transfer', build([memo('first'), transfer(5)]), { actions: [said('first'), paid(5)] });
+accept('memo of version 4', build([transfer(5, { reference: REF }), other(MEMO_V4, text('Lunch, thank you'))]), { actions: [paid(5, REF), said('Lunch, thank you')] });
+accept('memo of version 4 before the transfer, v0', build([other(MEMO_V4, text('چای ☕')), transfer(5)], { version: 'v0' }), { version: 'v0', actions: [said('چای ☕'), paid(5)] });
 accept('memo in many scripts', build([transfer(5), memo('چای ☕ 茶 \u{1f468}\u200d\u{1f469}\u200d\u{1f467}')]), { actions: [paid(5), said('چای ☕ 茶 \u{1f468}\u200d\u{1f469}\u200d\u{1f467}')] });
 accept('memo of 512 bytes', build([transfer(5), memo('m'.repeat(512))]), { actions: [paid(5), said('m'.repeat(512))] });
 accept('memo that looks like markup', build([transfer(5), memo('<b onclick="x">1 < 2 & 3</b>')]), { actions: [paid(5), said('<b onclick="x">1 < 2 & 3</b>')] });
@@ -117,6 +119,15 @@ refuse('too_large', 'one byte over a packet', sized(1168));
 refuse('too_large', 'far over a packet', sized(5000));
 refuse('malformed', 'as long as a packet, but padded', sized(1167));
 
+// --- version: before anything else is read, whatever follows ---
+
+refuse('version', 'a version 1 payment', assembleV1({ ...plain, instructions: [pay] }));
+refuse('version', 'a version 1 payment with priority fee and limit', assembleV1({ ...plain, mask: 0b111, values: [5, 0, 450], instructions: [pay] }));
+refuse('version', 'a version 1 payment beyond the size of a packet', assembleV1({ header: [1, 0, 2], keys: [ME, BOB, SYSTEM, MEMO], instructions: [pay, { program: 3, accounts: [], data: text('m'.repeat(2000)) }] }));
+refuse('version', 'version 1 in the layout of version 0', assemble({ version: 0x81, ...plain, instructions: [pay] }));
+refuse('version', 'version 127', assemble({ version: 0xff, ...plain, instructions: [pay] }));
+refuse('version', 'version 2 and nothing more', [0x82]);
+
 // --- malformed ---
 
 const good = assemble({ ...plain, instructions: [pay] });
@@ -128,8 +139,6 @@ refuse('malformed', 'last byte missing', good.slice(0, -1));
 refuse('malformed', 'one byte too many', assemble({ ...plain, instructions: [pay], tail: [0] }));
 refuse('malformed', 'v0 with one byte too many', assemble({ version: 'v0', ...plain, instructions: [pay], tail: [0] }));
 refuse('malformed', 'v0 without its lookup count', assemble({ version: 'v0', ...plain, instructions: [pay] }).slice(0, -1));
-refuse('malformed', 'version 1', assemble({ version: 0x81, ...plain, instructions: [pay] }));
-refuse('malformed', 'version 127', assemble({ version: 0xff, ...plain, instructions: [pay] }));
 refuse('malformed', 'legacy bytes under a v0 mark', [0x80, ...good]);
 refuse('malformed', 'no signer', assemble({ ...plain, header: [0, 0, 1], instructions: [pay] }));
 refuse('malformed', 'fee payer read-only', assemble({ ...plain, header: [1, 1, 1], instructions: [pay] }));
@@ -222,6 +231,9 @@ refuse('budget', 'priority fee beyond 64 bits', build([limit(1_400_000), price(1
 
 refuse('memo', 'memo signed by this wallet', build([transfer(5), memo('hi', [me])]));
 refuse('memo', 'two memos', build([transfer(5), memo('one'), memo('two')]));
+refuse('memo', 'two memos, of version 3 and 4', build([transfer(5), memo('one'), other(MEMO_V4, text('two'))]));
+refuse('memo', 'memo of version 4 with a line break', build([transfer(5), other(MEMO_V4, text('a\nb'))]));
+refuse('memo', 'memo of version 4 signed by this wallet', build([transfer(5), other(MEMO_V4, text('hi'), [me])]));
 refuse('memo', 'empty memo', build([transfer(5), memo('')]));
 refuse('memo', 'memo of 513 bytes', build([transfer(5), memo('m'.repeat(513))]));
 refuse('memo', 'memo not in UTF-8', build([transfer(5), memo([0x68, 0xff])]));

@@ -5,6 +5,7 @@ import { base58 } from '@scure/base';
 
 export const SYSTEM = '11111111111111111111111111111111';
 export const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+export const MEMO_V4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH';
 export const OLD_MEMO = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo';
 export const BUDGET = 'ComputeBudget111111111111111111111111111111';
 export const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -62,4 +63,17 @@ export function assemble({
     }
   }
   return Uint8Array.from([...out, ...tail]);
+}
+
+/**
+ * Assembles a message of version 1 (SIMD-0385): header, config mask (u32), blockhash, counts, keys, config
+ * values (4 bytes for each bit of the mask), instruction headers, then their accounts and data.
+ */
+export function assembleV1({ header = [1, 0, 1], keys, mask = 0, values = [], blockhash = ZERO_HASH, instructions }) {
+  const out = [0x81, ...header, ...le(mask, 4), ...base58.decode(blockhash), instructions.length, keys.length];
+  for (const k of keys) out.push(...base58.decode(k));
+  for (const value of values) out.push(...le(value, 4));
+  for (const { program, accounts, data } of instructions) out.push(program, accounts.length, ...le(data.length, 2));
+  for (const { accounts, data } of instructions) out.push(...accounts, ...data);
+  return Uint8Array.from(out);
 }
