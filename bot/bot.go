@@ -86,6 +86,7 @@ type Bot struct {
 	log    *slog.Logger
 	wire   *wire
 	router *router
+	reader reader
 	intake intake
 	me     atomic.Pointer[account]
 
@@ -140,7 +141,7 @@ func New(o Options) (*Bot, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	b := &Bot{opt: o, now: o.Now, log: o.Log, wire: newWire(base, o.Token, o.Transport), fatal: make(chan struct{})}
+	b := &Bot{opt: o, now: o.Now, log: o.Log, wire: newWire(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
 	b.intake.limit = maxWaiting
 	if b.router, err = newRouter(o.Chat.Commands(), b.wire); err != nil {
 		return nil, err

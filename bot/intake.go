@@ -48,7 +48,7 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	if len(body) > MaxUpdate {
 		return ErrBadUpdate
 	}
-	u, err := parseUpdate(body)
+	u, err := b.reader.arrived(body)
 	switch {
 	case errors.Is(err, errForeign):
 		// It has an id but a shape of the future: delivering it again would not help.

@@ -150,7 +150,7 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 	var next int64
 	updates := make([]incoming, 0, len(bodies))
 	for _, body := range bodies {
-		u, err := parseUpdate(body)
+		u, err := b.reader.arrived(body)
 		next = max(next, u.id+1)
 		if err != nil {
 			b.log.Warn("an update of Telegram's cannot be read and is dropped", "update", u.id)

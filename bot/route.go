@@ -115,6 +115,9 @@ func asTelebot(id int, u incoming) tele.Update {
 // to telebot itself, and in a private chat "/cmd@other" can only be meant for us.
 func routable(u incoming) string {
 	text := u.in.Text
+	if text == "" { // it held a secret
+		return " "
+	}
 	if text[0] < ' ' || u.in.Private && strings.HasPrefix(text, "/") && strings.Contains(text, "@") {
 		return " " + text
 	}

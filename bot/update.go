@@ -3,6 +3,7 @@ package bot
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type incoming struct {
 	body    []byte
 }
 
+// reader reads updates.
+type reader struct{ secrets chat.Secrets }
+
 var (
 	errNoUpdate = errors.New("bot: not a Telegram update")
 	errForeign  = errors.New("bot: an update of a form that we do not know")
@@ -42,83 +46,83 @@ var (
 // in a later Bot API would lose them the whole update.
 type rawUpdate struct {
 	ID         *int64         `json:"update_id"`
-	Message    *rawMessage    `json:"message"`
-	Edited     *rawMessage    `json:"edited_message"`
-	Callback   *rawCallback   `json:"callback_query"`
-	Membership *rawMembership `json:"my_chat_member"`
+	Message    *rawMessage    `json:"message,omitempty"`
+	Edited     *rawMessage    `json:"edited_message,omitempty"`
+	Callback   *rawCallback   `json:"callback_query,omitempty"`
+	Membership *rawMembership `json:"my_chat_member,omitempty"`
 }
 
 type rawUser struct {
-	ID        int64  `json:"id"`
-	IsBot     bool   `json:"is_bot"`
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-	Username  string `json:"username"`
-	Language  string `json:"language_code"`
+	ID        int64  `json:"id,omitempty"`
+	IsBot     bool   `json:"is_bot,omitempty"`
+	FirstName string `json:"first_name,omitempty"`
+	LastName  string `json:"last_name,omitempty"`
+	Username  string `json:"username,omitempty"`
+	Language  string `json:"language_code,omitempty"`
 }
 
 type rawChat struct {
-	ID   int64  `json:"id"`
-	Type string `json:"type"`
+	ID   int64  `json:"id,omitempty"`
+	Type string `json:"type,omitempty"`
 }
 
 type rawMessage struct {
-	ID         int             `json:"message_id"`
-	From       *rawUser        `json:"from"`
-	SenderChat json.RawMessage `json:"sender_chat"` // an anonymous admin, or a channel
-	Chat       *rawChat        `json:"chat"`
-	Date       int64           `json:"date"` // unix seconds
-	EditDate   int64           `json:"edit_date"`
-	Text       string          `json:"text"`
-	Caption    string          `json:"caption"`
+	ID         int             `json:"message_id,omitempty"`
+	From       *rawUser        `json:"from,omitempty"`
+	SenderChat json.RawMessage `json:"sender_chat,omitempty"` // an anonymous admin, or a channel
+	Chat       *rawChat        `json:"chat,omitempty"`
+	Date       int64           `json:"date,omitempty"` // unix seconds
+	EditDate   int64           `json:"edit_date,omitempty"`
+	Text       string          `json:"text,omitempty"`
+	Caption    string          `json:"caption,omitempty"`
+	Secret     chat.Secret     `json:"purser_secret,omitempty"` // of rows of ours alone: what was taken out of text or caption
 
-	ForwardOrigin json.RawMessage `json:"forward_origin"`
-	ForwardDate   int64           `json:"forward_date"` // before Bot API 7.0
-	ViaBot        json.RawMessage `json:"via_bot"`      // words that another bot composed
+	ForwardOrigin json.RawMessage `json:"forward_origin,omitempty"`
+	ForwardDate   int64           `json:"forward_date,omitempty"` // before Bot API 7.0
+	ViaBot        json.RawMessage `json:"via_bot,omitempty"`      // words that another bot composed
 
 	Contact *struct {
-		Phone  string `json:"phone_number"`
-		UserID int64  `json:"user_id"`
-	} `json:"contact"`
+		UserID int64 `json:"user_id,omitempty"`
+	} `json:"contact,omitempty"`
 
 	// Bot API 7.0 told user_ids, 7.2 and later tell users.
 	UsersShared *struct {
-		Request int32 `json:"request_id"`
+		Request int32 `json:"request_id,omitempty"`
 		Users   []struct {
-			ID int64 `json:"user_id"`
-		} `json:"users"`
-		IDs []int64 `json:"user_ids"`
-	} `json:"users_shared"`
+			ID int64 `json:"user_id,omitempty"`
+		} `json:"users,omitempty"`
+		IDs []int64 `json:"user_ids,omitempty"`
+	} `json:"users_shared,omitempty"`
 
 	// What a person can send besides words. Service messages have none of these.
-	Photo     json.RawMessage `json:"photo"`
-	Voice     json.RawMessage `json:"voice"`
-	Audio     json.RawMessage `json:"audio"`
-	Animation json.RawMessage `json:"animation"`
-	Document  json.RawMessage `json:"document"`
-	Sticker   json.RawMessage `json:"sticker"`
-	Video     json.RawMessage `json:"video"`
-	VideoNote json.RawMessage `json:"video_note"`
-	PaidMedia json.RawMessage `json:"paid_media"`
-	Story     json.RawMessage `json:"story"`
-	Location  json.RawMessage `json:"location"`
-	Venue     json.RawMessage `json:"venue"`
-	Dice      json.RawMessage `json:"dice"`
-	Poll      json.RawMessage `json:"poll"`
-	Game      json.RawMessage `json:"game"`
-	Checklist json.RawMessage `json:"checklist"`
+	Photo     json.RawMessage `json:"photo,omitempty"`
+	Voice     json.RawMessage `json:"voice,omitempty"`
+	Audio     json.RawMessage `json:"audio,omitempty"`
+	Animation json.RawMessage `json:"animation,omitempty"`
+	Document  json.RawMessage `json:"document,omitempty"`
+	Sticker   json.RawMessage `json:"sticker,omitempty"`
+	Video     json.RawMessage `json:"video,omitempty"`
+	VideoNote json.RawMessage `json:"video_note,omitempty"`
+	PaidMedia json.RawMessage `json:"paid_media,omitempty"`
+	Story     json.RawMessage `json:"story,omitempty"`
+	Location  json.RawMessage `json:"location,omitempty"`
+	Venue     json.RawMessage `json:"venue,omitempty"`
+	Dice      json.RawMessage `json:"dice,omitempty"`
+	Poll      json.RawMessage `json:"poll,omitempty"`
+	Game      json.RawMessage `json:"game,omitempty"`
+	Checklist json.RawMessage `json:"checklist,omitempty"`
+}
+
+// media are the fields of what a person can send besides words.
+func (m *rawMessage) media() []*json.RawMessage {
+	return []*json.RawMessage{
+		&m.Photo, &m.Voice, &m.Audio, &m.Animation, &m.Document, &m.Sticker, &m.Video, &m.VideoNote,
+		&m.PaidMedia, &m.Story, &m.Location, &m.Venue, &m.Dice, &m.Poll, &m.Game, &m.Checklist,
+	}
 }
 
 func (m *rawMessage) hasMedia() bool {
-	for _, raw := range []json.RawMessage{
-		m.Photo, m.Voice, m.Audio, m.Animation, m.Document, m.Sticker, m.Video, m.VideoNote,
-		m.PaidMedia, m.Story, m.Location, m.Venue, m.Dice, m.Poll, m.Game, m.Checklist,
-	} {
-		if present(raw) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.media(), func(raw *json.RawMessage) bool { return present(*raw) })
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
@@ -138,23 +142,82 @@ type rawMembership struct {
 	} `json:"new_chat_member"`
 }
 
-// parseUpdate reads a raw update. errNoUpdate: it is none. errForeign: it has an id, which is set,
-// but fields that we need have other types than the Bot API says.
-func parseUpdate(body []byte) (incoming, error) {
-	var raw rawUpdate
-	if err := json.Unmarshal(body, &raw); err != nil {
-		var head struct {
+// arrived reads an update as Telegram sends it. What is kept of it is what we read, and no more: not the messages
+// that it quotes, not the text above a tapped button (which may be a new API key), and no secret that somebody
+// typed. Free pages of a database keep what was ever written to it, so that a secret must not get there at all.
+// errNoUpdate: it is none. errForeign: it has an id, which is set, but fields that we need have other types than
+// the Bot API says.
+func (r reader) arrived(body []byte) (incoming, error) {
+	raw, err := decodeUpdate(body)
+	if err != nil {
+		return incoming{id: raw.id()}, err
+	}
+	for _, m := range []*rawMessage{raw.Message, raw.Edited} {
+		if m != nil {
+			r.reduce(m)
+		}
+	}
+	if c := raw.Callback; c != nil && c.Message != nil {
+		c.Message = &rawMessage{ID: c.Message.ID, Chat: c.Message.Chat}
+	}
+	u := raw.read()
+	if u.kind == ignored {
+		return u, nil
+	}
+	u.body, err = json.Marshal(raw)
+	return u, err
+}
+
+// kept reads an update as a row holds it.
+func kept(body []byte) (incoming, error) {
+	raw, err := decodeUpdate(body)
+	if err != nil {
+		return incoming{}, err
+	}
+	return raw.read(), nil
+}
+
+// reduce leaves of a message what readMessage reads: that there was media, and which kind of secret.
+func (r reader) reduce(m *rawMessage) {
+	m.Secret = r.secrets.In(m.Text + "\n" + m.Caption) // a message has one of the two
+	if m.Secret != chat.NoSecret {
+		m.Text, m.Caption = "", ""
+	}
+	for _, raw := range append(m.media(), &m.SenderChat, &m.ForwardOrigin, &m.ViaBot) {
+		if present(*raw) {
+			*raw = json.RawMessage("true")
+		}
+	}
+}
+
+func (raw *rawUpdate) id() int64 {
+	if raw.ID == nil {
+		return 0
+	}
+	return *raw.ID
+}
+
+func decodeUpdate(body []byte) (*rawUpdate, error) {
+	raw := &rawUpdate{}
+	if err := json.Unmarshal(body, raw); err != nil {
+		head := &rawUpdate{}
+		var only struct {
 			ID *int64 `json:"update_id"`
 		}
-		if json.Unmarshal(body, &head) == nil && head.ID != nil {
-			return incoming{id: *head.ID}, errForeign
+		if json.Unmarshal(body, &only) == nil && only.ID != nil {
+			head.ID = only.ID
+			return head, errForeign
 		}
-		return incoming{}, errNoUpdate
+		return head, errNoUpdate
 	}
 	if raw.ID == nil || *raw.ID < 0 {
-		return incoming{}, errNoUpdate
+		return &rawUpdate{}, errNoUpdate
 	}
-	u := incoming{id: *raw.ID, body: body}
+	return raw, nil
+}
+
+func (raw *rawUpdate) read() incoming {
+	u := incoming{id: *raw.ID}
 	switch {
 	case raw.Message != nil:
 		u.readMessage(raw.Message)
@@ -167,7 +230,7 @@ func parseUpdate(body []byte) (incoming, error) {
 	case raw.Membership != nil:
 		u.readMembership(raw.Membership)
 	}
-	return u, nil
+	return u
 }
 
 // readMessage keeps what a person wrote. Bots, channels, anonymous admins and service messages
@@ -178,15 +241,15 @@ func (u *incoming) readMessage(m *rawMessage) {
 	}
 	u.in = chat.Input{
 		Chat: m.Chat.ID, Private: m.Chat.Type == "private", MessageID: m.ID, From: m.From.person(),
-		At: moment(max(m.Date, m.EditDate)), Text: m.Text,
+		At: moment(max(m.Date, m.EditDate)), Text: m.Text, Secret: m.Secret,
 		Forwarded: present(m.ForwardOrigin) || m.ForwardDate != 0 || present(m.ViaBot),
 	}
 	switch {
-	case m.Text != "":
+	case m.Text != "", m.Secret != chat.NoSecret && !m.hasMedia():
 		u.kind = words
 	case m.Contact != nil:
 		u.kind = contact
-		u.in.Contact = &chat.Contact{TelegramID: m.Contact.UserID, Phone: m.Contact.Phone}
+		u.in.Contact = &chat.Contact{TelegramID: m.Contact.UserID}
 	case m.UsersShared != nil && u.in.Private:
 		u.kind = picked
 		u.in.Picked = &chat.Picked{Request: m.UsersShared.Request}

@@ -26,7 +26,7 @@ const (
 // leaving the row for the next start, when ctx ends or stopping closes while it waits.
 func (b *Bot) work(ctx context.Context, row store.Update, stopping <-chan struct{}) {
 	for {
-		u, err := parseUpdate(row.Body)
+		u, err := kept(row.Body)
 		if err == nil {
 			err = b.attempt(ctx, row, u)
 		}

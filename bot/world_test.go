@@ -315,7 +315,7 @@ func echo(in chat.Input) []store.Reply {
 	case in.Text == greeting:
 		return nil
 	case in.Contact != nil:
-		return []store.Reply{row(in.Chat, 0, says("contact "+in.Contact.Phone))}
+		return []store.Reply{row(in.Chat, 0, says(fmt.Sprint("contact ", in.Contact.TelegramID)))}
 	}
 	said := []rune(in.Text)
 	return []store.Reply{row(in.Chat, 0, says("you said: "+string(said[:min(len(said), 200)])))}

@@ -28,7 +28,7 @@ func free(next act) act {
 // What holds words or keys that nobody may see is told of to nobody.
 func (s *scene) announce() error {
 	h := s.heard
-	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || s.secrets.in(h.Text) {
+	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || h.Secret != NoSecret {
 		return nil
 	}
 	at := h.At.UTC()

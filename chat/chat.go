@@ -24,7 +24,8 @@ type Input struct {
 	MessageID int  // of the message that was written, or that holds the tapped button
 	From      Person
 	At        time.Time
-	Text      string // the whole text, newlines and all
+	Text      string // the whole text, newlines and all; "" where it held a secret
+	Secret    Secret // what Text held. Fronts look for it before they keep anything
 	Forwarded bool   // somebody else's words: never a command
 	Edited    bool   // an edit of an older message: never a command
 	Tap       *Tap
@@ -39,10 +40,9 @@ type Tap struct {
 	Data       string
 }
 
-// Contact is a shared phone number.
+// Contact says that somebody shared a phone number, which fronts leave out.
 type Contact struct {
 	TelegramID int64 // whose it is, by Telegram's word; 0 unknown
-	Phone      string
 }
 
 // Picked is who was chosen from Telegram's list of people.

@@ -38,7 +38,7 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	case c.table[at].app == nil:
 		return nil, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
 	}
-	if c.secrets.in(cmd.Text) {
+	if c.secrets.In(cmd.Text) != NoSecret {
 		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words, a private key or a key of the API: never send these anywhere")
 	}
 	p := cmd.Person

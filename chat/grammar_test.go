@@ -115,7 +115,7 @@ func FuzzCommand(f *testing.F) {
 	for _, seed := range []string{"/send 1.5 SOL 9xQe", "/help@bot\n", "\fconfirm", "/send \"", "/\u202e", "/ “x", "\xff/"} {
 		f.Add(seed)
 	}
-	s := newSecrets()
+	s := NewSecrets()
 	f.Fuzz(func(t *testing.T, text string) {
 		l := read(text)
 		if strings.ToLower(l.command) != l.command {
@@ -133,7 +133,7 @@ func FuzzCommand(f *testing.F) {
 		if err := checkAmount(p.Amount, wallet.SOL); p.Amount != "" && err != nil && !labelled(err) {
 			t.Errorf("an error without a code: %v", err)
 		}
-		s.in(text)
+		s.In(text)
 		near(l.command, []string{"send", "wallet"})
 		if again := echo(echo(text)); again != echo(text) {
 			t.Errorf("echo of %q changes when it is echoed: %q", echo(text), again)

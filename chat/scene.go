@@ -334,10 +334,10 @@ func (s *scene) use() error {
 }
 
 // takeAwaySecret removes a message that holds what must never be in a chat, and says why and what to do. Its
-// text goes nowhere else: not into the conversation, not into the answer.
+// text is gone since the update came in: see Input.Secret.
 func (s *scene) takeAwaySecret() error {
 	why := "talk.secret"
-	if !s.secrets.ofWallet(s.heard.Text) {
+	if s.heard.Secret == CredentialSecret {
 		why = "talk.credential"
 	}
 	if err := s.reply(Reply{Kind: Delete, MessageID: s.heard.MessageID}, ""); err != nil {

@@ -19,22 +19,38 @@ var english string
 // fewestWords is the shortest recovery phrase that BIP-39 knows.
 const fewestWords = 12
 
-// secrets recognises what must never be typed into a chat.
-type secrets struct{ words map[string]bool }
+// Secret says which kind of secret a message held. The message itself is not kept: this is all that is left of it.
+type Secret string
 
-func newSecrets() secrets {
+// The kinds of secret.
+const (
+	NoSecret         Secret = ""
+	WalletSecret     Secret = "wallet"     // a recovery phrase or a private key
+	CredentialSecret Secret = "credential" // a key of the API, a session of the portal, or the secret of a webhook
+)
+
+// Secrets recognises what must never be typed into a chat. Whoever keeps what people write asks it first.
+type Secrets struct{ words map[string]bool }
+
+// NewSecrets reads the list of words.
+func NewSecrets() Secrets {
 	known := make(map[string]bool, 2048)
 	for word := range strings.FieldsSeq(english) {
 		known[word] = true
 	}
-	return secrets{known}
+	return Secrets{known}
 }
 
-// in tells whether text holds a secret of a wallet's or of the API's.
-func (s secrets) in(text string) bool { return s.ofWallet(text) || credential.MatchString(text) }
-
-// ofWallet tells whether text holds a recovery phrase or a private key.
-func (s secrets) ofWallet(text string) bool { return s.phrase(text) || privateKey(text) }
+// In tells which kind of secret a text holds. A wallet's counts for more than a credential beside it.
+func (s Secrets) In(text string) Secret {
+	switch {
+	case s.phrase(text), privateKey(text):
+		return WalletSecret
+	case credential.MatchString(text):
+		return CredentialSecret
+	}
+	return NoSecret
+}
 
 // credential is a key of the API, a session of the portal or the secret of a webhook, whatever stands around it.
 // No checksum is looked at: one that was copied in part, or mistyped, says too much as well.
@@ -43,7 +59,7 @@ var credential = regexp.MustCompile(`(?i)(?:pur_(?:live|test|bot|session)_|whsec
 // phrase looks for twelve or more words of the list in one text: in one row (numbers and
 // punctuation between them do not count), or as three quarters of all that is said. Ordinary
 // English uses words of the list too, but never twelve without an article between them.
-func (s secrets) phrase(text string) bool {
+func (s Secrets) phrase(text string) bool {
 	var row, known, all int
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
 		all++

@@ -17,13 +17,13 @@ func TestWordListIsTheStandards(t *testing.T) {
 	if got := hex.EncodeToString(sum[:]); got != "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda" {
 		t.Errorf("words/english.txt has the hash %s", got)
 	}
-	if n := len(newSecrets().words); n != 2048 {
+	if n := len(NewSecrets().words); n != 2048 {
 		t.Errorf("%d words", n)
 	}
 }
 
 func TestSecretsAreKnownFromTalk(t *testing.T) {
-	s := newSecrets()
+	s := NewSecrets()
 	twelve := "legal winner thank year wave sausage worth useful legal winner thank yellow"
 	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
 	numbers := make([]int, len(key))
@@ -41,7 +41,7 @@ func TestSecretsAreKnownFromTalk(t *testing.T) {
 		base58.Encode(key), "here: " + base58.Encode(key) + ".", string(array), "key = " + string(array) + ";",
 		"pur_live_" + strings.Repeat("a1B", 12), "Key:Pur_Bot_" + strings.Repeat("a1B", 6) + "…", "whsec_" + strings.Repeat("a+/_", 8) + "==", "purpur_session_" + strings.Repeat("9", 40),
 	} {
-		if !s.in(secret) {
+		if s.In(secret) == NoSecret {
 			t.Errorf("not seen in %.60q", secret)
 		}
 	}
@@ -53,7 +53,7 @@ func TestSecretsAreKnownFromTalk(t *testing.T) {
 		"I was able to use this wallet all year, and thank you for that: it is a cool thing, and the first one that is good for my family. You can ask me about it when there is time.",
 		strings.Repeat("[", 10_000), strings.Repeat("a ", 5_000),
 	} {
-		if s.in(talk) {
+		if s.In(talk) != NoSecret {
 			t.Errorf("seen in %.60q", talk)
 		}
 	}

@@ -50,7 +50,7 @@ type Options struct {
 type Chat struct {
 	Options
 	words   catalogue
-	secrets secrets
+	secrets Secrets
 	flows   map[string]Flow
 	table   []command
 }
@@ -76,7 +76,7 @@ func New(o Options) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{Options: o, words: words, secrets: newSecrets(), flows: flows(), table: commands()}, nil
+	return &Chat{Options: o, words: words, secrets: NewSecrets(), flows: flows(), table: commands()}, nil
 }
 
 // heard is an Input with what the store knew when it came.
@@ -123,6 +123,12 @@ type act func(*scene) error
 func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
 	if in.From.IsBot || in.From.TelegramID == 0 {
 		return nothing(), nil
+	}
+	if in.Secret == NoSecret { // of an update that was taken in before fronts looked for secrets
+		in.Secret = c.secrets.In(in.Text)
+	}
+	if in.Secret != NoSecret {
+		in.Text = ""
 	}
 	h, err := c.hear(ctx, in)
 	if err != nil {
@@ -184,7 +190,7 @@ func (c *Chat) open(conv *store.Conversation) topic {
 // answer decides, in the order in which it matters.
 func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 	switch {
-	case c.secrets.in(h.Text):
+	case h.Secret != NoSecret:
 		return (*scene).takeAwaySecret, nil
 	case h.Tap != nil:
 		return c.tapped(ctx, h)

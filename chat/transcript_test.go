@@ -166,7 +166,7 @@ func (r *rig) happen(line string) {
 		r.does(r.input(who))
 	case strings.HasSuffix(line, "'s contact"):
 		in := r.input(who)
-		in.Contact = &chat.Contact{TelegramID: r.people[strings.TrimSuffix(words[2], "'s")].TelegramID, Phone: "+4915112345678"}
+		in.Contact = &chat.Contact{TelegramID: r.people[strings.TrimSuffix(words[2], "'s")].TelegramID}
 		r.does(in)
 	case strings.Contains(line, " has a key for "), strings.Contains(line, " has a pro "):
 		req := handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people[who].TelegramID}
@@ -194,7 +194,7 @@ func (r *rig) happen(line string) {
 		r.says(who, "/start "+r.people[strings.TrimSuffix(words[2], "'s")].app)
 	case strings.HasSuffix(line, "shares a contact"):
 		in := r.input(who)
-		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID, Phone: "+100"}
+		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID}
 		r.does(in)
 	case words[1] == "picks", words[1] == "picked": // from the list that is open, or from one that was
 		in := r.input(who)
