@@ -96,7 +96,7 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 		code   wallet.Code
 		says   string
 	}{
-		`{"chat_id":"9999","message":"x"}`:                                         {404, wallet.UserNotFound, ""},
+		`{"chat_id":"9999","message":"x"}`:                                         {403, wallet.ConsentRequired, "start=app_"},
 		`{"chat_id":"-1001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
 		`{"chat_id":"01001","message":"x"}`:                                        {400, wallet.InvalidRequest, "chat_id"},
 		`{"chat_id":"1001"}`:                                                       {400, wallet.InvalidRequest, "message"},

@@ -394,7 +394,7 @@ func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
 	if !strings.Contains(string(refused.body), link) {
 		t.Errorf("the link cannot be copied from the raw answer: %s", refused.body)
 	}
-	r.want(r.get("/v1/wallets?chat_id=1999", a.secret), 404, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
+	r.want(r.get("/v1/wallets?chat_id=1999", a.secret), 403, wallet.ConsentRequired, link)
 	for _, bad := range []string{"", "x", "-1", "01002", "1002&chat_id=1001"} {
 		r.want(r.get("/v1/wallets?chat_id="+bad, a.secret), 400, wallet.InvalidRequest, "")
 	}

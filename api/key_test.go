@@ -191,7 +191,7 @@ func TestWalletsAreListedAndDisconnected(t *testing.T) {
 func TestAWalletIsOfferedInItsOwnersChat(t *testing.T) {
 	r := newRig(t)
 	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1002"}`), 403, wallet.ConsentRequired, "")
-	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"9999"}`), 404, wallet.UserNotFound, "")
+	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"9999"}`), 403, wallet.ConsentRequired, "")
 	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":1001}`), 400, wallet.InvalidRequest, "chat_id")
 	a := r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1001"}`)
 	r.want(a, 202, "", "")

@@ -31,8 +31,8 @@ type balanceEntry struct {
 }
 
 // balance is GET /v1/wallet/balance?address=. What the chain holds is public: any key may ask for
-// any address.
-func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
+// any address. What purser knows of it is told to those who may read the wallet.
+func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	q, err := query(c, "address")
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Server) balance(c *fiber.Ctx, _ wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.Wallets.Balance(c.UserContext(), address)
+	b, err := s.Wallets.BalanceFor(c.UserContext(), handlers.CallerOf(key), address)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestBalanceOfAWallet(t *testing.T) {
 		t.Errorf("%d %s\nwant %s", a.status, a.body, want)
 	}
 	poor := r.person(1003, 0)
-	if a := r.get("/v1/wallet/balance?address="+poor.Address().String(), r.alice.secret); a.text("data", "balances", "SOL", "amount") != "0" {
+	if a := r.get("/v1/wallet/balance?address="+poor.Address().String(), poor.secret); a.text("data", "balances", "SOL", "amount") != "0" {
 		t.Errorf("a wallet of ours without funds: %d %s", a.status, a.body)
 	}
 }

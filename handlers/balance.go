@@ -40,6 +40,23 @@ func (b TokenBalance) Free() uint64 {
 // Balance reads the chain: three calls, however many tokens. An address that is neither ours nor on
 // chain is WALLET_NOT_FOUND; one of ours without funds holds zero.
 func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance, error) {
+	return w.balance(ctx, address, func(store.Tx) (bool, error) { return true, nil })
+}
+
+// BalanceFor is Balance as a caller may see it. What the chain holds is public; that an address is a wallet
+// of ours, and what is reserved in it, is for those who may read it. To others it is like any address.
+func (w *Wallets) BalanceFor(ctx context.Context, who Caller, address wallet.Address) (Balance, error) {
+	return w.balance(ctx, address, func(tx store.Tx) (bool, error) {
+		_, err := readable(tx, who, address)
+		if wallet.CodeOf(err) == wallet.WalletNotFound {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// balance reads an address; ours tells whether what is known here of it may be told.
+func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func(store.Tx) (bool, error)) (Balance, error) {
 	accounts, err := w.Chain.Accounts(ctx, []wallet.Address{address})
 	if err != nil {
 		return Balance{}, err
@@ -50,9 +67,17 @@ func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance,
 		return Balance{}, err
 	}
 	return read(ctx, w.Store, func(tx store.Tx) (Balance, error) {
+		told, err := ours(tx)
+		if err != nil {
+			return Balance{}, err
+		}
 		if !account.Exists && len(held) == 0 {
+			const detail = "this address holds nothing on chain, and is no wallet that you may read"
 			if _, err := tx.Wallet(address); err != nil {
-				return Balance{}, found(err, wallet.WalletNotFound, "this address is not connected here and holds nothing on chain")
+				return Balance{}, found(err, wallet.WalletNotFound, detail)
+			}
+			if !told {
+				return Balance{}, wallet.Refuse(wallet.WalletNotFound, detail)
 			}
 		}
 		reserved, err := Reserved(tx, address, account.Slot)
@@ -64,6 +89,9 @@ func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance,
 			if tokensReserved, err = Reserved(tx, address, held[0].Slot); err != nil {
 				return Balance{}, err
 			}
+		}
+		if !told {
+			reserved, tokensReserved = Reservation{}, Reservation{}
 		}
 		b := Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved.Lamports, account.Lamports), At: w.Now().UTC()}
 		for _, h := range held {

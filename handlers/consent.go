@@ -33,9 +33,9 @@ func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope
 		return wallet.Refuse(wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
 	}
 	if bot == nil || bot() == "" {
-		return wallet.Refuse(wallet.ConsentRequired, "send them the link to this bot with ?start=%s: it asks them to allow %s", who.App, scope)
+		return wallet.Refuse(wallet.ConsentRequired, "send them the link to this bot with ?start=%s: it asks them to allow %s, and works for people who have never used the bot too", who.App, scope)
 	}
-	return wallet.Refuse(wallet.ConsentRequired, "send them the link https://t.me/%s?start=%s: it asks them to allow %s", bot(), who.App, scope)
+	return wallet.Refuse(wallet.ConsentRequired, "send them the link https://t.me/%s?start=%s: it asks them to allow %s, and works for people who have never used the bot too", bot(), who.App, scope)
 }
 
 // BotName tells the bot's username without @; "", like none, while it is not known.

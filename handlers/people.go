@@ -25,19 +25,38 @@ type People struct {
 }
 
 // ByTelegram finds a person by their Telegram id, for whoever may do a family of deeds for them.
-// USER_NOT_FOUND for a stranger; CONSENT_REQUIRED.
+// CONSENT_REQUIRED, also for somebody who never wrote to the bot: only an operator's key is told the
+// difference (USER_NOT_FOUND).
 func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
-	return read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) {
-		user, err := tx.UserByTelegram(telegramID)
-		if err != nil {
-			return user, found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
-		}
-		return user, consented(tx, p.Bot, who, user.ID, scope)
-	})
+	return read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) { return p.byTelegram(tx, who, telegramID, scope) })
 }
 
-// May is CONSENT_REQUIRED unless the caller may still do a family of deeds for a person; USER_NOT_FOUND
-// when they are erased meanwhile.
+func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
+	user, err := tx.UserByTelegram(telegramID)
+	if err != nil {
+		return wallet.User{}, p.unknown(tx, who, err, scope, "nobody with this Telegram id has written to the bot")
+	}
+	if err := consented(tx, p.Bot, who, user.ID, scope); err != nil {
+		return wallet.User{}, err
+	}
+	return user, nil
+}
+
+// nobody is the id of no user: a stranger's grants are looked for under it, so that the answer about a
+// stranger takes the same reads as the one about a user who granted nothing.
+const nobody wallet.UserID = "usr_nobody"
+
+// unknown is what a caller is told when there is no such person. Who uses the bot is nobody's business, so
+// it is the same answer as for a user who has not allowed them anything; an operator's key is told the truth.
+func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope, detail string) error {
+	if !errors.Is(err, store.ErrNotFound) || who.operator() {
+		return found(err, wallet.UserNotFound, detail)
+	}
+	return consented(tx, p.Bot, who, nobody, scope)
+}
+
+// May is CONSENT_REQUIRED unless the caller may still do a family of deeds for a person, and when they are
+// erased meanwhile (USER_NOT_FOUND to an operator's key).
 func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	_, err := p.may(tx, who, person, scope)
 	return err
@@ -46,7 +65,7 @@ func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet
 func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (wallet.User, error) {
 	user, err := tx.User(person)
 	if err != nil {
-		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
+		return user, p.unknown(tx, who, err, scope, "this person is not known here any more")
 	}
 	return user, consented(tx, p.Bot, who, person, scope)
 }
@@ -69,7 +88,7 @@ func reachable(user wallet.User) error {
 	return nil
 }
 
-// Profile is what programs may know of a person. USER_NOT_FOUND for a stranger; CONSENT_REQUIRED.
+// Profile is what programs may know of a person. Errors: as ByTelegram.
 func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
 	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
 	if err != nil {
@@ -120,14 +139,11 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	return tx.Emit(event)
 }
 
-// WalletsOf lists somebody's wallets, oldest first, for whoever may read them.
+// WalletsOf lists somebody's wallets, oldest first, for whoever may read them. Errors: as ByTelegram.
 func (p *People) WalletsOf(ctx context.Context, who Caller, telegramID int64) ([]wallet.Wallet, error) {
 	return read(ctx, p.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
-		user, err := tx.UserByTelegram(telegramID)
+		user, err := p.byTelegram(tx, who, telegramID, wallet.WalletRead)
 		if err != nil {
-			return nil, found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot")
-		}
-		if err := consented(tx, p.Bot, who, user.ID, wallet.WalletRead); err != nil {
 			return nil, err
 		}
 		return tx.WalletsOf(user.ID)
