@@ -196,17 +196,22 @@ func parseTelegramID(name, text string) (int64, error) {
 	return id, nil
 }
 
-// decimal is a field that holds a number, bare or as a string: the exact text of it.
+// decimal is a field that holds a number, bare or as a string: the exact text of it, without an exponent.
 func (o object) decimal(name string) (string, error) {
 	raw, ok := o[name]
-	if ok && len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
-		return string(raw), nil
+	value := string(raw)
+	if !ok || len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		var err error
+		value, err = o.text(name)
+		if err != nil && ok && raw[0] != '"' {
+			return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a number, or a string that holds one", name)
+		}
+		if err != nil {
+			return "", err
+		}
 	}
-	value, err := o.text(name)
-	if err != nil && ok && raw[0] != '"' {
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a number, or a string that holds one", name)
-	}
-	return value, err
+	value, err := wallet.PlainDecimal(value)
+	return value, about(name, err)
 }
 
 // address is a field that holds an address in base58.

@@ -197,9 +197,15 @@ func hostileBodies(r *rig) []struct {
 		{"zero decimals", amount(`0.000000000`), 400, wallet.InvalidRequest, "more than zero"},
 		{"negative", amount(`-1`), 400, wallet.InvalidRequest, "amount"},
 		{"negative text", amount(`"-1"`), 400, wallet.InvalidRequest, "amount"},
-		{"exponent", amount(`1e3`), 400, wallet.InvalidRequest, "amount"},
-		{"huge exponent", amount(`1e999999999`), 400, wallet.InvalidRequest, "amount"},
-		{"small exponent", amount(`"1E-9"`), 400, wallet.InvalidRequest, "amount"},
+		{"exponent of more than is held", amount(`1e3`), 422, wallet.InsufficientFunds, "you hold"},
+		{"huge exponent", amount(`1e999999999`), 400, wallet.InvalidRequest, "amount: that amount is larger than any balance"},
+		{"huge exponent as text", amount(`"1e99999999999999999999"`), 400, wallet.InvalidRequest, "amount: that amount is larger than any balance"},
+		{"tiny exponent", amount(`1e-999999999`), 400, wallet.InvalidRequest, "amount: that amount has more decimals"},
+		{"exponent that is not exact", amount(`1.5e-9`), 400, wallet.InvalidRequest, "10 decimals"},
+		{"exponent of 10 decimals", amount(`1e-10`), 400, wallet.InvalidRequest, "10 decimals"},
+		{"zero with an exponent", amount(`0e5`), 400, wallet.InvalidRequest, "more than zero"},
+		{"negative with an exponent", amount(`-1e-7`), 400, wallet.InvalidRequest, "amount"},
+		{"half an exponent", amount(`"1e"`), 400, wallet.InvalidRequest, "amount"},
 		{"ten decimals", amount(`0.0000000001`), 400, wallet.InvalidRequest, "10 decimals"},
 		{"20 digits", amount(`18446744074000000000`), 400, wallet.InvalidRequest, "larger than any balance"},
 		{"19 digits", amount(`"9999999999999999999"`), 400, wallet.InvalidRequest, "larger than any balance"},
@@ -245,6 +251,7 @@ func TestAmountsAreExact(t *testing.T) {
 		`1.5`: "1.5", `"1.5"`: "1.5", `".5"`: "0.5", `1`: "1", `1.50`: "1.5", `0.123456789`: "0.123456789",
 		`8.999999999`: "8.999999999", // a float64 would still hold it; the next would not survive one in lamports
 		`"000000001"`: "1",
+		`1e-7`:        "0.0000001", `"1E-7"`: "0.0000001", `12.5e-1`: "1.25", `0.15e+1`: "1.5", `1.500000000000`: "1.5",
 	} {
 		r := newRig(t) // each its own: only a few proposals may wait at once
 		a := r.send(r.alice.secret, r.sendBody("amount", raw))

@@ -53,6 +53,63 @@ func ParseAmount(text string, decimals uint8) (Amount, error) {
 	return Amount{Units: units, Decimals: decimals}, nil
 }
 
+// PlainDecimal writes a JSON number or the like ("1e-7", "1.50", "2E+3") without an exponent and without
+// zeros that say nothing, for ParseAmount: programs print exact decimals that way. Nothing is rounded. Text
+// that is no such number is returned as it is; one whose plain form no token could hold is refused, whatever
+// its exponent, before anything of its size is made. People who type an exponent are asked to write it out
+// (chat): they do not call this.
+func PlainDecimal(text string) (string, error) {
+	if len(text) > maxAmountText {
+		return "", Refuse(InvalidRequest, "that amount is too long")
+	}
+	mantissa, shift, ok := text, 0, true
+	if e := strings.IndexAny(text, "eE"); e >= 0 {
+		mantissa = text[:e]
+		shift, ok = readExponent(text[e+1:])
+	}
+	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
+	if !ok || !digits(whole) || !digits(fraction) || whole+fraction == "" || hasPoint && fraction == "" {
+		return text, nil
+	}
+	significant := strings.TrimRight(whole+fraction, "0")
+	point := len(whole) + shift // where the point stands in the digits, counted from their left
+	leading := len(significant) - len(strings.TrimLeft(significant, "0"))
+	significant, point = significant[leading:], point-leading
+	switch {
+	case significant == "":
+		return "0", nil
+	case point > maxAmountText/2:
+		return "", Refuse(InvalidRequest, "that amount is larger than any balance can be")
+	case len(significant)-point > maxAmountText-2:
+		return "", Refuse(InvalidRequest, "that amount has more decimals than any token")
+	case point <= 0:
+		return "0." + strings.Repeat("0", -point) + significant, nil
+	case point >= len(significant):
+		return significant + strings.Repeat("0", point-len(significant)), nil
+	}
+	return significant[:point] + "." + significant[point:], nil
+}
+
+// readExponent reads what follows the e of a number, as exactly as matters: beyond a million nothing fits
+// anywhere.
+func readExponent(text string) (exponent int, ok bool) {
+	sign := 1
+	switch {
+	case strings.HasPrefix(text, "-"):
+		sign, text = -1, text[1:]
+	case strings.HasPrefix(text, "+"):
+		text = text[1:]
+	}
+	if text == "" || !digits(text) {
+		return 0, false
+	}
+	const most = 1_000_000
+	for i := range len(text) {
+		exponent = min(most, exponent*10+int(text[i]-'0'))
+	}
+	return sign * exponent, true
+}
+
 func digits(text string) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {

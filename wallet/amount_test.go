@@ -51,6 +51,59 @@ func TestBadAmountsAreRefusedWithAReason(t *testing.T) {
 	}
 }
 
+func TestExponentsAreWrittenOutExactly(t *testing.T) {
+	for text, want := range map[string]string{
+		"1e-7": "0.0000001", "1E-9": "0.000000001", "1.5e-3": "0.0015", "15e-1": "1.5", "1.5e0": "1.5", "1.5e+1": "15", ".5e1": "5",
+		"1e3": "1000", "12.345e2": "1234.5", "0.00012e5": "12", "100e-2": "1", "1.50": "1.5", "1.500000000000000": "1.5", "0010.10": "10.1",
+		"0": "0", "0e999999999": "0", "0.0e-99999999999999999999": "0", "1e+000000000000000000002": "100",
+		"18446744073709551615e-9": "18446744073.709551615",
+		// no numbers: as they are, for ParseAmount to refuse
+		"": "", "-1e-7": "-1e-7", "+1": "+1", "1e": "1e", "1e+": "1e+", "1e-": "1e-", "e5": "e5", "1.e5": "1.e5", "1e5.0": "1e5.0", "1e2e3": "1e2e3",
+		"1e٣": "1e٣", "max": "max", "1 e3": "1 e3", ".": ".", "1e--2": "1e--2",
+	} {
+		if got, err := PlainDecimal(text); err != nil || got != want {
+			t.Errorf("%q became %q (%v), want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"1e999999999", "1e-999999999", "1e99999999999999999999999999", "1e151", "1e-300", strings.Repeat("1", 301), "0." + strings.Repeat("0", 297) + "1e-9"} {
+		var err error
+		// Two allocations are the refusal's; the size of the exponent costs nothing.
+		if cost := testing.AllocsPerRun(10, func() { _, err = PlainDecimal(text) }); CodeOf(err) != InvalidRequest || cost > 4 {
+			t.Errorf("%.40q: %v, for %v allocations", text, err, cost)
+		}
+	}
+}
+
+func FuzzPlainDecimal(f *testing.F) {
+	for _, seed := range []string{"1.5", "1e-7", "1e999999999", "12.340e2", "", ".5E+1", "0e9"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		plain, err := PlainDecimal(text)
+		switch {
+		case err != nil:
+			if DetailOf(err) == "" || len(DetailOf(err)) > 100 {
+				t.Fatalf("%q is refused with %v", text, err)
+			}
+			return
+		case len(plain) > maxAmountText:
+			t.Fatalf("%q became %d bytes", text, len(plain))
+		case plain == text:
+			return
+		case strings.ContainsAny(plain, "eE"):
+			t.Fatalf("%q became %q", text, plain)
+		}
+		if _, exponent, _ := strings.Cut(strings.ToLower(text), "e"); len(exponent) > 5 {
+			return // big.Rat would write it out
+		}
+		want, ok := new(big.Rat).SetString(text)
+		got, fine := new(big.Rat).SetString(plain)
+		if !ok || !fine || want.Cmp(got) != 0 {
+			t.Fatalf("%q became %q", text, plain)
+		}
+	})
+}
+
 func FuzzParseAmount(f *testing.F) {
 	for _, seed := range []string{"1.5", "1e3", "", "18446744073.709551616", ".1", "٣"} {
 		f.Add(seed, uint8(9))
