@@ -30,7 +30,7 @@ func rooms() map[string][]string {
 		"market":           {"wallet"},
 		"pages":            {"quota"},
 		"terminal":         {"chain", "market", "wallet"},
-		"sandbox":          {"sandbox/mail", "sandbox/telegram", "sandbox/solana"},
+		"sandbox":          {"sandbox/mail", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store", "wallet"},
 		"mail":             {"wallet"},
 		"webhooks":         {"quota", "store", "wallet"},
@@ -41,6 +41,7 @@ func rooms() map[string][]string {
 		"e2e/clients":      {},
 		"clients/go":       {}, // a developer takes it alone
 		"sandbox/mail":     {},
+		"sandbox/shop":     {},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}

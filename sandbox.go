@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -66,6 +67,9 @@ func (o worldOptions) settings(from config.Options) config.Options {
 	if !config.IsSet(from, "mail.url") { // whoever names a server wants to try that
 		from.Fixed["mail.url"], from.Fixed["mail.from"] = o.mailURL(), "purser@sandbox.example"
 	}
+	if !config.IsSet(from, "admins") { // Alice approves what developers ask for, her own requests included
+		from.Fixed["admins"] = strconv.FormatInt(telegram.Alice, 10)
+	}
 	if !config.IsSet(from, "webhooks.allow_private") { // a developer's receiver runs beside the sandbox
 		from.Fixed["webhooks.allow_private"], from.Fixed["webhooks.allow_http"] = "127.0.0.0/8,::1/128", "true"
 	}
@@ -95,7 +99,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 		return err
 	}
 	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
-		MailListen: o.mailListen(c), SlotTime: o.slotTime, Now: time.Now})
+		MailListen: o.mailListen(c), SlotTime: o.slotTime, Now: time.Now, Playground: true})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
 		return addressError(inUse.Address, "choose another one (purser --help shows the --sandbox flags)", inUse.Err)
@@ -140,6 +144,7 @@ func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 	}
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
+	fmt.Fprintf(&b, "  Your own bot   http://%s%s  (Bot API http://%s, token %s)\n", o.telegram, sandbox.OwnBotPath, o.telegram, sandbox.OwnBotToken)
 	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, here)
 	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)

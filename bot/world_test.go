@@ -86,7 +86,7 @@ func makeWorld(t testing.TB) *world {
 	w.openStore()
 	t.Cleanup(func() { w.store.Close() })
 	var err error
-	if w.telegram, err = telegram.Open(telegram.Options{}); err != nil {
+	if w.telegram, err = telegram.Open(telegram.Options{Unlimited: true}); err != nil {
 		t.Fatal(err)
 	}
 	return w

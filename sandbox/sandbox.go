@@ -1,6 +1,6 @@
-// Package sandbox is the outside world in one process: a Telegram, a Solana and, where it is wanted, a
-// mail server, at addresses of their own, for the unchanged product to talk to. It refuses to know the
-// product.
+// Package sandbox is the outside world in one process: a Telegram, a Solana and, where they are wanted, a
+// mail server, a shop and a second bot, at addresses of their own, for the unchanged product to talk to.
+// It refuses to know the product.
 package sandbox
 
 import (
@@ -28,7 +28,15 @@ type Options struct {
 	MailListen     string        // "": no mail server
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
 	Now            func() time.Time
+	Playground     bool // also a shop on the chat page, and a second bot for programs of one's own
+	Unlimited      bool // the Telegram accepts messages faster than its published limits
 }
+
+// OwnBotToken opens the second bot of a playground, and OwnBotPath is its chat page.
+const (
+	OwnBotToken = "1000000002:SANDBOX-your-own-bot-not-a-real-token"
+	OwnBotPath  = "/own/"
+)
 
 // What a world keeps in Options.Dir.
 const (
@@ -40,7 +48,8 @@ const (
 type World struct {
 	Telegram *telegram.Server
 	Solana   *solana.Cluster
-	Mail     *mail.Server // nil without MailListen
+	Mail     *mail.Server     // nil without MailListen
+	OwnBot   *telegram.Server // nil without Playground
 
 	telegramOn, rpcOn, wsOn, mailOn net.Listener
 }
@@ -95,7 +104,19 @@ func Open(o Options) (*World, error) {
 		w.Mail = mail.New(o.Now)
 		mails = w.mails
 	}
-	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails,
+	var store telegram.Shop
+	var neighbour *telegram.OtherBot
+	if o.Playground {
+		if store, err = w.openShop(); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		if w.OwnBot, err = openOwnBot(o, telegramDir, w.TelegramURL()); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		neighbour = &telegram.OtherBot{Name: "your own bot", Path: OwnBotPath}
+	}
+	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails, Unlimited: o.Unlimited,
+		Shop: store, Other: neighbour,
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
 			_, err := w.Solana.Airdrop(ctx, address, lamports)
 			return err
@@ -136,11 +157,16 @@ func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return w.Solana.Run(ctx) })
 	group.Go(func() error { return w.Telegram.Run(ctx) })
+	chat := w.Telegram.Handler()
+	if w.OwnBot != nil {
+		group.Go(func() error { return w.OwnBot.Run(ctx) })
+		chat = telegram.Handler(w.Telegram, map[string]*telegram.Server{OwnBotPath: w.OwnBot})
+	}
 	if w.Mail != nil {
 		group.Go(func() error { return w.Mail.Run(ctx, w.mailOn) })
 	}
 	for listener, handler := range map[net.Listener]http.Handler{
-		w.telegramOn: w.Telegram.Handler(),
+		w.telegramOn: chat,
 		w.rpcOn:      w.Solana.Handler(),
 		w.wsOn:       w.Solana.WebSocketHandler(),
 	} {
@@ -172,8 +198,10 @@ func (w *World) Close() error {
 	if w.Solana != nil {
 		errs = append(errs, w.Solana.Close())
 	}
-	if w.Telegram != nil {
-		errs = append(errs, w.Telegram.Close())
+	for _, bot := range []*telegram.Server{w.Telegram, w.OwnBot} {
+		if bot != nil {
+			errs = append(errs, bot.Close())
+		}
 	}
 	return errors.Join(errs...)
 }

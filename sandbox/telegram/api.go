@@ -129,6 +129,19 @@ func methods() map[string]method {
 		"sendMessage":            (*Server).sendMessage,
 		"sendPhoto":              (*Server).sendPhoto,
 		"sendDocument":           (*Server).sendDocument,
+		"sendVideo":              (*Server).sendVideo,
+		"sendMediaGroup":         (*Server).sendMediaGroup,
+		"sendLocation":           (*Server).sendLocation,
+		"sendDice":               (*Server).sendDice,
+		"sendPoll":               (*Server).sendPoll,
+		"stopPoll":               (*Server).stopPoll,
+		"forwardMessage":         (*Server).forwardMessage,
+		"copyMessage":            (*Server).copyMessage,
+		"pinChatMessage":         (*Server).pinChatMessage,
+		"unpinChatMessage":       (*Server).unpinChatMessage,
+		"unpinAllChatMessages":   (*Server).unpinAllChatMessages,
+		"editMessageMedia":       (*Server).editMessageMedia,
+		"getUserProfilePhotos":   (*Server).getUserProfilePhotos,
 		"editMessageText":        (*Server).editMessageText,
 		"editMessageCaption":     (*Server).editMessageCaption,
 		"editMessageReplyMarkup": (*Server).editMessageReplyMarkup,
@@ -197,7 +210,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request) {
 // run carries out one method. A nil do is a method that the sandbox has not.
 func (s *Server) run(m method, q *request) (result, error) {
 	if m.do == nil {
-		return result{}, &apiError{code: 404, description: "Not Found"}
+		return result{}, &apiError{code: 404, description: "Not Found: method not found"}
 	}
 	if err := refuseWebApps(q.params); err != nil {
 		return result{}, err

@@ -40,7 +40,7 @@ func TestRefusalsReadAsTelegrams(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"sendNothing", nil, 404, "Not Found"},
+		{"sendNothing", nil, 404, "Not Found: method not found"},
 		{"sendMessage", map[string]any{}, 400, "Bad Request: chat_id is empty"},
 		{"sendMessage", map[string]any{"chat_id": Alice}, 400, "Bad Request: message text is empty"},
 		{"sendMessage", map[string]any{"chat_id": Alice, "text": " \n "}, 400, "Bad Request: text must be non-empty"},

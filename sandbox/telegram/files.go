@@ -32,6 +32,23 @@ func (f fileMeta) document() *Document {
 	return &Document{FileID: f.ID, FileUniqueID: f.Unique, FileName: f.Name, MimeType: f.Mime, FileSize: f.Size}
 }
 
+// kind is how Telegram calls the kind of file that f is.
+func (f fileMeta) kind() string {
+	switch {
+	case f.Photo:
+		return "photo"
+	case f.Video:
+		return "video"
+	}
+	return "document"
+}
+
+// video describes the file as a film.
+func (f fileMeta) video() *Video {
+	return &Video{FileID: f.ID, FileUniqueID: f.Unique, Width: f.Width, Height: f.Height, Duration: f.Length,
+		FileName: f.Name, MimeType: f.Mime, FileSize: f.Size}
+}
+
 // fileOf finds the file of a call: in the multipart part of that name, in the part that attach://
 // names, or by file_id.
 func (s *Server) fileOf(q *request, field string) (*newFile, error) {
@@ -41,7 +58,7 @@ func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 		up, uploaded = q.files[name]
 	}
 	if uploaded {
-		return s.newUpload(up, field == "photo")
+		return s.newUpload(q, up, field)
 	}
 	switch {
 	case ref == "" || strings.HasPrefix(ref, "attach://"):
@@ -55,13 +72,16 @@ func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 	if known == nil {
 		return nil, badRequest("wrong remote file identifier specified: Wrong string length")
 	}
-	if known.Photo != (field == "photo") {
-		return nil, badRequest("can't use file of type %s as %s", map[bool]string{true: "Photo", false: "Document"}[known.Photo], strings.ToUpper(field[:1])+field[1:])
+	if known.kind() != field {
+		return nil, badRequest("can't use file of type %s as %s", titled(known.kind()), titled(field))
 	}
 	return &newFile{meta: *known}, nil
 }
 
-func (s *Server) newUpload(up upload, photo bool) (*newFile, error) {
+func titled(kind string) string { return strings.ToUpper(kind[:1]) + kind[1:] }
+
+// newUpload judges an uploaded file of a kind: "photo", "video" or "document".
+func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error) {
 	if len(up.data) == 0 {
 		return nil, badRequest("file must be non-empty")
 	}
@@ -75,7 +95,11 @@ func (s *Server) newUpload(up upload, photo bool) (*newFile, error) {
 		Name: fileName(up.name), Mime: http.DetectContentType(up.data),
 	}
 	f.meta.Path = "documents/" + unique
-	if !photo {
+	if kind != "photo" {
+		if kind == "video" {
+			f.meta.Video, f.meta.Path = true, "videos/"+unique
+			f.meta.Width, f.meta.Height, f.meta.Length = int(q.number("width", 0)), int(q.number("height", 0)), int(q.number("duration", 0))
+		}
 		if t, _, err := mime.ParseMediaType(up.mime); err == nil && t != "application/octet-stream" {
 			f.meta.Mime = t
 		}

@@ -42,7 +42,14 @@ type world struct {
 	http *httptest.Server
 }
 
+// newWorld opens a Telegram without limits: a test's clock may stand still.
 func newWorld(t *testing.T, o Options) *world {
+	t.Helper()
+	o.Unlimited = true
+	return newLimitedWorld(t, o)
+}
+
+func newLimitedWorld(t *testing.T, o Options) *world {
 	t.Helper()
 	s, err := Open(o)
 	if err != nil {

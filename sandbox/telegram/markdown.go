@@ -155,6 +155,7 @@ type markdownV2 struct {
 	units    int
 	open     []openMark
 	quote    *openMark
+	line     int // bytes of text before the line that is read
 	entities []Entity
 }
 
@@ -202,7 +203,9 @@ func (m *markdownV2) step() error {
 	case inCode && c != '`':
 		m.write()
 		return nil
-	case c == '>' && (m.i == 0 || m.src[m.i-1] == '\n'):
+	// A quotation begins where nothing of its line is written yet: an empty bold entity (**) may stand
+	// before the mark, to keep it apart from the quotation above.
+	case c == '>' && m.out.Len() == m.line:
 		if m.quote == nil {
 			m.quote = &openMark{kind: "blockquote", offset: m.units, source: m.i}
 		}
@@ -215,6 +218,7 @@ func (m *markdownV2) step() error {
 			}
 		}
 		m.write()
+		m.line = m.out.Len()
 		return nil
 	case m.quote != nil && (m.rest("||\n") || m.src[m.i:] == "||"):
 		m.quote.kind = "expandable_blockquote"

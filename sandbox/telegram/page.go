@@ -49,6 +49,8 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/block", pagePost(s.pageBlock))
 	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
+	mux.HandleFunc("POST /app/buy", pagePost(s.pageBuy))
+	mux.HandleFunc("POST /app/paid", pagePost(s.pagePaid))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
@@ -119,18 +121,24 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 	}
 	s.mu.Lock()
 	state := struct {
-		Epoch       string `json:"epoch"`
-		Seq         int64  `json:"seq"`
-		Bot         User   `json:"bot"`
-		Description string `json:"description"`
-		About       string `json:"about"`
-		Faucet      bool   `json:"faucet"`
-		FaucetToken bool   `json:"faucet_token"`
-		Mail        bool   `json:"mail"`
-		People      []chat `json:"people"`
+		Epoch       string    `json:"epoch"`
+		Seq         int64     `json:"seq"`
+		Bot         User      `json:"bot"`
+		Description string    `json:"description"`
+		About       string    `json:"about"`
+		Faucet      bool      `json:"faucet"`
+		FaucetToken bool      `json:"faucet_token"`
+		Mail        bool      `json:"mail"`
+		People      []chat    `json:"people"`
+		Shop        []Item    `json:"shop,omitempty"`
+		Other       *OtherBot `json:"other,omitempty"`
 	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
 		Mail:        s.opt.Mails != nil,
-		Description: s.st.Profile.Description[""], About: s.st.Profile.Short[""]}
+		Other:       s.opt.Other,
+		Description: orElse(s.st.Profile.Description[""], s.opt.Hint), About: s.st.Profile.Short[""]}
+	if s.opt.Shop != nil {
+		state.Shop = s.opt.Shop.Items()
+	}
 	state.Bot.FirstName = orElse(s.st.Profile.Name[""], s.bot.FirstName)
 	for _, id := range []int64{Alice, Bob} {
 		c := chat{pagePerson: s.pagePerson(s.st.People[id]), Messages: []pageMessage{}}
@@ -251,7 +259,9 @@ type pageRequest struct {
 	UserID    int64  `json:"user_id"` // who was chosen
 	Address   string `json:"address"`
 	SOL       uint64 `json:"sol"`
-	USDC      uint64 `json:"usdc"` // instead of SOL
+	USDC      uint64 `json:"usdc"`      // instead of SOL
+	Item      string `json:"item"`      // of the shop
+	Reference string `json:"reference"` // of an order
 }
 
 // pageError is a refusal for the person at the page.
@@ -308,7 +318,12 @@ func (s *Server) pageSay(_ *http.Request, in pageRequest) (any, error) {
 	if strings.TrimSpace(in.Text) == "" {
 		return nil, &pageError{http.StatusBadRequest, "There is nothing to send."}
 	}
-	_, err := s.Say(in.As, in.Text)
+	var err error
+	if in.MessageID != 0 {
+		_, err = s.Reply(in.As, in.MessageID, in.Text)
+	} else {
+		_, err = s.Say(in.As, in.Text)
+	}
 	if errors.Is(err, ErrBlockedBot) {
 		return nil, &pageError{http.StatusConflict, "You blocked this bot. Unblock it to write."}
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -272,5 +274,120 @@ func TestFeedForgetsTheDistantPast(t *testing.T) {
 	got, whole := f.since(feedLength)
 	if !whole || len(got) != 10 || got[0].Seq != feedLength+1 {
 		t.Errorf("%v %d", whole, len(got))
+	}
+}
+
+// counter is a shop that remembers what it was asked.
+type counter struct{ paid bool }
+
+func (*counter) Items() []Item { return []Item{{"tea", "Tea", "1 SOL"}} }
+
+func (*counter) Order(item string) (string, string, error) {
+	if item != "tea" {
+		return "", "", ErrNoOrder
+	}
+	return "ref-1", "solana:shop?amount=1", nil
+}
+
+func (c *counter) Paid(_ context.Context, reference string) (bool, error) {
+	if reference == "broken" {
+		return false, errors.New("no node")
+	}
+	if reference != "ref-1" {
+		return false, ErrNoOrder
+	}
+	return c.paid, nil
+}
+
+func TestPageBuysFromTheShop(t *testing.T) {
+	shop := &counter{}
+	w := newWorld(t, Options{Shop: shop})
+	if _, _, state := w.visit("GET", "/app/state", ""); !strings.Contains(state, `"shop":[{"id":"tea","name":"Tea","price":"1 SOL"}]`) {
+		t.Errorf("state: %s", state)
+	}
+	status, _, says := w.visit("POST", "/app/buy", `{"as":1001,"item":"tea"}`)
+	if status != 200 || says != `{"reference":"ref-1"}` {
+		t.Errorf("buy: %d %s", status, says)
+	}
+	if all := w.Messages(Alice); len(all) != 1 || all[0].Text != "solana:shop?amount=1" || all[0].FromBot() {
+		t.Errorf("chat: %+v", all)
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{"/app/paid", `{"reference":"ref-1"}`, 200, `{"paid":false}`},
+		{"/app/paid", `{"reference":"ref-2"}`, 404, "does not know this order"},
+		{"/app/paid", `{"reference":"broken"}`, 502, "cannot reach Solana"},
+		{"/app/buy", `{"as":1001,"item":"car"}`, 404, "does not know this order"},
+	} {
+		if status, _, says := w.visit("POST", c.path, c.body); status != c.status || !strings.Contains(says, c.says) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, says)
+		}
+	}
+	shop.paid = true
+	if _, _, says := w.visit("POST", "/app/paid", `{"reference":"ref-1"}`); says != `{"paid":true}` {
+		t.Errorf("paid: %s", says)
+	}
+	without := newWorld(t, Options{})
+	for _, path := range []string{"/app/buy", "/app/paid"} {
+		if status, _, _ := without.visit("POST", path, `{"as":1001}`); status != 404 {
+			t.Errorf("%s without a shop: %d", path, status)
+		}
+	}
+}
+
+func TestPageRepliesToAMessage(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.say(Alice, "/start")
+	asked := w.call("sendMessage", map[string]any{"chat_id": Alice, "text": "How are you?"}).message(t)
+	status, _, says := w.visit("POST", "/app/say", fmt.Sprintf(`{"as":1001,"text":"Fine","message_id":%d}`, asked.ID))
+	all := w.Messages(Alice)
+	if last := all[len(all)-1]; status != 200 || last.Text != "Fine" || last.ReplyTo == nil || last.ReplyTo.ID != asked.ID {
+		t.Errorf("%d %s %+v", status, says, last)
+	}
+}
+
+// Two bots share an address and people, and nothing else: their tokens and paths tell them apart.
+func TestTwoBotsAtOneAddress(t *testing.T) {
+	first := newWorld(t, Options{})
+	second := newWorld(t, Options{Token: "1000000002:another-bot-of-the-same-sandbox", BotUsername: "second_bot", Hint: "Program me."})
+	both := httptest.NewServer(Handler(first.Server, map[string]*Server{"/own/": second.Server}))
+	defer both.Close()
+	get := func(path string) (int, string) {
+		res, err := http.Get(both.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(body)
+	}
+	for path, want := range map[string]string{
+		"/bot" + first.Token() + "/getMe":   `"username":"purser_sandbox_bot"`,
+		"/bot" + second.Token() + "/getMe":  `"username":"second_bot"`,
+		"/botwrong/getMe":                   `Unauthorized`,
+		"/file/bot" + second.Token() + "/x": `Not Found`,
+		"/file/botwrong/x":                  `Unauthorized`,
+		"/":                                 `<title>purser sandbox`,
+		"/own/":                             `<title>purser sandbox`,
+		"/app/state":                        `"username":"purser_sandbox_bot"`,
+		"/own/app/state":                    `"description":"Program me."`,
+		"/own/page/app.js":                  `import `,
+	} {
+		if _, says := get(path); !strings.Contains(says, want) {
+			t.Errorf("%s: %.200s", path, says)
+		}
+	}
+	first.say(Alice, "for the first")
+	second.say(Alice, "for the second")
+	for w, want := range map[*world]string{first: "for the first", second: "for the second"} {
+		if got := w.updates(nil); len(got) != 1 || got[0].Message.Text != want {
+			t.Errorf("updates: %+v", got)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -116,12 +115,21 @@ func (s *Server) withFile(q *request, field string) (Message, *newFile, error) {
 	if err != nil {
 		return m, nil, err
 	}
-	if field == "photo" {
-		m.Photo = []PhotoSize{f.meta.photo()}
-	} else {
-		m.Document = f.meta.document()
-	}
+	m.carry(f.meta)
 	return m, f, nil
+}
+
+// carry puts a file into the message, in the place of another one.
+func (m *Message) carry(f fileMeta) {
+	m.Photo, m.Video, m.Document = nil, nil, nil
+	switch f.kind() {
+	case "photo":
+		m.Photo = []PhotoSize{f.photo()}
+	case "video":
+		m.Video = f.video()
+	default:
+		m.Document = f.document()
+	}
 }
 
 // send posts a message that is ready but for its chat, sender, number and markup.
@@ -139,20 +147,16 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 	if err := s.addReply(q, r.Chat.ID, &m); err != nil {
 		return result{}, err
 	}
-	bot := s.bot
-	m.ID, m.From, m.Chat, m.Date = s.st.NextMessage, &bot, r.Chat, s.unix()
-	m.Protected = q.flag("protect_content")
+	if err := s.allow(r.Chat, 1); err != nil {
+		return result{}, err
+	}
+	m = s.outgoing(q, r, m)
 	m.ReplyMarkup = mk.inline
-	if raw := q.text("link_preview_options"); json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") {
-		m.LinkPreview = json.RawMessage(raw)
+	changes, err := s.keep(f)
+	if err != nil {
+		return result{}, err
 	}
-	changes := []change{{Message: &stored{Message: m, Keyboard: mk.keys}}}
-	if f != nil && f.data != nil {
-		if err := s.journal.save(f.meta.ID, f.data); err != nil {
-			return result{}, err
-		}
-		changes = append([]change{{File: &f.meta}}, changes...)
-	}
+	changes = append(changes, change{Message: &stored{Message: m, Keyboard: mk.keys}})
 	if mk.keys != nil || mk.remove {
 		with := *r
 		with.Keyboard = mk.keys
@@ -165,6 +169,29 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 	s.tellMessage(m.ID)
 	s.feed.add(event{Kind: "typing", Chat: r.Chat.ID})
 	return result{value: m}, nil
+}
+
+// outgoing completes a message of the bot to a chat: number, sender, date and what the call asks for.
+// The caller holds s.mu.
+func (s *Server) outgoing(q *request, r *room, m Message) Message {
+	bot := s.bot
+	m.ID, m.From, m.Chat, m.Date = s.st.NextMessage, &bot, r.Chat, s.unix()
+	m.Protected = q.flag("protect_content")
+	if raw := q.text("link_preview_options"); json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") {
+		m.LinkPreview = json.RawMessage(raw)
+	}
+	return m
+}
+
+// keep stores the bytes of a new file and returns the change that makes it known; nothing for none.
+func (s *Server) keep(f *newFile) ([]change, error) {
+	if f == nil || f.data == nil {
+		return nil, nil
+	}
+	if err := s.journal.save(f.meta.ID, f.data); err != nil {
+		return nil, err
+	}
+	return []change{{File: &f.meta}}, nil
 }
 
 // addReply quotes the message that reply_parameters (or reply_to_message_id) names.
@@ -237,15 +264,15 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	if p := s.st.People[old.Message.Chat.ID]; p != nil && p.Blocked {
 		return result{}, forbidden("bot was blocked by the user")
 	}
+	if err := s.allow(old.Message.Chat, 1); err != nil {
+		return result{}, err
+	}
 	next := *old
 	if err := changed(&next.Message); err != nil {
 		return result{}, err
 	}
 	next.Message.ReplyMarkup = mk.inline
-	if next.Message.Text == old.Message.Text && next.Message.Caption == old.Message.Caption &&
-		slices.EqualFunc(next.Message.Entities, old.Message.Entities, sameEntity) &&
-		slices.EqualFunc(next.Message.CaptionEntities, old.Message.CaptionEntities, sameEntity) &&
-		sameInline(next.Message.ReplyMarkup, old.Message.ReplyMarkup) {
+	if sameMessage(next.Message, old.Message) {
 		return result{}, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
 	next.Message.EditDate = s.unix()
@@ -257,7 +284,8 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	return result{value: next.Message}, nil
 }
 
-func sameEntity(a, b Entity) bool {
+// sameMessage tells whether two states of a message show the same.
+func sameMessage(a, b Message) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
@@ -278,7 +306,7 @@ func (s *Server) editMessageText(q *request) (result, error) {
 		return result{}, badRequest("text must be non-empty")
 	}
 	return s.edit(q, func(m *Message) error {
-		if m.Text == "" {
+		if m.Text == "" { // a file has a caption instead
 			return badRequest("there is no text in the message to edit")
 		}
 		m.Text, m.Entities = text, entities
@@ -295,7 +323,7 @@ func (s *Server) editMessageCaption(q *request) (result, error) {
 		return result{}, err
 	}
 	return s.edit(q, func(m *Message) error {
-		if m.Photo == nil && m.Document == nil {
+		if !m.hasFile() {
 			return badRequest("there is no caption in the message to edit")
 		}
 		m.Caption, m.CaptionEntities = caption, entities

@@ -35,16 +35,27 @@ type Options struct {
 	Token       string           // "": DefaultToken
 	BotName     string           // "": "purser"
 	BotUsername string           // "": "purser_sandbox_bot"
+	Hint        string           // shown on the page as long as the bot has not described itself
+	Unlimited   bool             // accept messages faster than Telegram's published limits
+	Other       *OtherBot        // another bot of the same sandbox, to which the page links; nil: none
 
 	// Faucet gives test SOL (in lamports) to an address. nil: the page has no faucet.
 	Faucet func(ctx context.Context, address string, lamports uint64) error
 	// FaucetToken gives a test token (its symbol, in base units) to its future owner's address. nil:
 	// the faucet has SOL only.
 	FaucetToken func(ctx context.Context, owner, symbol string, units uint64) error
+	// Shop asks for payments. nil: the page has no shop.
+	Shop Shop
 	// Mails are those that the sandbox's mail server took in, newest first. nil: the page has no mail box.
 	Mails func() []Mail
 	// Client posts to webhooks. nil: a client of its own, 60 s a request, no redirects.
 	Client *http.Client
+}
+
+// OtherBot is where people chat with another bot of the same sandbox.
+type OtherBot struct {
+	Name string `json:"name"`
+	Path string `json:"path"` // of its page
 }
 
 // Server is a Telegram with one bot. Its methods are safe for concurrent use.
@@ -65,6 +76,7 @@ type Server struct {
 	onCall []func(Call)
 	fault  func(method string) Fault
 	feed   feed
+	limits limits
 
 	done      chan struct{}
 	closeOnce sync.Once
@@ -169,13 +181,49 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		switch {
-		case strings.HasPrefix(r.URL.Path, "/bot"):
+		case strings.HasPrefix(r.URL.Path, botPath):
 			s.serveBot(w, r)
-		case strings.HasPrefix(r.URL.Path, "/file/bot"):
+		case strings.HasPrefix(r.URL.Path, filePath):
 			s.serveBotFile(w, r)
 		default:
 			page.ServeHTTP(w, r)
 		}
+	})
+}
+
+// Where a token opens the Bot API, and where the files of getFile are.
+const (
+	botPath  = "/bot"
+	filePath = "/file/bot"
+)
+
+// Handler serves several bots at one address, as Telegram does: their tokens tell them apart. The page
+// of the first is at /, that of each other one at its path, which begins and ends with a slash.
+func Handler(first *Server, others map[string]*Server) http.Handler {
+	handlers := map[string]http.Handler{"": first.Handler()} // by token
+	mux := http.NewServeMux()
+	for path, s := range others {
+		h := s.Handler()
+		handlers[s.Token()] = h
+		mux.Handle(path, http.StripPrefix(strings.TrimSuffix(path, "/"), h))
+	}
+	mux.Handle("/", handlers[""])
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ofFile := strings.CutPrefix(r.URL.Path, filePath)
+		ofBot := false
+		if !ofFile {
+			rest, ofBot = strings.CutPrefix(r.URL.Path, botPath)
+		}
+		if !ofFile && !ofBot {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		token, _, _ := strings.Cut(rest, "/")
+		if h := handlers[token]; h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		handlers[""].ServeHTTP(w, r) // which knows its own token, or refuses
 	})
 }
 

@@ -19,6 +19,7 @@ type room struct {
 	Chat     Chat           `json:"chat"`
 	Members  []int64        `json:"members,omitempty"`
 	Keyboard *ReplyKeyboard `json:"keyboard,omitempty"` // shown now
+	Pinned   []int64        `json:"pinned,omitempty"`   // message ids, in the order in which they were pinned
 }
 
 // stored is a message with what the Bot API does not tell.
@@ -56,6 +57,8 @@ type fileMeta struct {
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
 	Photo  bool   `json:"photo,omitempty"`
+	Video  bool   `json:"video,omitempty"`
+	Length int    `json:"length,omitempty"` // of a video, in seconds
 }
 
 // profile is what the bot says about itself.

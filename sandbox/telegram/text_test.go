@@ -59,6 +59,8 @@ func TestMarkupBecomesEntities(t *testing.T) {
 		{"MarkdownV2", "*b _i_* __u__ ~s~ ||p|| `c\\`` [l](https://example.com/a\\)b)", "[bold:b [italic:i]] [underline:u] [strikethrough:s] [spoiler:p] [code:c`] [text_link=https://example.com/a)b:l]"},
 		{"MarkdownV2", "1\\.5 \\- \\!", "1.5 - !"},
 		{"MarkdownV2", ">quote\n>more\nafter", "[blockquote:quote\nmore]\nafter"},
+		{"MarkdownV2", ">one\n**>two\n>three||\nafter", "[blockquote:one]\n[expandable_blockquote:two\nthree]\nafter"},
+		{"MarkdownV2", "**>from the start||", "[expandable_blockquote:from the start]"},
 		{"", "see https://example.com/x?y=1. /help @alice #tag $SOL a@b.org", "see [url:https://example.com/x?y=1]. [bot_command:/help] [mention:@alice] [hashtag:#tag] [cashtag:$SOL] [email:a@b.org]"},
 		{"HTML", "<code>/send 1 SOL</code> /send", "[code:/send 1 SOL] [bot_command:/send]"},
 	} {

@@ -109,6 +109,49 @@ type Document struct {
 	FileSize     int64  `json:"file_size,omitempty"`
 }
 
+// Video is a stored film. Its measures are what the sender said: the sandbox does not look into it.
+type Video struct {
+	FileID       string `json:"file_id"`
+	FileUniqueID string `json:"file_unique_id"`
+	Width        int    `json:"width"`
+	Height       int    `json:"height"`
+	Duration     int    `json:"duration"` // seconds
+	FileName     string `json:"file_name,omitempty"`
+	MimeType     string `json:"mime_type,omitempty"`
+	FileSize     int64  `json:"file_size,omitempty"`
+}
+
+// Location is a point on the map, in degrees.
+type Location struct {
+	Latitude           float64 `json:"latitude"`
+	Longitude          float64 `json:"longitude"`
+	HorizontalAccuracy float64 `json:"horizontal_accuracy,omitempty"` // metres
+}
+
+// Dice is an emoji with a value that Telegram drew.
+type Dice struct {
+	Emoji string `json:"emoji"`
+	Value int    `json:"value"`
+}
+
+// Poll is a question with answers to choose from.
+type Poll struct {
+	ID              string       `json:"id"`
+	Question        string       `json:"question"`
+	Options         []PollOption `json:"options"`
+	TotalVoterCount int          `json:"total_voter_count"`
+	IsClosed        bool         `json:"is_closed"`
+	IsAnonymous     bool         `json:"is_anonymous"`
+	Type            string       `json:"type"` // "regular" or "quiz"
+	AllowsMultiple  bool         `json:"allows_multiple_answers"`
+}
+
+// PollOption is one answer of a poll.
+type PollOption struct {
+	Text       string `json:"text"`
+	VoterCount int    `json:"voter_count"`
+}
+
 // Contact is a shared phone number. UserID tells whose it is; only a contact whose UserID is the
 // sender's proves the sender's number.
 type Contact struct {
@@ -141,6 +184,12 @@ type Message struct {
 	Entities        []Entity        `json:"entities,omitempty"`
 	Photo           []PhotoSize     `json:"photo,omitempty"`
 	Document        *Document       `json:"document,omitempty"`
+	Video           *Video          `json:"video,omitempty"`
+	MediaGroupID    string          `json:"media_group_id,omitempty"` // the same for all of one album
+	Location        *Location       `json:"location,omitempty"`
+	Dice            *Dice           `json:"dice,omitempty"`
+	Poll            *Poll           `json:"poll,omitempty"`
+	Pinned          *Message        `json:"pinned_message,omitempty"` // of a service message
 	Caption         string          `json:"caption,omitempty"`
 	CaptionEntities []Entity        `json:"caption_entities,omitempty"`
 	Contact         *Contact        `json:"contact,omitempty"`

@@ -1,10 +1,16 @@
 // What the page asks of the sandbox: JSON there and back, and one stream of events.
 
-/** Posts to /app/<path>; throws an Error with a sentence for the person. */
+/** Where the sandbox answers for the bot of this page. */
+const app = new URL("../app/", import.meta.url);
+
+/** Where a file that somebody sent is read. */
+export const fileURL = (id) => new URL(`file/${encodeURIComponent(id)}`, app).href;
+
+/** Posts to app/<path>; throws an Error with a sentence for the person. */
 export async function post(path, body) {
   let answer;
   try {
-    answer = await fetch(`/app/${path}`, {
+    answer = await fetch(new URL(path, app), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
@@ -17,8 +23,13 @@ export async function post(path, body) {
   return data;
 }
 
+export async function loadMails() {
+  const answer = await fetch(new URL("mails", app)).catch(() => null);
+  return answer?.ok ? (await answer.json()).mails : null; // null: what is shown stays; the next mail asks again
+}
+
 export async function loadState() {
-  const answer = await fetch("/app/state");
+  const answer = await fetch(new URL("state", app));
   if (!answer.ok) throw new Error(`The sandbox refused (${answer.status}).`);
   return answer.json();
 }
@@ -28,7 +39,7 @@ export async function loadState() {
  * connection comes and goes; on.reset() when the state must be loaded anew. Returns a stop function.
  */
 export function listen({ epoch, seq }, on) {
-  const source = new EventSource(`/app/events?after=${encodeURIComponent(`${epoch}.${seq}`)}`);
+  const source = new EventSource(new URL(`events?after=${encodeURIComponent(`${epoch}.${seq}`)}`, app));
   const stop = () => source.close();
   source.addEventListener("open", () => on.status(true));
   source.addEventListener("message", (m) => on.event(JSON.parse(m.data)));

@@ -4,15 +4,17 @@ import { listen, loadState, post } from "./api.js";
 import { byId, clock, el, icon, initials } from "./dom.js";
 import { Composer } from "./composer.js";
 import { Faucet } from "./faucet.js";
-import { Log } from "./log.js";
+import { Log, summary } from "./log.js";
 import { Mailbox } from "./mailbox.js";
 import { ask, toast } from "./notices.js";
+import { Shop } from "./shop.js";
 import { startTheme } from "./theme.js";
 
 const patience = 15_000; // ms that a button spins at most
 
 let bot = { first_name: "", username: "" };
 let hasFaucet = false;
+let otherBot = null; // {name, path} of another bot of this sandbox
 const people = new Map(); // id -> person, messages as a Map by id in order
 let shown = null; // the person whose phone this is
 let connected = false;
@@ -22,7 +24,7 @@ const typing = new Map(); // person id -> timer
 const waiting = new Map(); // query id -> {message, row, col}
 const early = new Map(); // query id -> toast that came before the tap's own answer
 
-const log = new Log({ command: say, link: followLink, tap });
+const log = new Log({ command: (text) => say(text), link: followLink, tap, reply: (message) => composer.replyTo(message) });
 const composer = new Composer({
   say,
   contact: () => send("contact", {}),
@@ -31,6 +33,7 @@ const composer = new Composer({
 });
 const faucet = new Faucet();
 const mailbox = new Mailbox();
+const shop = new Shop({ as: () => shown.user.id });
 startTheme(byId("theme"));
 
 // ---- what the person does
@@ -45,8 +48,8 @@ async function send(path, body) {
   }
 }
 
-async function say(text) {
-  return send("say", { text });
+async function say(text, repliedTo = 0) {
+  return send("say", { text, message_id: repliedTo });
 }
 
 async function tap(message, row, col) {
@@ -185,7 +188,7 @@ function unread(person) {
 function preview(person) {
   const m = [...person.messages.values()].at(-1);
   if (!m) return "No messages yet";
-  let body = m.text ?? m.caption ?? (m.photo ? "Photo" : m.contact ? "Contact" : m.users_shared ? "A person" : "File");
+  let body = m.text ?? m.caption ?? summary(m);
   for (const e of m.entities ?? m.caption_entities ?? []) {
     if (e.type === "spoiler") body = body.slice(0, e.offset) + "▒".repeat(e.length) + body.slice(e.offset + e.length);
   }
@@ -231,7 +234,8 @@ const menu = byId("more-menu");
 function openMenu() {
   const item = (label, act) => el("button", { type: "button", role: "menuitem", onclick: () => { closeMenu(); act(); } }, label);
   menu.replaceChildren(
-    item(`Open ${other().user.first_name}'s phone in a new tab`, () => window.open(`/?as=${other().user.username}`, "_blank", "noopener")),
+    item(`Open ${other().user.first_name}'s phone in a new tab`, () => window.open(`./?as=${other().user.username}`, "_blank", "noopener")),
+    ...(otherBot ? [item(`Chat with ${otherBot.name}`, () => location.assign(`${otherBot.path}?as=${shown.user.username}`))] : []),
     item(shown.blocked ? "Unblock the bot" : "Block the bot", () => send("block", { blocked: !shown.blocked })),
   );
   menu.hidden = false;
@@ -296,6 +300,8 @@ async function reload() {
   epoch = state.epoch;
   faucet.offerToken(state.faucet_token);
   mailbox.show(state.mail);
+  shop.show(state.shop ?? []);
+  otherBot = state.other ?? null;
   people.clear();
   for (const p of state.people) {
     people.set(p.user.id, { ...p, messages: new Map(p.messages.map((m) => [m.message_id, m])) });

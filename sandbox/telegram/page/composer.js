@@ -1,9 +1,10 @@
 // What a person writes with: the text field, the command menu, the bot's keyboard.
 
 import { byId, el, icon } from "./dom.js";
+import { summary } from "./log.js";
 import { ask } from "./notices.js";
 
-/** on: say(text), contact(), others() who can be chosen, people(request, user). Call show(person) whenever the person or their keyboard changes. */
+/** on: say(text, id of the message that it answers or 0), contact(), others() who can be chosen, people(request, user). Call show(person) whenever the person or their keyboard changes. */
 export class Composer {
   constructor(on) {
     this.on = on;
@@ -17,6 +18,8 @@ export class Composer {
     this.choice = -1;
     byId("send").append(icon("send"));
     this.toggle.append(icon("keys"));
+    byId("replying-end").append(icon("close"));
+    byId("replying-end").addEventListener("click", () => this.replyTo(null));
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
@@ -43,6 +46,7 @@ export class Composer {
     if (this.person?.user.id !== person.user.id) {
       if (this.person) this.drafts.set(this.person.user.id, this.text.value);
       this.text.value = this.drafts.get(person.user.id) ?? "";
+      this.replyTo(null);
       this.hideCommands();
     }
     this.person = person;
@@ -56,14 +60,24 @@ export class Composer {
     this.folded.delete(personId);
   }
 
+  /** What is written next answers this message; null for none. */
+  replyTo(message) {
+    this.replied = message?.message_id ?? 0;
+    byId("replying").hidden = message === null;
+    byId("replying-to").textContent = message ? summary(message) : "";
+    if (message) this.text.focus();
+  }
+
   async submit() {
     const text = this.text.value;
     if (text.trim() === "") return;
+    const replied = this.replied;
+    this.replyTo(null);
     this.text.value = "";
     this.fit();
     this.hideCommands();
     this.text.focus();
-    if (!(await this.on.say(text)) && this.text.value === "") this.text.value = text;
+    if (!(await this.on.say(text, replied)) && this.text.value === "") this.text.value = text;
   }
 
   typed() {

@@ -1,6 +1,7 @@
 // The messages of one chat: bubbles, buttons, pictures; added and replaced one by one.
 
 import { byId, clock, day, el, icon } from "./dom.js";
+import { fileURL } from "./api.js";
 import { formatted } from "./text.js";
 import { copy, viewPicture } from "./notices.js";
 
@@ -140,8 +141,14 @@ export class Log {
       m.forward_origin && el("p", { class: "forwarded" }, `Forwarded from ${m.forward_origin.sender_user?.first_name ?? "somebody"}`),
       m.reply_to_message && this.quote(m.reply_to_message),
       m.photo && this.photo(m),
-      m.document && el("a", { class: "document", href: `/app/file/${encodeURIComponent(m.document.file_id)}`, download: m.document.file_name ?? "file" },
+      m.document && el("a", { class: "document", href: fileURL(m.document.file_id), download: m.document.file_name ?? "file" },
         icon("file"), el("span", {}, el("b", {}, m.document.file_name ?? "file"), el("small", {}, size(m.document.file_size)))),
+      m.video && el("a", { class: "document", href: fileURL(m.video.file_id), download: m.video.file_name ?? "video" },
+        icon("file"), el("span", {}, el("b", {}, m.video.file_name ?? "Video"), el("small", {}, size(m.video.file_size)))),
+      m.location && el("div", { class: "text" }, `Location: ${m.location.latitude}, ${m.location.longitude}`),
+      m.dice && el("div", { class: "text" }, `${m.dice.emoji} ${m.dice.value}`),
+      m.poll && poll(m.poll),
+      m.pinned_message && el("div", { class: "text" }, `Pinned: ${summary(m.pinned_message)}`),
       m.contact && el("div", { class: "contact" }, el("span", { class: "avatar" }, icon("person")),
         el("span", {}, el("b", {}, [m.contact.first_name, m.contact.last_name].filter(Boolean).join(" ")), el("small", {}, m.contact.phone_number))),
       m.users_shared && el("div", { class: "text" }, "You chose a person for the bot."),
@@ -151,19 +158,21 @@ export class Log {
       class: `message ${own ? "own" : "theirs"}${m.photo ? " with-photo" : ""}`,
       "data-id": m.message_id, "data-date": m.date, "data-from": m.from?.id ?? 0,
       "aria-label": `${author}, ${clock(m.date)}${m.edit_date ? ", edited" : ""}`,
-    }, body, m.reply_markup && this.buttons(m));
+    }, body,
+    this.on.reply && !own && el("button", { type: "button", class: "reply", "aria-label": "Reply", title: "Reply", onclick: () => this.on.reply(m) }, icon("reply")),
+    m.reply_markup && this.buttons(m));
   }
 
   quote(m) {
-    const body = m.text ?? m.caption ?? (m.photo ? "Photo" : "Message");
+    const body = summary(m);
     return el("button", { type: "button", class: "quote", onclick: () => this.find(m.message_id)?.scrollIntoView({ block: "center", behavior: "smooth" }) },
-      el("b", {}, m.from?.is_bot ? this.bot.first_name : m.from?.first_name ?? ""), el("span", {}, body.split("\n")[0]));
+      el("b", {}, m.from?.is_bot ? this.bot.first_name : m.from?.first_name ?? ""), el("span", {}, body));
   }
 
   photo(m) {
     const p = m.photo.at(-1);
     const alt = m.caption ? `Photo: ${m.caption.split("\n")[0]}` : "Photo";
-    const src = `/app/file/${encodeURIComponent(p.file_id)}`;
+    const src = fileURL(p.file_id);
     return el("button", { type: "button", class: "photo", "aria-label": `${alt}. Show it large`, onclick: () => viewPicture(src, alt) },
       el("img", { src, alt, width: p.width, height: p.height, loading: "lazy" }));
   }
@@ -182,6 +191,19 @@ export class Log {
         return el("button", { type: "button", class: `button${style}`, "data-at": `${r}.${c}`, onclick: () => this.on.tap(m, r, c) }, el("span", {}, b.text));
       }))));
   }
+}
+
+/** The first line of a message, or what kind it is. */
+export function summary(m) {
+  const text = m.text ?? m.caption;
+  if (text) return text.split("\n")[0];
+  const kinds = { photo: "Photo", video: "Video", document: "File", contact: "Contact", users_shared: "A person", location: "Location", dice: "Dice", poll: "Poll", pinned_message: "Pinned message" };
+  return Object.entries(kinds).find(([field]) => m[field])?.[1] ?? "Message";
+}
+
+function poll(p) {
+  return el("div", { class: "text" }, el("b", {}, p.question), el("ul", {}, p.options.map((o) => el("li", {}, o.text))),
+    p.is_closed ? "This poll is closed." : "Nobody can vote in the sandbox.");
 }
 
 function size(bytes = 0) {

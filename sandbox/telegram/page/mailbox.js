@@ -1,5 +1,6 @@
 // The mail box: what the sandbox's own mail server took in. It is no part of Telegram, and says so.
 
+import { loadMails } from "./api.js";
 import { byId, clock, el } from "./dom.js";
 
 export class Mailbox {
@@ -16,9 +17,8 @@ export class Mailbox {
   }
 
   async fetch() {
-    const answer = await fetch("/app/mails").catch(() => null);
-    if (!answer?.ok) return; // what is shown stays; the next mail asks again
-    const { mails } = await answer.json();
+    const mails = await loadMails();
+    if (mails === null) return;
     this.count.textContent = mails.length === 0 ? "" : String(mails.length);
     this.list.replaceChildren(...mails.map((m) =>
       el("li", {},

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"purser/sandbox/shop"
+	"purser/sandbox/solana"
+	"purser/sandbox/telegram"
+)
+
+// openShop opens the shop, and gives it an account on the chain as a shop has that was paid before: who
+// pays it need not pay rent for it.
+func (w *World) openShop() (telegram.Shop, error) {
+	ctx := context.Background() // nothing waits: an airdrop lands with the next block
+	if w.Solana.Balance(shop.Address()) == 0 {
+		if _, err := w.Solana.Airdrop(ctx, shop.Address(), 1_000_000_000); err != nil {
+			return nil, fmt.Errorf("sandbox: the shop's SOL: %w", err)
+		}
+		if _, err := w.Solana.AirdropToken(ctx, shop.Address(), solana.USDC, 1_000_000); err != nil {
+			return nil, fmt.Errorf("sandbox: the shop's USDC: %w", err)
+		}
+	}
+	return storefront{shop.New(shop.Options{RPCURL: w.RPCURL(), Rand: rand.Reader, USDC: w.Solana.Mint(solana.USDC)})}, nil
+}
+
+// storefront is the shop as the chat page sees it.
+type storefront struct{ shop *shop.Shop }
+
+func (f storefront) Items() []telegram.Item {
+	var out []telegram.Item
+	for _, i := range shop.Items() {
+		out = append(out, telegram.Item{ID: i.ID, Name: i.Name, Price: i.Amount + " " + i.Token})
+	}
+	return out
+}
+
+func (f storefront) Order(item string) (reference, link string, err error) {
+	o, err := f.shop.Order(item)
+	return o.Reference, o.Link, known(err)
+}
+
+func (f storefront) Paid(ctx context.Context, reference string) (bool, error) {
+	paid, err := f.shop.Paid(ctx, reference)
+	return paid, known(err)
+}
+
+// known translates the shop's refusal into the page's.
+func known(err error) error {
+	if errors.Is(err, shop.ErrUnknown) {
+		return telegram.ErrNoOrder
+	}
+	return err
+}
+
+// openOwnBot makes the second bot: one that no program answers for yet.
+func openOwnBot(o Options, telegramDir, url string) (*telegram.Server, error) {
+	dir := ""
+	if telegramDir != "" {
+		dir = filepath.Join(telegramDir, "own")
+	}
+	return telegram.Open(telegram.Options{Now: o.Now, Dir: dir, Unlimited: o.Unlimited,
+		Token: OwnBotToken, BotName: "Your own bot", BotUsername: "your_own_bot",
+		Hint:  "This bot is yours to program. Point any Telegram library at this Bot API:\n\n" + url + "\n\nToken:\n" + OwnBotToken,
+		Other: &telegram.OtherBot{Name: "purser", Path: "/"}})
+}

@@ -1,0 +1,57 @@
+package telegram
+
+import "time"
+
+// Telegram's published limits for bots (https://core.telegram.org/bots/faq#broadcasting-to-users): about
+// 30 messages a second in all, one a second in one chat save short bursts, 20 a minute in a group. How long
+// a burst may be is not published: chatBurst is what is let through here.
+const (
+	allEvery   = time.Second / 30
+	allBurst   = 30
+	chatEvery  = time.Second
+	chatBurst  = 5
+	groupEvery = time.Minute / 20
+	groupBurst = 20
+)
+
+// limits counts what a bot sends. It is guarded by Server.mu.
+type limits struct {
+	all   time.Time // when the messages so far are paid for (generic cell rate algorithm)
+	chats map[int64]time.Time
+}
+
+// allow counts n messages to a chat, or refuses them with 429 and the seconds to wait. What is refused is
+// not counted. The caller holds s.mu.
+func (s *Server) allow(c Chat, n int) error {
+	if s.opt.Unlimited {
+		return nil
+	}
+	every, burst := chatEvery, chatBurst
+	if c.Type != "private" {
+		every, burst = groupEvery, groupBurst
+	}
+	now := s.opt.Now()
+	all, wait := spend(s.limits.all, now, allEvery, allBurst, n)
+	chat, waitChat := spend(s.limits.chats[c.ID], now, every, burst, n)
+	if wait = max(wait, waitChat); wait > 0 {
+		return tooMany(int((wait + time.Second - 1) / time.Second))
+	}
+	if s.limits.chats == nil {
+		s.limits.chats = map[int64]time.Time{}
+	}
+	s.limits.all, s.limits.chats[c.ID] = all, chat
+	return nil
+}
+
+// spend adds n messages to a meter that is paid for until due: it returns the new due time, or how long to wait
+// before they fit into the burst. More than a burst at once always fits when nothing is due.
+func spend(due, now time.Time, every time.Duration, burst, n int) (time.Time, time.Duration) {
+	if due.Before(now) {
+		due = now
+	}
+	room := time.Duration(burst-min(n, burst)) * every
+	if wait := due.Sub(now) - room; wait > 0 {
+		return due, wait
+	}
+	return due.Add(time.Duration(n) * every), 0
+}
