@@ -190,6 +190,16 @@ func (w *randomWorld) transaction(blockhash hash) []byte {
 		d.versioned = true
 		d.lookups = join([]byte{1}, w.table[:], []byte{1, byte(w.IntN(12))}, []byte{1, byte(w.IntN(12))})
 	}
+	if w.chance(4) { // version 1 instead, sometimes with too little room for its accounts
+		d.lookups, d.config = nil, v1Budget(uint32(100_000+w.IntN(400_000)))
+		if w.chance(3) {
+			d.config.PriorityFee = new(uint64(w.IntN(1_000_000)))
+		}
+		if w.chance(12) {
+			d.config.LoadedData = new(uint32(1_000_000 + w.IntN(1_000_000)))
+		}
+		return d.bytes()
+	}
 	if w.chance(80) {
 		d.wire = func(b []byte) []byte { b[1+w.IntN(64)] ^= 1; return b }
 	}

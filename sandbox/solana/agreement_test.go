@@ -119,7 +119,7 @@ func TestSandboxAgreesWithLiteSVM(t *testing.T) {
 	if len(cases) < 130 || len(tokens) < 250 {
 		t.Fatalf("only %d and %d cases", len(cases), len(tokens))
 	}
-	cases = append(cases, tokens...)
+	cases = append(append(cases, tokens...), v1Cases(lite.blockhash)...)
 	names := map[string]bool{}
 	for _, c := range cases {
 		if names[c.name] {

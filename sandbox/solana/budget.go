@@ -20,12 +20,16 @@ const (
 // budget is what a transaction asks for and pays for beyond its signatures.
 type budget struct {
 	Units      uint64 // compute units it may use
-	Price      uint64 // micro-lamports a unit
+	Price      uint64 // micro-lamports a unit, in legacy and version 0
+	Fee        uint64 // priority fee in lamports, in version 1
 	LoadedData int    // bytes of accounts it may load
 }
 
 // priority is the fee for the asked units, rounded up to a lamport; huge products saturate.
 func (b budget) priority() uint64 {
+	if b.Fee > 0 {
+		return b.Fee
+	}
 	high, low := bits.Mul64(b.Price, b.Units)
 	low, carry := bits.Add64(low, 999_999, 0)
 	high += carry
@@ -34,6 +38,19 @@ func (b budget) priority() uint64 {
 	}
 	fee, _ := bits.Div64(high, low, 1_000_000)
 	return fee
+}
+
+// price is the priority fee in micro-lamports a unit, rounded down.
+func (b budget) price() uint64 {
+	if b.Fee == 0 || b.Units == 0 {
+		return b.Price
+	}
+	high, low := bits.Mul64(b.Fee, 1_000_000)
+	if high >= b.Units {
+		return ^uint64(0)
+	}
+	price, _ := bits.Div64(high, low, b.Units)
+	return price
 }
 
 // fee is what the message costs, landed or failed, in lamports.
@@ -46,8 +63,11 @@ func (m *message) fee(b budget) uint64 {
 }
 
 // readBudget reads a message's Compute Budget instructions: each kind at most once, wherever
-// they stand.
+// they stand. Version 1 has its config instead, and such instructions do nothing there.
 func readBudget(m *message) (budget, *TransactionError) {
+	if m.Version == 1 {
+		return m.Config.budget(), nil
+	}
 	b := budget{LoadedData: maxLoadedData}
 	var units, granted uint64
 	var seen [5]bool
@@ -74,7 +94,7 @@ func readBudget(m *message) (budget, *TransactionError) {
 		seen[kind] = true
 		switch kind {
 		case 1:
-			if value < minHeap || value > maxHeap || value%1024 != 0 {
+			if !validHeap(value) {
 				return budget{}, invalid
 			}
 		case 2:

@@ -35,6 +35,8 @@ type draft struct {
 	calls     []call
 	blockhash hash
 	versioned bool
+	config    *messageConfig      // makes it version 1
+	mask      func(uint32) uint32 // spoils the config mask
 	lookups   []byte              // serialized, for v0; nil means none
 	message   func([]byte) []byte // spoils the message before it is signed
 	wire      func([]byte) []byte // spoils the bytes after signing
@@ -108,7 +110,14 @@ func (d draft) bytes() []byte {
 		msg = appendLength(msg, len(c.data))
 		msg = append(msg, c.data...)
 	}
-	if d.versioned {
+	if d.config != nil {
+		at := func(key address) byte { return index[key] }
+		var keys []address
+		for _, s := range ordered {
+			keys = append(keys, s.key)
+		}
+		msg = d.messageV1([3]byte{byte(count[0] + count[1]), byte(count[1]), byte(count[3])}, keys, at)
+	} else if d.versioned {
 		if d.lookups == nil {
 			d.lookups = []byte{0}
 		}
@@ -117,7 +126,12 @@ func (d draft) bytes() []byte {
 	if d.message != nil {
 		msg = d.message(msg)
 	}
-	wire := []byte{byte(count[0] + count[1])}
+	var wire []byte
+	if d.config == nil {
+		wire = append(wire, byte(count[0]+count[1]))
+	} else {
+		wire = msg
+	}
 	names := append([]string{d.payer}, d.signers...)
 	for _, s := range ordered[:count[0]+count[1]] {
 		sig := make([]byte, 64) // nobody signed for it
@@ -128,11 +142,55 @@ func (d draft) bytes() []byte {
 		}
 		wire = append(wire, sig...)
 	}
-	wire = append(wire, msg...)
+	if d.config == nil {
+		wire = append(wire, msg...)
+	}
 	if d.wire != nil {
 		wire = d.wire(wire)
 	}
 	return wire
+}
+
+// messageV1 writes a version 1 message (SIMD-0385).
+func (d draft) messageV1(header [3]byte, keys []address, at func(address) byte) []byte {
+	le := binary.LittleEndian
+	var mask uint32
+	var values []byte
+	if d.config.PriorityFee != nil {
+		mask, values = mask|3, le.AppendUint64(values, *d.config.PriorityFee)
+	}
+	for i, v := range []*uint32{d.config.Units, d.config.LoadedData, d.config.Heap} {
+		if v != nil {
+			mask, values = mask|4<<i, le.AppendUint32(values, *v)
+		}
+	}
+	if d.mask != nil {
+		mask = d.mask(mask)
+	}
+	msg := append([]byte{0x81}, header[:]...)
+	msg = le.AppendUint32(msg, mask)
+	msg = append(msg, d.blockhash[:]...)
+	msg = append(msg, byte(len(d.calls)), byte(len(keys)))
+	for _, k := range keys {
+		msg = append(msg, k[:]...)
+	}
+	msg = append(msg, values...)
+	for _, c := range d.calls {
+		msg = append(msg, at(c.program), byte(len(c.metas)))
+		msg = le.AppendUint16(msg, uint16(len(c.data)))
+	}
+	for _, c := range d.calls {
+		for _, m := range c.metas {
+			msg = append(msg, at(m.key))
+		}
+		msg = append(msg, c.data...)
+	}
+	return msg
+}
+
+// v1Budget is a version 1 budget with so many compute units and room for every account.
+func v1Budget(n uint32) *messageConfig {
+	return &messageConfig{Units: &n, LoadedData: new(uint32(maxLoadedData))}
 }
 
 func appendLength(b []byte, n int) []byte {

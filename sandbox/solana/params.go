@@ -171,10 +171,10 @@ func withContext(height uint64, value any) object {
 	}
 }
 
-// maxBase58Wire and maxBase64Wire are Agave's limits for encoded transactions, in characters.
+// maxBase58Wire and maxBase64Wire are how long the largest transaction is as text, in characters.
 const (
-	maxBase58Wire = 1683
-	maxBase64Wire = 1644
+	maxBase58Wire = 5594
+	maxBase64Wire = 5464
 )
 
 // decodeWire decodes bytes that a client sent as text; what names them in errors.
@@ -184,14 +184,14 @@ func decodeWire(text, encoding, what string) ([]byte, *rpcError) {
 	switch encoding {
 	case "", "base58":
 		if len(text) > maxBase58Wire {
-			return nil, invalidParams("base58 encoded %s too large: %d bytes (max: encoded/raw %d/%d)", what, len(text), maxBase58Wire, maxPacket)
+			return nil, invalidParams("base58 encoded %s too large: %d bytes (max: encoded/raw %d/%d)", what, len(text), maxBase58Wire, maxV1Wire)
 		}
 		if raw, err = base58.Decode(text); err != nil {
 			return nil, invalidParams("invalid base58 encoding: %s", err)
 		}
 	case "base64":
 		if len(text) > maxBase64Wire {
-			return nil, invalidParams("base64 encoded %s too large: %d bytes (max: encoded/raw %d/%d)", what, len(text), maxBase64Wire, maxPacket)
+			return nil, invalidParams("base64 encoded %s too large: %d bytes (max: encoded/raw %d/%d)", what, len(text), maxBase64Wire, maxV1Wire)
 		}
 		// Go's decoder overlooks line breaks; Agave's does not.
 		if raw, err = base64.StdEncoding.Strict().DecodeString(text); err != nil || strings.ContainsAny(text, "\r\n") {
@@ -200,8 +200,12 @@ func decodeWire(text, encoding, what string) ([]byte, *rpcError) {
 	default:
 		return nil, invalidParams("unsupported encoding: %.20s. Supported encodings: base58, base64", encoding)
 	}
-	if len(raw) > maxPacket {
-		return nil, invalidParams("decoded %s too large: %d bytes (max: %d bytes)", what, len(raw), maxPacket)
+	most := maxPacket
+	if len(raw) > 0 && raw[0] == v1Prefix {
+		most = maxV1Wire
+	}
+	if len(raw) > most {
+		return nil, invalidParams("decoded %s too large: %d bytes (max: %d bytes)", what, len(raw), most)
 	}
 	return raw, nil
 }

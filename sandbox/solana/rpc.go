@@ -34,6 +34,7 @@ const (
 	codeSlotSkipped      = -32007
 	codeVersion          = -32015
 	codeMinContextNotYet = -32016
+	codeFilterNotFound   = -32020
 )
 
 func invalidParams(format string, args ...any) *rpcError {
@@ -110,7 +111,7 @@ var methods = map[string]method{
 }
 
 // apiVersion is the Agave release whose answers these are.
-const apiVersion = "3.0.0"
+const apiVersion = "4.0.0"
 
 // maxBody is Agave's limit for a request body, in bytes; maxBatch ours for the calls in one.
 const (

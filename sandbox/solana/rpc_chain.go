@@ -124,8 +124,8 @@ func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
 	lowest := map[uint64]uint64{}
 	for _, l := range c.history.between(max(first, 1)-1, c.tip) {
 		if limits, err := readBudget(&l.tx.message); err == nil && l.tx.writes(keys) {
-			if price, ok := lowest[l.Height]; !ok || limits.Price < price {
-				lowest[l.Height] = limits.Price
+			if price, ok := lowest[l.Height]; !ok || limits.price() < price {
+				lowest[l.Height] = limits.price()
 			}
 		}
 	}

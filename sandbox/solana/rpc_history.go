@@ -89,9 +89,6 @@ func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
 		return nil, bad
 	}
 	list := []object{}
-	if cfg.Before != "" && before == nil {
-		return list, nil // nothing is known to be older than an unknown transaction
-	}
 	of := c.history.byAddress[key]
 	started := before == nil
 	for i := len(of) - 1; i >= 0 && uint64(len(list)) < limit; i-- {
@@ -109,7 +106,8 @@ func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
 	return list, nil
 }
 
-// bound finds the transaction that limits a history; nil when none is given or it is unknown.
+// bound finds the transaction that limits a history; nil when none is given. An unknown one is an
+// error: what lies beyond it cannot be known.
 func (c *Cluster) bound(text string) (*landed, *rpcError) {
 	if text == "" {
 		return nil, nil
@@ -118,7 +116,11 @@ func (c *Cluster) bound(text string) (*landed, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	return c.history.bySignature[sig], nil
+	l := c.history.bySignature[sig]
+	if l == nil {
+		return nil, &rpcError{Code: codeFilterNotFound, Message: sentence("Transaction %s not found", sig)}
+	}
+	return l, nil
 }
 
 func (c *Cluster) showSummary(l *landed) object {
@@ -184,14 +186,14 @@ func getTransaction(c *Cluster, p params) (any, *rpcError) {
 
 // showTransaction is a transaction with its meta in the asked encoding.
 func showTransaction(l *landed, cfg config) (object, *rpcError) {
-	if l.tx.Versioned && cfg.MaxVersion == nil {
-		return nil, &rpcError{Code: codeVersion, Message: "Transaction version (0) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": 0"}
+	if version := l.tx.Version; l.tx.Versioned && (cfg.MaxVersion == nil || int(*cfg.MaxVersion) < version) {
+		return nil, &rpcError{Code: codeVersion, Message: sentence("Transaction version (%d) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": %[1]d", version)}
 	}
 	shown := object{"meta": showMeta(l, cfg.Encoding == "jsonParsed")}
 	if cfg.MaxVersion != nil {
 		shown["version"] = "legacy"
 		if l.tx.Versioned {
-			shown["version"] = 0
+			shown["version"] = l.tx.Version
 		}
 	}
 	switch cfg.Encoding {
@@ -234,10 +236,18 @@ func showJSON(tx *transaction) object {
 		"recentBlockhash": tx.Blockhash.String(),
 		"instructions":    instructions,
 	}
-	if tx.Versioned {
-		message["addressTableLookups"] = tx.showLookups()
-	}
+	tx.showVersion(message)
 	return object{"signatures": tx.signatureTexts(), "message": message}
+}
+
+// showVersion adds what a message has beyond a legacy one.
+func (m *message) showVersion(shown object) {
+	switch {
+	case m.Version == 1:
+		shown["transactionConfig"] = m.Config.show()
+	case m.Versioned:
+		shown["addressTableLookups"] = m.showLookups()
+	}
 }
 
 // showParsed is the jsonParsed form.
@@ -255,9 +265,7 @@ func showParsed(tx *transaction) object {
 		instructions[i] = tx.showParsedInstruction(ix)
 	}
 	message := object{"accountKeys": keys, "recentBlockhash": tx.Blockhash.String(), "instructions": instructions}
-	if tx.Versioned {
-		message["addressTableLookups"] = tx.showLookups()
-	}
+	tx.showVersion(message)
 	return object{"signatures": tx.signatureTexts(), "message": message}
 }
 

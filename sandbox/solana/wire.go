@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// maxPacket is the largest serialized transaction that a validator takes, in bytes.
+// maxPacket is the largest serialized legacy or version 0 transaction that a validator takes, in bytes.
 const maxPacket = 1232
 
 // transaction is a parsed wire transaction. The byte slices point into Wire, which nobody writes.
@@ -19,14 +19,16 @@ type transaction struct {
 // message is what the signatures cover.
 type message struct {
 	Raw          []byte
-	Versioned    bool // version 0; otherwise legacy
+	Versioned    bool // otherwise legacy
+	Version      int  // 0 or 1, of a versioned message
 	Required     int  // how many of Keys must sign
 	ReadSigned   int  // the last of those that are read-only
 	ReadUnsigned int  // the last of Keys that are read-only
 	Keys         []address
 	Blockhash    hash
 	Instructions []instruction
-	Lookups      []lookup
+	Lookups      []lookup      // version 0 alone
+	Config       messageConfig // version 1 alone
 
 	static int // how many of Keys stand in the message; 0: all, as long as no table was looked up
 	loaded int // how many of the Keys that tables gave are writable; they come first
@@ -119,9 +121,12 @@ func (t *transaction) signed() bool {
 	return true
 }
 
-// parseTransaction reads one serialized transaction, legacy or v0, and nothing after it.
+// parseTransaction reads one serialized transaction, legacy, v0 or v1, and nothing after it.
 // A returned transaction is well-formed but not yet sanitized.
 func parseTransaction(wire []byte) (*transaction, error) {
+	if len(wire) > 0 && wire[0] == v1Prefix {
+		return parseV1(wire)
+	}
 	if len(wire) > maxPacket {
 		return nil, fmt.Errorf("too large: %d bytes (max: %d bytes)", len(wire), maxPacket)
 	}
@@ -137,18 +142,27 @@ func parseTransaction(wire []byte) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
+	if msg.Version == 1 {
+		return nil, errors.New("invalid message version")
+	}
 	tx.message = *msg
 	return tx, nil
 }
 
 // parseMessage reads one serialized message, and nothing after it.
 func parseMessage(raw []byte) (*message, error) {
+	if len(raw) > 0 && raw[0] == v1Prefix {
+		r := &reader{rest: raw}
+		m := r.messageV1()
+		m.Raw = raw
+		return m, r.end()
+	}
 	r := &reader{rest: raw}
 	m := &message{Raw: raw}
 	first := r.byte()
 	if first&0x80 != 0 {
 		if version := first & 0x7f; version != 0 {
-			return nil, fmt.Errorf("invalid value: integer `%d`, expected a message version of 0", version)
+			return nil, fmt.Errorf("invalid value: integer `%d`, expected a message version of 0 or 1", version)
 		}
 		m.Versioned = true
 		first = r.byte()
@@ -172,11 +186,8 @@ func parseMessage(raw []byte) (*message, error) {
 			m.Lookups = append(m.Lookups, l)
 		}
 	}
-	if r.err == nil && len(r.rest) > 0 {
-		r.err = errors.New("bytes after the end of the message")
-	}
-	if r.err != nil {
-		return nil, r.err
+	if err := r.end(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
@@ -194,6 +205,9 @@ func (t *transaction) sanitize() *TransactionError {
 }
 
 func (m *message) sound() bool {
+	if m.Version == 1 && !m.soundV1() {
+		return false
+	}
 	if m.Required+m.ReadUnsigned > len(m.Keys) || m.ReadSigned >= m.Required {
 		return false
 	}
@@ -252,6 +266,14 @@ func (r *reader) take(n int) []byte {
 	b := r.rest[:n:n]
 	r.rest = r.rest[n:]
 	return b
+}
+
+// end returns the error that the reader met, or one if something is left over.
+func (r *reader) end() error {
+	if r.err == nil && len(r.rest) > 0 {
+		r.err = errors.New("bytes after the end of the message")
+	}
+	return r.err
 }
 
 func (r *reader) byte() byte { return r.take(1)[0] }

@@ -58,9 +58,12 @@ func TestMalformedBytesAreRefused(t *testing.T) {
 		t.Error("a length beyond 16 bits parses")
 	}
 	later := bytes.Clone(whole)
-	later[65] = 0x81
+	later[65] = 0x82
 	if _, err := parseTransaction(later); err == nil {
-		t.Error("version 1 parses")
+		t.Error("version 2 parses")
+	}
+	if _, err := parseTransaction(append([]byte{0x82}, whole[1:]...)); err == nil {
+		t.Error("version 2 parses in the envelope of version 1")
 	}
 }
 
@@ -79,6 +82,8 @@ func FuzzParseTransaction(f *testing.F) {
 	f.Add(draft{payer: "alice", versioned: true, calls: []call{memoCall(memoV1, "\xff")}}.bytes())
 	f.Add(draft{payer: "alice", versioned: true, lookups: append(append([]byte{1}, make([]byte, 32)...), 1, 0, 0),
 		calls: []call{system(pack(uint32(3), addressOf("alice"), "seed", 1, 2, memoV3), meta{addressOf("alice"), "sw"}, meta{addressOf("bob"), "w"})}}.bytes())
+	f.Add(draft{payer: "alice", config: &messageConfig{new(uint64(5)), new(uint32(9000)), new(uint32(1 << 20)), new(uint32(32 << 10))}, calls: []call{
+		transferTo(addressOf("alice"), addressOf("bob"), 7), memoCall(memoV3, "hello")}}.bytes())
 	f.Fuzz(func(t *testing.T, wire []byte) {
 		tx, err := parseTransaction(wire)
 		if err != nil || tx.sanitize() != nil {

@@ -31,6 +31,25 @@ function isTransaction(bytes) {
     throw new RangeError('length');
   };
   try {
+    if (bytes[0] === 0x81) {
+      const signatures = take(2) && bytes[1];
+      take(2);
+      const mask = Buffer.from(bytes).readUInt32LE(at);
+      take(4);
+      if (mask > 31 || mask % 4 === 1 || mask % 4 === 2) return false;
+      take(32);
+      const instructions = take(1);
+      take(32 * take(1));
+      for (const [bits, size] of [[3, 8], [4, 4], [8, 4], [16, 4]]) if (mask & bits) take(size);
+      let payload = 0;
+      for (let i = 0; i < instructions; i++) {
+        take(1);
+        payload += take(1) + take(1) + 256 * take(1);
+      }
+      take(payload);
+      take(64 * signatures);
+      return at === bytes.length;
+    }
     take(64 * length());
     const versioned = bytes[at] & 0x80;
     if (versioned && take(1) !== 0x80) return false;
@@ -100,7 +119,7 @@ function run(request) {
     const meta = bad ? result.meta() : result;
     return { err: bad ? failure(result) : null, units: Number(meta.computeUnitsConsumed()), logs: meta.logs() };
   });
-  const accounts = request.watch.map((address) => {
+  const accounts = (request.watch ?? []).map((address) => {
     const a = svm.getAccount(unhex(address));
     return a && { lamports: String(a.lamports()), owner: hex(a.owner()), data: hex(a.data()), executable: a.executable() };
   });
