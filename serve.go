@@ -161,7 +161,8 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Now: time.Now, NewID: newID, Random: rand.Reader}
 	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
-	p.keys = &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader, Log: log}
+	p.keys = &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader, Log: log,
+		Bot: func() string { return p.bot.Me() }}
 	p.meter = &quota.Meter{Store: p.store, Now: time.Now, Log: log}
 
 	developers := &handlers.Developers{Store: p.store, Keys: p.keys, Steps: c.Access.Steps, Admins: c.Access.Admins,

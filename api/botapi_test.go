@@ -42,7 +42,7 @@ func (r *rig) allows(p person, a app) {
 		if err != nil {
 			return err
 		}
-		return r.Apps.Allow(tx, p.User.ID, a.id, asked.App.Scopes)
+		return r.Apps.Allow(tx, p.User.ID, a.id, asked.App.Scopes, asked.App.Scopes)
 	}))
 }
 

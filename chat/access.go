@@ -276,7 +276,10 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 		return nil, nil
 	case namingApp:
 		return func(s *scene) error {
-			name, err := wallet.ParseAppName(h.Text)
+			name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
+			if err != nil && !labelled(err) {
+				return err
+			}
 			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:

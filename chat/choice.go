@@ -162,7 +162,33 @@ func scopeWords() map[wallet.Scope]string {
 	}
 }
 
-// scopeLines is what scopes mean, a line each.
+// scopeSwitches is each scope in a few words, as it stands on the switches of a question for consent.
+func scopeSwitches() map[wallet.Scope]string {
+	return map[wallet.Scope]string{
+		wallet.WalletRead:  "scope_switch.wallet_read",
+		wallet.WalletSend:  "scope_switch.wallet_send",
+		wallet.BotSend:     "scope_switch.bot_send",
+		wallet.BotExecute:  "scope_switch.bot_execute",
+		wallet.BotUsers:    "scope_switch.bot_users",
+		wallet.BotMessages: "scope_switch.bot_messages",
+		wallet.Webhooks:    "scope_switch.webhooks",
+	}
+}
+
+// scopeToPerson is what each scope lets an app do, as the person is told who is to allow it.
+func scopeToPerson() map[wallet.Scope]string {
+	return map[wallet.Scope]string{
+		wallet.WalletRead:  "scope_yours.wallet_read",
+		wallet.WalletSend:  "scope_yours.wallet_send",
+		wallet.BotSend:     "scope_yours.bot_send",
+		wallet.BotExecute:  "scope_yours.bot_execute",
+		wallet.BotUsers:    "scope_yours.bot_users",
+		wallet.BotMessages: "scope_yours.bot_messages",
+		wallet.Webhooks:    "scope_yours.webhooks",
+	}
+}
+
+// scopeLines is what scopes mean to a developer, a line each.
 func (s *scene) scopeLines(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {

@@ -164,7 +164,7 @@ func (s *scene) list() (html, error) {
 // start welcomes. Of what a deep link brings along only an app that asks for consent counts.
 func (c *Chat) start(_ context.Context, h heard) (act, error) {
 	if len(h.line.args) == 1 && h.Private && strings.HasPrefix(h.line.args[0], appPrefix) {
-		return askConsent(wallet.AppID(h.line.args[0])), nil
+		return askConsent(wallet.AppID(h.line.args[0]), false), nil
 	}
 	return func(s *scene) error {
 		list, err := s.list()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,47 @@ func (c *Chat) appLink(text string) (wallet.AppID, bool) {
 // consentCard is an app's newest question, its answer, and that it was taken back.
 func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 
-// askConsent shows who asks for what, before anything is allowed.
-func askConsent(id wallet.AppID) act {
+// consent is what a question for consent shows: all that the app asks for, and what is switched on. It stands in
+// the question's buttons, so that a tap means what its message showed, whatever the app asks for by then.
+type consent struct {
+	App    wallet.AppID
+	Nonce  string // of the question: its buttons' nonces follow from it
+	Shown  []wallet.Scope
+	Chosen []wallet.Scope
+}
+
+// object is a consent as the object of a button's action.
+func (c consent) object() string {
+	return strings.Join([]string{string(c.App), c.Nonce, joinScopes(c.Shown), joinScopes(c.Chosen)}, "|")
+}
+
+// consentOf reads the object of a button's action; false for one of another version of purser.
+func consentOf(object string) (consent, bool) {
+	parts := strings.Split(object, "|")
+	if len(parts) != 4 {
+		return consent{}, false
+	}
+	return consent{wallet.AppID(parts[0]), parts[1], splitScopes(parts[2]), splitScopes(parts[3])}, true
+}
+
+func joinScopes(scopes []wallet.Scope) string {
+	var out []string
+	for _, scope := range scopes {
+		out = append(out, string(scope))
+	}
+	return strings.Join(out, ",")
+}
+
+func splitScopes(list string) []wallet.Scope {
+	var out []wallet.Scope
+	for _, scope := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		out = append(out, wallet.Scope(scope))
+	}
+	return out
+}
+
+// askConsent shows who asks for what, before anything is allowed. again asks whoever has allowed all of it, too.
+func askConsent(id wallet.AppID, again bool) act {
 	return func(s *scene) error {
 		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if labelled(err) {
@@ -41,60 +81,140 @@ func askConsent(id wallet.AppID) act {
 		if err != nil {
 			return err
 		}
-		v, err := s.aboutApp(asked)
-		if err != nil {
-			return err
-		}
-		if asked.Given {
+		if asked.Given() && !again {
+			v, err := s.aboutApp(asked)
+			if err != nil {
+				return err
+			}
 			return s.say("consent.given", v)
 		}
-		card, until := consentCard(id), s.now.Add(consentLife)
-		var scopes []string
-		for _, scope := range asked.App.Scopes {
-			scopes = append(scopes, string(scope))
+		if err := s.moveCard(consentCard(id)); err != nil {
+			return err
 		}
-		// What was shown goes along, since the app may ask for something else when the tap comes.
-		yes, err := s.ours("button.allow", "allow:"+string(id)+":"+strings.Join(scopes, ","), card, until)
+		nonce, err := s.nonce()
 		if err != nil {
 			return err
 		}
-		no, err := s.ours("button.refuse", "refuse:"+string(id), card, until)
-		if err != nil {
-			return err
+		chosen := asked.App.Scopes
+		if len(asked.Granted) > 0 { // what they have turned off stays off
+			chosen = slices.DeleteFunc(slices.Clone(chosen), func(scope wallet.Scope) bool { return !slices.Contains(asked.Granted, scope) })
 		}
-		text, err := s.words.text("consent.ask", v)
-		if err != nil {
-			return err
-		}
-		if err := s.moveCard(card); err != nil {
-			return err
-		}
-		return s.reply(Reply{Kind: Message, Text: string(text), Buttons: [][]Button{{yes, no}}, Anew: s.anew}, card)
+		return s.showConsent(asked, consent{id, nonce, asked.App.Scopes, chosen})
 	}
 }
 
-// aboutApp is what a person is told of an app. Name and purpose are its developer's words.
+// showConsent draws the question: a switch for each scope, and the two answers.
+func (s *scene) showConsent(asked handlers.Asked, c consent) error {
+	v, err := s.aboutApp(asked)
+	if err != nil {
+		return err
+	}
+	card, until := consentCard(c.App), s.now.Add(consentLife)
+	button := func(label html, action string) (Button, error) {
+		return s.buttonOf(nonceOf(c.Nonce, action), label, action, card, until)
+	}
+	var rows [][]Button
+	for _, scope := range c.Shown {
+		text, err := s.words.text(scopeSwitches()[scope], nil)
+		if err != nil {
+			return err
+		}
+		on, next := slices.Contains(c.Chosen, scope), c
+		box := html("☐ ")
+		if on {
+			box = "☑ "
+		}
+		next.Chosen = nil
+		for _, other := range c.Shown { // in one order, whatever was tapped first
+			if slices.Contains(c.Chosen, other) != (other == scope) {
+				next.Chosen = append(next.Chosen, other)
+			}
+		}
+		b, err := button(box+text, "switch:"+next.object())
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	var answers []Button
+	for _, answer := range [][2]string{{"button.allow", "allow:" + c.object()}, {"button.refuse", "refuse:" + string(c.App)}} {
+		label, err := s.words.text(answer[0], nil)
+		if err != nil {
+			return err
+		}
+		b, err := button(label, answer[1])
+		if err != nil {
+			return err
+		}
+		answers = append(answers, b)
+	}
+	text, err := s.words.text("consent.ask", v)
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card)
+}
+
+// aboutApp is what a person is told of an app. Name and purpose are its developer's words, and so is the name
+// that a developer gives themselves in Telegram: it is left out where it looks like one of ours, and never stands
+// without their numeric id.
 func (s *scene) aboutApp(asked handlers.Asked) (vars, error) {
-	scopes, err := s.scopeLines(asked.App.Scopes)
+	scopes, err := s.scopesToPerson(asked.App.Scopes)
+	name, username := cut(echo(asked.Owner.Name()), 64), asked.Owner.Username
+	official := wallet.Official(name, s.BotName()) || wallet.Official(username, s.BotName())
 	return vars{
 		"App": asked.App.Name, "Purpose": asked.App.Purpose, "Operator": asked.App.Owner == "",
-		"Developer": cut(echo(asked.Owner.Name()), 64), "Username": asked.Owner.Username, "Scopes": scopes,
+		"DeveloperID": asked.Owner.TelegramID, "Developer": name, "Username": username, "Official": official, "Scopes": scopes,
 	}, err
 }
 
-// tapAllow allows an app what was shown.
-func (c *Chat) tapAllow(_ context.Context, h heard, object string) (act, error) {
-	id, list, _ := strings.Cut(object, ":")
-	var scopes []wallet.Scope
-	for _, scope := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
-		scopes = append(scopes, wallet.Scope(scope))
+// scopesToPerson is what scopes let an app do, as its person is told: a line each.
+func (s *scene) scopesToPerson(scopes []wallet.Scope) (html, error) {
+	var lines []string
+	for _, scope := range scopes {
+		short, err := s.words.text(scopeSwitches()[scope], nil)
+		if err != nil {
+			return "", err
+		}
+		long, err := s.words.text(scopeToPerson()[scope], nil)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "• <b>"+string(short)+"</b>: "+string(long))
 	}
-	return h.answerConsent(wallet.AppID(id), "toast.allowed", "consent.allowed", func(s *scene) error {
-		return s.Apps.Allow(s.tx, s.user.ID, wallet.AppID(id), scopes)
+	return html(strings.Join(lines, "\n")), nil
+}
+
+// tapSwitch turns one scope of a question on or off.
+func (c *Chat) tapSwitch(_ context.Context, _ heard, object string) (act, error) {
+	choice, ok := consentOf(object)
+	if !ok {
+		return toast("toast.old"), nil
+	}
+	return func(s *scene) error {
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, choice.App)
+		if err != nil {
+			return s.refuse(err)
+		}
+		if !slices.Equal(asked.App.Scopes, choice.Shown) {
+			return s.refused(wallet.Refuse(wallet.Conflict, "the app now asks for something else. Open its link again"))
+		}
+		return s.showConsent(asked, choice)
+	}, nil
+}
+
+// tapAllow allows an app what is switched on.
+func (c *Chat) tapAllow(_ context.Context, h heard, object string) (act, error) {
+	choice, ok := consentOf(object)
+	if !ok {
+		return toast("toast.old"), nil
+	}
+	return h.answerConsent(choice.App, "toast.allowed", "consent.allowed", func(s *scene) error {
+		return s.Apps.Allow(s.tx, s.user.ID, choice.App, choice.Shown, choice.Chosen)
 	}), nil
 }
 
-// tapRefuse allows nothing.
+// tapRefuse allows nothing. What was allowed before stays: /apps revokes it.
 func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
 	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*scene) error { return nil }), nil
 }
@@ -109,10 +229,17 @@ func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) ac
 		if ok, err := s.did(err, toasted); !ok {
 			return err
 		}
+		if asked, err = s.Apps.ConsentFor(s.tx, s.user.ID, id); err != nil { // as it is now
+			return err
+		}
 		v, err := s.aboutApp(asked)
 		if err != nil {
 			return err
 		}
+		if v["Scopes"], err = s.scopesToPerson(asked.Granted); err != nil {
+			return err
+		}
+		v["Before"] = len(asked.Granted) > 0
 		return s.show(h.button.Subject, text, v)
 	}
 }
@@ -140,19 +267,35 @@ func (s *scene) listApps() error {
 	var lines []string
 	var rows [][]Button
 	for _, granted := range all[:min(len(all), most)] {
-		line, err := s.words.text("apps.line", vars{"App": granted.App.Name, "Scopes": names(granted.Grant.Scopes), "Since": day(granted.Grant.GrantedAt)})
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, granted.App.ID)
 		if err != nil {
 			return err
 		}
-		label, err := s.words.text("button.take_back", vars{"App": cut(granted.App.Name, 40)})
+		v, err := s.aboutApp(asked)
 		if err != nil {
 			return err
 		}
-		b, err := s.button(label, "takeback:"+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
+		if v["Scopes"], err = s.scopesToPerson(granted.Grant.Scopes); err != nil {
+			return err
+		}
+		v["Since"] = day(granted.Grant.GrantedAt)
+		line, err := s.words.text("apps.line", v)
 		if err != nil {
 			return err
 		}
-		lines, rows = append(lines, string(line)), append(rows, []Button{b})
+		var row []Button
+		for _, what := range [][2]string{{"button.change_access", "changeaccess:"}, {"button.take_back", "takeback:"}} {
+			label, err := s.words.text(what[0], vars{"App": cut(granted.App.Name, 40)})
+			if err != nil {
+				return err
+			}
+			b, err := s.button(label, what[1]+string(granted.App.ID), "apps:"+string(granted.App.ID), s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			row = append(row, b)
+		}
+		lines, rows = append(lines, string(line)), append(rows, row)
 	}
 	key := "apps.list"
 	if len(all) == 0 {
@@ -163,6 +306,11 @@ func (s *scene) listApps() error {
 		return err
 	}
 	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
+}
+
+// tapChangeAccess asks again what an app may do, with its switches as they are.
+func (c *Chat) tapChangeAccess(_ context.Context, _ heard, id string) (act, error) {
+	return askConsent(wallet.AppID(id), true), nil
 }
 
 // tapTakeBack ends a grant.

@@ -20,8 +20,12 @@ func escape(text string) string {
 // code shows text in a fixed font, which a tap copies.
 func code(text string) html { return html("<code>" + escape(text) + "</code>") }
 
-// neutral takes out what could make text look like another text: control characters, and format
-// characters (bidirectional overrides, zero-width ones) that turn or hide what stands around them.
+// officialMark stands before what is said of the operator's own apps, and nowhere else: foreign text loses it.
+const officialMark = '🛡'
+
+// neutral takes out what could make text look like another text: control characters, format
+// characters (bidirectional overrides, zero-width ones) that turn or hide what stands around them, and the mark
+// of the operator's apps.
 func neutral(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -29,7 +33,7 @@ func neutral(text string) string {
 			return r
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
-		case unicode.Is(unicode.Cf, r):
+		case unicode.Is(unicode.Cf, r), r == officialMark:
 			return -1
 		}
 		return r

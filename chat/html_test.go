@@ -21,7 +21,7 @@ import (
 func telegramText(source string) (string, error) {
 	var out strings.Builder
 	var open []string
-	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler)>`)
+	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler|blockquote)>`)
 	entity := regexp.MustCompile(`^&(lt|gt|amp|quot);`)
 	for rest := source; rest != ""; {
 		switch {

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -53,6 +54,8 @@ type person struct {
 	list int32  // the number of their newest list of people
 	kept []byte // a signed transaction that their device did not hand in
 	app  string // the newest consent link that stood in their chat
+
+	called string // their first name in Telegram; "" for their own
 }
 
 func newRig(t testing.TB) *rig {
@@ -124,7 +127,7 @@ func (r *rig) input(name string) chat.Input {
 	p := r.people[name]
 	r.lastID++
 	return chat.Input{Chat: p.TelegramID, Private: true, MessageID: r.lastID, At: r.Now(),
-		From: chat.Person{TelegramID: p.TelegramID, Username: name, FirstName: title(name), Language: "en"}}
+		From: chat.Person{TelegramID: p.TelegramID, Username: name, FirstName: cmp.Or(p.called, title(name)), Language: "en"}}
 }
 
 // does hands an input to the chat as the bot does, and delivers what comes of it.

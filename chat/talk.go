@@ -216,7 +216,7 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 // plainText answers plain text in a private chat.
 func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	if id, ok := c.appLink(h.Text); ok {
-		return c.begin(askConsent(id), nil)
+		return c.begin(askConsent(id, false), nil)
 	}
 	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
 		return act, err

@@ -55,6 +55,9 @@ func taps() map[string]tap {
 		"allow":      (*Chat).tapAllow,
 		"refuse":     (*Chat).tapRefuse,
 		"takeback":   (*Chat).tapTakeBack,
+
+		"changeaccess": (*Chat).tapChangeAccess,
+		"switch":       (*Chat).tapSwitch,
 	}
 }
 

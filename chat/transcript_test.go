@@ -85,6 +85,9 @@ func difference(want, got string) string {
 //	alice shares bob's contact
 //	alice types the code, alice types a wrong code
 //	alice opens bob's app               the consent link that stands in Bob's chat
+//	alice opens the operator's app      the operator's newest one
+//	alice is called NAME                in Telegram, from now on
+//	the operator has a key for APP      made by 'purser key create' without an owner
 //	steps contact email                 verification.steps; operators carol dave: who may approve
 //	mail is down, mail is up
 //	carol has a key for APP             made by the operator, with `purser key create`; "nothing in particular" is no app; "a pro key", "a pro token"
@@ -140,8 +143,14 @@ func (r *rig) happen(line string) {
 	case before == "network":
 		at := strings.LastIndexByte(text, ' ')
 		r.network(text[at+1:], wallet.Happening(text[:at]))
+	case strings.HasPrefix(line, "the operator has a key for "):
+		req := handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, App: strings.TrimPrefix(line, "the operator has a key for ")}
+		_, _, err := r.Keys.Create(r.Context(), req)
+		r.Must(err)
 	case r.people[who] == nil:
 		r.Fatalf("what is %q?", line)
+	case strings.Contains(line, " is called "):
+		_, r.people[who].called, _ = strings.Cut(line, " is called ")
 	case isSaid && strings.HasPrefix(text, `"`) && before == who:
 		quoted, err := strconv.Unquote(text)
 		r.Must(err)
@@ -190,6 +199,10 @@ func (r *rig) happen(line string) {
 		r.says(who, r.code())
 	case strings.HasSuffix(line, "types a wrong code"):
 		r.says(who, strings.Map(func(d rune) rune { return '0' + (d-'0'+1)%10 }, r.code()))
+	case strings.HasSuffix(line, " opens the operator's app"):
+		var apps []wallet.App
+		r.View(func(tx store.Tx) (err error) { apps, err = tx.AppsOf(""); return err })
+		r.says(who, "/start "+string(apps[len(apps)-1].ID))
 	case words[1] == "opens":
 		r.says(who, "/start "+r.people[strings.TrimSuffix(words[2], "'s")].app)
 	case strings.HasSuffix(line, "shares a contact"):

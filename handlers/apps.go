@@ -15,42 +15,51 @@ type Apps struct {
 
 // Asked is an app as somebody sees it who is asked to allow it something.
 type Asked struct {
-	App   wallet.App
-	Owner wallet.User // the zero User for an operator's
-	Given bool        // they have allowed all of it already
+	App     wallet.App
+	Owner   wallet.User    // the zero User for an operator's
+	Granted []wallet.Scope // what they have allowed it so far
+}
+
+// Given tells whether they have allowed all that the app asks for.
+func (a Asked) Given() bool {
+	return len(a.Granted) > 0 && !slices.ContainsFunc(a.App.Scopes, func(s wallet.Scope) bool { return !slices.Contains(a.Granted, s) })
 }
 
 // ConsentFor finds the app behind a link. NOT_FOUND when there is none any more.
 func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
 	app, err := tx.App(id)
 	if err != nil {
-		return Asked{}, found(err, wallet.NotFound, "this app is not known here any more")
+		return Asked{}, found(err, wallet.NotFound, "this app no longer exists")
 	}
 	asked := Asked{App: app}
 	if app.Owner != "" {
 		if asked.Owner, err = tx.User(app.Owner); err != nil {
-			return Asked{}, found(err, wallet.NotFound, "this app is not known here any more")
+			return Asked{}, found(err, wallet.NotFound, "this app no longer exists")
 		}
 	}
 	grant, err := tx.Grant(person, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return asked, nil
 	}
-	asked.Given = err == nil && !slices.ContainsFunc(app.Scopes, func(s wallet.Scope) bool { return !grant.Covers(s) })
+	asked.Granted = grant.Scopes
 	return asked, err
 }
 
-// Allow grants an app what it asks for. scopes are what the person was shown: when the app asks for
-// something else by now, it is CONFLICT; NOT_FOUND when there is none any more.
-func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, scopes []wallet.Scope) error {
+// Allow grants an app those scopes that a person has chosen of what it asks for, in place of what they allowed
+// it before. shown are all that they were shown: when the app asks for something else by now, it is CONFLICT.
+// INVALID_REQUEST for a choice of nothing, or of what was not shown; NOT_FOUND when there is no app any more.
+func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, chosen []wallet.Scope) error {
 	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(asked.App.Scopes, scopes) {
-		return wallet.Refuse(wallet.Conflict, "the app asks for something else now: open its link once more")
+	if !slices.Equal(asked.App.Scopes, shown) {
+		return wallet.Refuse(wallet.Conflict, "the app now asks for something else. Open its link again")
 	}
-	return tx.PutGrant(wallet.Grant{User: person, App: id, Scopes: asked.App.Scopes, GrantedAt: a.Now().UTC()})
+	if len(chosen) == 0 || slices.ContainsFunc(chosen, func(s wallet.Scope) bool { return !slices.Contains(shown, s) }) {
+		return wallet.Refuse(wallet.InvalidRequest, "turn on at least one of its switches, or tap Don't allow")
+	}
+	return tx.PutGrant(wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()})
 }
 
 // Withdraw takes a grant back; NOT_FOUND without one. What was proposed already can still be confirmed
@@ -82,10 +91,43 @@ func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 	return out, err
 }
 
+// appName reads what an app of an owner's is to be called. INVALID_REQUEST for a developer's that could be taken for
+// purser itself or for whoever runs it; CONFLICT for one that looks like another app's: people tell apps by name.
+// A name that the owner has used already is theirs.
+func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string, error) {
+	name, err := wallet.ParseAppName(text)
+	if err != nil {
+		return "", err
+	}
+	own, err := tx.AppsOf(owner)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(own, func(app wallet.App) bool { return app.Name == name }) {
+		return name, nil
+	}
+	me := ""
+	if bot != nil {
+		me = bot()
+	}
+	if owner != "" && wallet.Official(name, me) {
+		return "", wallet.Refuse(wallet.InvalidRequest, "that name looks like one of this service's own. Choose one without words like purser, operator, support, wallet or security, or this bot's name")
+	}
+	all, err := tx.AllApps()
+	if err != nil {
+		return "", err
+	}
+	like := wallet.Skeleton(name)
+	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.Skeleton(app.Name) == like }) {
+		return "", wallet.Refuse(wallet.Conflict, "another app has this name, or one that looks the same. Choose another")
+	}
+	return name, nil
+}
+
 // appNamed is the owner's app of that name, asking for the scopes as well from now on, for the purpose if
-// one is given; a new one when there is none.
-func appNamed(tx store.Tx, wanted wallet.App) (wallet.App, error) {
-	name, err := wallet.ParseAppName(wanted.Name)
+// one is given; a new one when there is none. The refusals of appName.
+func appNamed(tx store.Tx, bot BotName, wanted wallet.App) (wallet.App, error) {
+	name, err := appName(tx, bot, wanted.Owner, wanted.Name)
 	if err != nil {
 		return wallet.App{}, err
 	}

@@ -91,6 +91,11 @@ func (d *Developers) Accept(tx store.Tx, user wallet.UserID) error {
 	return tx.PutDeveloper(dev)
 }
 
+// NameApp reads what a developer's app is to be called: the name as it is shown, or why it can't be.
+func (d *Developers) NameApp(tx store.Tx, user wallet.UserID, text string) (string, error) {
+	return appName(tx, d.Keys.Bot, user, text)
+}
+
 // Note keeps what somebody wants keys for, so that a conversation that ends can be gone on with. What
 // waits for an operator stays as it was asked.
 func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
@@ -333,7 +338,7 @@ func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, ke
 			}
 		}
 	}
-	if made.App, err = appNamed(tx, wish); err != nil {
+	if made.App, err = appNamed(tx, d.Keys.Bot, wish); err != nil {
 		return made, err
 	}
 	for _, key := range keys {

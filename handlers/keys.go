@@ -24,6 +24,7 @@ type Keys struct {
 	NewID   IDs
 	Random  io.Reader
 	Log     *slog.Logger // nil: silence
+	Bot     BotName      // whose name no app may take
 
 	mu    sync.Mutex
 	used  map[string]time.Time  // by id: what was opened since the last writing
@@ -86,7 +87,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 			made.Key.Owner = owner.ID
 		}
 		if req.App != "" {
-			app, err := appNamed(tx, wallet.App{ID: appID, Owner: made.Key.Owner, Name: req.App, Scopes: req.Scopes, CreatedAt: k.Now().UTC()})
+			app, err := appNamed(tx, k.Bot, wallet.App{ID: appID, Owner: made.Key.Owner, Name: req.App, Scopes: req.Scopes, CreatedAt: k.Now().UTC()})
 			if err != nil {
 				return err
 			}

@@ -298,6 +298,8 @@ type Apps interface {
 	App(wallet.AppID) (wallet.App, error)
 	// AppsOf lists a developer's ("": the operator's), oldest first.
 	AppsOf(owner wallet.UserID) ([]wallet.App, error)
+	// AllApps lists everybody's, in no order. It reads every app there is: only for what is done rarely.
+	AllApps() ([]wallet.App, error)
 	// PutApp creates or replaces; an app of another owner is ErrConflict.
 	PutApp(wallet.App) error
 

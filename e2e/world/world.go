@@ -156,7 +156,7 @@ func (w *World) wire() {
 	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used,
 		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
-	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w}
+	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w, Bot: func() string { return "purser_bot" }}
 	w.Apps = &handlers.Apps{Now: w.Now}
 	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}

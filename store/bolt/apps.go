@@ -34,6 +34,21 @@ func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
 	return out, nil
 }
 
+func (t *tx) AllApps() ([]wallet.App, error) {
+	var out []wallet.App
+	for _, e := range t.prefixed(apps, nil) {
+		a, err := t.App(wallet.AppID(e.key))
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrDamaged) { // nobody can be shown its name
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
 func (t *tx) PutApp(a wallet.App) error {
 	if err := checkID(string(a.ID)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,10 @@ func testApps(t *testing.T, open Open) {
 	same(t, "the app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App("app_shop") }), shop)
 	same(t, "a developer's", get(t, s, func(tx store.Tx) ([]wallet.App, error) { return tx.AppsOf("usr_dev") }), []wallet.App{shop, game})
 	same(t, "the operator's", get(t, s, func(tx store.Tx) ([]wallet.App, error) { return tx.AppsOf("") }), []wallet.App{house})
+
+	all := get(t, s, func(tx store.Tx) ([]wallet.App, error) { return tx.AllApps() })
+	slices.SortFunc(all, func(a, b wallet.App) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	same(t, "everybody's", all, []wallet.App{game, house, shop})
 
 	first := wallet.Grant{User: "usr_a", App: "app_shop", Scopes: []wallet.Scope{wallet.WalletSend}, GrantedAt: noon()}
 	second := wallet.Grant{User: "usr_a", App: "app_game", GrantedAt: noon().Add(time.Second)}
