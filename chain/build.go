@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"filippo.io/edwards25519"
@@ -15,7 +16,8 @@ import (
 
 // Build makes the legacy message of t with its blockhash zeroed (DESIGN §3.3): budget first, then
 // the recipient's token account if its rent is part of t, then the memo (which a Token-2022 account
-// wants right before the transfer), then the transfer with its reference as last, read-only account.
+// wants right before the transfer, as Solana Pay does), then the transfer with the references of the
+// payment link that it answers and its own as last, read-only accounts.
 // The message has passed Decode, so a *NotAllowed tells of fields that no device would sign.
 func Build(t wallet.Transaction) ([]byte, error) {
 	var instructions []solana.Instruction
@@ -48,8 +50,8 @@ func Build(t wallet.Transaction) ([]byte, error) {
 		accounts = append(accounts, written(wallet.AssociatedAccount(t.From, t.Token.Mint, t.Token.Program)),
 			named(t.Token.Mint), written(recipientAccount(t)), signs(t.From))
 	}
-	if !t.Reference.IsZero() {
-		accounts = append(accounts, named(t.Reference))
+	for _, reference := range referencesOf(t) {
+		accounts = append(accounts, named(reference))
 	}
 	add(t.Token.Program, data, accounts...) // SOL's program is the zero address: the System program's
 
@@ -66,7 +68,8 @@ func Build(t wallet.Transaction) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build transfer: %w", err)
 	}
-	if !slices.Contains(d.Actions, intended(t)) {
+	want := intended(t)
+	if !slices.ContainsFunc(d.Actions, func(a wallet.Action) bool { return reflect.DeepEqual(a, want) }) {
 		return nil, errors.New("build transfer: the message does not hold the transfer that was asked for")
 	}
 	return raw, nil
@@ -75,14 +78,22 @@ func Build(t wallet.Transaction) ([]byte, error) {
 // intended is the action that t is about, as Decode tells it.
 func intended(t wallet.Transaction) wallet.Action {
 	if t.Token.Native() {
-		return wallet.Action{Type: wallet.ActionTransfer, From: t.From, To: t.To, Lamports: t.Amount, Reference: t.Reference}
+		return wallet.Action{Type: wallet.ActionTransfer, From: t.From, To: t.To, Lamports: t.Amount, Reference: t.Reference, References: referencesOf(t)}
 	}
 	a := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.From, Account: recipientAccount(t), Mint: t.Token.Mint,
-		Program: t.Token.Program, Units: t.Amount, Decimals: t.Token.Decimals, Reference: t.Reference}
+		Program: t.Token.Program, Units: t.Amount, Decimals: t.Token.Decimals, Reference: t.Reference, References: referencesOf(t)}
 	if t.Rent > 0 {
 		a.To = t.To
 	}
 	return a
+}
+
+// referencesOf are those of the link that t answers, then its own, which is the last account of the transfer.
+func referencesOf(t wallet.Transaction) []wallet.Address {
+	if t.Reference.IsZero() {
+		return nil
+	}
+	return append(slices.Clone(t.LinkReferences), t.Reference)
 }
 
 // recipientAccount is where a token transfer goes.
@@ -137,6 +148,9 @@ func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {
 // disassemble splits a wire transaction into its signatures and its message. It takes what a
 // foreign transaction may hold, up to the size of a packet. Errors are *NotAllowed.
 func disassemble(wire []byte) ([]wallet.Signature, []byte, *message, error) {
+	if len(wire) > 0 && wire[0] > 0x80 {
+		return disassembleV1(wire)
+	}
 	if len(wire) > packetSize {
 		return nil, nil, nil, refuse(TooLarge, "more bytes than a transaction can have")
 	}
@@ -157,6 +171,26 @@ func disassemble(wire []byte) ([]wallet.Signature, []byte, *message, error) {
 		return nil, nil, nil, refuse(Malformed, "signatures and signers differ in number")
 	}
 	return signatures, raw, m, nil
+}
+
+// disassembleV1 is disassemble for version 1, whose signatures follow the message and are counted by its
+// header alone.
+func disassembleV1(wire []byte) ([]wallet.Signature, []byte, *message, error) {
+	if len(wire) > packetSizeV1 {
+		return nil, nil, nil, refuse(TooLarge, "more bytes than a transaction can have")
+	}
+	m, end, err := structureV1(wire)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if m.signers < 1 || m.signers > len(m.keys) || len(wire)-end != 64*m.signers {
+		return nil, nil, nil, refuse(Malformed, "signatures and signers differ in number")
+	}
+	signatures := make([]wallet.Signature, m.signers)
+	for i := range signatures {
+		signatures[i] = wallet.Signature(wire[end+64*i:])
+	}
+	return signatures, wire[:end], m, nil
 }
 
 // VerifySignature tells whether signature is signer's over the message, by the strict rule that

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -44,6 +45,7 @@ func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: 
 
 const (
 	memoLimit          = 512       // bytes
+	maxReferences      = 8         // those of a payment link, and purser's own
 	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
 )
 
@@ -73,7 +75,7 @@ var hidden = &unicode.RangeTable{
 
 // Decode says what message does, read from its bytes alone, if signer may sign it. It is an
 // allow-list (DESIGN §4): one transfer (System, or TransferChecked from the signer's own associated
-// account, for which the recipient's may be created) with at most one reference, at most one memo,
+// account, for which the recipient's may be created) with at most eight references, at most one memo,
 // compute budget under a ceiling; whatever it does not know it refuses. Checks and their order are those
 // that signer/page/decode.js sets out, since a message can be wrong in several ways at once.
 // Errors are *NotAllowed.
@@ -171,7 +173,7 @@ func (t *tally) transfer(in instruction) error {
 	}
 	action := wallet.Action{Type: wallet.ActionTransfer, From: t.keys[from], To: t.keys[to]}
 	var err error
-	if action.Reference, err = t.reference(in.accounts[2:]); err != nil {
+	if action.References, action.Reference, err = t.references(in.accounts[2:]); err != nil {
 		return err
 	}
 	action.Lamports = binary.LittleEndian.Uint64(in.data[4:])
@@ -182,15 +184,21 @@ func (t *tally) transfer(in instruction) error {
 	return nil
 }
 
-// reference is the one account that a transfer may name beyond those that it needs.
-func (t *tally) reference(extra []byte) (wallet.Address, error) {
-	if len(extra) == 0 {
-		return wallet.Address{}, nil
+// references are the accounts that a transfer names beyond those that it needs (Solana Pay), and the last
+// of them. None may be able to do or to lose anything.
+func (t *tally) references(extra []byte) (all []wallet.Address, last wallet.Address, _ error) {
+	no := refuse(BadReference, "the transfer names accounts that it does not need")
+	if len(extra) > maxReferences {
+		return nil, last, no
 	}
-	if len(extra) > 1 || extra[0] == 0 || t.writable(extra[0]) {
-		return wallet.Address{}, refuse(BadReference, "the transfer names accounts that it does not need")
+	for i, index := range extra {
+		if t.writable(index) || slices.Contains(extra[:i], index) { // the signer is writable
+			return nil, last, no
+		}
+		last = t.keys[index]
+		all = append(all, last)
 	}
-	return t.keys[extra[0]], nil
+	return all, last, nil
 }
 
 func (t *tally) tokenTransfer(in instruction) error {
@@ -214,7 +222,7 @@ func (t *tally) tokenTransfer(in instruction) error {
 	action := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.keys[0], Account: t.keys[destination],
 		Mint: t.keys[mint], Program: program, Decimals: in.data[9]}
 	var err error
-	if action.Reference, err = t.reference(in.accounts[4:]); err != nil {
+	if action.References, action.Reference, err = t.references(in.accounts[4:]); err != nil {
 		return err
 	}
 	if action.Units = binary.LittleEndian.Uint64(in.data[1:]); action.Units == 0 {

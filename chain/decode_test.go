@@ -67,6 +67,22 @@ func known(a wallet.Address) string {
 	return a.String()
 }
 
+// last is a transfer's reference; one may be the System program, which is the zero address in Go.
+func last(a wallet.Action) string {
+	if len(a.References) == 0 {
+		return ""
+	}
+	return a.Reference.String()
+}
+
+func texts(as []wallet.Address) []any {
+	out := []any{}
+	for _, a := range as {
+		out = append(out, a.String())
+	}
+	return out
+}
+
 // described writes a decoded message the way the fixtures do.
 func described(d wallet.Decoded) map[string]any {
 	actions := []any{}
@@ -76,14 +92,13 @@ func described(d wallet.Decoded) map[string]any {
 		case wallet.ActionMemo:
 			said["text"] = a.Text
 		case wallet.ActionTransfer:
-			// A reference may be the System program, which is the zero address in Go.
 			said["from"], said["to"] = a.From.String(), a.To.String()
-			said["lamports"], said["reference"] = strconv.FormatUint(a.Lamports, 10), a.Reference.String()
+			said["lamports"], said["reference"], said["references"] = strconv.FormatUint(a.Lamports, 10), last(a), texts(a.References)
 		case wallet.ActionTokenTransfer:
 			said["from"], said["to"], said["account"] = a.From.String(), known(a.To), a.Account.String()
 			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
 			said["units"], said["decimals"] = strconv.FormatUint(a.Units, 10), float64(a.Decimals)
-			said["reference"] = a.Reference.String()
+			said["reference"], said["references"] = last(a), texts(a.References)
 		case wallet.ActionCreateAccount:
 			said["from"], said["to"], said["account"] = a.From.String(), a.To.String(), a.Account.String()
 			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
@@ -144,7 +159,7 @@ func TestEveryRefusalHasAFixture(t *testing.T) {
 	for _, f := range fixtures(t) {
 		seen[f.Refused] = true
 	}
-	for _, code := range []string{Malformed, TooLarge, Signers, LookupTables, UnknownProgram, UnknownInstruction,
+	for _, code := range []string{Version, Malformed, TooLarge, Signers, LookupTables, UnknownProgram, UnknownInstruction,
 		NotTheOwner, ExtraAccounts, BadReference, Budget, BadMemo, NoAction, TooManyActions, SelfTransfer, ZeroAmount, WrongAccount} {
 		if !seen[code] {
 			t.Errorf("no fixture is refused as %s", code)
@@ -219,12 +234,7 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			for place, digit := range in.Data[4:] {
 				a.Lamports += uint64(digit) << (8 * place)
 			}
-			if len(accounts) == 3 {
-				a.Reference = wallet.Address(accounts[2].PublicKey)
-				if accounts[2].IsSigner || accounts[2].IsWritable {
-					t.Fatal("a reference that signs or is written")
-				}
-			}
+			a.References, a.Reference = readReferences(t, accounts[2:])
 			if !accounts[0].IsSigner || !accounts[1].IsWritable {
 				t.Fatal("sender does not sign, or recipient is read-only")
 			}
@@ -246,7 +256,7 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			actions[i].To = owners[actions[i].Account]
 		}
 	}
-	if !slices.Equal(actions, d.Actions) {
+	if !reflect.DeepEqual(actions, d.Actions) {
 		t.Fatalf("actions differ: %v, %v", actions, d.Actions)
 	}
 }
@@ -254,7 +264,7 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 // readTokenTransfer reads a TransferChecked with the library's own means.
 func readTokenTransfer(t *testing.T, program solana.PublicKey, accounts []*solana.AccountMeta, data []byte) wallet.Action {
 	t.Helper()
-	if len(data) != 10 || data[0] != 12 || len(accounts) < 4 || len(accounts) > 5 {
+	if len(data) != 10 || data[0] != 12 || len(accounts) < 4 {
 		t.Fatalf("accepted the token instruction %x with %d accounts", data, len(accounts))
 	}
 	source := associatedBy(t, accounts[3].PublicKey, accounts[1].PublicKey, program)
@@ -264,13 +274,24 @@ func readTokenTransfer(t *testing.T, program solana.PublicKey, accounts []*solan
 	a := wallet.Action{Type: wallet.ActionTokenTransfer, From: wallet.Address(accounts[3].PublicKey), Account: wallet.Address(accounts[2].PublicKey),
 		Mint: wallet.Address(accounts[1].PublicKey), Program: wallet.Address(program),
 		Units: binary.LittleEndian.Uint64(data[1:]), Decimals: data[9]}
-	if len(accounts) == 5 {
-		a.Reference = wallet.Address(accounts[4].PublicKey)
-		if accounts[4].IsSigner || accounts[4].IsWritable {
+	a.References, a.Reference = readReferences(t, accounts[4:])
+	return a
+}
+
+// readReferences reads what a transfer names beyond what it needs.
+func readReferences(t *testing.T, accounts []*solana.AccountMeta) (all []wallet.Address, last wallet.Address) {
+	t.Helper()
+	if len(accounts) > 8 {
+		t.Fatalf("accepted %d references", len(accounts))
+	}
+	for _, account := range accounts {
+		last = wallet.Address(account.PublicKey)
+		all = append(all, last)
+		if account.IsSigner || account.IsWritable {
 			t.Fatal("a reference that signs or is written")
 		}
 	}
-	return a
+	return all, last
 }
 
 // readCreation reads the making of an associated account.
@@ -357,6 +378,8 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 	for name, transfer := range map[string]wallet.Transaction{
 		"plain":          {From: from, To: to, Amount: 1},
 		"with reference": {From: from, To: to, Reference: reference, Amount: math.MaxUint64},
+		"answer to a link": {From: from, To: to, Amount: 7, Memo: "order 7", Reference: reference,
+			LinkReferences: []wallet.Address{testKey(9).address(), testKey(4).address()}},
 		"everything": {From: from, To: to, Reference: reference, Amount: 1_500_000_000,
 			Memo: "rent for May", UnitLimit: 1_000, UnitPrice: 12_345},
 	} {
@@ -374,10 +397,13 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 				t.Errorf("got %+v", d)
 			}
 			want := wallet.Action{Type: "transfer", From: from, To: to, Reference: transfer.Reference, Lamports: transfer.Amount}
-			if last := d.Actions[len(d.Actions)-1]; last != want {
+			if !transfer.Reference.IsZero() {
+				want.References = append(slices.Clone(transfer.LinkReferences), transfer.Reference)
+			}
+			if last := d.Actions[len(d.Actions)-1]; !reflect.DeepEqual(last, want) {
 				t.Errorf("got %+v, want %+v", last, want)
 			}
-			if (transfer.Memo != "") != slices.Contains(d.Actions, wallet.Action{Type: "memo", Text: transfer.Memo}) {
+			if (transfer.Memo != "") != slices.ContainsFunc(d.Actions, func(a wallet.Action) bool { return a.Type == "memo" && a.Text == transfer.Memo }) {
 				t.Errorf("memo: got %+v", d.Actions)
 			}
 		})

@@ -76,11 +76,16 @@ func (c *Client) find(ctx context.Context, n *node, sought wallet.Sought) (*wall
 		return nil, err
 	}
 	candidates = slices.DeleteFunc(candidates, func(sig wallet.Signature) bool { return sig == sought.Signature })
+	var unread error // one that cannot be read might be the one sought, unless another is
 	for i, sig := range slices.Backward(candidates) {
 		if len(candidates)-i > maxCandidates {
 			return nil, n.trouble("getTransaction", errTooMany)
 		}
 		ours, err := c.carries(ctx, n, sig, sought)
+		if errors.Is(err, errUnreadable) {
+			unread = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -95,16 +100,21 @@ func (c *Client) find(ctx context.Context, n *node, sought wallet.Sought) (*wall
 			failed = landing
 		}
 	}
+	if unread != nil {
+		return nil, unread
+	}
 	return failed, nil
 }
 
 // mentions lists the confirmed transactions that name an address, newest first
-// (getSignaturesForAddress).
+// (getSignaturesForAddress). With an error comes what was listed until then. A node that does not know the
+// place to go on from (-32020) cannot tell what comes after it: that is an error like any other.
 func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
 	const method = "getSignaturesForAddress"
 	var all []wallet.Signature
+	limit := mentionsAPage
 	for len(all) < maxMentions {
-		asked := settings{"commitment": confirmed, "limit": mentionsAPage}
+		asked := settings{"commitment": confirmed, "limit": limit}
 		if settled := n.settled.Load(); settled > 0 {
 			asked["minContextSlot"] = settled
 		}
@@ -114,24 +124,28 @@ func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signatur
 		page, err := call[[]struct {
 			Signature string `json:"signature"`
 		}](ctx, n, method, a.String(), asked)
-		if err != nil {
-			return nil, err
+		if errors.Is(err, errTooLarge) && limit > 1 { // the answer repeats memos, which strangers can fill
+			limit /= 10
+			continue
 		}
-		if page == nil || len(page) > mentionsAPage {
-			return nil, n.trouble(method, errGarbage)
+		if err != nil {
+			return all, err
+		}
+		if page == nil || len(page) > limit {
+			return all, n.trouble(method, errGarbage)
 		}
 		for _, entry := range page {
 			sig, err := wallet.ParseSignature(entry.Signature)
 			if err != nil {
-				return nil, n.trouble(method, errGarbage)
+				return all, n.trouble(method, errGarbage)
 			}
 			all = append(all, sig)
 		}
-		if len(page) < mentionsAPage {
+		if len(page) < limit {
 			return all, nil
 		}
 	}
-	return nil, n.trouble(method, errTooMany)
+	return all, n.trouble(method, errTooMany)
 }
 
 // carries tells whether the transaction sig on chain is the one sought.
@@ -144,7 +158,7 @@ func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sou
 func (m *message) pays(sought wallet.Sought) bool {
 	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
 		t, ok := m.transferred(in, sought.Token)
-		return ok && t.reference == sought.Reference && t.units == sought.Units &&
+		return ok && slices.Contains(t.references, sought.Reference) && t.units == sought.Units &&
 			t.leaves(sought.From, sought.Token) && t.pays(sought.To, sought.Token)
 	})
 }

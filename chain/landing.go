@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -15,6 +16,11 @@ const (
 	maxStatuses = 256
 	// finalConfirmations is what a finalized transaction counts as (DESIGN §7).
 	finalConfirmations = 32
+	// newestVersion is the newest version of transactions that disassemble reads; a node refuses to show a
+	// newer one.
+	newestVersion = 1
+	// unsupportedVersion is that refusal (JSON-RPC, Agave's rpc_client/custom_error).
+	unsupportedVersion = -32015
 	// detailsAtOnce bounds the calls under way for the details of one Statuses.
 	detailsAtOnce = 8
 )
@@ -156,7 +162,7 @@ func (c *Client) height(ctx context.Context, n *node, slot uint64) uint64 {
 		"commitment":                     confirmed,
 		"transactionDetails":             "none",
 		"rewards":                        false,
-		"maxSupportedTransactionVersion": 0,
+		"maxSupportedTransactionVersion": newestVersion,
 	})
 	if err != nil || block == nil || block.BlockHeight == nil {
 		return 0
@@ -189,15 +195,20 @@ func (t *transactionAnswer) wire() ([]byte, error) {
 	return base64.StdEncoding.DecodeString(t.Transaction[0])
 }
 
-// transaction reads one transaction from a node; nil when it has none (getTransaction).
+// transaction reads one transaction from a node; nil when it has none, errUnreadable when it is of a version that
+// is not read here (getTransaction).
 func transaction(ctx context.Context, n *node, sig wallet.Signature) (*transactionAnswer, error) {
 	const method = "getTransaction"
 	tx, err := call[*transactionAnswer](ctx, n, method, sig.String(), settings{
 		"commitment":                     confirmed,
 		"encoding":                       "base64",
-		"maxSupportedTransactionVersion": 0,
+		"maxSupportedTransactionVersion": newestVersion,
 	})
-	if err != nil || tx == nil {
+	var answered *rpcError
+	switch {
+	case errors.As(err, &answered) && answered.code == unsupportedVersion:
+		return nil, n.trouble(method, errUnreadable)
+	case err != nil || tx == nil:
 		return nil, err
 	}
 	if tx.Slot == nil || tx.Meta == nil || tx.Meta.Fee == nil ||

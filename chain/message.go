@@ -1,6 +1,9 @@
 package chain
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"purser/wallet"
 )
 
@@ -18,13 +21,21 @@ const (
 	messageSize = packetSize - signedAt
 	// signedAt is where the message begins in a transaction of one signature.
 	signedAt = 1 + 64
+	// packetSizeV1 is that of a transaction of version 1 (SIMD-0385); the others are what it may hold.
+	packetSizeV1      = 4096
+	maxKeysV1         = 64
+	maxSignaturesV1   = 12
+	maxInstructionsV1 = 64
+	// markV1 is the first byte of a version 1 transaction: its message comes first. In the older ones
+	// the signatures do, whose count is never that large.
+	markV1 = 0x81
 	// maxAccounts is how many accounts an index of one byte can name.
 	maxAccounts = 256
 )
 
 // message is the structure of a transaction message. Its slices point into the bytes read.
 type message struct {
-	version          string // "legacy" or "v0"
+	version          string // "legacy", "v0" or "v1"
 	signers          int
 	readonlySigned   int
 	readonlyUnsigned int
@@ -105,6 +116,46 @@ func structure(raw []byte) (*message, error) {
 		return nil, refuse(Malformed, "it ends too early, too late, or holds a bad count")
 	}
 	return m, nil
+}
+
+// structureV1 reads the parts of a version 1 message, and tells where it ends:
+//
+//	0x81 | header 3×u8 | config mask u32 | blockhash 32 | instructions u8 | addresses u8 | addresses
+//	| config values, 4 bytes for each bit of the mask | for each instruction: program u8, accounts u8,
+//	data u16 | for each instruction: its accounts, its data
+//
+// Numbers are little endian. It has no lookup tables. What the configuration says concerns the network alone.
+func structureV1(wire []byte) (m *message, end int, err error) {
+	r := &reader{rest: wire}
+	m = &message{version: "v1"}
+	if r.byte() != markV1 {
+		return nil, 0, refuse(Version, "a version that is not read here")
+	}
+	m.signers, m.readonlySigned, m.readonlyUnsigned = int(r.byte()), int(r.byte()), int(r.byte())
+	mask := binary.LittleEndian.Uint32(r.take(4))
+	m.blockhashAt = len(wire) - len(r.rest)
+	m.blockhash = [32]byte(r.take(32))
+	instructions, keys := int(r.byte()), int(r.byte())
+	if r.failed || m.signers > maxSignaturesV1 || keys > maxKeysV1 || instructions > maxInstructionsV1 {
+		return nil, 0, refuse(Malformed, "it ends too early, or holds more than it may")
+	}
+	for range keys {
+		m.keys = append(m.keys, wallet.Address(r.take(32)))
+	}
+	r.take(4 * bits.OnesCount32(mask))
+	m.instructions = make([]instruction, instructions)
+	lengths := make([][2]int, instructions)
+	for i := range m.instructions {
+		m.instructions[i].program = r.byte()
+		lengths[i] = [2]int{int(r.byte()), int(binary.LittleEndian.Uint16(r.take(2)))}
+	}
+	for i := range m.instructions {
+		m.instructions[i].accounts, m.instructions[i].data = r.take(lengths[i][0]), r.take(lengths[i][1])
+	}
+	if r.failed {
+		return nil, 0, refuse(Malformed, "it ends too early")
+	}
+	return m, len(wire) - len(r.rest), nil
 }
 
 // check holds the parts of a message against each other.

@@ -122,6 +122,7 @@ var (
 	errTooLarge   = errors.New("the answer is too large")
 	errTooMany    = errors.New("more transactions mention the reference than can be looked into")
 	errBehind     = errors.New("it lags behind its own earlier answer")
+	errUnreadable = errors.New("the transaction is of a version that is not read here")
 	errUnresolved = errors.New("its host name does not resolve")
 	errNoConnect  = errors.New("cannot connect")
 	errTLS        = errors.New("no trusted TLS connection")
@@ -157,7 +158,7 @@ func unreachable(err error) error {
 
 // cause reduces err to something that may be shown.
 func cause(err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errGarbage, errTooLarge, errBehind, errTooMany} {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errGarbage, errTooLarge, errBehind, errTooMany, errUnreadable} {
 		if errors.Is(err, known) {
 			return known
 		}

@@ -3,6 +3,8 @@ package chain
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"purser/wallet"
@@ -13,39 +15,85 @@ import (
 const maxPayments = 20
 
 // Payments lists the finalized transfers of a token to an address that name a reference, oldest
-// first, whoever made them (Solana Pay: the reference is the transfer's last account). judged is the
-// caller's memory between looks: mentions in it are passed over, and those that are final and pay
-// nothing are added, so that nobody can hide a payment behind mentions of their own.
+// first, whoever made them (Solana Pay: the reference is one of the transfer's last accounts). judged is the
+// caller's memory between looks: mentions that are true in it are passed over, and those that are final and
+// pay nothing, or are of a version that nobody here can read, are added, so that nobody can hide a payment
+// behind mentions of their own. What could not be read this time is added as false: its turn comes again
+// after all others'.
+//
+// With an error come the payments that were found nevertheless. Of the error, wallet.ErrSomeUnread tells that
+// only single transactions could not be read, or more were listed than can be looked into; any other, that there may be more than were listed.
 func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
 	n := c.primary()
-	mentioned, err := mentions(ctx, n, reference)
-	if err != nil {
-		return nil, err
-	}
+	mentioned, failed := mentions(ctx, n, reference)
 	mentioned = slices.DeleteFunc(mentioned, func(sig wallet.Signature) bool { return judged[sig] })
 	slices.Reverse(mentioned)
+	slices.SortStableFunc(mentioned, func(a, b wallet.Signature) int { // those that made trouble before come last
+		_, x := judged[a]
+		_, y := judged[b]
+		switch {
+		case x == y:
+			return 0
+		case x:
+			return 1
+		}
+		return -1
+	})
 	var out []wallet.Payment
+	var unread error
 	for _, sig := range mentioned[:min(len(mentioned), maxPayments)] {
-		landing, err := c.landed(ctx, n, sig)
-		if err != nil {
-			return nil, err
+		p, verdict, err := c.judgePayment(ctx, n, sig, to, reference, token)
+		switch {
+		case verdict == pays:
+			out = append(out, p)
+		case verdict == paysNothing:
+			judged[sig] = true
+		case err != nil:
+			judged[sig] = false
+			unread = fmt.Errorf("%w: %w", wallet.ErrSomeUnread, err)
 		}
-		if landing == nil || !landing.Finalized {
-			continue
+		if ctx.Err() != nil {
+			break
 		}
-		if landing.Failure == "" {
-			switch p, ok, err := c.payment(ctx, n, sig, to, reference, token); {
-			case err != nil:
-				return nil, err
-			case ok:
-				p.Landing = *landing
-				out = append(out, p)
-				continue
-			}
-		}
-		judged[sig] = true
 	}
-	return out, nil
+	switch {
+	case errors.Is(failed, errTooMany): // the oldest are beyond reach, and will stay so
+		return out, fmt.Errorf("%w: %w", wallet.ErrSomeUnread, failed)
+	case failed != nil:
+		return out, failed
+	}
+	return out, unread
+}
+
+// paymentVerdict is what is known of a mention of a reference.
+type paymentVerdict int
+
+const (
+	notYet      paymentVerdict = iota // it is not final, or cannot be read now
+	paysNothing                       // for good
+	pays
+)
+
+// judgePayment looks into one mention.
+func (c *Client) judgePayment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, paymentVerdict, error) {
+	landing, err := c.landed(ctx, n, sig)
+	if err != nil || landing == nil || !landing.Finalized {
+		return wallet.Payment{}, notYet, err
+	}
+	if landing.Failure != "" {
+		return wallet.Payment{}, paysNothing, nil
+	}
+	p, ok, err := c.payment(ctx, n, sig, to, reference, token)
+	switch {
+	case errors.Is(err, errUnreadable):
+		return p, paysNothing, nil
+	case err != nil:
+		return p, notYet, err
+	case !ok:
+		return p, paysNothing, nil
+	}
+	p.Landing = *landing
+	return p, pays, nil
 }
 
 // payment reads what one transaction on chain pays; false when it is not the kind sought.
@@ -55,7 +103,7 @@ func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to,
 		return wallet.Payment{}, false, err
 	}
 	for _, in := range m.instructions {
-		if p, ok := m.transferred(in, token); ok && p.reference == reference && p.pays(to, token) {
+		if p, ok := m.transferred(in, token); ok && slices.Contains(p.references, reference) && p.pays(to, token) {
 			return wallet.Payment{From: p.from, Units: p.units}, true, nil
 		}
 	}
@@ -78,20 +126,24 @@ func shown(ctx context.Context, n *node, sig wallet.Signature) (*message, error)
 		return nil, n.trouble(method, errGarbage)
 	}
 	signatures, raw, m, err := disassemble(wire)
+	if refused := (*NotAllowed)(nil); errors.As(err, &refused) && refused.Code == Version {
+		return nil, n.trouble(method, errUnreadable)
+	}
 	if err != nil || signatures[0] != sig || !VerifySignature(raw, m.keys[0], sig) {
 		return nil, n.trouble(method, errGarbage)
 	}
 	return m, nil
 }
 
-// transfer is an instruction that moves SOL or a token, with its last account as a reference. source
-// and destination are token accounts; of SOL the wallets themselves.
+// transfer is an instruction that moves SOL or a token, with the accounts that it names beyond those that it
+// needs. source and destination are token accounts; of SOL the wallets themselves.
 type transfer struct {
-	from, source, destination, reference wallet.Address
-	units                                uint64
+	from, source, destination wallet.Address
+	references                []wallet.Address
+	units                     uint64
 }
 
-// transferred reads in as a transfer of token: System's Transfer, or TransferChecked.
+// transferred reads in as a transfer of token that names a reference: System's Transfer, or TransferChecked.
 func (m *message) transferred(in instruction, token wallet.Token) (transfer, bool) {
 	// SOL's program is the zero address, which is the System program's.
 	if program, ok := m.key(in.program); !ok || program != token.Program {
@@ -101,17 +153,22 @@ func (m *message) transferred(in instruction, token wallet.Token) (transfer, boo
 		key, _ := m.key(in.accounts[i])
 		return key
 	}
-	last := len(in.accounts) - 1
+	from := func(first int) (rest []wallet.Address) {
+		for i := first; i < len(in.accounts); i++ {
+			rest = append(rest, at(i))
+		}
+		return rest
+	}
 	if token.Native() {
-		if last < 2 || len(in.data) != 12 || binary.LittleEndian.Uint32(in.data) != systemTransfer {
+		if len(in.accounts) < 3 || len(in.data) != 12 || binary.LittleEndian.Uint32(in.data) != systemTransfer {
 			return transfer{}, false
 		}
-		return transfer{at(0), at(0), at(1), at(last), binary.LittleEndian.Uint64(in.data[4:])}, true
+		return transfer{at(0), at(0), at(1), from(2), binary.LittleEndian.Uint64(in.data[4:])}, true
 	}
-	if last < 4 || len(in.data) != 10 || in.data[0] != transferChecked || at(1) != token.Mint || in.data[9] != token.Decimals {
+	if len(in.accounts) < 5 || len(in.data) != 10 || in.data[0] != transferChecked || at(1) != token.Mint || in.data[9] != token.Decimals {
 		return transfer{}, false
 	}
-	return transfer{at(3), at(0), at(2), at(last), binary.LittleEndian.Uint64(in.data[1:])}, true
+	return transfer{at(3), at(0), at(2), from(4), binary.LittleEndian.Uint64(in.data[1:])}, true
 }
 
 // pays tells whether the transfer goes to a wallet, or to its associated account of the token.

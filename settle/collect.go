@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -22,20 +23,33 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
 	if w.judged == nil {
 		w.judged = map[wallet.Signature]bool{}
 	}
-	payments, err := s.Chain.Payments(ctx, t.To, t.Reference, t.Token, w.judged)
-	if err != nil {
-		return fmt.Errorf("look for payments of %s: %w", t.ID, err)
+	payments, trouble := s.Chain.Payments(ctx, t.To, t.Reference, t.Token, w.judged)
+	if trouble != nil {
+		trouble = fmt.Errorf("look for payments of %s: %w", t.ID, trouble)
 	}
 	for _, p := range payments {
 		if err := s.Store.Update(ctx, func(tx store.Tx) error { return s.received(tx, t.ID, p) }); err != nil {
-			return fmt.Errorf("settle %s: %w", t.ID, err)
+			return errors.Join(trouble, fmt.Errorf("settle %s: %w", t.ID, err))
 		}
 		w.judged[p.Landing.Signature] = true
 	}
-	if !now.Before(t.Deadline.Add(wallet.NeverLandsAfter)) { // this look began after all that could count
-		return s.timeOut(ctx, t)
+	if !s.waitedEnough(t, now, trouble) {
+		return trouble
 	}
-	return nil
+	return errors.Join(trouble, s.timeOut(ctx, t))
+}
+
+// waitedEnough tells whether a request ends unpaid: a look that began after all that could count saw all there
+// was. Single transactions that nobody can read, or more mentions than can be listed, are waited for once more
+// as long and no longer, or anybody could keep a request open. Where nobody could be asked, nothing ends.
+func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble error) bool {
+	over := t.Deadline.Add(wallet.NeverLandsAfter)
+	if errors.Is(trouble, wallet.ErrSomeUnread) {
+		over = over.Add(wallet.NeverLandsAfter)
+	} else if trouble != nil {
+		return false
+	}
+	return !now.Before(over)
 }
 
 // received keeps one payment of a request.

@@ -2,6 +2,7 @@ package settle_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -206,4 +207,60 @@ func TestMentionsDoNotHideAPayment(t *testing.T) {
 		r.look()
 	}
 	r.is(asked.Transaction.ID, wallet.Received)
+}
+
+// mentioned is a chain whose Payments answers as scripted.
+type mentioned struct {
+	settle.Chain
+	payments []wallet.Payment
+	err      error
+}
+
+func (m *mentioned) Payments(context.Context, wallet.Address, wallet.Address, wallet.Token, map[wallet.Signature]bool) ([]wallet.Payment, error) {
+	return m.payments, m.err
+}
+
+// TestATransactionThatNobodyCanReadStopsNoTimeOut: version 2 is passed over by Payments without an error. What may be
+// readable later is waited for once more as long. Where nobody could be asked at all, nothing ends.
+func TestATransactionThatNobodyCanReadStopsNoTimeOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		after time.Duration // beyond the deadline; 0 is never
+	}{
+		"all was read":    {nil, wallet.NeverLandsAfter},
+		"some was not":    {fmt.Errorf("%w: rpc 1", wallet.ErrSomeUnread), 2 * wallet.NeverLandsAfter},
+		"nobody answered": {&wallet.Error{Code: wallet.NetworkError}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.Trouble()
+			asked := r.requests("1", "SOL").Transaction
+			r.Settler.Chain = &mentioned{Chain: r.Chain, err: test.err}
+			wait := test.after
+			if wait == 0 {
+				wait = 24 * time.Hour
+			}
+			r.Pass(asked.Deadline.Add(wait - time.Second).Sub(r.Now()))
+			r.Look()
+			r.is(asked.ID, wallet.Requested)
+			r.Pass(r.Settler.Pace.Collect)
+			r.Look()
+			want := wallet.Expired
+			if test.after == 0 {
+				want = wallet.Requested
+			}
+			r.is(asked.ID, want)
+		})
+	}
+}
+
+// TestAPaymentBesideTroubleIsReceived: what else could not be read hides nothing.
+func TestAPaymentBesideTroubleIsReceived(t *testing.T) {
+	r := newRig(t)
+	r.Trouble()
+	asked := r.requests("1", "SOL").Transaction
+	r.Settler.Chain = &mentioned{Chain: r.Chain, err: &wallet.Error{Code: wallet.NetworkError},
+		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+	r.Look()
+	r.is(asked.ID, wallet.Received)
 }

@@ -36,7 +36,9 @@ type Chain interface {
 	// CanSeeBackTo tells whether the nodes' history reaches back to slot.
 	CanSeeBackTo(ctx context.Context, slot uint64) (bool, error)
 	// Payments lists finalized transfers of a token to an address that name a reference. judged are
-	// mentions of it that need no other look; what is found to pay nothing is added to it.
+	// mentions of it that were looked at: those that are true need no other look, and what is found to pay
+	// nothing is added. With an error come the payments that were found nevertheless; wallet.ErrSomeUnread
+	// tells that only single transactions could not be read.
 	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error)
 	// Watch asks for a hint on Hints when a signature lands; a hint may never come.
 	Watch(signature wallet.Signature)

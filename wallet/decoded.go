@@ -10,8 +10,11 @@ type Action struct {
 	Program   Address // the token program
 	Units     uint64  // of a token transfer
 	Decimals  uint8   // of a token transfer
-	Reference Address // of either transfer; zero without
-	Text      string  // of a memo
+	Reference Address // of either transfer: the last of References, which is purser's own; zero without
+	// References are all accounts that a transfer names beyond those that it needs, in their order: those of
+	// a payment link that it answers, then purser's own.
+	References []Address
+	Text       string // of a memo
 }
 
 // Decoded is what a message says, read from its bytes alone. Intent is the SHA-256 of the message

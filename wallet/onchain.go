@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"errors"
 	"time"
 )
 
@@ -29,6 +30,10 @@ type Landing struct {
 	Finalized     bool      `json:"finalized"`
 	Failure       string    `json:"failure"` // "" for success, else the chain's own error, short
 }
+
+// ErrSomeUnread tells that a look for payments was whole but for single transactions, which may be read by
+// another look.
+var ErrSomeUnread = errors.New("some transactions could not be read")
 
 // Payment is one transfer that came in.
 type Payment struct {

@@ -85,9 +85,12 @@ type Transaction struct {
 	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
-	Asked       Address       `json:"asked,omitzero"`       // reference of the payment link that it answers; of a receipt, of the request
-	RetriedBy   TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
-	AskedAt     time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
+	Asked       Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
+	// LinkReferences are all references of the payment link that it answers, in the link's order: the transfer
+	// names them before its own, for whoever made the link to find it by.
+	LinkReferences []Address     `json:"link_references,omitempty"`
+	RetriedBy      TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
+	AskedAt        time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature

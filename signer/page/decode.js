@@ -29,7 +29,8 @@
 //              c. account 0 is not the signer: not_the_owner
 //              d. account 1 is the signer: self_transfer
 //              e. account 1 is not writable: malformed
-//              f. more than 3 accounts, or account 2 is a signer or writable: reference
+//              f. more than 8 accounts beyond these two, one of them named twice, a signer or
+//                 writable: reference
 //              g. 0 lamports: zero_amount
 //     Token,   a. no data, or a first byte other than 12 (TransferChecked): unknown_instruction
 //     Token-   b. data not exactly 10 bytes, or fewer than 4 accounts: malformed
@@ -37,7 +38,8 @@
 //                 the mint, account 1, under this program: not_the_owner
 //              d. account 2 is account 0: self_transfer
 //              e. account 0 or 2 is not writable: malformed
-//              f. more than 5 accounts, or account 4 is a signer or writable: reference
+//              f. more than 8 accounts beyond these four, one of them named twice, a signer or
+//                 writable: reference
 //              g. 0 units: zero_amount
 //     Associ-  a. data longer than 1 byte, or a byte above 1: unknown_instruction
 //     ated     b. not exactly 6 accounts: malformed
@@ -77,6 +79,7 @@ const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 /** A packet of 1232 bytes, less the count (1) and the one signature (64). */
 const MESSAGE_LIMIT = 1232 - 65;
 const MEMO_LIMIT = 512; // bytes
+const REFERENCES_LIMIT = 8; // those of a payment link, and purser's own
 const UNIT_LIMIT = 1_400_000;
 const SIGNATURE_FEE = 5_000n; // lamports
 const PRIORITY_FEE_CEILING = 1_000_000n; // lamports
@@ -106,10 +109,11 @@ const malformed = (detail) => new Refusal('malformed', detail);
  *
  * Resolves to {version: "legacy"|"v0", fee_payer, blockhash, intent, actions, compute_unit_limit,
  * compute_unit_price, fee}: intent is the hex sha256 of the message with a zeroed blockhash;
- * actions are {type: "transfer", from, to, lamports, reference}, {type: "token_transfer", from, to,
- * account, mint, program, units, decimals, reference} (to is the owner of account, or "" where the
- * bytes do not prove one), {type: "create_account", from, to, account, mint, program} and
- * {type: "memo", text} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * actions are {type: "transfer", from, to, lamports, reference, references}, {type: "token_transfer",
+ * from, to, account, mint, program, units, decimals, reference, references} (to is the owner of account,
+ * or "" where the bytes do not prove one; references are all that the transfer names, in their order, and
+ * reference the last of them, which is purser's own, or ""), {type: "create_account", from, to, account,
+ * mint, program} and {type: "memo", text} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
  * string of micro-lamports, fee a decimal string of lamports (signature and priority).
  * Rejects with a Refusal.
  */
@@ -278,13 +282,11 @@ function transfer({ keys, writable }, { accounts, data }) {
     throw new Refusal('unknown_instruction', 'a System instruction that is not a transfer');
   }
   if (data.length !== 12 || accounts.length < 2) throw malformed('not a whole transfer');
-  const [from, to, reference] = accounts; // indexes; 0 is the only signer, and writable
+  const [from, to, ...extra] = accounts; // indexes; 0 is the only signer, and writable
   if (from !== 0) throw new Refusal('not_the_owner', 'it moves funds of another account');
   if (to === 0) throw new Refusal('self_transfer', 'it pays this wallet itself');
   if (!writable(to)) throw malformed('the recipient cannot receive');
-  if (accounts.length > 3 || (reference !== undefined && writable(reference))) {
-    throw new Refusal('reference', 'the transfer names accounts that it does not need');
-  }
+  const references = referencesOf({ keys, writable }, extra);
   const lamports = view(data).getBigUint64(4, true);
   if (lamports === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
   return {
@@ -292,8 +294,17 @@ function transfer({ keys, writable }, { accounts, data }) {
     from: keys[from],
     to: keys[to],
     lamports: lamports.toString(),
-    reference: reference === undefined ? '' : keys[reference],
+    reference: references.at(-1) ?? '',
+    references,
   };
+}
+
+/** The accounts that a transfer names beyond those that it needs (Solana Pay's references). */
+function referencesOf({ keys, writable }, extra) {
+  if (extra.length > REFERENCES_LIMIT || new Set(extra).size !== extra.length || extra.some((index) => writable(index))) {
+    throw new Refusal('reference', 'the transfer names accounts that it does not need');
+  }
+  return Array.from(extra, (index) => keys[index]);
 }
 
 async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
@@ -301,15 +312,13 @@ async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
     throw new Refusal('unknown_instruction', 'a token instruction that is not a checked transfer');
   }
   if (data.length !== 10 || accounts.length < 4) throw malformed('not a whole token transfer');
-  const [source, mint, destination, authority, reference] = accounts;
+  const [source, mint, destination, authority, ...extra] = accounts;
   if (authority !== 0 || keys[source] !== (await associatedAccount(keys[0], keys[mint], program))) {
     throw new Refusal('not_the_owner', "it moves tokens that are not in this wallet's own account");
   }
   if (destination === source) throw new Refusal('self_transfer', 'it pays this wallet itself');
   if (!writable(source) || !writable(destination)) throw malformed('a token account that cannot change');
-  if (accounts.length > 5 || (reference !== undefined && writable(reference))) {
-    throw new Refusal('reference', 'the transfer names accounts that it does not need');
-  }
+  const references = referencesOf({ keys, writable }, extra);
   const units = view(data).getBigUint64(1, true);
   if (units === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
   return {
@@ -321,7 +330,8 @@ async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
     program,
     units: units.toString(),
     decimals: data[9],
-    reference: reference === undefined ? '' : keys[reference],
+    reference: references.at(-1) ?? '',
+    references,
   };
 }
 

@@ -60,7 +60,8 @@ function oracle(bytes) {
       const { fromPubkey, toPubkey, lamports } = SystemInstruction.decodeTransfer(t);
       out.actions.push({
         type: 'transfer', from: fromPubkey.toBase58(), to: toPubkey.toBase58(), lamports: `${lamports}`,
-        reference: i.keys[2]?.pubkey.toBase58() ?? '',
+        reference: i.keys.slice(2).at(-1)?.pubkey.toBase58() ?? '',
+        references: i.keys.slice(2).map((k) => k.pubkey.toBase58()),
       });
     } else if (program === MEMO || program === MEMO_V4) {
       out.actions.push({ type: 'memo', text: i.data.toString('utf8') });
@@ -87,12 +88,13 @@ function oracle(bytes) {
 }
 
 function tokenTransfer({ keys, data }, program) {
-  const [source, mint, account, from, reference] = keys.map((k) => k.pubkey.toBase58());
+  const [source, mint, account, from, ...references] = keys.map((k) => k.pubkey.toBase58());
   assert.equal(data[0], 12);
   assert.equal(source, associated(from, mint, program));
   return {
     type: 'token_transfer', from, to: '', account, mint, program, units: `${data.readBigUInt64LE(1)}`, decimals: data[9],
-    reference: reference ?? '',
+    reference: references.at(-1) ?? '',
+    references,
   };
 }
 

@@ -59,7 +59,7 @@ function put(name, message, rest) {
   fixtures.push({ name, message: Buffer.from(message).toString('base64'), signer: ME, ...rest });
 }
 
-const paid = (lamports, reference = '', to = BOB) => ({ type: 'transfer', from: ME, to, lamports: `${lamports}`, reference });
+const paid = (lamports, reference = '', to = BOB) => ({ type: 'transfer', from: ME, to, lamports: `${lamports}`, reference, references: reference ? [reference] : [] });
 const said = (words) => ({ type: 'memo', text: words });
 
 function accept(name, message, { version = 'legacy', blockhash = ZERO_HASH, actions, unitLimit = null, unitPrice = '0', fee = '5000' }) {
@@ -208,7 +208,16 @@ refuse('self_transfer', 'to itself with reference', build([transfer(5, { to: ME,
 refuse('zero_amount', 'zero lamports', build([transfer(0)]));
 refuse('zero_amount', 'zero lamports with reference', build([transfer(0, { reference: REF })]));
 const withReference = (header, keys, accounts) => assemble({ header, keys, instructions: [{ program: keys.length - 1, accounts, data: transferData(9) }] });
-refuse('reference', 'two references', withReference([1, 0, 3], [ME, BOB, REF, EVE, SYSTEM], [0, 1, 2, 3]));
+accept('two references', withReference([1, 0, 3], [ME, BOB, REF, EVE, SYSTEM], [0, 1, 3, 2]), {
+  actions: [{ ...paid(9, REF), references: [EVE, REF] }],
+});
+const nine = Array.from({ length: 9 }, (_, i) => addr(0x70 + i)).map(String);
+accept('eight references', withReference([1, 0, 9], [ME, BOB, ...nine.slice(0, 8), SYSTEM], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), {
+  actions: [{ ...paid(9, nine[7]), references: nine.slice(0, 8) }],
+});
+refuse('reference', 'nine references', withReference([1, 0, 10], [ME, BOB, ...nine, SYSTEM], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+refuse('reference', 'a writable reference before ours', withReference([1, 0, 2], [ME, BOB, EVE, REF, SYSTEM], [0, 1, 2, 3]));
+refuse('reference', 'a writable reference after ours', withReference([1, 0, 2], [ME, BOB, EVE, REF, SYSTEM], [0, 1, 3, 2]));
 refuse('reference', 'the same reference twice', withReference([1, 0, 2], [ME, BOB, REF, SYSTEM], [0, 1, 2, 2]));
 refuse('reference', 'writable reference', withReference([1, 0, 1], [ME, BOB, REF, SYSTEM], [0, 1, 2]));
 refuse('reference', 'this wallet as reference', withReference([1, 0, 1], [ME, BOB, SYSTEM], [0, 1, 0]));
@@ -288,7 +297,7 @@ export function create({
 }
 
 const moved = (units, { program = TOKEN, mint = USDC, to = '', account = associated(BOB, mint, program), decimals = 6, reference = '' } = {}) =>
-  ({ type: 'token_transfer', from: ME, to, account, mint, program, units: `${units}`, decimals, reference });
+  ({ type: 'token_transfer', from: ME, to, account, mint, program, units: `${units}`, decimals, reference, references: reference ? [reference] : [] });
 const made = ({ program = TOKEN, mint = USDC, owner = BOB } = {}) =>
   ({ type: 'create_account', from: ME, to: owner, account: associated(owner, mint, program), mint, program });
 
@@ -327,7 +336,10 @@ for (const [name, program] of [['Token', TOKEN], ['Token-2022', TOKEN_2022]]) {
   refuse('signers', `${name}: by somebody else's authority`, build([tokens(5, { program, authority: EVE })]));
   refuse('self_transfer', `${name}: to this wallet itself`, build([tokens(5, { program, to: ME })]));
   refuse('zero_amount', `${name}: nothing`, build([tokens(0, { program })]));
-  refuse('reference', `${name}: two references`, build([tokens(5, { program, reference: REF, extra: [meta(addr(0x5f))] })]));
+  accept(`${name}: two references`, build([tokens(5, { program, reference: REF, extra: [meta(addr(0x5f))] })]), {
+    actions: [{ ...moved(5, { program, reference: `${addr(0x5f)}` }), references: [REF, `${addr(0x5f)}`] }],
+  });
+  refuse('reference', `${name}: the same reference twice`, build([tokens(5, { program, reference: REF, extra: [meta(REF)] })]));
   refuse('reference', `${name}: a writable reference`, build([tokens(5, { program, extra: [meta(REF, 'w')] })]));
   refuse('reference', `${name}: this wallet as reference`, build([tokens(5, { program, extra: [meta(ME, 's')] })]));
   refuse('too_many_actions', `${name}: two transfers`, build([tokens(5, { program }), tokens(5, { program, to: EVE })]));
