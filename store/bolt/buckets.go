@@ -93,3 +93,6 @@ func (b bucket) grows() bool {
 	}
 	return false
 }
+
+// numbered tells whether the keys of a bucket are numbers that it draws itself.
+func (b bucket) numbered() bool { return b == inbox || b == outbox || b == events || b == answers }

@@ -127,7 +127,7 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 			return nil, err
 		}
 	case err == nil:
-		if err := whole(path); err != nil {
+		if err := whole(path, o.NoFreelistSync); err != nil {
 			return nil, err
 		}
 	}
@@ -189,9 +189,11 @@ func mend(err *error) {
 	}
 }
 
-// whole refuses a file that is shorter than bbolt left it, from which it would read on until the
-// kernel ends the program (SIGBUS). It writes nothing.
-func whole(path string) error {
+// whole refuses a file that is shorter than bbolt left it, from which it would read on until the kernel ends the
+// program (SIGBUS), and with every also one with a damaged page: where the list of free pages is not kept in the file,
+// bbolt looks at every page as it opens it, and panics in a goroutine of its own. It writes nothing, and holds the
+// file's lock meanwhile.
+func whole(path string, every bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -209,7 +211,18 @@ func whole(path string) error {
 		}
 		return nil
 	})
+	if err == nil && every {
+		err = everyPage(path, info.Size(), db.Info().PageSize)
+	}
 	return errors.Join(err, db.Close())
+}
+
+func everyPage(path string, size int64, pageSize int) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkPages(file, size, pageSize), file.Close())
 }
 
 func lockedOr(err error) error {
@@ -280,10 +293,33 @@ func (s *Store) prepare(steps []migration) (err error) {
 		}
 		changed = true
 	}
+	if err := complete(root); err != nil {
+		return err
+	}
 	if !changed {
 		return root.Rollback()
 	}
 	return root.Commit()
+}
+
+// complete refuses a file without one of the buckets, or with a counter that would give a number to two rows: the
+// names of buckets and their counters are in no row, so that no code of a row covers them.
+func complete(root *bbolt.Tx) error {
+	for b := range bucketCount {
+		in := root.Bucket([]byte(b.String()))
+		if in == nil {
+			return fmt.Errorf("%w (%s is missing): restore a backup", errBroken, b)
+		}
+		if !b.numbered() {
+			continue
+		}
+		if key, _ := last(in.Cursor()); key != nil {
+			if n, err := keyNumber(key); err == nil && n > in.Sequence() {
+				return fmt.Errorf("%w (%s counts from %d, but holds %d): restore a backup", errBroken, b, in.Sequence(), n)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Store) openKeys(meta *bbolt.Bucket) error {

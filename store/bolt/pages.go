@@ -1,0 +1,301 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// Every page that bbolt will follow is checked before bbolt opens a file for writing: it takes what it finds there as
+// true, and where it notices damage itself it panics, at a start in a goroutine that nobody can recover. The
+// check reads with ReadAt alone, with bounds, and writes nothing. It asks what bbolt's own check asks: each page is
+// what it says it is, is reached once, lies in the file, and holds its keys in order, within the bounds that its
+// parent has set. Whether a value is what was written is not seen here: rows carry a code of their own (row.go).
+//
+// Layout (bbolt 1.5.0, in the byte order of the machine): a page is id u64, flags u16, count u16, overflow u32 (how
+// many pages more belong to it), then its elements. A leaf's: flags u32, offset u32 from the element, length of the
+// key u32, of the value u32. A branch's: offset u32, length of the key u32, page u64. A bucket's value: root page u64
+// (0: a page follows in the value itself), sequence u64.
+const (
+	pageHeader    = 16
+	pageElement   = 16
+	bucketHeader  = 16
+	branchFlag    = 1
+	leafFlag      = 2
+	freelistFlag  = 16
+	bucketElement = 1
+
+	metaMagic   = 0xED0CDAED
+	metaVersion = 2
+	metaSize    = 64
+	noFreelist  = ^uint64(0)
+
+	// deepestPage bounds the depth of a tree; a real one has hardly more than five levels.
+	deepestPage = 64
+)
+
+// fileMeta is what a file says about itself.
+type fileMeta struct {
+	root, freelist, beyond, commit uint64
+}
+
+// pageWalk is one check of a file.
+type pageWalk struct {
+	from   io.ReaderAt
+	size   uint64 // of a page, in bytes
+	beyond uint64 // the first page that is not in use
+	met    []uint64
+}
+
+// checkPages checks a file of so many bytes and of pages of pageSize bytes. ErrCut: it ends too early; errBroken: it
+// is damaged. Nobody may write to the file meanwhile.
+func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
+	w := &pageWalk{from: from, size: uint64(pageSize)}
+	meta, err := w.newestMeta()
+	if err != nil {
+		return err
+	}
+	if w.beyond = meta.beyond; w.beyond > uint64(fileSize)/w.size {
+		return ErrCut
+	}
+	w.met = make([]uint64, w.beyond/64+1)
+	if _, err := w.tree(meta.root, nil, nil, 0, true); err != nil {
+		return err
+	}
+	if meta.freelist == noFreelist {
+		return nil
+	}
+	return w.freelist(meta.freelist)
+}
+
+// damagedPage is the error of a page.
+func damagedPage(id uint64, format string, about ...any) error {
+	return fmt.Errorf("%w (page %d %s): restore a backup", errBroken, id, fmt.Sprintf(format, about...))
+}
+
+// newestMeta is the newer of the two meta pages that are whole: the other is of the commit before, or was being
+// written when the machine stopped.
+func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
+	found := false
+	for id := range uint64(2) {
+		raw := make([]byte, pageHeader+metaSize)
+		if _, err := w.from.ReadAt(raw, int64(id*w.size)); err != nil {
+			return newest, ErrCut
+		}
+		m := raw[pageHeader:]
+		sum := fnv.New64a()
+		sum.Write(m[:metaSize-8])
+		native := binary.NativeEndian
+		if native.Uint32(m) != metaMagic || native.Uint32(m[4:]) != metaVersion || native.Uint64(m[metaSize-8:]) != sum.Sum64() {
+			continue
+		}
+		this := fileMeta{root: native.Uint64(m[16:]), freelist: native.Uint64(m[32:]), beyond: native.Uint64(m[40:]), commit: native.Uint64(m[48:])}
+		if !found || this.commit > newest.commit {
+			newest, found = this, true
+		}
+	}
+	if !found {
+		return newest, fmt.Errorf("%w (both of its first pages): restore a backup", errBroken)
+	}
+	return newest, nil
+}
+
+// page reads a page with all that belongs to it, and marks it as met.
+func (w *pageWalk) page(id uint64) ([]byte, error) {
+	if id < 2 || id >= w.beyond {
+		return nil, damagedPage(id, "is none of the file's")
+	}
+	raw := make([]byte, w.size)
+	if _, err := w.from.ReadAt(raw, int64(id*w.size)); err != nil {
+		return nil, ErrCut
+	}
+	if says := binary.NativeEndian.Uint64(raw); says != id {
+		return nil, damagedPage(id, "says that it is page %d", says)
+	}
+	more := uint64(binary.NativeEndian.Uint32(raw[12:]))
+	if more >= w.beyond-id {
+		return nil, damagedPage(id, "is longer than the file")
+	}
+	for n := id; n <= id+more; n++ {
+		if w.met[n/64]&(1<<(n%64)) != 0 {
+			return nil, damagedPage(n, "is reached twice")
+		}
+		w.met[n/64] |= 1 << (n % 64)
+	}
+	if more == 0 {
+		return raw, nil
+	}
+	raw = append(raw, make([]byte, more*w.size)...)
+	if _, err := w.from.ReadAt(raw[w.size:], int64((id+1)*w.size)); err != nil {
+		return nil, ErrCut
+	}
+	return raw, nil
+}
+
+// tree checks a page and all below it. Its keys are at or above least and below bound (nil: no such limit); the
+// last of them is returned.
+func (w *pageWalk) tree(id uint64, least, bound []byte, depth int, root bool) (last []byte, err error) {
+	if depth > deepestPage {
+		return nil, damagedPage(id, "lies too deep")
+	}
+	raw, err := w.page(id)
+	if err != nil {
+		return nil, err
+	}
+	switch binary.NativeEndian.Uint16(raw[8:]) {
+	case leafFlag:
+		return w.leaf(id, raw, least, bound, depth, root)
+	case branchFlag:
+		return w.branch(id, raw, least, bound, depth, root)
+	}
+	return nil, damagedPage(id, "is neither branch nor leaf")
+}
+
+// element is the place of an element's header and of its key in a page of so many elements.
+func element(id uint64, raw []byte, i, count int, at, key uint32) (from, to uint64, err error) {
+	head := uint64(pageHeader + i*pageElement)
+	from = head + uint64(at)
+	to = from + uint64(key)
+	if from < uint64(pageHeader+count*pageElement) || to > uint64(len(raw)) {
+		return 0, 0, damagedPage(id, "has an element that lies outside of it")
+	}
+	return from, to, nil
+}
+
+// count is how many elements a page has.
+func count(id uint64, raw []byte) (int, error) {
+	n := int(binary.NativeEndian.Uint16(raw[10:]))
+	if pageHeader+n*pageElement > len(raw) {
+		return 0, damagedPage(id, "has more elements than room")
+	}
+	return n, nil
+}
+
+// inOrder checks the nth key of a page.
+func inOrder(id uint64, n int, key, before, bound []byte) error {
+	order := bytes.Compare(before, key)
+	if before != nil && (order > 0 || order == 0 && n > 0) || bound != nil && bytes.Compare(key, bound) >= 0 {
+		return damagedPage(id, "holds keys that are out of order")
+	}
+	return nil
+}
+
+func (w *pageWalk) leaf(id uint64, raw, least, bound []byte, depth int, root bool) (last []byte, err error) {
+	n, err := count(id, raw)
+	if err != nil {
+		return nil, err
+	}
+	last = least
+	for i := range n {
+		e := raw[pageHeader+i*pageElement:]
+		native := binary.NativeEndian
+		flags, keyLength, valueLength := native.Uint32(e), native.Uint32(e[8:]), uint64(native.Uint32(e[12:]))
+		from, to, err := element(id, raw, i, n, native.Uint32(e[4:]), keyLength)
+		if err != nil {
+			return nil, err
+		}
+		if to+valueLength > uint64(len(raw)) {
+			return nil, damagedPage(id, "has an element that lies outside of it")
+		}
+		key, value := raw[from:to], raw[to:to+valueLength]
+		if err := inOrder(id, i, key, last, bound); err != nil {
+			return nil, err
+		}
+		last = key
+		switch {
+		case flags > bucketElement || root && flags != bucketElement:
+			return nil, damagedPage(id, "has an element of an unknown kind")
+		case flags == bucketElement:
+			if err := w.bucket(id, value, depth); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return bytes.Clone(last), nil
+}
+
+// bucket checks the value of a bucket: where its root is, or a page of its own.
+func (w *pageWalk) bucket(id uint64, value []byte, depth int) error {
+	if len(value) < bucketHeader {
+		return damagedPage(id, "has a bucket that is cut short")
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		_, err := w.tree(root, nil, nil, depth+1, false)
+		return err
+	}
+	inline := value[bucketHeader:]
+	if len(inline) < pageHeader || binary.NativeEndian.Uint16(inline[8:]) != leafFlag {
+		return damagedPage(id, "has a bucket that is no page")
+	}
+	_, err := w.leaf(id, inline, nil, nil, deepestPage, false)
+	return err
+}
+
+func (w *pageWalk) branch(id uint64, raw, least, bound []byte, depth int, root bool) (last []byte, err error) {
+	n, err := count(id, raw)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, damagedPage(id, "is a branch that leads nowhere")
+	}
+	keys, children := make([][]byte, n), make([]uint64, n)
+	for i := range n {
+		e := raw[pageHeader+i*pageElement:]
+		from, to, err := element(id, raw, i, n, binary.NativeEndian.Uint32(e), binary.NativeEndian.Uint32(e[4:]))
+		if err != nil {
+			return nil, err
+		}
+		keys[i], children[i] = raw[from:to], binary.NativeEndian.Uint64(e[8:])
+	}
+	last = least
+	for i, key := range keys {
+		if err := inOrder(id, i, key, last, bound); err != nil {
+			return nil, err
+		}
+		below := bound
+		if i+1 < n {
+			below = keys[i+1]
+		}
+		if last, err = w.tree(children[i], key, below, depth+1, root); err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}
+
+// freelist checks the list of free pages, where a file keeps one: it holds all pages that are not in use, and no other.
+func (w *pageWalk) freelist(id uint64) error {
+	raw, err := w.page(id)
+	if err != nil {
+		return err
+	}
+	if binary.NativeEndian.Uint16(raw[8:]) != freelistFlag {
+		return damagedPage(id, "is no list of free pages")
+	}
+	n, list := uint64(binary.NativeEndian.Uint16(raw[10:])), raw[pageHeader:]
+	if n == 0xffff { // too many for the header: the first entry is how many
+		n, list = binary.NativeEndian.Uint64(list), list[8:]
+	}
+	if n > uint64(len(list)/8) {
+		return damagedPage(id, "has more elements than room")
+	}
+	for i := range n {
+		free := binary.NativeEndian.Uint64(list[8*i:])
+		if free < 2 || free >= w.beyond {
+			return damagedPage(free, "is none of the file's")
+		}
+		if w.met[free/64]&(1<<(free%64)) != 0 {
+			return damagedPage(free, "is in use and free")
+		}
+		w.met[free/64] |= 1 << (free % 64)
+	}
+	for id := uint64(2); id < w.beyond; id++ {
+		if w.met[id/64]&(1<<(id%64)) == 0 {
+			return damagedPage(id, "is neither in use nor free")
+		}
+	}
+	return nil
+}
