@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +14,13 @@ import (
 
 // signCommand signs with a key file what a link from the chat offers.
 func signCommand(out io.Writer) *cobra.Command {
-	var keyFile string
+	var keyFile, history string
 	cmd := &cobra.Command{
 		Use: "sign --key FILE [LINK]", Short: "Sign with a key file what a link from the chat offers",
 		Long: "For people who keep their key in a file (as solana-keygen writes it). LINK is what is behind the button\n" +
 			"in the chat, asked for where it is left out: it connects the key's wallet, or signs one transaction.\n" +
-			"Everything is shown before it is signed.",
+			"Everything is shown before it is signed. What was signed is noted in a file (--history), so that you are\n" +
+			"warned before you sign the same payment twice, or on another network than before.",
 		Example: "  purser sign --key ~/.config/solana/id.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || keyFile == "" {
@@ -35,9 +38,17 @@ func signCommand(out io.Writer) *cobra.Command {
 			if len(args) == 1 {
 				link = args[0]
 			}
-			return (&terminal.Signer{Key: key, In: bufio.NewReader(cmd.InOrStdin()), Out: out}).Follow(cmd.Context(), link)
+			remembered := terminal.History{Path: history}
+			if history == "" {
+				if remembered, err = terminal.DefaultHistory(); err != nil {
+					return fmt.Errorf("there is no folder to note what is signed in: name a file with --history: %w", err)
+				}
+			}
+			signer := &terminal.Signer{Key: key, History: remembered, In: bufio.NewReader(cmd.InOrStdin()), Out: out, Now: time.Now}
+			return signer.Follow(cmd.Context(), link)
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key", "", "the key file")
+	cmd.Flags().StringVar(&history, "history", "", "file that notes what was signed (default: purser/signed.json in your configuration folder)")
 	return cmd
 }

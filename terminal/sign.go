@@ -23,9 +23,11 @@ import (
 
 // Signer signs with one key, after a person at a terminal has seen what.
 type Signer struct {
-	Key ed25519.PrivateKey
-	In  *bufio.Reader
-	Out io.Writer
+	Key     ed25519.PrivateKey
+	History History
+	In      *bufio.Reader
+	Out     io.Writer
+	Now     func() time.Time
 }
 
 // ErrDeclined is the person's no.
@@ -56,15 +58,21 @@ func (s *Signer) Follow(ctx context.Context, text string) error {
 // asks puts a question that only the word yes answers so.
 func (s *Signer) asks(question string) error {
 	const yes = "yes"
-	fmt.Fprintf(s.Out, "%s Type %s and Enter to go on, anything else to stop: ", question, yes)
-	answer, err := s.In.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ErrDeclined
-	}
-	if strings.TrimSpace(answer) != yes {
+	answer, err := s.answer(fmt.Sprintf("%s Type %s and Enter to go on, anything else to stop: ", question, yes))
+	if err != nil || answer != yes {
 		return ErrDeclined
 	}
 	return nil
+}
+
+// answer puts a question and returns the line that was typed, without blanks at its ends.
+func (s *Signer) answer(question string) (string, error) {
+	fmt.Fprint(s.Out, question)
+	answer, err := s.In.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", ErrDeclined
+	}
+	return strings.TrimSpace(answer), nil
 }
 
 // challenge is the answer of /w/bind/challenge.
@@ -121,6 +129,11 @@ func (s *Signer) connect(ctx context.Context, server *caller, token string) erro
 	}
 	fmt.Fprintf(s.Out, "Connect a wallet\n  Wallet    %s\n  Telegram  %s, id %s\n  Server    %s\n\n"+
 		"Did somebody else send you this link? Then stop: it would connect your wallet to their account.\n", address, who, c.TelegramID, server.origin.Host)
+	known, err := s.History.read()
+	if err != nil {
+		return err
+	}
+	s.warnOfNetwork(known.Networks[address.String()], c.Chain)
 	if err := s.asks("Is this your own Telegram account?"); err != nil {
 		return err
 	}
@@ -131,6 +144,9 @@ func (s *Signer) connect(ctx context.Context, server *caller, token string) erro
 	err = server.post(ctx, "/w/bind", map[string]string{"token": token, "address": address.String(),
 		"signature": signature.String(), "wallet_type": string(wallet.ExternalWallet)}, &done)
 	if err != nil {
+		return err
+	}
+	if err := s.History.pin(address.String(), c.Chain); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "Proven. Go back to the chat: it asks which address you see. Yours ends in %s.\n", address.Tail())
@@ -178,8 +194,24 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	if err != nil {
 		return err
 	}
+	known, err := s.History.read()
+	if err != nil {
+		return err
+	}
+	payment := describe(address, shown)
+	same, alike := known.before(payment, s.Now())
 	if err := s.show(first, shown); err != nil {
 		return err
+	}
+	s.warnOfNetwork(known.Networks[address.String()], first.Chain)
+	if alike != nil {
+		fmt.Fprintf(s.Out, "You signed a payment of the same amount to the same recipient on %s. Go on only if you want to pay again.\n", alike.At.Local().Format(moment))
+	}
+	if same != nil {
+		again, err := s.sendAgain(ctx, server, id, same)
+		if again || err != nil {
+			return err
+		}
 	}
 	if err := s.asks("Compare amount and address with what you want to pay."); err != nil {
 		return err
@@ -196,7 +228,59 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	}
 	sum := sha256.Sum256(message)
 	signature := wallet.Signature(ed25519.Sign(s.Key, message))
+	payment.At, payment.Signature, payment.SHA256 = s.Now(), signature.String(), hex.EncodeToString(sum[:])
+	if err := s.History.note(payment, first.Chain); err != nil { // before it leaves this machine
+		return err
+	}
 	return s.handOver(ctx, server, map[string]string{"id": id, "message_sha256": hex.EncodeToString(sum[:]), "signature": signature.String()})
+}
+
+// moment is how a time is written in a sentence.
+const moment = "2 Jan 2006 at 15:04"
+
+// describe is what is noted of a payment.
+func describe(address wallet.Address, d wallet.Decoded) signedPayment {
+	p := signedPayment{Intent: hex.EncodeToString(d.Intent[:]), Address: address.String()}
+	for _, a := range d.Actions {
+		switch a.Type {
+		case wallet.ActionTransfer:
+			p.Paid = fmt.Sprintf("SOL %d %s", a.Lamports, a.To)
+		case wallet.ActionTokenTransfer:
+			p.Paid = fmt.Sprintf("%s %d %s", a.Mint, a.Units, a.Account)
+		default:
+			continue
+		}
+		if !a.Reference.IsZero() {
+			p.Reference = a.Reference.String()
+		}
+	}
+	return p
+}
+
+// sendAgain warns of a payment that was signed here before. It reports whether the same signature was handed in
+// once more; if not, the person wants a second one.
+func (s *Signer) sendAgain(ctx context.Context, server *caller, id string, same *signedPayment) (bool, error) {
+	fmt.Fprintf(s.Out, "WARNING: you signed this payment on %s, and the server asks for it again. Two signatures may pay it twice.\n"+
+		"The first signature is %s. Sending it again is safe: Solana takes it once.\n", same.At.Local().Format(moment), tame(same.Signature, 100))
+	answer, err := s.answer("Type again to send the same signature, second to sign a second time, anything else to stop: ")
+	switch {
+	case err != nil:
+		return false, err
+	case answer == "again":
+		return true, s.handOver(ctx, server, map[string]string{"id": id, "message_sha256": same.SHA256, "signature": same.Signature})
+	case answer == "second":
+		return false, nil
+	}
+	return false, ErrDeclined
+}
+
+// warnOfNetwork warns where a wallet was used on another network before: a signature does not say which it is for.
+func (s *Signer) warnOfNetwork(known, now string) {
+	if known == "" || known == now {
+		return
+	}
+	fmt.Fprintf(s.Out, "WARNING: the network changed. This wallet is used on %s, and the server now says %s.\n"+
+		"A signature works on every network: read the amount as real money.\n", tame(known, 16), tame(now, 16))
 }
 
 // handOver sends the signature; the same one may be sent again without harm.
@@ -258,6 +342,6 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 	}
 	line("From", d.FeePayer.String())
 	line("Network fee", wallet.Lamports(d.Fee).String()+" SOL")
-	line("Network", tame(o.Chain, 16))
+	line("Network", tame(o.Chain, 16)+", says the server")
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,12 +31,15 @@ type desk struct {
 	change    func(refreshed bool, answer map[string]any) // what a liar does to its answers
 	refuse    string
 	said      []map[string]string // to /w/tx/signature and /w/bind
+	history   History
+	now       time.Time
 	out       bytes.Buffer
 }
 
 func newDesk(t *testing.T) *desk {
 	seed := sha256.Sum256([]byte("terminal"))
-	d := &desk{t: t, key: ed25519.NewKeyFromSeed(seed[:])}
+	d := &desk{t: t, key: ed25519.NewKeyFromSeed(seed[:]), history: History{filepath.Join(t.TempDir(), "config", "signed.json")},
+		now: time.Date(2026, 11, 21, 10, 1, 0, 0, time.UTC)}
 	d.pay = wallet.Transaction{From: addressOf(d.key), To: addressOf(ed25519.NewKeyFromSeed(make([]byte, 32))), Amount: 1_500_000_000,
 		Reference: wallet.Address{7}, Token: wallet.SOL}
 	d.challenge = map[string]string{"telegram_id": "700100", "telegram_name": "Alice \u202e\x1b[2J", "username": "alice", "chain": "localnet",
@@ -85,7 +89,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (d *desk) follows(fragment string, lines ...string) error {
 	d.out.Reset()
 	in := bufio.NewReader(strings.NewReader(strings.Join(lines, "\n") + "\n"))
-	return (&Signer{Key: d.key, In: in, Out: &d.out}).Follow(d.t.Context(), d.URL+"/w/#"+fragment)
+	return (&Signer{Key: d.key, History: d.history, In: in, Out: &d.out, Now: func() time.Time { return d.now }}).Follow(d.t.Context(), d.URL+"/w/#"+fragment)
 }
 
 func (d *desk) shows(words ...string) {
@@ -133,12 +137,14 @@ func TestATokenIsNamedByTheListAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.shows("25.5 USDC", mint.String(), d.pay.To.String(), "rent", "deposit")
+	d.pay.Reference[0]++ // another payment each time
 	d.pay.Token.Mint[0] ^= 1
 	d.pay.Rent = 0
 	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
 	d.shows("25.5 of the unlisted token "+d.pay.Token.Mint.String(), "To           "+d.pay.To.String())
+	d.pay.Reference[0]++
 	d.change = func(_ bool, o map[string]any) { o["recipient"] = d.pay.From.String() }
 	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
@@ -273,5 +279,128 @@ func TestKeyFiles(t *testing.T) {
 		if key, err := ReadKey(path); err == nil || key != nil {
 			t.Errorf("%s: read", name)
 		}
+	}
+}
+
+// TestASecondSignatureOfOnePaymentIsWarnedOf: a server that withholds its answer and offers the payment again gets
+// the same signature again, or none, unless the person asks for a second one by name.
+func TestASecondSignatureOfOnePaymentIsWarnedOf(t *testing.T) {
+	d := newDesk(t)
+	if err := d.follows("s=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	first := d.said[0]
+	d.now = d.now.Add(5 * time.Minute)
+	for _, answer := range []string{"yes", "", "no"} {
+		if err := d.follows("s=another", answer, "yes"); err != ErrDeclined || len(d.said) != 1 {
+			t.Errorf("%q: %v, handed in %d", answer, err, len(d.said))
+		}
+		d.shows("WARNING: you signed this payment on", "may pay it twice", first["signature"])
+	}
+	if err := d.follows("s=another", "again"); err != nil {
+		t.Fatal(err)
+	}
+	if again := d.said[1]; again["signature"] != first["signature"] || again["message_sha256"] != first["message_sha256"] || again["id"] != "another" {
+		t.Errorf("sent again: %v", again)
+	}
+	d.pay.Amount++ // its reference tells that it is the same
+	if err := d.follows("s=another", "no"); err != ErrDeclined {
+		t.Errorf("the same reference: %v", err)
+	}
+	d.shows("WARNING: you signed this payment on")
+	if err := d.follows("s=another", "second", "yes"); err != nil || len(d.said) != 3 || d.said[2]["signature"] == first["signature"] {
+		t.Errorf("a second one: %v", err)
+	}
+
+	d.pay.Reference[0]++ // another payment, which looks alike
+	if err := d.follows("s=third", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows("the same amount to the same recipient on")
+	for _, other := range []func(){func() { d.pay.Amount++ }, func() { d.pay.To[5]++ }, func() { d.now = d.now.Add(24 * time.Hour) }} {
+		d.pay.Reference[0]++
+		other()
+		if err := d.follows("s=fourth", "no"); err != ErrDeclined || strings.Contains(d.out.String(), "You signed") {
+			t.Errorf("another payment: %v\n%s", err, d.out.String())
+		}
+	}
+}
+
+// TestTheNetworkOfAWalletIsPinned by its connection or its first signature, and a change is warned of.
+func TestTheNetworkOfAWalletIsPinned(t *testing.T) {
+	d := newDesk(t)
+	d.challenge["chain"] = "mainnet"
+	if err := d.follows("b=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	const changed = "WARNING: the network changed. This wallet is used on mainnet, and the server now says localnet."
+	if err := d.follows("s=secret", "no"); err != ErrDeclined { // the desk says localnet
+		t.Fatal(err)
+	}
+	d.shows(changed, "real money", "localnet, says the server")
+	d.challenge["chain"] = "localnet"
+	if err := d.follows("b=secret", "no"); err != ErrDeclined {
+		t.Fatal(err)
+	}
+	d.shows(changed)
+	if err := d.follows("b=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.follows("s=secret", "yes"); err != nil || strings.Contains(d.out.String(), "WARNING") {
+		t.Errorf("by its owner's word it changed: %v\n%s", err, d.out.String())
+	}
+
+	d = newDesk(t)
+	if err := d.follows("s=secret", "yes"); err != nil || strings.Contains(d.out.String(), "WARNING") {
+		t.Fatalf("%v\n%s", err, d.out.String())
+	}
+	d.pay.Reference[0]++
+	d.change = func(_ bool, o map[string]any) { o["chain"] = "devnet" }
+	if err := d.follows("s=secret", "no"); err != ErrDeclined {
+		t.Fatal(err)
+	}
+	d.shows("used on localnet, and the server now says devnet")
+}
+
+// TestWhatWasSignedIsKeptForItsOwnerOnly, within bounds, and a damaged file stops the signature, not the warning.
+func TestWhatWasSignedIsKeptForItsOwnerOnly(t *testing.T) {
+	d := newDesk(t)
+	if err := d.follows("s=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{d.history.Path: 0o600, filepath.Dir(d.history.Path): 0o700 | os.ModeDir} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	if files, err := os.ReadDir(filepath.Dir(d.history.Path)); err != nil || len(files) != 1 {
+		t.Errorf("left behind: %v %v", files, err)
+	}
+	var many memory
+	for i := range keptPayments {
+		many.Signed = append(many.Signed, signedPayment{Intent: fmt.Sprint(i), Address: "a", At: d.now})
+	}
+	if err := d.history.write(many); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.history.note(signedPayment{Intent: "newest", Address: "a", At: d.now}, "localnet"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := d.history.read()
+	if err != nil || len(m.Signed) != keptPayments || m.Signed[keptPayments-1].Intent != "newest" || m.Signed[0].Intent != "1" {
+		t.Errorf("%d kept, %v", len(m.Signed), err)
+	}
+	if err := d.history.note(signedPayment{Intent: "late", Address: "a", At: d.now.Add(keptFor + time.Hour)}, "localnet"); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = d.history.read(); err != nil || len(m.Signed) != 1 {
+		t.Errorf("%d kept after 90 days, %v", len(m.Signed), err)
+	}
+	if err := os.WriteFile(d.history.Path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.pay.Reference[0]++
+	if err := d.follows("s=secret", "yes"); err == nil || !strings.Contains(err.Error(), "is damaged") || len(d.said) != 1 {
+		t.Errorf("a damaged file: %v, handed in %d", err, len(d.said))
 	}
 }

@@ -2,16 +2,17 @@
 // prove the address with a signature, send the person back to the chat.
 
 import { chooseAccount, inApp } from './apps.js';
-import { Problem, button, copyButton, foreign, form, h, notice } from './dom.js';
+import { Problem, button, copyButton, foreign, form, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
 import { checkChallenge, signInText } from './challenge.js';
 import { createWallet, restoreWallet } from './create.js';
 import { signText } from './external.js';
+import { networkOf, pinNetwork } from './history.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
-import { lastSix, utcTime } from './text.js';
+import { clock, lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
 
 /** What follows a wallet that was just made here: its text is signed at once. */
@@ -34,6 +35,8 @@ export async function bindFlow(ui, token, place, able = true) {
     while (signature === null) {
       wallet = await (await choose(ui, { challenge, wallets: able ? await vault.list() : [], taken, refusal, able, place }))();
       if (wallet === null) continue;
+      const network = await networkOf(wallet.address);
+      if (network && network !== challenge.chain && !(await otherNetwork(ui, wallet.address, network, challenge.chain))) continue;
       const text = signInText(place, wallet.address, challenge);
       if (wallet.key) {
         ui.wait('Proving that the wallet is yours');
@@ -59,6 +62,7 @@ export async function bindFlow(ui, token, place, able = true) {
       taken.add(wallet.address);
     }
   }
+  await pinNetwork(address, challenge.chain);
   await vault.usedFor(address, challenge.telegram_id).catch(() => {}); // a help for the next choice, no more
   await ui.end('Now go back to the chat',
     h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),
@@ -88,9 +92,21 @@ function choose(ui, { challenge: c, wallets, taken, refusal, able, place }) {
         : withWallets(wallets, c, taken, text, (wallet) => done(() => unlock(ui, wallet, c, place)), [
           button('Create another', 'secondary', made(createWallet)),
           button('Restore from words', 'secondary', made(restoreWallet)), other]),
-    h('p', { class: 'hint' }, `This link works until ${clock(c.expires_at)}. The wallet signs one text that names this account; that moves no money.`),
+    h('p', { class: 'hint' }, `This link works until ${clock(utcTime(c.expires_at))}. The wallet signs one text that names this account; that moves no money.`),
     text.node,
   ]));
+}
+
+/** The wallet is known for another network: resolves to whether to connect it all the same. */
+function otherNetwork(ui, address, known, now) {
+  return ui.ask('The network changed', (done) => [
+    mark('stop'),
+    notice('danger', h('p', null, h('strong', null, `This wallet is used on ${known}, and the server now says ${now}.`)),
+      'If this server calls real money test money, what you sign here can spend it. Connect the wallet only if you know why the network changed.'),
+    rows(['Wallet', shown(address)]),
+    h('div', { class: 'actions' },
+      button('Back', 'primary', () => done(false)), button('Connect anyway', 'danger', () => done(true))),
+  ]);
 }
 
 /** A wallet app instead of a key on this page. */
@@ -172,4 +188,3 @@ async function prove(ui, token, address, signature, type) {
   }
 }
 
-const clock = (time) => utcTime(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

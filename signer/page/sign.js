@@ -6,13 +6,14 @@ import { button, copyButton, foreign, h, mark, notice } from './dom.js';
 import { addressBytes, encode } from './base58.js';
 import { fromBase64, sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
+import { networkOf, noteSigned, pinNetwork, signedBefore } from './history.js';
 import { Refusal, TOKEN_2022, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { associatedAccount } from './associated.js';
-import { amount, plain, sol, utcTime } from './text.js';
+import { amount, clock, day, plain, sol, utcTime } from './text.js';
 import { listed } from './tokens.js';
 import * as vault from './vault.js';
 
@@ -23,6 +24,7 @@ const ZERO_HASH = '1'.repeat(32);
 const DEPOSIT = { units: 2_039_280n, about: '0.002 SOL' };
 const DEPOSIT_2022 = { units: 2_728_320n, about: '0.002 to 0.003 SOL' };
 const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
+const NETWORKS = { mainnet: 'Solana mainnet', devnet: 'devnet', localnet: 'localnet' };
 
 /** What became of a transaction that waits for no signature. */
 const STATUS = {
@@ -38,6 +40,9 @@ const STATUS = {
 
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
 class Changed extends Error {}
+
+/** Another tab signed this payment while this one was being read. */
+class SignedMeanwhile extends Error {}
 
 const RESTORED = { step: 'One step left: approve the payment.', label: 'Show the payment' };
 
@@ -56,6 +61,14 @@ export async function signFlow(ui, id, link = '', able = true) {
     return refuse(ui, id, err);
   }
 
+  const record = { intent: facts.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
+  const known = { record, ...(await signedBefore(record)), network: await networkOf(offer.address) };
+  if (known.same) {
+    const answer = await signedAlready(ui, pay, known.same);
+    if (answer === 'reject') return reject(ui, id);
+    if (answer === 'again') return handOver(ui, id, again(id, known.same));
+  }
+
   let wallet = able ? await vault.find(offer.address) : null;
   const external = wallet === null && (offer.external || !able);
   while (wallet === null && !external) {
@@ -66,10 +79,11 @@ export async function signFlow(ui, id, link = '', able = true) {
 
   let approved = null;
   while (approved === null) {
-    if ((await review(ui, offer, facts, pay)) === 'reject') return reject(ui, id);
-    approved = external ? await approveInApp(ui, id, offer, facts, link) : await approve(ui, id, offer, facts, pay, wallet);
+    if ((await review(ui, offer, facts, pay, known)) === 'reject') return reject(ui, id);
+    approved = external ? await approveInApp(ui, id, offer, facts, link, known) : await approve(ui, id, offer, facts, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
+  if (approved instanceof SignedMeanwhile) return signFlow(ui, id, link, able);
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, approved.status);
@@ -94,15 +108,57 @@ function check(answer) {
   }
 }
 
+/** The very signature that was given before, to be handed over once more. */
+function again(id, { signature, handed }) {
+  return {
+    signature,
+    send: () => (handed.transaction ? server.sendSigned(id, handed.transaction) : server.sendSignature(id, handed.sha256, signature)),
+  };
+}
+
+/** What the page knows of a payment that was signed here before, and what to do about it: again, second or reject. */
+function signedAlready(ui, pay, same) {
+  return ui.ask('You signed this payment before', (done) => [
+    mark('stop'),
+    notice('danger', h('p', null, h('strong', null, `This device signed this payment ${day(same.at)}, and the server asks for it again.`)),
+      'If two signatures of one payment reach Solana, you may pay twice.'),
+    h('div', { class: 'card pay small' }, deed(pay)),
+    h('p', null, 'Sending the same signature again is safe: Solana takes it once. Sign a second time only if the chat and an explorer show that the first one failed.'),
+    h('div', { class: 'actions' },
+      button('Send same signature', 'primary', () => done('again')),
+      button('Reject payment', 'secondary', () => done('reject')),
+      button('Sign a second time', 'danger', () => done('second'))),
+    rows(['The first signature', h('small', { class: 'wrap', translate: 'no' }, same.signature)]),
+  ]);
+}
+
+/** What speaks against a payment by what this device remembers: notices, and whether any is red. */
+function cautions(offer, { same, alike, network }) {
+  const list = [];
+  if (network && network !== offer.chain) {
+    list.push(notice('danger', h('p', null, h('strong', null, `The network changed. This wallet is used on ${NETWORKS[network]}, and the server now says ${NETWORKS[offer.chain]}.`)),
+      `A signature works on every network. ${network === 'mainnet' ? 'Read this amount as real money' : 'Make sure that you mean real money'}, and ask the operator of the bot before you approve.`));
+  }
+  if (same) {
+    list.push(notice('danger', h('p', null, h('strong', null, `You signed this payment before, ${day(same.at)}.`)), 'A second signature may pay it twice.'));
+  }
+  const red = list.length > 0;
+  if (alike) {
+    list.push(notice('warn', `You signed a payment of the same amount to the same recipient ${day(alike.at)}. Approve this one only if you want to pay again.`));
+  }
+  return { list, red };
+}
+
 /**
  * What a decoded transaction pays, as it is shown: {amount, symbol ("" for a token that is not known
  * here), mint, to (the owner, or ""), account, deposit (of a token account that it makes, or null), lamports
- * (that leave at most, the fee apart), reference}. The recipient of tokens is shown where the bytes, or the
+ * (that leave at most, the fee apart), reference, paid (what, how much and to which account, as one text to
+ * compare by)}. The recipient of tokens is shown where the bytes, or the
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
 async function payment(facts, { chain, recipient }) {
   const sent = facts.actions.find((a) => a.type === 'transfer');
-  if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference };
+  if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
   const { units, decimals, mint, program, account, reference, to } = facts.actions.find((a) => a.type === 'token_transfer');
   const token = listed(chain, mint);
   if (token && token.decimals !== decimals) {
@@ -112,7 +168,7 @@ async function payment(facts, { chain, recipient }) {
   const creates = facts.actions.some((a) => a.type === 'create_account');
   const deposit = !creates ? null : program === TOKEN_2022 ? DEPOSIT_2022 : DEPOSIT;
   return {
-    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, deposit,
+    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, deposit, paid: `${mint} ${units} ${account}`,
     lamports: deposit ? deposit.units : 0n,
   };
 }
@@ -134,41 +190,42 @@ const deed = (pay) => [
 ].flat();
 
 /** What it costs, where, and what is written on it, as pairs for rows. */
-function terms(offer, facts, pay) {
+function terms(offer, facts, pay, network = null) {
   const note = facts.actions.find((a) => a.type === 'memo');
   const most = `${sol(pay.lamports + BigInt(facts.fee))} SOL`;
   return [
     ['Network fee', `${sol(facts.fee)} SOL`],
     pay.deposit && ['New token account', `The recipient has no account for this token yet. Making it costs ${pay.deposit.about}, once; it stays with them.`],
     ['You pay at most', pay.mint ? `${pay.amount} ${pay.symbol || 'of this token'} and ${most}` : most],
-    ['Network', CHAINS[offer.chain]],
+    ['Network', network && network !== offer.chain ? `${NETWORKS[offer.chain]}, says the server` : CHAINS[offer.chain]],
     note && ['Note', foreign(note.text, 512)],
   ];
 }
 
 /** What else there is to know, folded. A reference is no address: its end is not for comparing. */
 function more(offer, pay, first = []) {
-  const until = offer.expires.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
   return h('details', null, h('summary', null, 'More about this payment'),
     rows(
       ...first,
       ['From your wallet', shown(offer.address)],
       pay.mint && pay.symbol && ['Token (mint)', h('small', null, shown(pay.mint))],
       pay.reference && ['Payment reference', h('small', { class: 'wrap', translate: 'no' }, pay.reference)],
-      ['Sign before', until]),
+      ['Sign before', clock(offer.expires)]),
     h('p', { class: 'hint' }, 'Until then the link in the chat opens it again, if you close this page.'),
     h('p', { class: 'hint' }, 'All this was read from the transaction itself, on this device; only network and time are the server’s word.'),
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for: if you doubt the server, read the sum as real money.'));
 }
 
-function review(ui, offer, facts, pay) {
+function review(ui, offer, facts, pay, known) {
+  const { list, red } = cautions(offer, known);
   return ui.ask('Approve this payment?', (done) => [
+    list,
     h('div', { class: 'card pay' },
       deed(pay),
       h('p', { class: 'hint' }, 'Compare this whole address with the one you were given. A payment cannot be taken back.'),
-      rows(...terms(offer, facts, pay))),
+      rows(...terms(offer, facts, pay, known.network))),
     h('div', { class: 'actions sticky' },
-      button('Approve', 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
+      button(red ? 'Approve anyway' : 'Approve', red ? 'primary destructive' : 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
     more(offer, pay),
   ]);
 }
@@ -190,10 +247,10 @@ function elsewhere(ui, offer, facts, pay, link) {
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
- * when the transaction has moved on, to a Changed, to the server's Refused, or to null when the person
+ * when the transaction has moved on, to a Changed or SignedMeanwhile, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
-function approve(ui, id, offer, facts, pay, wallet) {
+function approve(ui, id, offer, facts, pay, wallet, known) {
   return askPassphrase(ui, {
     title: 'Sign with your passphrase',
     about: h('div', { class: 'card pay small' },
@@ -213,18 +270,32 @@ function approve(ui, id, offer, facts, pay, wallet) {
     if (fresh.message === null) return fresh;
     try {
       await compare(offer, facts, fresh);
+      await notMeanwhile(known);
     } catch (err) {
-      if (err instanceof Changed) return err;
+      if (err instanceof Changed || err instanceof SignedMeanwhile) return err;
       throw err;
     }
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
+    await remember(offer, known, { signature, handed: { sha256: hash } });
     return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
+/** Throws SignedMeanwhile when this payment was signed after the person was asked about it. */
+async function notMeanwhile({ record, same }) {
+  const now = await signedBefore(record);
+  if ((now.same?.at ?? 0) !== (same?.at ?? 0)) throw new SignedMeanwhile();
+}
+
+/** Notes what was signed, and the network of a wallet that has none yet, before the signature leaves this page. */
+async function remember(offer, { record, network }, given) {
+  await noteSigned({ ...record, ...given });
+  if (network === null) await pinNetwork(offer.address, offer.chain);
+}
+
 /** Like approve, with a wallet app instead of the passphrase. */
-async function approveInApp(ui, id, offer, facts, link) {
+async function approveInApp(ui, id, offer, facts, link, known) {
   const chosen = await chooseAccount(ui, { chain: offer.chain, link, only: offer.address });
   if (chosen === null) return null;
   ui.wait('Preparing the payment');
@@ -233,8 +304,9 @@ async function approveInApp(ui, id, offer, facts, link) {
     fresh = check(await server.refreshTransaction(id));
     if (fresh.message === null) return fresh;
     await compare(offer, facts, fresh);
+    await notMeanwhile(known);
   } catch (err) {
-    if (err instanceof server.Refused || err instanceof Changed) return err;
+    if (err instanceof server.Refused || err instanceof Changed || err instanceof SignedMeanwhile) return err;
     throw err;
   }
   let signed;
@@ -246,7 +318,10 @@ async function approveInApp(ui, id, offer, facts, link) {
     return null;
   }
   if (signed === null) return null;
-  return { signature: encode(signed.slice(1, 65)), send: () => server.sendSigned(id, toBase64(signed)) };
+  const signature = encode(signed.slice(1, 65));
+  const transaction = toBase64(signed);
+  await remember(offer, known, { signature, handed: { transaction } });
+  return { signature, send: () => server.sendSigned(id, transaction) };
 }
 
 /** The app said no, or did something else than it was asked to. */

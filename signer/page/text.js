@@ -41,3 +41,12 @@ export function utcTime(text) {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) ? null : at;
 }
+
+/** A time of day as people here write it: "10:02". */
+export const clock = (at) => new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** A moment in a sentence: "today at 10:02", "on 21 Nov 2026 at 10:02". */
+export function day(at, now = Date.now()) {
+  const date = (t) => new Date(t).toLocaleDateString('en-GB', { dateStyle: 'medium' });
+  return `${date(at) === date(now) ? 'today' : `on ${date(at)}`} at ${clock(at)}`;
+}

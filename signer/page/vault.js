@@ -1,24 +1,36 @@
-// The wallets that this browser keeps: sealed records in IndexedDB, by address. Knows storage and
-// nothing of keys; what is stored was sealed before (seal.js).
+// What this browser keeps, in IndexedDB: the wallets as sealed records by address, what was signed with
+// them and their networks (history.js). Knows storage and nothing of keys; what is secret was sealed
+// before (seal.js).
 
 const NAME = 'purser';
-const STORE = 'wallets'; // address -> {address, key, words, created_at, account}; account: see usedFor
+const VERSION = 2;
+const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account}; account: see usedFor
+export const HISTORY = 'signed'; // intent -> record, see history.js
+export const NETWORKS = 'networks'; // address -> {address, chain}
+const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address' };
 
-/** Runs one transaction and resolves once it is durable. `work` returns a request or nothing. */
-async function run(mode, work) {
+/** Makes the stores that are not there yet; those of an older version stay as they are. */
+function upgrade(db) {
+  for (const [name, keyPath] of Object.entries(KEYS)) {
+    if (!db.objectStoreNames.contains(name)) db.createObjectStore(name, { keyPath });
+  }
+}
+
+/** Runs one transaction on one store and resolves once it is durable. `work` returns a request or nothing. */
+export async function run(name, mode, work) {
   const db = await new Promise((resolve, reject) => {
-    const opening = indexedDB.open(NAME, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE, { keyPath: 'address' });
+    const opening = indexedDB.open(NAME, VERSION);
+    opening.onupgradeneeded = () => upgrade(opening.result);
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
     opening.onblocked = () => reject(new Error('Another tab holds the vault open. Close it and try again.'));
   });
   try {
     return await new Promise((resolve, reject) => {
-      const tx = db.transaction(STORE, mode, { durability: 'strict' });
-      const request = work(tx.objectStore(STORE));
+      const tx = db.transaction(name, mode, { durability: 'strict' });
+      const request = work(tx.objectStore(name));
       tx.oncomplete = () => resolve(request?.result);
-      tx.onabort = () => reject(tx.error ?? new Error('The browser refused to store the wallet.'));
+      tx.onabort = () => reject(tx.error ?? new Error('The browser refused to store this.'));
       tx.onerror = () => reject(tx.error);
     });
   } finally {
@@ -28,13 +40,13 @@ async function run(mode, work) {
 
 /** All wallets, oldest first. */
 export async function list() {
-  const all = await run('readonly', (store) => store.getAll());
+  const all = await run(WALLETS, 'readonly', (store) => store.getAll());
   return all.sort((a, b) => a.created_at.localeCompare(b.created_at));
 }
 
 /** The wallet of an address, or null. */
 export async function find(address) {
-  return (await run('readonly', (store) => store.get(address))) ?? null;
+  return (await run(WALLETS, 'readonly', (store) => store.get(address))) ?? null;
 }
 
 /**
@@ -42,7 +54,7 @@ export async function find(address) {
  * asks the browser not to evict it. Resolves to whether the browser promised to keep it.
  */
 export async function save(wallet) {
-  await run('readwrite', (store) => store.put(wallet));
+  await run(WALLETS, 'readwrite', (store) => store.put(wallet));
   try {
     return (await navigator.storage?.persist?.()) ?? false;
   } catch {
@@ -53,10 +65,15 @@ export async function save(wallet) {
 /** Notes for which Telegram account (its id) a wallet was last proven. */
 export async function usedFor(address, account) {
   const wallet = await find(address);
-  if (wallet) await run('readwrite', (store) => store.put({ ...wallet, account }));
+  if (wallet) await run(WALLETS, 'readwrite', (store) => store.put({ ...wallet, account }));
 }
 
-/** Forgets a wallet. Its words are then the only way back. */
+/** Forgets a wallet, what was signed with it, and its network. Its words are then the only way back. */
 export async function forget(address) {
-  await run('readwrite', (store) => store.delete(address));
+  await run(WALLETS, 'readwrite', (store) => store.delete(address));
+  await run(NETWORKS, 'readwrite', (store) => store.delete(address));
+  const signed = await run(HISTORY, 'readonly', (store) => store.getAll());
+  await run(HISTORY, 'readwrite', (store) => {
+    for (const record of signed) if (record.address === address) store.delete(record.intent);
+  });
 }

@@ -69,9 +69,7 @@ const whole = async (tab) => (await tab.locator('main').textContent()).replace(/
 /** Everything that the vault holds, as one string of bytes and letters. */
 const stored = (tab) => tab.evaluate(async () => {
   const db = await new Promise((resolve, reject) => {
-    const r = indexedDB.open('purser', 1);
-    r.onupgradeneeded = () => r.result.createObjectStore('wallets', { keyPath: 'address' }); // as the page would
-
+    const r = indexedDB.open('purser'); // the page has opened it before
     r.onsuccess = () => resolve(r.result);
     r.onerror = () => reject(r.error);
   });
@@ -81,6 +79,15 @@ const stored = (tab) => tab.evaluate(async () => {
   });
   db.close();
   return JSON.stringify(all, (_, v) => (v instanceof Uint8Array ? String.fromCharCode(...v) : v));
+});
+
+/** What the device remembers: its signatures, and networks of wallets. */
+const kept = (tab) => tab.evaluate(async () => {
+  const wait = (r) => new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error); });
+  const db = await wait(indexedDB.open('purser'));
+  const all = await Promise.all(['signed', 'networks'].map((name) => wait(db.transaction(name).objectStore(name).getAll())));
+  db.close();
+  return all;
 });
 
 it('a wallet that is somebody else\'s is refused, and the same link goes on with another', () => on(BIND, async (tab) => {
@@ -382,6 +389,154 @@ it('a lost answer to the signature: the same signature again, and no second one'
   assert.equal(sent.length, 3);
   assert.equal(new Set(sent.map((s) => JSON.stringify(s))).size, 1);
   assert.equal(server.said('/w/tx/refresh').length, 1);
+}));
+
+/** A liar: it has the signature, says that it has none, and offers the payment again behind another link. */
+async function offerAgain(tab, change = {}) {
+  server.world.status = 'awaiting_signature';
+  server.world.payment = { ...server.world.payment, ...change };
+  delete server.world.signature;
+  await follow(tab, server, '#s=ABCDEFabcdef9876543210');
+}
+const BEFORE = 'You signed this payment before';
+
+it('a payment that was signed here is not signed again unawares: the same signature, or a red warning', () => onSign(async (tab) => {
+  server.world.drop['/w/tx/signature'] = 1;
+  await approve(tab);
+  await title(tab, 'No answer from the server');
+  await offerAgain(tab);
+  await title(tab, BEFORE);
+  assert.match(await text(tab), /signed this payment today at \d\d:\d\d, and the server asks for it again[^]*you may pay twice/);
+  assert.equal(await tab.locator('.notice.danger').count(), 1);
+  assert.deepEqual(server.said('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
+  await press(tab, 'Send same signature');
+  await title(tab, 'Approved');
+  const [first, second] = server.said('/w/tx/signature');
+  assert.deepEqual({ ...second, id: first.id }, first, 'another signature was given');
+  assert.notEqual(second.id, first.id);
+
+  await offerAgain(tab, { lamports: 7n }); // the reference tells that it is the same payment
+  await title(tab, BEFORE);
+  await press(tab, 'Reject payment');
+  await title(tab, 'Rejected');
+  await offerAgain(tab, { lamports: 1_500_000_000n });
+  await press(tab, 'Sign a second time');
+  await title(tab, 'Approve this payment?');
+  assert.match(await above(tab, 'Approve anyway'), /You signed this payment before, today at[^]*may pay it twice/);
+  assert.equal(await tab.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
+  await press(tab, 'Approve anyway');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Approved');
+  assert.equal(new Set(server.said('/w/tx/signature').map((s) => s.signature)).size, 2);
+
+  await offerAgain(tab, { reference: addr(0x5f) }); // another payment that looks alike: said, not red
+  await title(tab, 'Approve this payment?');
+  assert.match(await above(tab, 'Approve'), /signed a payment of the same amount to the same recipient today at/);
+  assert.equal(await tab.locator('.notice.danger').count(), 0);
+  for (const other of [{ reference: addr(0x60), lamports: 1n }, { reference: addr(0x61), lamports: 1_500_000_000n, to: EVE }]) {
+    await offerAgain(tab, other);
+    await title(tab, 'Approve this payment?');
+    assert.doesNotMatch(await whole(tab), /You signed/);
+  }
+}));
+
+it('two tabs on one payment: the second learns that the first has signed', () => onSign(async (tab) => {
+  const second = await tab.context().newPage();
+  await second.goto(`${server.origin}/w/${SIGN}`);
+  await title(second, 'Approve this payment?');
+  await approve(tab);
+  await title(tab, 'Approved');
+  server.world.status = 'awaiting_signature';
+  await approve(second);
+  await title(second, BEFORE);
+  assert.equal(server.said('/w/tx/signature').length, 1);
+}));
+
+it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
+  await approve(tab);
+  await title(tab, 'Approved');
+  assert.deepEqual((await kept(tab)).map((rows) => rows.length), [1, 1]);
+  await tab.goto('about:blank');
+  await tab.goto(`${server.origin}/w/`);
+  await press(tab, 'Forget');
+  await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6));
+  await press(tab, 'Forget it');
+  await title(tab, 'No wallet on this device yet');
+  assert.deepEqual(await kept(tab), [[], []]);
+}));
+
+it('a wallet of the vault of an older page is still there, and signs', () => on('', async (tab) => {
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+  await tab.evaluate(async () => { // puts the vault back to how version 1 of it lay
+    const wait = (r) => new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error); });
+    let db = await wait(indexedDB.open('purser'));
+    const [wallet] = await wait(db.transaction('wallets').objectStore('wallets').getAll());
+    db.close();
+    await wait(indexedDB.deleteDatabase('purser'));
+    const old = indexedDB.open('purser', 1);
+    old.onupgradeneeded = () => old.result.createObjectStore('wallets', { keyPath: 'address' });
+    db = await wait(old);
+    await wait(db.transaction('wallets', 'readwrite').objectStore('wallets').put(wallet));
+    db.close();
+  });
+  await follow(tab, server, SIGN);
+  await approve(tab);
+  await title(tab, 'Approved');
+}));
+
+const CHANGED = 'The network changed';
+
+it('a wallet stays on its network: a change is shown in red, and nothing is called test money', () => on('', async (tab) => {
+  const connect = async () => {
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Connect');
+  };
+  await restore(tab);
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await connect();
+  await title(tab, 'Now go back to the chat'); // on mainnet
+
+  server.world.chain = 'devnet';
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  const decides = await above(tab, 'Approve anyway');
+  assert.match(decides, /The network changed\. This wallet is used on Solana mainnet, and the server now says devnet\.[^]*real money[^]*1\.5 SOL[^]*devnet, says the server/);
+  assert.doesNotMatch(decides, /test money/);
+  assert.equal(await tab.locator('.notice.danger').count(), 1);
+
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await connect();
+  await title(tab, CHANGED);
+  await press(tab, 'Back');
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.equal(server.said('/w/bind').length, 1, 'proven for another network unasked');
+  await press(tab, 'Continue');
+  await connect();
+  await title(tab, CHANGED);
+  await press(tab, 'Connect anyway');
+  await title(tab, 'Now go back to the chat'); // by its owner's word it is on devnet now
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  assert.match(await above(tab, 'Approve'), /devnet \(test money\)/);
+  server.world.chain = 'mainnet';
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  assert.match(await above(tab, 'Approve anyway'), /used on devnet, and the server now says Solana mainnet/);
+}));
+
+it('the first signature pins the network of a wallet that was never connected here', () => onSign(async (tab) => {
+  await approve(tab);
+  await title(tab, 'Approved');
+  server.reset();
+  server.world.chain = 'localnet';
+  server.world.payment = payment({ reference: addr(0x62) });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet, and the server now says localnet/);
 }));
 
 it('a server error is no verdict: it can be tried again', () => onSign(async (tab) => {

@@ -1,0 +1,44 @@
+// What this device signed, and on which network each wallet is used: so that a server that asks for the
+// same payment again, or calls real money test money, is found out. Knows storage (through vault.js) and
+// no screens. Nothing here is secret: signatures and amounts are public once a payment is sent.
+
+import { HISTORY, NETWORKS, run } from './vault.js';
+
+const KEPT_DAYS = 90;
+const KEPT_RECORDS = 500;
+const ALIKE_HOURS = 24;
+const HOUR = 3_600_000; // milliseconds
+
+/**
+ * What was signed before: {same, alike}, each a record or null. `same` has the intent or the reference of
+ * this payment, so a second signature may pay it twice. `alike` pays the same amount of the same token to
+ * the same recipient, signed within a day. A record is {intent, reference, address, paid, at, signature, handed}.
+ */
+export async function signedBefore({ intent, reference, address, paid }, now = Date.now()) {
+  const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
+  const same = all.find((r) => r.intent === intent || (reference !== '' && r.reference === reference)) ?? null;
+  const alike = all.find((r) => r.address === address && r.paid === paid && now - r.at < ALIKE_HOURS * HOUR) ?? null;
+  return { same, alike: same ? null : alike };
+}
+
+/**
+ * Notes a signature, durably: to be awaited before the signature leaves this page. `handed` is what was
+ * handed over, {sha256, signature} or {transaction}, so that the very same can be sent again. The oldest
+ * records go when there are too many.
+ */
+export async function noteSigned(record, now = Date.now()) {
+  await run(HISTORY, 'readwrite', (store) => store.put({ ...record, at: now }));
+  const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
+  const old = all.filter((r, i) => i >= KEPT_RECORDS || now - r.at > KEPT_DAYS * 24 * HOUR);
+  if (old.length > 0) await run(HISTORY, 'readwrite', (store) => { for (const { intent } of old) store.delete(intent); });
+}
+
+/** The network that a wallet is used on as far as this device knows, or null. */
+export async function networkOf(address) {
+  return (await run(NETWORKS, 'readonly', (store) => store.get(address)))?.chain ?? null;
+}
+
+/** Pins a wallet to a network. */
+export async function pinNetwork(address, chain) {
+  await run(NETWORKS, 'readwrite', (store) => store.put({ address, chain }));
+}
