@@ -496,6 +496,50 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 
 // TestWithoutConsentNothingIsShownOrSent: what was delivered about somebody is closed when they take their
 // grant back.
+// TestTheNextAttemptOfWhatWaitsForTheHour is foreseen for when there is room, in the list and alone; that of what was
+// put back too, and that of a retry is its own.
+func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
+	r := newRig(t)
+	r.Engine.Limit.Count = 3
+	r.Engine.Schedule = []time.Duration{time.Hour}
+	key := r.pro(wallet.APIKey, 1001, "")
+	path, _ := r.hook(key, `["*"]`)
+	r.receives(400, "no")
+	r.delivers()
+	parked := func(n int) func(answer) bool {
+		return func(a answer) bool { return len(a.field("data", "deliveries").([]any)) == n }
+	}
+	r.received(r.alice.User.ID)
+	r.until(path+"/deliveries?state=parked", key, parked(1))
+	r.receives(503, "later")
+	r.received(r.alice.User.ID)
+	r.until(path+"/deliveries?state=waiting", key, func(a answer) bool { return strings.Contains(string(a.body), `"attempts":1`) })
+	r.want(r.call("POST", path+"/test", key, `{}`), 200, "", "") // the third of the hour
+	r.received(r.alice.User.ID)
+	r.want(r.call("POST", path+"/recover", key, `{"since":"2026-01-01T00:00:00Z"}`), 202, "", "")
+	waiting := r.until(path+"/deliveries?state=waiting", key, parked(3))
+	room, err := r.Engine.Delay(context.Background(), wallet.Webhook{Line: r.keyOf(key).Line(), URL: "https://hooks.example.com/in"})
+	if err != nil || room < time.Minute {
+		t.Fatalf("room in %s (%v)", room, err)
+	}
+	retries := 0
+	for _, one := range waiting.field("data", "deliveries").([]any) {
+		one := one.(map[string]any)
+		alone := r.get(path+"/deliveries/"+one["delivery_id"].(string), key)
+		next := wallet.Timestamp(r.Now().Add(room))
+		if one["attempts"] == 1.0 && one["resend"] == false {
+			retries++
+			next = wallet.Timestamp(r.Now().Add(time.Hour))
+		}
+		if one["next_at"] != next || alone.text("data", "next_at") != next {
+			t.Errorf("%v attempts: next_at %v, alone %v, want %s", one["attempts"], one["next_at"], alone.text("data", "next_at"), next)
+		}
+	}
+	if retries != 1 {
+		t.Errorf("%d retries: %s", retries, waiting.body)
+	}
+}
+
 func TestWithoutConsentNothingIsShownOrSent(t *testing.T) {
 	r := newRig(t)
 	key := r.pro(wallet.APIKey, 1001, "Shop")

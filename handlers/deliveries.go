@@ -101,6 +101,9 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	if more { // what lies behind comes after what is still to be read
 		page = slices.DeleteFunc(page, func(e store.LogEntry) bool { return newerFirst(e, read) > 0 })
 	}
+	if err := w.foresee(ctx, hook, page); err != nil {
+		return DeliveryPage{}, err
+	}
 	switch {
 	case len(page) > f.Limit:
 		page = page[:f.Limit]
@@ -116,6 +119,26 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 		return DeliveryPage{page, cursor{read.CreatedAt, read.ID, read.ID}.String()}, nil
 	}
 	return DeliveryPage{Entries: page}, nil
+}
+
+// foresee says of deliveries that wait for the limit of the hour when there is room again, at the earliest: only
+// first attempts count towards it.
+func (w *Webhooks) foresee(ctx context.Context, hook wallet.Webhook, all []store.LogEntry) error {
+	held := func(e store.LogEntry) bool { return e.State == store.DeliveryWaiting && e.Attempts == 0 }
+	if !slices.ContainsFunc(all, held) {
+		return nil
+	}
+	delay, err := w.Delay(ctx, hook)
+	if err != nil || delay == 0 {
+		return err
+	}
+	room := w.Now().Add(delay).UTC()
+	for i := range all {
+		if held(all[i]) {
+			all[i].NextAt = room
+		}
+	}
+	return nil
 }
 
 // neverAttempted are deliveries that wait for their first attempt.
@@ -178,12 +201,19 @@ func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 		}
 		switch waits, err := tx.Delivery(out[i].ID); {
 		case err == nil:
-			out[i].State, out[i].EndedAt, out[i].NextAt, out[i].Resend = store.DeliveryWaiting, time.Time{}, waits.NextAt, waits.Resend
+			out[i] = putBack(out[i], waits)
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// putBack is the entry of a parked delivery that waits again: with all its attempts before it, and those that it
+// had in Attempted.
+func putBack(logged store.LogEntry, waits store.Delivery) store.LogEntry {
+	logged.State, logged.EndedAt, logged.NextAt, logged.Resend, logged.Attempts = store.DeliveryWaiting, time.Time{}, waits.NextAt, waits.Resend, waits.Attempts
+	return logged
 }
 
 // Delivery is one delivery of a webhook, with its attempts. Its body, and what was answered, are there as
@@ -194,13 +224,21 @@ func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID
 		return entry, false, err
 	}
 	shown, err = read(ctx, w.Store, func(tx store.Tx) (bool, error) { return w.May(tx, hook, entry.Event, entry.User) })
-	if shown = shown && err == nil && len(entry.Body) > 0; !shown {
+	if err != nil {
+		return store.LogEntry{}, false, err
+	}
+	one := []store.LogEntry{entry}
+	if err := w.foresee(ctx, hook, one); err != nil {
+		return store.LogEntry{}, false, err
+	}
+	entry = one[0]
+	if shown = shown && len(entry.Body) > 0; !shown {
 		entry.Body = nil
 		for i := range entry.Attempted {
 			entry.Attempted[i].Answer = nil
 		}
 	}
-	return entry, shown, err
+	return entry, shown, nil
 }
 
 func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID, delivery string) (wallet.Webhook, store.LogEntry, error) {
@@ -229,7 +267,7 @@ func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	case err != nil:
 		return hook, entry, found(err, wallet.NotFound, "no delivery of this webhook has this id")
 	case waits.ID != "" && entry.State == store.DeliveryParked: // it was put back
-		entry.State, entry.EndedAt, entry.NextAt, entry.Resend = store.DeliveryWaiting, time.Time{}, waits.NextAt, waits.Resend
+		entry = putBack(entry, waits.Delivery)
 	}
 	return hook, entry, nil
 }
@@ -328,7 +366,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 		}
 		put := 0
 		err = w.Store.Update(ctx, func(tx store.Tx) (err error) {
-			put, err = w.putBack(tx, who, id, parked)
+			put, err = w.putAllBack(tx, who, id, parked)
 			return err
 		})
 		if err != nil {
@@ -349,8 +387,8 @@ func leisure(ctx context.Context) bool {
 	return !ok || time.Until(deadline) > 5*time.Second
 }
 
-// putBack lets parked deliveries wait again, and counts them.
-func (w *Webhooks) putBack(tx store.Tx, who Caller, id wallet.WebhookID, parked []store.LogEntry) (int, error) {
+// putAllBack lets parked deliveries wait again, and counts them.
+func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, parked []store.LogEntry) (int, error) {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {
 		return 0, err
@@ -369,7 +407,7 @@ func (w *Webhooks) putBack(tx store.Tx, who Caller, id wallet.WebhookID, parked 
 			continue
 		}
 		again := e.Delivery
-		again.Attempts, again.NextAt, again.Resend, again.Seq = 0, now, true, 0
+		again.Attempts, again.NextAt, again.Pause, again.Resend, again.Seq = 0, now, 0, true, 0
 		rows = append(rows, again)
 	}
 	added, err := tx.PutDeliveries(rows)

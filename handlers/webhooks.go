@@ -30,6 +30,8 @@ type Webhooks struct {
 	Try func(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
 	// Used counts the events of the last hour, and tells their limit.
 	Used func(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error)
+	// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
+	Delay func(ctx context.Context, hook wallet.Webhook) (time.Duration, error)
 	// Listen has what goes to a listener taken, until stop.
 	Listen func(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
 	// Wake says that a webhook was changed, or that something waits for it, after the commit.

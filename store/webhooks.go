@@ -49,7 +49,7 @@ type Webhooks interface {
 	// Waiting counts what waits for a webhook, up to a limit. It and WaitingWebhooks may count what
 	// DeliveriesOf passes over.
 	Waiting(id wallet.WebhookID, limit int) (int, error)
-	// Reschedule writes Attempts and NextAt of deliveries, as they were listed otherwise, that still wait;
+	// Reschedule writes Attempts, NextAt and Pause of deliveries, as they were listed otherwise, that still wait;
 	// one that is gone is no error.
 	Reschedule([]Delivery) error
 	// DoneDeliveries removes deliveries, as they were listed; one that is gone is no error.
@@ -91,7 +91,8 @@ type Delivery struct {
 	Body      []byte           `json:"body,omitempty"`
 	CreatedAt time.Time        `json:"created_at"`
 	Attempts  int              `json:"attempts,omitzero"` // made so far
-	NextAt    time.Time        `json:"next_at"`           // not before
+	NextAt    time.Time        `json:"next_at"`           // not before; of one that was not attempted yet, when it was put
+	Pause     time.Duration    `json:"pause,omitzero"`    // from the last attempt to NextAt: a wait is no longer, however the clock was set since
 	Resend    bool             `json:"resend"`            // asked for by hand, of an event that was delivered or parked before
 	Seq       uint64           `json:"seq"`               // set by the store
 }

@@ -12,7 +12,8 @@ import (
 
 // fate is what an attempt came to.
 type fate struct {
-	delivery store.Delivery // with Attempts and NextAt as they are now
+	delivery store.Delivery // with Attempts, NextAt and Pause as they are now
+	wait     time.Duration  // until it is attempted again; by no clock, since clocks are set
 	state    store.DeliveryState
 	attempt  *store.Attempt // nil: nothing was sent
 	gone     bool           // the receiver wants nothing more, ever
@@ -83,7 +84,8 @@ func (s *Service) judged(f fate, at time.Time, r Result) fate {
 	case verdict == Delivered:
 		f.state = store.DeliveryDelivered
 	case verdict == Retry && f.delivery.Attempts <= len(s.Schedule):
-		f.delivery.NextAt = s.Now().Add(max(s.Schedule[f.delivery.Attempts-1], r.RetryAfter)).UTC()
+		f.wait = max(s.Schedule[f.delivery.Attempts-1], r.RetryAfter)
+		f.delivery.NextAt, f.delivery.Pause = s.Now().Add(f.wait).UTC(), f.wait
 	default:
 		f.state, f.gone = store.DeliveryParked, verdict == Gone
 	}

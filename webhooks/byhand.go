@@ -4,6 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"purser/store"
@@ -59,9 +64,36 @@ func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit ui
 	return left.Limit - left.Left, left.Limit, err
 }
 
-// counterOf names what counts a webhook's events: of the same key and address, so that whoever registers it
-// anew begins no new hour. All listeners of a key are one.
+// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
+func (s *Service) Delay(ctx context.Context, hook wallet.Webhook) (time.Duration, error) {
+	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
+	if err != nil || left.OK {
+		return 0, err
+	}
+	return left.Reset, nil
+}
+
+// counterOf names what counts a webhook's events: of the same key and receiver, so that whoever registers it
+// anew, or writes its address another way, begins no new hour. All listeners of a key are one.
 func counterOf(hook wallet.Webhook) string {
-	sum := sha256.Sum256([]byte(hook.URL))
+	sum := sha256.Sum256([]byte(receiverOf(hook.URL)))
 	return "webhook/" + hook.Line + "/" + hex.EncodeToString(sum[:12])
+}
+
+// receiverOf is the part of an address that names a receiver: host, port and path, in one spelling. The query
+// only says something to it, and the scheme is no other receiver.
+func receiverOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if address, err := netip.ParseAddr(host); err == nil {
+		host = address.String()
+	}
+	return net.JoinHostPort(host, strings.TrimLeft(port, "0")) + path.Clean("/"+u.Path)
 }

@@ -118,10 +118,17 @@ func (d *dispatcher) queue(id wallet.WebhookID) *queue {
 	return q
 }
 
-// arm lets the first of an idle line go, now or when its time has come.
-func (d *dispatcher) arm(l *line) {
-	// A clock that was put back must not make a retry wait for longer than any retry does.
-	wait := min(l.items[0].NextAt.Sub(d.Now()), d.longest())
+// due is how long a delivery that was read has to wait. Its first attempt waits for no time, whatever the clock
+// says; a later one for what is left of its pause, and never for more: the clock may have been set meanwhile.
+func (d *dispatcher) due(row store.Delivery) time.Duration {
+	if row.Attempts == 0 {
+		return 0
+	}
+	return min(row.NextAt.Sub(d.Now()), row.Pause)
+}
+
+// arm lets the first of an idle line go, now or after a wait.
+func (d *dispatcher) arm(l *line, wait time.Duration) {
 	if wait <= 0 {
 		l.markReady()
 		return
@@ -209,11 +216,15 @@ func (d *dispatcher) landed(l landing) {
 	d.write(l)
 	d.learn(q, &l.fate)
 	l.line.items[0].Delivery = l.fate.delivery
+	wait := l.fate.wait
 	if l.fate.state != store.DeliveryWaiting {
 		l.line.done()
+		if len(l.line.items) > 0 {
+			wait = d.due(l.line.items[0].Delivery)
+		}
 	}
 	if len(l.line.items) > 0 {
-		d.arm(l.line)
+		d.arm(l.line, wait)
 	}
 	for len(d.waiting) > 0 && d.flying < maxFlying {
 		o := d.waiting[0]
@@ -239,7 +250,7 @@ func (d *dispatcher) learn(q *queue, f *fate) {
 		q.until = time.Now().Add(max(f.limit.Reset, time.Second))
 		d.alarms.set(q.until, func() { d.pump(q) })
 	case f.err != nil:
-		f.delivery.NextAt = d.Now().Add(readAgain)
+		f.wait = readAgain
 	case f.state == store.DeliveryDelivered:
 		q.failures = 0
 	case f.attempt != nil:

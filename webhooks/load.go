@@ -56,7 +56,7 @@ func (d *dispatcher) handed(rows []store.PlacedDelivery) {
 func (d *dispatcher) add(q *queue, row store.Delivery) {
 	d.held++
 	if line := q.add(row); line.state == idle && len(line.items) == 1 {
-		d.arm(line)
+		d.arm(line, d.due(row))
 	}
 }
 

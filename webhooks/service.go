@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -77,9 +76,4 @@ func (s *Service) keep(ctx context.Context) error {
 		case <-time.After(dropEvery):
 		}
 	}
-}
-
-// longest is the longest pause before an attempt.
-func (s *Service) longest() time.Duration {
-	return max(slices.Max(s.Schedule), longestWait)
 }

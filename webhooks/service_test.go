@@ -592,6 +592,52 @@ func TestTheLimitOfAnHourDelays(t *testing.T) {
 	})
 }
 
+// TestAnotherSpellingOfAnAddressBeginsNoNewHour: the query, the default port and the case of the host name the same
+// receiver, whoever changes them; another path is another receiver.
+func TestAnotherSpellingOfAnAddressBeginsNoNewHour(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, hook := r.subscriber()
+		r.service.Limit.Count = 60
+		r.run()
+		spent := func() (sent int) {
+			r.Helper()
+			for range 61 {
+				r.emit(r.paid(alice, 1))
+			}
+			return len(r.took())
+		}
+		move := func(address string) {
+			r.Helper()
+			hook.URL = address
+			r.update(func(tx store.Tx) error { return tx.PutWebhook(hook) })
+			r.service.Wake(hook.ID)
+			time.Sleep(2 * time.Second)
+		}
+		move("https://example.com/hook")
+		if n := spent(); n != 60 {
+			t.Fatalf("%d of the hour went", n)
+		}
+		for _, same := range []string{"https://example.com/hook?x=1", "https://EXAMPLE.com./hook", "https://example.com:443/hook?", "https://example.com/%68ook",
+			"https://example.com/a/../hook/", "https://example.com:0443//hook?a=b&c"} {
+			move(same)
+			if n := len(r.took()); n != 0 {
+				t.Errorf("%s: %d more went in the same hour", same, n)
+			}
+			if delay, err := r.service.Delay(context.Background(), hook); err != nil || delay <= 0 || delay > time.Hour+time.Minute {
+				t.Errorf("%s: room in %s (%v)", same, delay, err)
+			}
+			if used, limit, err := r.service.Used(context.Background(), hook); used != 60 || limit != 60 || err != nil {
+				t.Errorf("%s: %d of %d (%v)", same, used, limit, err)
+			}
+		}
+		for _, other := range []string{"https://example.com/other", "https://example.com:8443/hook", "https://hooks.example.com/hook"} {
+			if delay, err := r.service.Delay(context.Background(), wallet.Webhook{Line: hook.Line, URL: other}); err != nil || delay != 0 {
+				t.Errorf("%s: room in %s (%v)", other, delay, err)
+			}
+		}
+	})
+}
+
 // TestMoneyGoesFirst: when a receiver cannot take all at once, transactions overtake prices.
 func TestMoneyGoesFirst(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -822,6 +868,85 @@ func TestClockJumpsDoNoHarm(t *testing.T) {
 				time.Sleep(2 * time.Minute)
 				if got := r.took(); len(got) != 1 {
 					t.Errorf("%d attempts", len(got))
+				}
+			})
+		})
+	}
+}
+
+// TestAClockThatIsPutBackStallsNothing: what waits behind another delivery of its wallet goes when that has ended, a
+// retry waits for its own pause, and a restart between the two changes neither.
+func TestAClockThatIsPutBackStallsNothing(t *testing.T) {
+	var back atomic.Int64
+	at := func(r *rig) {
+		r.service.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+	}
+	t.Run("behind another", func(t *testing.T) {
+		inBubble(t, func(r *rig) {
+			back.Store(0)
+			at(r)
+			alice, hook := r.subscriber()
+			r.answer(hook, func(webhooks.Message) webhooks.Result {
+				time.Sleep(3 * time.Second)
+				return webhooks.Result{Status: 200}
+			})
+			r.run()
+			r.emit(r.paid(alice, 1), r.paid(alice, 1))
+			time.Sleep(time.Second)
+			back.Store(int64(2 * time.Minute))
+			time.Sleep(9 * time.Second)
+			if got := after(r.took()); !slices.Equal(got, []float64{0, 3}) {
+				t.Errorf("attempts after %v s", got)
+			}
+		})
+	})
+	t.Run("a retry", func(t *testing.T) {
+		inBubble(t, func(r *rig) {
+			back.Store(0)
+			at(r)
+			alice, hook := r.subscriber()
+			r.answer(hook, func(webhooks.Message) webhooks.Result {
+				time.Sleep(time.Second)
+				back.Add(int64(2 * time.Minute)) // with each attempt once more
+				return webhooks.Result{Status: 503}
+			})
+			r.run()
+			r.emit(r.paid(alice, 1))
+			time.Sleep(time.Minute)
+			if got := after(r.took()); !slices.Equal(got, []float64{0, 2, 5, 10, 19, 36}) {
+				t.Errorf("attempts after %v s", got)
+			}
+		})
+	})
+	for name, c := range map[string]struct {
+		retryAfter, stops, back time.Duration
+		earliest, latest        float64 // of the next attempt, from the first
+	}{
+		"a restart":                     {0, 2 * time.Second, 2 * time.Minute, 3, 4}, // attempts at 0 and 1 s, the next one 2 s later
+		"a restart with a Retry-After":  {30 * time.Second, 3 * time.Second, 2 * time.Minute, 30, 33},
+		"a restart with the same clock": {30 * time.Second, 3 * time.Second, 0, 30, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				back.Store(0)
+				at(r)
+				alice, hook := r.subscriber()
+				r.answer(hook, func(webhooks.Message) webhooks.Result {
+					return webhooks.Result{Status: 503, RetryAfter: c.retryAfter}
+				})
+				r.run()
+				r.emit(r.paid(alice, 1))
+				time.Sleep(c.stops)
+				r.close()
+				r.open()
+				back.Store(int64(c.back))
+				at(r)
+				r.run()
+				time.Sleep(50 * time.Second)
+				all := after(r.took())
+				next := slices.IndexFunc(all, func(at float64) bool { return at > c.stops.Seconds() })
+				if next < 0 || all[next] < c.earliest || all[next] > c.latest {
+					t.Errorf("attempts after %v s, want the next one between %v and %v s", all, c.earliest, c.latest)
 				}
 			})
 		})

@@ -153,7 +153,7 @@ func (w *World) wire() {
 	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
 	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},
 		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}
-	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used,
+	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used, Delay: w.Engine.Delay,
 		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w, Bot: func() string { return "purser_bot" }}

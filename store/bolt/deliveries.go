@@ -187,7 +187,7 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 			t.passOver(deliveryRows, key, err)
 			continue
 		}
-		old.Attempts, old.NextAt = d.Attempts, d.NextAt
+		old.Attempts, old.NextAt, old.Pause = d.Attempts, d.NextAt, d.Pause
 		if err := t.rewrite(deliveryRows, key, r, old); err != nil {
 			return err
 		}

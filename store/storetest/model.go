@@ -187,7 +187,7 @@ func (m *model) deliver(tx store.Tx, r *rand.Rand) error {
 			delete(m.posts, d.ID)
 			return differ("done delivery", tx.DoneDeliveries([]store.Delivery{d}), nil)
 		}
-		d.Attempts, d.NextAt = d.Attempts+1, d.NextAt.Add(time.Second)
+		d.Attempts, d.NextAt, d.Pause = d.Attempts+1, d.NextAt.Add(time.Second), d.Pause+time.Second
 		m.posts[d.ID] = d
 		return differ("reschedule", tx.Reschedule([]store.Delivery{d}), nil)
 	}

@@ -1,0 +1,208 @@
+package webhooks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+	"purser/webhooks"
+)
+
+// crashing is a store whose process dies at one of its commits: before it became durable, or after.
+type crashing struct {
+	store.Store
+	at      int64 // the commit that is the last, from 1
+	durable bool
+	commits atomic.Int64
+}
+
+func (c *crashing) Update(ctx context.Context, change func(store.Tx) error) error {
+	n := c.commits.Add(1)
+	if n < c.at || n == c.at && c.durable {
+		if err := c.Store.Update(ctx, change); err != nil {
+			return err
+		}
+	}
+	if n >= c.at {
+		return store.ErrUnknownOutcome
+	}
+	return nil
+}
+
+func (c *crashing) dead() bool { return c.commits.Load() >= c.at }
+
+// crash runs the service until it dies at a commit, and tells whether it did: else it had no more to write.
+func (r *rig) crash(at int64, durable bool) bool {
+	r.Helper()
+	dying := &crashing{Store: r.store, at: at, durable: durable}
+	r.service.Store = dying
+	r.service.Post = func(ctx context.Context, m webhooks.Message) webhooks.Result {
+		if dying.dead() {
+			return webhooks.Result{Interrupted: true}
+		}
+		return r.post(ctx, m)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 2)
+	go func() { ended <- r.service.Meter.Run(ctx) }()
+	go func() { ended <- r.service.Run(ctx) }()
+	time.Sleep(2 * time.Minute)
+	synctest.Wait()
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil && !errors.Is(err, store.ErrUnknownOutcome) {
+			r.Errorf("ended with %v", err)
+		}
+	}
+	return dying.dead()
+}
+
+// TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder: whichever commit of the service is its last, before or after it
+// became durable, the next run delivers every event to each receiver, and those of a wallet in the order in which
+// they happened. So an announcement ends with the commit that writes its deliveries, and not before.
+func TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder(t *testing.T) {
+	for _, durable := range []bool{false, true} {
+		died := true
+		for at := int64(1); died; at++ {
+			t.Run(fmt.Sprintf("commit %d, durable %v", at, durable), func(t *testing.T) {
+				inBubble(t, func(r *rig) { died = r.crashedAt(at, durable) })
+			})
+			if t.Failed() {
+				return
+			}
+			if !died && at < 5 {
+				t.Fatalf("there were %d commits only", at-1)
+			}
+		}
+	}
+}
+
+func (r *rig) crashedAt(at int64, durable bool) (died bool) {
+	alice := r.person()
+	key := r.key(alice, wallet.APIKey)
+	hooks := []wallet.Webhook{r.hook(key, "*"), r.hook(key, "transaction.*")}
+	var mu sync.Mutex
+	first, taken := map[string]bool{}, map[string][]string{} // taken: by URL and wallet, in the order of the first 200
+	of := map[string]byte{}
+	for i, hook := range hooks {
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			mu.Lock()
+			defer mu.Unlock()
+			seen := m.URL + m.EventID
+			if i == 1 && !first[seen] { // one of the two fails at first, each time
+				first[seen] = true
+				return webhooks.Result{Status: 503, Error: "not now"}
+			}
+			if line := fmt.Sprint(m.URL, of[m.EventID]); !slices.Contains(taken[line], m.EventID) {
+				taken[line] = append(taken[line], m.EventID)
+			}
+			return webhooks.Result{Status: 200}
+		})
+	}
+	want := map[byte][]string{}
+	emit := func(n int) {
+		for i := range n {
+			e := r.paid(alice, byte(i%2))
+			mu.Lock()
+			of[e.ID] = byte(i % 2)
+			mu.Unlock()
+			want[byte(i%2)] = append(want[byte(i%2)], e.ID)
+			r.emit(e)
+		}
+	}
+	emit(6)
+	died = r.crash(at, durable)
+	r.close()
+	r.open()
+	r.run()
+	emit(2)
+	time.Sleep(2 * time.Minute)
+	synctest.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	for _, hook := range hooks {
+		for wallet, events := range want {
+			if got := taken[fmt.Sprint(hook.URL, wallet)]; !slices.Equal(got, events) {
+				r.Errorf("%s took %v of the wallet %d, not %v", hook.ID, got, wallet, events)
+			}
+		}
+	}
+	return died
+}
+
+// witness is a log that looks at the store before each entry is written.
+type witness struct {
+	store.DeliveryLog
+	look func(store.LogEntry)
+	fail atomic.Bool
+}
+
+func (w *witness) Log(ctx context.Context, entries []store.LogEntry) error {
+	for _, e := range entries {
+		w.look(e)
+	}
+	if w.fail.Load() {
+		return errors.New("no room")
+	}
+	return w.DeliveryLog.Log(ctx, entries)
+}
+
+// TestTheLogIsWrittenBeforeTheStoreForgets: while an entry is not in the log, its delivery still waits in the store as
+// it did before. A crash between the two repeats it; the other way round it would lose what became of it.
+func TestTheLogIsWrittenBeforeTheStoreForgets(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, hook := r.subscriber()
+		var seen atomic.Int64
+		log := &witness{DeliveryLog: r.log, look: func(e store.LogEntry) {
+			seen.Add(1)
+			err := r.store.View(context.Background(), func(tx store.Tx) error {
+				d, err := tx.Delivery(e.ID)
+				if err == nil && d.Attempts != e.Attempts-1 {
+					err = fmt.Errorf("%d attempts stand in the store, and %d are logged now", d.Attempts, e.Attempts)
+				}
+				return err
+			})
+			if err != nil {
+				r.Errorf("%s (%s) is logged when the store has dealt with it already: %v", e.ID, e.State, err)
+			}
+		}}
+		r.service.Log = log
+		failed := false
+		r.answer(hook, func(webhooks.Message) webhooks.Result {
+			if !failed {
+				failed = true
+				return webhooks.Result{Status: 500}
+			}
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(5 * time.Second)
+		if got := r.took(); len(got) != 2 || seen.Load() != 2 {
+			t.Fatalf("%d attempts, %d entries", len(got), seen.Load())
+		}
+
+		log.look = func(store.LogEntry) { seen.Add(1) }
+		log.fail.Store(true)
+		r.emit(r.paid(alice, 2))
+		time.Sleep(5 * time.Second)
+		if got := r.took(); len(got) != 1 || seen.Load() < 3 {
+			t.Fatalf("%d attempts, %d entries", len(got), seen.Load())
+		}
+		r.update(func(tx store.Tx) error {
+			if n, err := tx.Waiting(hook.ID, 10); err != nil || n != 1 {
+				t.Errorf("%d wait (%v) while the log cannot be written", n, err)
+			}
+			return nil
+		})
+	})
+}
