@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"purser/quota"
 	"purser/store"
 	"purser/wallet"
 	"purser/webhooks"
@@ -137,6 +139,36 @@ func (r *rig) crashedAt(at int64, durable bool) (died bool) {
 		}
 	}
 	return died
+}
+
+// TestWhatCannotBeCountedIsTriedAgainAfterAPause, and not at once for ever.
+func TestWhatCannotBeCountedIsTriedAgainAfterAPause(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		alice, _ := r.subscriber()
+		broken := &refusing{Store: r.store}
+		broken.left.Store(4) // the first of them is when the meter begins
+		r.service.Meter = &quota.Meter{Store: broken, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		r.run()
+		begun := time.Now()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(time.Minute)
+		if got := r.took(); len(got) != 1 || got[0].at.Sub(begun) < 3*time.Second || got[0].at.Sub(begun) > 4*time.Second {
+			t.Errorf("it went %d times, after %s", len(got), got[0].at.Sub(begun))
+		}
+	})
+}
+
+// refusing is a store that refuses some writes at first.
+type refusing struct {
+	store.Store
+	left atomic.Int64
+}
+
+func (f *refusing) Update(ctx context.Context, change func(store.Tx) error) error {
+	if f.left.Add(-1) >= 0 {
+		return errors.New("no room")
+	}
+	return f.Store.Update(ctx, change)
 }
 
 // witness is a log that looks at the store before each entry is written.

@@ -118,12 +118,9 @@ func (d *dispatcher) queue(id wallet.WebhookID) *queue {
 	return q
 }
 
-// due is how long a delivery that was read has to wait. Its first attempt waits for no time, whatever the clock
-// says; a later one for what is left of its pause, and never for more: the clock may have been set meanwhile.
+// due is how long a delivery that was read has to wait: for what is left of the pause after its last attempt, and
+// never for more, since the clock may have been set meanwhile. A first attempt has no pause before it.
 func (d *dispatcher) due(row store.Delivery) time.Duration {
-	if row.Attempts == 0 {
-		return 0
-	}
 	return min(row.NextAt.Sub(d.Now()), row.Pause)
 }
 
