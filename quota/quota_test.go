@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,6 +241,51 @@ func TestWhatCannotBeWrittenIsNotGivenAway(t *testing.T) {
 		}
 	}
 	t.Error("it never counts again")
+}
+
+// gated is a store whose writes wait, one at a time, until they are let through.
+type gated struct {
+	store.Store
+	shut    atomic.Bool
+	waiting chan struct{}
+	open    chan struct{}
+}
+
+func (g *gated) Update(ctx context.Context, change func(store.Tx) error) error {
+	if g.shut.Load() {
+		g.waiting <- struct{}{}
+		<-g.open
+	}
+	return g.Store.Update(ctx, change)
+}
+
+// TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt: it stays within what a crash may lose.
+func TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt(t *testing.T) {
+	r := newRig(t)
+	slow := &gated{Store: r.store, waiting: make(chan struct{}), open: make(chan struct{})}
+	m, stop := r.start(slow)
+	limit := quota.Limit{Count: 100, Span: time.Hour} // five may be unwritten
+	if _, err := m.Look(t.Context(), "api/usr_1", limit); err != nil {
+		t.Fatal(err)
+	}
+	slow.shut.Store(true)
+	r.take(m, limit)
+	<-slow.waiting // one is being written
+	for range 4 {
+		r.take(m, limit) // meanwhile: with that one, five
+	}
+	slow.open <- struct{}{}
+	<-slow.waiting // the first is written, and the four are about to be
+	r.take(m, limit)
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if q, err := m.Take(ctx, "api/usr_1", limit); err == nil && q.OK {
+		t.Error("a sixth is given away that a crash would forget")
+	}
+	slow.shut.Store(false)
+	slow.open <- struct{}{}
+	r.take(m, limit)
+	stop()
 }
 
 func TestManyAtOnceGetNoMoreThanTheLimit(t *testing.T) {
