@@ -36,7 +36,7 @@ func inTheClear() []string {
 		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
 		"Webhook.ID", "Webhook.Kind", "Webhook.Line", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended",
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
-		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts",
+		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
 		"Conversation.Flow", "Conversation.State",
 		"Button.Nonce", "Button.Action",

@@ -295,7 +295,7 @@ func TestLogTellsNothingOfPeople(t *testing.T) {
 	}
 	file := fileBytes(t, files[0])
 	clear := map[string]bool{}
-	for _, name := range []string{"ID", "Webhook", "EventID", "Event", "User", "Attempts", "Seq"} {
+	for _, name := range []string{"ID", "Webhook", "EventID", "Event", "User", "Attempts", "Pause", "Seq"} {
 		clear["LogEntry.Delivery."+name] = true
 	}
 	for _, name := range []string{"State", "Attempted[0].Status", "Attempted[1].Status", "Attempted[0].Latency", "Attempted[1].Latency"} {
