@@ -5,13 +5,13 @@ package browser
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"purser/e2e/rig"
 )
@@ -53,20 +53,66 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
+// patience bounds one scenario. They take a minute or two on a quiet machine with two cores, and eight times as long
+// on a busy one.
+const patience = 8 * time.Minute
+
+// withPatience adds to a scenario's settings what every scenario gets.
+func withPatience(settings any, evidence string) ([]byte, error) {
+	plain, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(plain, &all); err != nil {
+		return nil, err
+	}
+	all["patience"], all["evidence"] = patience.Milliseconds(), evidence
+	return json.Marshal(all)
+}
+
+// tail keeps the last of what is written to it.
+type tail struct{ text []byte }
+
+const tailBytes = 6 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if over := len(t.text) - tailBytes; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.text) }
+
 // deeds are what a scenario may ask of the test, by name.
 type deeds map[string]func(value json.RawMessage) any
 
 // play runs a scenario (scenario.mjs) to its end and reads its result.
 func play(t *testing.T, script string, settings any, can deeds, result any) {
 	t.Helper()
-	argument, err := json.Marshal(settings)
+	evidence, err := os.MkdirTemp("", "purser-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*rig.Wait)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("pictures of the tabs: %s", evidence)
+		} else if err := os.RemoveAll(evidence); err != nil {
+			t.Error(err)
+		}
+	})
+	argument, err := withPatience(settings, evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The scenario gives up first, and says where it stood.
+	ctx, cancel := context.WithTimeout(t.Context(), patience+rig.Wait)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", script, string(argument))
-	var complaint bytes.Buffer
+	node.Env = append(os.Environ(), "DEBUG=pw:api", "DEBUG_COLORS=0") // Playwright then says each of its steps, and what it waits for
+	var complaint tail
 	node.Stderr = &complaint
 	in, err := node.StdinPipe()
 	if err != nil {

@@ -1,12 +1,28 @@
 // A Chromium with a profile of its own, as one person's device has it. All that it sends goes
 // through the proxy that it is given, loopback included, so that nothing leaves unseen.
 
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 860 };
 
-/** Opens the browser over the profile in `folder`. Close the context to end it. */
+const open = new Set(); // contexts of this process
+
+/** Ends every browser that is still open. */
+export const closeDevices = () => Promise.allSettled([...open].map((context) => context.close()));
+
+/** Keeps a picture of every open tab in `folder`, and returns what each tab is. */
+export async function picturesOfTabs(folder) {
+  const tabs = [...open].flatMap((context) => context.pages());
+  return Promise.all(tabs.map(async (tab, i) => {
+    const path = join(folder, `tab-${i}.png`);
+    const picture = await tab.screenshot({ path, timeout: 15_000 }).then(() => path, (err) => `no picture: ${err.message.split('\n')[0]}`);
+    return `${tab.url().replace(/#.*/, '#…')}: ${picture}`; // what follows the # is a secret of the page
+  }));
+}
+
+/** Opens the browser over the profile in `folder`. The scenario's end closes it, if nothing has before. */
 export async function openDevice(folder, { proxy, executable, ...more }) {
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: executable,
@@ -15,7 +31,9 @@ export async function openDevice(folder, { proxy, executable, ...more }) {
     ...(proxy && { proxy: { server: proxy } }), // playwright sends loopback addresses there too
     ...more,
   });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(120_000); // a machine may have eight times as much to do as it can
+  open.add(context);
+  context.on('close', () => open.delete(context));
   return context;
 }
 

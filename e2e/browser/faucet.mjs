@@ -16,59 +16,55 @@ const WORDS = { // test vectors of BIP-39
 await play(async (settings, ask) => {
   const context = await openDevice(settings.profiles.alice, settings);
   const complaints = complaintsOf(context);
-  try {
-    const alice = await Chat.open(context, settings.chat, 'alice');
-    await holds(alice.tab, '');
-    await whatTheBotSays(alice.tab);
-    const hers = await connect(alice, []);
-    await holds(alice.tab, hers);
+  const alice = await Chat.open(context, settings.chat, 'alice');
+  await holds(alice.tab, '');
+  await whatTheBotSays(alice.tab);
+  const hers = await connect(alice, []);
+  await holds(alice.tab, hers);
 
-    const field = alice.tab.getByLabel('To the address');
-    const hold = (name) => alice.tab.getByRole('navigation').getByRole('button', { name }).click();
-    await field.fill(STRANGER);
-    await alice.ask('/help', 'More:');
-    await holds(alice.tab, STRANGER); // it was meant, and she is still the one who holds the phone
-    await hold('Bob');
-    await holds(alice.tab, '');
-    await field.fill(STRANGER);
-    await hold('Alice');
-    await holds(alice.tab, hers);
+  const field = alice.tab.getByLabel('To the address');
+  const hold = (name) => alice.tab.getByRole('navigation').getByRole('button', { name }).click();
+  await field.fill(STRANGER);
+  await alice.ask('/help', 'More:');
+  await holds(alice.tab, STRANGER); // it was meant, and she is still the one who holds the phone
+  await hold('Bob');
+  await holds(alice.tab, '');
+  await field.fill(STRANGER);
+  await hold('Alice');
+  await holds(alice.tab, hers);
 
-    const bob = await Chat.open(context, settings.chat, 'bob');
-    const his = await connect(bob, ['Used for another Telegram account (id 1001)']);
-    assert.notEqual(his, hers);
-    await holds(bob.tab, his);
-    await alice.tab.bringToFront();
-    await hold('Bob');
-    await holds(alice.tab, his);
-    await hold('Alice');
-    await holds(alice.tab, hers);
+  const bob = await Chat.open(context, settings.chat, 'bob');
+  const his = await connect(bob, ['Used for another Telegram account (id 1001)']);
+  assert.notEqual(his, hers);
+  await holds(bob.tab, his);
+  await alice.tab.bringToFront();
+  await hold('Bob');
+  await holds(alice.tab, his);
+  await hold('Alice');
+  await holds(alice.tab, hers);
 
-    // A receipt names the payer as well: what Bob is told of Alice's address does not make it his.
-    await named(alice.tab);
-    for (let amount = ''; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
-    const card = await alice.ask(`/send 1 SOL ${his}`, 'Compare the whole address');
-    await card.tap('Confirm');
-    await card.becomes('Sign 1 SOL on your device');
-    const signing = await card.follow('Sign on your device');
-    await approve(signing, passphrase('alice'));
-    await screen(signing, 'Approved');
-    await signing.close();
-    await bob.tab.locator('article.theirs').filter({ hasText: 'You received 1 SOL' }).filter({ hasText: hers }).waitFor();
-    await holds(bob.tab, his);
-    await hold('Bob');
-    await holds(alice.tab, his);
-    await hold('Alice');
-    await holds(alice.tab, hers);
+  // A receipt names the payer as well: what Bob is told of Alice's address does not make it his.
+  await named(alice.tab);
+  for (let amount = ''; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
+  const card = await alice.ask(`/send 1 SOL ${his}`, 'Compare the whole address');
+  await card.tap('Confirm');
+  await card.becomes('Sign 1 SOL on your device');
+  const signing = await card.follow('Sign on your device');
+  await approve(signing, passphrase('alice'));
+  await screen(signing, 'Approved');
+  await signing.close();
+  await bob.tab.locator('article.theirs').filter({ hasText: 'You received 1 SOL' }).filter({ hasText: hers }).waitFor();
+  await holds(bob.tab, his);
+  await hold('Bob');
+  await holds(alice.tab, his);
+  await hold('Alice');
+  await holds(alice.tab, hers);
 
-    await field.fill(STRANGER);
-    await ask('fresh');
-    await holds(alice.tab, '');
-    await holds(bob.tab, '');
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
+  await field.fill(STRANGER);
+  await ask('fresh');
+  await holds(alice.tab, '');
+  await holds(bob.tab, '');
+  assert.deepEqual(complaints, []);
 });
 
 function passphrase(person) {

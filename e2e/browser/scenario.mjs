@@ -1,7 +1,9 @@
 // A scenario is a program that a Go test starts. It gets its settings as JSON in its argument, may
-// ask the test for deeds outside the browser, and ends with a result: JSON lines on stdin and stdout.
+// ask the test for deeds outside the browser, and ends with a result: JSON lines on stdin and stdout. Settings
+// also name its patience in ms, and a folder for evidence: pictures of the tabs when it fails.
 
 import { createInterface } from 'node:readline';
+import { closeDevices, picturesOfTabs } from './chromium.mjs';
 
 /** Runs work(settings, ask); ask(name, value) resolves to the test's answer. */
 export async function play(work) {
@@ -13,7 +15,17 @@ export async function play(work) {
     if (done) throw new Error('the test has gone');
     return JSON.parse(line);
   };
-  const result = await work(JSON.parse(process.argv[2]), ask);
-  tell({ result: result ?? null });
+  const { patience, evidence, ...settings } = JSON.parse(process.argv[2]);
+  const late = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`not done after ${patience / 1000} s`)), patience).unref();
+  });
+  try {
+    const result = await Promise.race([work(settings, ask), late]);
+    tell({ result: result ?? null });
+  } catch (err) {
+    process.stderr.write(`${err.stack}\n${(await picturesOfTabs(evidence)).join('\n')}\n`);
+    process.exitCode = 1;
+  }
+  await closeDevices();
   process.stdin.destroy();
 }

@@ -12,36 +12,32 @@ const PASSPHRASE = 'nine patient copper kettles';
 
 await play(async (settings, ask) => {
   const context = await openDevice(settings.profiles.alice, settings);
-  try {
-    const alice = await Chat.open(context, settings.chat, 'alice');
-    const address = await connect(alice);
-    await alice.tab.getByRole('button', { name: 'Get test SOL' }).click();
-    await alice.tab.getByText('5 SOL went to').waitFor();
-    for (let amount = '0'; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
+  const alice = await Chat.open(context, settings.chat, 'alice');
+  const address = await connect(alice);
+  await alice.tab.getByRole('button', { name: 'Get test SOL' }).click();
+  await alice.tab.getByText('5 SOL went to').waitFor();
+  for (let amount = '0'; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
 
-    const tricks = await ask('tricks', address);
-    const card = await alice.ask(`/send 1 SOL ${settings.to}`, 'Compare the whole address');
-    await card.tap('Confirm');
-    await card.becomes('Sign 1 SOL on your device');
+  const tricks = await ask('tricks', address);
+  const card = await alice.ask(`/send 1 SOL ${settings.to}`, 'Compare the whole address');
+  await card.tap('Confirm');
+  await card.becomes('Sign 1 SOL on your device');
 
-    const screens = {};
-    for (const { name, title, approve: approved } of tricks) {
-      await ask('next');
-      const tab = await card.follow('Sign on your device');
-      if (approved) await approve(tab, PASSPHRASE);
-      await screen(tab, title).catch(async () => { throw new Error(`${name}: the page says ${await said(tab)}`); });
-      screens[name] = await said(tab);
-      await tab.close();
-    }
+  const screens = {};
+  for (const { name, title, approve: approved } of tricks) {
     await ask('next');
     const tab = await card.follow('Sign on your device');
-    await approve(tab, PASSPHRASE);
-    await screen(tab, 'Approved');
-    await card.becomes('Sent 1 SOL');
-    return screens;
-  } finally {
-    await context.close();
+    if (approved) await approve(tab, PASSPHRASE);
+    await screen(tab, title).catch(async () => { throw new Error(`${name}: the page says ${await said(tab)}`); });
+    screens[name] = await said(tab);
+    await tab.close();
   }
+  await ask('next');
+  const tab = await card.follow('Sign on your device');
+  await approve(tab, PASSPHRASE);
+  await screen(tab, 'Approved');
+  await card.becomes('Sent 1 SOL');
+  return screens;
 });
 
 async function connect(alice) {

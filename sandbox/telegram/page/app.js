@@ -33,7 +33,7 @@ const composer = new Composer({
 });
 const faucet = new Faucet();
 const mailbox = new Mailbox();
-const shop = new Shop({ as: () => shown.user.id });
+const shop = new Shop({ as: () => shown.user.id, bought: () => faucet.fold() });
 startTheme(byId("theme"));
 
 // ---- what the person does

@@ -57,6 +57,11 @@ export class Faucet {
     this.say("");
   }
 
+  /** On phones: out of the way of the chat. */
+  fold() {
+    if (this.panel.classList.contains("open")) this.setOpen(false);
+  }
+
   setOpen(open) { // on phones, where the panel is a sheet
     this.panel.classList.toggle("open", open);
     this.open.setAttribute("aria-expanded", String(open));

@@ -7,7 +7,7 @@ const interval = 1000; // ms between two looks at an order
 const patience = 15 * 60_000; // ms; the bot ends an unconfirmed payment long before
 
 export class Shop {
-  /** on.as() is the id of the person who buys. */
+  /** on.as() is the id of the person who buys; on.bought() is called when a link stands in the chat. */
   constructor(on) {
     this.on = on;
     this.panel = byId("shop");
@@ -29,6 +29,7 @@ export class Shop {
       const { reference } = await post("buy", { as: this.on.as(), item: item.id });
       this.say(`${item.name}: waiting for your payment …`);
       this.order = reference;
+      this.on.bought();
       this.watch(reference, item, Date.now() + patience);
     } catch (error) {
       this.say(error.message, "bad");
