@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
@@ -13,21 +14,23 @@ import (
 	"purser/wallet"
 )
 
-// Bounds of a message's shape: purser's own first line must stay in sight.
+// Bounds of what an app's message looks like: purser's own first line must stay in sight, or be repeated below.
 const (
 	mostLines = 60
-	mostBlank = 2 // in a row
+	mostBlank = 2  // lines in a row
+	mostGap   = 24 // characters in a row that show nothing
+	mostMarks = 8  // accents in a row, which reach over the lines around them
+
+	longText, longLines = 400, 10 // what is longer may not fit a screen
 )
 
 // plainly refuses messages that are made to look as if they came from purser: whose first line is pushed
 // out of sight, or that name the signing page's host, as only purser's own messages do.
 func (c *Chat) plainly(message, mode string) error {
-	blank, lines := 0, strings.Split(message, "\n")
+	text := shown(message, mode)
+	blank, lines := 0, strings.Split(text, "\n")
 	for _, line := range lines {
-		seen := strings.ContainsFunc(line, func(r rune) bool {
-			return r != '\u2800' && unicode.IsPrint(r) && !unicode.IsSpace(r) && !ignorable(r)
-		})
-		if blank++; seen {
+		if blank++; strings.ContainsFunc(line, visible) {
 			blank = 0
 		}
 		if blank > mostBlank {
@@ -37,10 +40,49 @@ func (c *Chat) plainly(message, mode string) error {
 	if len(lines) > mostLines {
 		return wallet.Refuse(wallet.InvalidRequest, "message: at most %d lines", mostLines)
 	}
+	gap, marks := 0, 0
+	for _, r := range text {
+		if gap++; visible(r) {
+			gap = 0
+		}
+		if marks++; !unicode.IsMark(r) {
+			marks = 0
+		}
+		switch {
+		case gap > mostGap:
+			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d spaces or invisible characters in a row", mostGap)
+		case marks > mostMarks:
+			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d combining marks in a row", mostMarks)
+		}
+	}
 	if mentions(message, mode, c.PublicURL.Hostname()) {
 		return wallet.Refuse(wallet.InvalidRequest, "message: links to the signing page come from purser alone")
 	}
 	return nil
+}
+
+// shown is a message as Telegram shows it, about: without what marks it up, and with what is written as an entity.
+// It leaves out rather too much, so that no gap goes unseen.
+func shown(message, mode string) string {
+	switch mode {
+	case "HTML":
+		message = stdhtml.UnescapeString(tags.ReplaceAllString(message, ""))
+	case "Markdown", "MarkdownV2":
+		message = markup.Replace(message)
+	}
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(message)
+}
+
+// long tells whether what stands above a message may be out of sight by its end.
+func long(message, mode string) bool {
+	text := shown(message, mode)
+	return utf8.RuneCountInString(text) > longText || strings.Count(text, "\n") >= longLines
+}
+
+// visible tells whether a character shows something by itself. Two print and show nothing: Braille's empty
+// pattern and the musical null notehead.
+func visible(r rune) bool {
+	return r != '\u2800' && r != '\U0001D159' && unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && !ignorable(r)
 }
 
 // ignorable tells whether a rune shows nothing, and counts for nothing in a name.

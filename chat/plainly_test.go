@@ -2,6 +2,7 @@ package chat
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"purser/wallet"
@@ -50,6 +51,32 @@ func TestNoAppNamesTheSigningPage(t *testing.T) {
 		chat := &Chat{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: "wallet.example.org"}}}
 		if err := chat.plainly(c.message, c.mode); err != nil {
 			t.Errorf("%s %q: %v", c.mode, c.message, err)
+		}
+	}
+}
+
+// TestNothingPushesPursersLineOutOfSight: neither with characters that show nothing, nor in a form that hides them.
+func TestNothingPushesPursersLineOutOfSight(t *testing.T) {
+	chat := &Chat{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: "wallet.example.org"}}}
+	for _, c := range []struct{ mode, message string }{
+		{"", strings.Repeat("\u2800", 1700) + "sign here"}, {"", strings.Repeat(" ", 25) + "x"}, {"", strings.Repeat("\u3164", 25) + "x"},
+		{"", strings.Repeat("\U0001D159", 25) + "x"}, {"", strings.Repeat("\u2800 \u200b", 9) + "x"}, {"", "a" + strings.Repeat("\u0301", 9)},
+		{"", "a\n\u2800\n \n\u200b\nb"}, {"", "a\u2028\u2028\u2028\u2028b"}, {"", "a\r\r\r\rb"}, {"", "a\n\u0301\n\u0301\n\u0301\nb"},
+		{"", strings.Repeat("x\n", 60)},
+		{"HTML", strings.Repeat("&#10240;", 25) + "x"}, {"HTML", strings.Repeat("&#x2800;<b></b>", 25) + "x"}, {"HTML", "a" + strings.Repeat("&#10;", 4) + "b"},
+		{"HTML", "a" + strings.Repeat("\n<i> </i>", 4) + "\nb"},
+		{"Markdown", strings.Repeat("*\u2800*", 25) + "x"}, {"MarkdownV2", strings.Repeat("\\\u2800", 25) + "x"}, {"MarkdownV2", "a\n__\u2800__\n||\u2800||\n*\u2800*\nb"},
+	} {
+		if err := chat.plainly(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%s %.40q is let through: %v", c.mode, c.message, err)
+		}
+	}
+	for _, c := range []struct{ mode, message string }{
+		{"", "Total:" + strings.Repeat(" ", 24) + "5"}, {"", "a\n\n\nb"}, {"", "किं कर्तव्यम्"}, {"", strings.Repeat("x\n", 59)}, {"", "a" + strings.Repeat("\u0301", 8)},
+		{"HTML", "<b>" + strings.Repeat("x", 30) + "</b>"}, {"MarkdownV2", strings.Repeat(`\.`, 30)},
+	} {
+		if err := chat.plainly(c.message, c.mode); err != nil {
+			t.Errorf("%s %.40q: %v", c.mode, c.message, err)
 		}
 	}
 }

@@ -48,6 +48,15 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	}
 	if head != "" {
 		said.Text = escape.Replace(head) + "\n\n" + said.Text
+		if long(m.Text, m.ParseMode) {
+			// It holds no word of the app's: nothing in it can end markup that the app left open. Markup that stays
+			// open is an error to Telegram, so the line cannot be hidden in it.
+			foot, err := c.words.text("app.wrote_end", nil)
+			if err != nil {
+				return Posting{}, err
+			}
+			said.Text += "\n\n" + escape.Replace(stdhtml.UnescapeString(string(foot)))
+		}
 	}
 	body, err := json.Marshal(said)
 	if err != nil {
