@@ -136,6 +136,33 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		}
 		return weighed{trigger: impossible, refusal: err}, nil
 	}
+	// What needs no node comes first: a stranger's words must not cost one.
+	from, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refused(err)
+	}
+	var badTo error
+	if p.To != "" {
+		badTo = checkAddress(p.To)
+		if badTo == nil {
+			badTo = c.noContact(ctx, h, p.To)
+		}
+		if badTo == nil {
+			_, badTo = c.Transfers.Destination(p.To, from.Address)
+		}
+	}
+	if badTo != nil && !labelled(badTo) {
+		return weighed{}, badTo
+	}
+	if mint, ok := c.unlisted(p.Token); ok && badTo != nil {
+		w := weighed{trigger: addressMissing, refusal: badTo, parts: p, token: wallet.Token{Mint: mint}}
+		w.parts.To = ""
+		return w, nil
+	} else if ok {
+		if err := c.mayAsk(h); err != nil {
+			return weighed{}, err
+		}
+	}
 	token, err := c.Transfers.Token(ctx, p.Token)
 	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
 		return weighed{trigger: tokenMissing, refusal: err, parts: p}, nil
@@ -143,32 +170,19 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	if err != nil {
 		return refused(err)
 	}
-	from, err := c.Wallets.Default(ctx, h.user.ID)
-	if err != nil {
-		return refused(err)
-	}
 	w := weighed{parts: p, token: token}
-	if p.To != "" {
-		err := checkAddress(p.To)
-		if err == nil {
-			err = c.noContact(ctx, h, p.To)
-		}
-		if err == nil {
-			_, err = c.Transfers.Destination(p.To, from.Address)
-		}
-		if err != nil {
-			w.refusal, w.parts.To = err, ""
-		}
+	if badTo != nil {
+		w.refusal, w.parts.To = badTo, ""
 	}
 	if p.Amount != "" {
 		if err := checkAmount(p.Amount, token); err != nil {
 			w.refusal, w.parts.Amount = err, ""
 		}
 	}
-	if w.refusal != nil && !labelled(w.refusal) {
-		return weighed{}, w.refusal
-	}
 	if w.parts.Amount != "" && w.parts.To != "" {
+		if err := c.mayAsk(h); err != nil {
+			return weighed{}, err
+		}
 		asked, _ := wallet.ParseAddress(w.parts.Asked) // our own words; none is zero
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
 			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token, Asked: asked,
@@ -186,12 +200,25 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		w.trigger = amountMissing
 	}
 	if w.trigger == amountMissing || at == idle { // who has nothing to send is told before being asked
+		if c.mayAsk(h) != nil {
+			return w, nil
+		}
 		w.amounts, err = c.choices(ctx, from.Address, token)
 		if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
 			return refused(err)
 		}
 	}
-	return w, nil // a network that does not answer only leaves the question without proposals
+	return w, nil // a network that does not answer, or may not be asked, only leaves the question without proposals
+}
+
+// unlisted tells whether a token is named by a mint that only a node knows.
+func (c *Chat) unlisted(name string) (wallet.Address, bool) {
+	mint, err := wallet.ParseAddress(name)
+	if err != nil {
+		return mint, false
+	}
+	_, listed := c.Transfers.Tokens.ByMint(mint)
+	return mint, !listed
 }
 
 // asksOn tells whether a refused transfer is worth another question: for the part that the refusal

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,16 +44,18 @@ type Options struct {
 	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
 	Random      io.Reader
 	Log         *slog.Logger
+	Lookups     int // that one person has at once; 0: Lookups
 }
 
-// Chat answers what people say and tap. It holds no state of its own: what it must remember is in
-// the store. It is safe for use by several goroutines.
+// Chat answers what people say and tap. What it must remember is in the store; by itself it holds only how
+// often people had a node asked lately. It is safe for use by several goroutines.
 type Chat struct {
 	Options
 	words   catalogue
 	secrets Secrets
 	flows   map[string]Flow
 	table   []command
+	budget  *budget
 }
 
 // New checks the options and reads the catalogue.
@@ -76,7 +79,7 @@ func New(o Options) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{Options: o, words: words, secrets: NewSecrets(), flows: flows(), table: commands()}, nil
+	return &Chat{Options: o, words: words, secrets: NewSecrets(), flows: flows(), table: commands(), budget: newBudget(cmp.Or(o.Lookups, Lookups))}, nil
 }
 
 // heard is an Input with what the store knew when it came.
@@ -135,6 +138,10 @@ func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
 		return Turn{}, fmt.Errorf("read the conversation: %w", err)
 	}
 	act, err := c.answer(ctx, h)
+	var often *tooOften
+	if errors.As(err, &often) {
+		act, err = often.slowDown(h), nil
+	}
 	if err != nil {
 		return Turn{}, err
 	}

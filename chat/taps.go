@@ -106,6 +106,9 @@ func (s *scene) tooLate() error {
 
 // tapConfirm is the owner's word, after one more look at the chain.
 func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
 	id := wallet.TransactionID(h.button.Subject)
 	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id, "")
 	switch {
@@ -218,6 +221,9 @@ func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, e
 
 // tapAgain proposes a transaction that can never land anew.
 func (c *Chat) tapAgain(ctx context.Context, h heard, _ string) (act, error) {
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
 	proposal, err := c.Transfers.PrepareRetry(ctx, h.caller(), wallet.TransactionID(h.button.Subject))
 	switch {
 	case wallet.CodeOf(err) == wallet.Conflict:

@@ -42,6 +42,9 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return refuse(err)
 	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
 	balance, err := c.Wallets.Balance(ctx, w.Address)
 	if err != nil && !labelled(err) {
 		return nil, err
@@ -173,6 +176,9 @@ func (c *Chat) walletBalance(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return refuse(err)
 	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
 	balance, err := c.Wallets.Balance(ctx, w.Address)
 	if err != nil {
 		return refuse(err)
@@ -251,6 +257,12 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 	}
 	if err != nil {
 		return refuse(err)
+	}
+	if _, err := c.Wallets.Default(ctx, h.user.ID); err != nil {
+		return refuse(err)
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
 	}
 	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), p.Amount, p.Token)
 	if err != nil {
