@@ -55,7 +55,8 @@ type product struct {
 	webhooks *webhooks.Service
 	pages    *pages.Server
 	listener net.Listener
-	reading  net.Listener // of pages
+	reading  net.Listener     // of pages
+	bound    *api.Connections // of reading; server bounds its own
 	socket   net.Listener
 }
 
@@ -199,7 +200,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 
 	var hook *api.Webhook
 	if c.Telegram.Mode == config.Webhook {
-		hook = &api.Webhook{Accept: p.bot.Accept, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
+		hook = &api.Webhook{Accept: p.bot.Accept, Knows: p.bot.Knows, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
 	catalogue, err := webhooks.Describe()
 	if err != nil {
@@ -218,6 +219,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if err != nil {
 		return p, "", err
 	}
+	p.bound = api.BoundConnections(c.HTTP.TrustedProxies, log)
 	p.pages, err = pages.New(pages.Options{Document: api.Document(), API: c.HTTP.PublicURL, Limits: c.Limits, Log: log})
 	return p, note, err
 }
@@ -250,7 +252,7 @@ func (p *product) run(ctx context.Context) error {
 		return nil
 	})
 	for _, worker := range []func(context.Context) error{
-		func(ctx context.Context) error { return p.pages.Run(ctx, p.reading) },
+		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
 		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.keys.Run, p.sameCluster,
 	} {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"purser/handlers"
 	"purser/wallet"
@@ -17,6 +18,9 @@ type deed func(c *fiber.Ctx, key wallet.Key) error
 func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		key, err := s.admit(c, e)
+		if err == nil {
+			err = s.arrived(c)
+		}
 		if err != nil {
 			return err
 		}
@@ -55,7 +59,11 @@ func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 
 // presented is the secret that a request carries; "" for none, and for more than one.
 func presented(c *fiber.Ctx) string {
-	headers := c.Request().Header.PeekAll(fiber.HeaderAuthorization)
+	return presentedIn(&c.Request().Header)
+}
+
+func presentedIn(h *fasthttp.RequestHeader) string {
+	headers := h.PeekAll(fiber.HeaderAuthorization)
 	if len(headers) != 1 {
 		return ""
 	}

@@ -32,6 +32,8 @@ type conn struct {
 	lingeringConn
 	read, write due
 	lasting     atomic.Bool // its answer goes on for as long as it is taken: each write has its own deadline
+	begun       bool        // something was read
+	muted       bool        // nothing is sent any more, not even an answer
 }
 
 // SetReadDeadline implements net.Conn.
@@ -57,11 +59,16 @@ func (c *conn) Read(p []byte) (int, error) {
 	if err := c.read.settle(c.Conn.SetReadDeadline); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	c.begun = c.begun || n > 0
+	return n, err
 }
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	if c.muted {
+		return len(p), nil
+	}
 	if c.lasting.Load() {
 		c.write.wished = time.Now().Add(writeTimeout)
 	}
@@ -69,6 +76,16 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Write(p)
+}
+
+// mute lets a connection end in silence on which nothing ever came, and tells whether it is one. A client may take
+// whatever it is sent for the answer to the request that it sends next.
+func mute(of net.Conn) bool {
+	c, ok := of.(*conn)
+	if ok && !c.begun {
+		c.muted = true
+	}
+	return ok && c.muted
 }
 
 // listener makes connections of ours.

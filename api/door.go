@@ -20,6 +20,9 @@ type request struct {
 	deadline
 	route string      // the pattern of its route, for the log
 	quota quota.Quota // what is left of its key's limit
+
+	framing  framing
+	withheld bool // a body was announced and is not read (see headerReceived)
 }
 
 // asked is what is known of a request that came through the door.
@@ -40,7 +43,19 @@ func (s *Server) door(c *fiber.Ctx) error {
 	defer r.end()
 	c.SetUserContext(r)
 
-	err := framed(c)
+	header := &c.Request().Header
+	r.framing = readFraming(header.RawHeaders())
+	r.withheld = r.framing.announced() && header.ContentLength() <= 0
+	err := r.framing.refusal()
+	if err == nil {
+		var release func()
+		release, err = s.receive(c)
+		defer release()
+	}
+	if err != nil || r.withheld { // what follows on this connection cannot be told from the body
+		c.Context().SetConnectionClose()
+		linger(c.Context().Conn())
+	}
 	if err == nil {
 		err = s.recovered(c)
 	}
@@ -128,10 +143,12 @@ func only(text string, allowed func(byte) bool) bool {
 
 // unread answers what never reached the door: requests that fasthttp could not read to their end.
 func (s *Server) unread(c *fiber.Ctx, err error) error {
-	id := s.dress(c)
-	if errors.Is(err, fiber.ErrRequestEntityTooLarge) {
-		linger(c.Context().Conn())
+	if mute(c.Context().Conn()) {
+		return nil
 	}
+	id := s.dress(c)
+	c.Context().SetConnectionClose() // of its body, nothing or a part was read
+	linger(c.Context().Conn())
 	refused := s.refuse(c, err)
 	s.log(c, id, err)
 	return refused

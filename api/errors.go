@@ -37,6 +37,7 @@ func refusals() map[wallet.Code]refusal {
 		wallet.TokenNotFound:       {404, "This token is not known."},
 		wallet.MethodNotAllowed:    {405, "This method is not allowed here."},
 		wallet.Conflict:            {409, "This is not possible in the present state."},
+		wallet.LengthRequired:      {411, "The request must announce its length."},
 		wallet.PayloadTooLarge:     {413, "The request is too large."},
 		wallet.InsufficientFunds:   {422, "The balance is too low for this transaction."},
 		wallet.InvalidSignature:    {422, "The signature is not valid."},
@@ -91,7 +92,7 @@ func fromFiber(err *fiber.Error) *wallet.Error {
 	case fiber.StatusMethodNotAllowed:
 		return wallet.Refuse(wallet.MethodNotAllowed, otherMethod)
 	case fiber.StatusRequestEntityTooLarge:
-		return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", maxBody)
+		return tooLarge(maxBody)
 	case fiber.StatusRequestHeaderFieldsTooLarge:
 		return wallet.Refuse(wallet.InvalidRequest, "the headers may have %d bytes at most", maxHeader)
 	case fiber.StatusRequestTimeout:

@@ -2,34 +2,79 @@ package api
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 
 	"purser/wallet"
 )
 
-// framed refuses a request whose end two readers could see in different places (RFC 9112 §6.3):
-// fasthttp takes the last of several lengths, any coding that ends in "chunked", and a length beside
-// a coding. A proxy that reads the same bytes otherwise would let one request hide in another, so the
-// connection is closed as well.
-func framed(c *fiber.Ctx) error {
-	lengths, codings := 0, 0
-	for line := range bytes.Lines(c.Request().Header.RawHeaders()) {
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		name = bytes.TrimSpace(name)
+// framing is how a request says where its body ends (RFC 9112, 6), read from its header section as it was sent.
+// fasthttp is more generous: it takes the last of several lengths, any transfer coding for "chunked", a chunk
+// line that ends in a bare line feed, and folded lines. A proxy that reads the same bytes otherwise would let
+// one request hide in another, so only one spelling is accepted: one Content-Length in digits.
+type framing struct {
+	length int  // announced by Content-Length; 0 without one
+	coded  bool // by Transfer-Encoding instead
+	broken bool // readers could differ about it
+}
+
+// announced tells whether a body follows.
+func (f framing) announced() bool { return f.length > 0 || f.coded }
+
+// readFraming reads a header section without its first line.
+func readFraming(header []byte) framing {
+	var f framing
+	lengths := 0
+	for line := range bytes.Lines(header) {
+		text, whole := bytes.CutSuffix(line, []byte("\r\n"))
+		if !whole || bytes.ContainsAny(text, "\r\x00") {
+			f.broken = true
+		}
+		if len(text) == 0 {
+			continue // the end
+		}
+		name, value, ok := bytes.Cut(text, []byte(":"))
+		if !ok || !isToken(name) { // a folded line begins with a blank, which is in no token
+			f.broken = true
+			name = bytes.TrimSpace(name)
+		}
 		switch {
 		case bytes.EqualFold(name, []byte(fiber.HeaderContentLength)):
 			lengths++
-		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
-			codings++
-			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")) {
-				codings++ // another coding, or several in one line
+			digits := string(bytes.Trim(value, " \t"))
+			n, err := strconv.ParseUint(digits, 10, 31)
+			if err != nil || !only(digits, func(b byte) bool { return b >= '0' && b <= '9' }) {
+				f.broken = true
 			}
+			f.length = int(n)
+		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
+			f.coded = true
 		}
 	}
-	if lengths+codings <= 1 {
-		return nil
+	if lengths > 1 || lengths == 1 && f.coded {
+		f.broken = true
 	}
-	c.Context().SetConnectionClose()
-	return wallet.Refuse(wallet.InvalidRequest, "send one Content-Length, or Transfer-Encoding: chunked, and no other framing")
+	return f
+}
+
+// isToken tells whether a header's name is one (RFC 9110, 5.6.2).
+func isToken(name []byte) bool {
+	for _, b := range name {
+		if !isAlphanumeric(b) && !bytes.ContainsRune([]byte("!#$%&'*+-.^_`|~"), rune(b)) {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// refusal is why a request framed like this is not read; nil when it may be.
+func (f framing) refusal() error {
+	switch {
+	case f.broken:
+		return wallet.Refuse(wallet.InvalidRequest, "send one Content-Length and no other framing, and end each header line with CR LF")
+	case f.coded:
+		return wallet.Refuse(wallet.LengthRequired, "send the body with Content-Length; Transfer-Encoding is not accepted")
+	}
+	return nil
 }

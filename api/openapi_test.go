@@ -111,7 +111,7 @@ func (k contract) allows(method, target, body string, a answer) error {
 // request can be answered that is too large or no readable HTTP.
 func (k contract) outside(method string, a answer, names ...string) error {
 	var reasons error
-	for _, name := range append(names, "InvalidRequest", "PayloadTooLarge") {
+	for _, name := range append(names, "InvalidRequest", "LengthRequired", "PayloadTooLarge") {
 		response := k.doc.Components.Responses[name].Value
 		code := response.Content.Get("application/json").Examples
 		if _, named := code[string(a.code())]; !named && len(a.body) > 0 {

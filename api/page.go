@@ -29,8 +29,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		// Before it counts: other pages in the same browser can send what we refuse, and must not use up
 		// what the owner needs to sign.
-		origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
-		if len(origins) != 1 || string(origins[0]) != s.origin {
+		if !hasOrigin(&c.Request().Header, s.origin) {
 			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
 		}
 		q := s.page.take(s.client(c), s.Now())
@@ -38,6 +37,9 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 			return s.rateLimited(c, q, "a minute")
 		}
 		left(c, q)
+		if err := s.arrived(c); err != nil {
+			return err
+		}
 		fields, err := jsonBody(c)
 		if err != nil {
 			return err

@@ -39,6 +39,9 @@ type portalData struct {
 // openPortal is POST /v1/portal/session {token}: a link from /api in chat becomes a session. A link is used
 // once, and so an Idempotency-Key changes nothing.
 func (s *Server) openPortal(c *fiber.Ctx) error {
+	if err := s.arrived(c); err != nil {
+		return err
+	}
 	fields, err := jsonBody(c)
 	if err != nil {
 		return err

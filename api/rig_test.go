@@ -51,6 +51,7 @@ type rig struct {
 	meter   *quota.Meter
 	bot     fakeBot
 	accept  func(ctx context.Context, secret string, body []byte) error
+	knows   func(secret string) bool // whether it is Telegram's
 	contract
 	stop   func() error // ends Run and gives its result
 	client *http.Client
@@ -85,6 +86,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
 	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
+	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
 		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
@@ -100,6 +102,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
+			Knows:  func(secret string) bool { return r.knows(secret) },
 			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
 		Now: r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
 	})

@@ -80,6 +80,8 @@ type Server struct {
 	sessions *window[[32]byte]        // requests of the portal, per session
 	busy     *busy                    // idempotency keys in flight
 
+	fromStrangers, fromKeys, fromTelegram budget // of bodies (see senderOf)
+
 	documentTag string
 
 	serving context.Context // of connections that last; ends when draining begins
@@ -90,7 +92,9 @@ type Server struct {
 	base   context.Context // of every request; ends when draining took too long
 	cancel context.CancelFunc
 	http   *fasthttp.Server
-	app    *fiber.App
+
+	connections *Connections
+	app         *fiber.App
 }
 
 // New builds the server; it serves nothing before Run.
@@ -102,6 +106,8 @@ func New(o Options) (*Server, error) {
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
+	case o.Webhook != nil && (o.Webhook.Accept == nil || o.Webhook.Knows == nil || o.Webhook.MaxBody <= 0):
+		return nil, errors.New("api: Telegram's webhook is not described")
 	case o.Limits == (quota.Limits{}):
 		return nil, errors.New("api: limits are needed")
 	case o.Now == nil || o.NewID == nil || o.Log == nil:
@@ -118,9 +124,11 @@ func New(o Options) (*Server, error) {
 		sessions: newWindow[[32]byte](portalPerHour, time.Hour),
 		busy:     newBusy(),
 
+		connections: BoundConnections(o.TrustedProxies, o.Log),
 		documentTag: documentTag(document),
 		beat:        usualBeat,
 	}
+	s.fromStrangers.most, s.fromKeys.most, s.fromTelegram.most = strangersBudget, keysBudget, telegramBudget
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.serving, s.hangUp = context.WithCancel(s.base)
 	s.app = fiber.New(fiber.Config{
@@ -136,6 +144,7 @@ func New(o Options) (*Server, error) {
 		IdleTimeout:                  idleTimeout,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true, // else fasthttp parses forms before we refuse them
+		StreamRequestBody:            true, // see receive
 		ErrorHandler:                 s.unread,
 	})
 	s.app.Use(s.door)
@@ -145,12 +154,7 @@ func New(o Options) (*Server, error) {
 	s.http = s.app.Server()
 	s.http.Handler = s.knownMethods(routed)
 	s.http.CloseOnShutdown = true
-	s.http.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-		if s.Webhook != nil && string(h.RequestURI()) == WebhookPath {
-			return fasthttp.RequestConfig{MaxRequestBodySize: s.Webhook.MaxBody}
-		}
-		return fasthttp.RequestConfig{}
-	}
+	s.http.HeaderReceived = s.headerReceived
 	return s, nil
 }
 
@@ -279,7 +283,7 @@ func (s *Server) healthz(c *fiber.Ctx) error {
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	defer s.cancel()
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(listener{ln}) }()
+	go func() { served <- s.http.Serve(listener{s.connections.Listener(ln)}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)

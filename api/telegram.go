@@ -17,26 +17,43 @@ const WebhookPath = "/telegram/webhook"
 // durable: until then Telegram keeps it and delivers it again.
 type Webhook struct {
 	Accept func(ctx context.Context, secret string, body []byte) error
+	// Knows tells whether a secret is Telegram's, before a body is read.
+	Knows func(secret string) bool
 	// Forbidden and BadUpdate are what Accept returns for a wrong secret and for a body that is no
 	// update; any other error means that the update was not kept.
 	Forbidden, BadUpdate error
 	MaxBody              int // bytes of an update; its size is not ours to choose
 }
 
+// telegramSecretHeader is what Telegram proves itself with.
+const telegramSecretHeader = "X-Telegram-Bot-Api-Secret-Token"
+
 // telegram is POST /telegram/webhook: 200 once kept, 401 for a wrong secret, 400 for no update, 503
 // when it was not kept.
 func (s *Server) telegram(c *fiber.Ctx) error {
-	err := s.Webhook.Accept(c.UserContext(), c.Get("X-Telegram-Bot-Api-Secret-Token"), c.BodyRaw())
+	secret := c.Get(telegramSecretHeader)
+	if !s.Webhook.Knows(secret) {
+		return s.notTelegram(c, s.Webhook.Forbidden)
+	}
+	if err := s.arrived(c); err != nil {
+		return err
+	}
+	err := s.Webhook.Accept(c.UserContext(), secret, c.BodyRaw())
 	switch {
 	case err == nil:
 		return s.succeed(c, fiber.StatusOK, "Update kept.", struct{}{})
 	case errors.Is(err, s.Webhook.Forbidden):
-		if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
-			return s.rateLimited(c, q, "a minute")
-		}
-		return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "the secret token is not ours", Err: err}
+		return s.notTelegram(c, err)
 	case errors.Is(err, s.Webhook.BadUpdate):
 		return &wallet.Error{Code: wallet.InvalidRequest, Detail: "that is not an update", Err: err}
 	}
 	return &wallet.Error{Code: wallet.NetworkError, Detail: "the update was not kept: deliver it again", Err: fmt.Errorf("keep an update: %w", err)}
+}
+
+// notTelegram refuses a wrong secret, and slows down who keeps guessing.
+func (s *Server) notTelegram(c *fiber.Ctx, err error) error {
+	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
+		return s.rateLimited(c, q, "a minute")
+	}
+	return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "the secret token is not ours", Err: err}
 }

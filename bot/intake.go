@@ -41,8 +41,7 @@ type arrival struct {
 // is to be answered 200. ErrForbidden is 401, ErrBadUpdate 400; anything else is 503, and Telegram
 // delivers again. It may be called before Run and while Run ends.
 func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
-	ours, theirs := sha256.Sum256([]byte(b.opt.WebhookSecret)), sha256.Sum256([]byte(secret))
-	if subtle.ConstantTimeCompare(ours[:], theirs[:]) != 1 || b.opt.Mode != Webhook {
+	if !b.Knows(secret) {
 		return ErrForbidden
 	}
 	if len(body) > MaxUpdate {
@@ -60,6 +59,12 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 		return ErrBusy
 	}
 	return b.take(ctx, []incoming{u})
+}
+
+// Knows tells whether a secret is the one that Telegram was given, in constant time.
+func (b *Bot) Knows(secret string) bool {
+	ours, theirs := sha256.Sum256([]byte(b.opt.WebhookSecret)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(ours[:], theirs[:]) == 1 && b.opt.Mode == Webhook
 }
 
 // take writes updates to the inbox and hands the new ones to their lines.

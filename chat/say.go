@@ -78,6 +78,7 @@ func refusals() map[wallet.Code]string {
 		wallet.NotFound:            "refusal.not_found",
 		wallet.MethodNotAllowed:    "refusal.not_possible",
 		wallet.Conflict:            "refusal.conflict",
+		wallet.LengthRequired:      "refusal.invalid_request",
 		wallet.PayloadTooLarge:     "refusal.too_long",
 		wallet.InsufficientFunds:   "refusal.insufficient_funds",
 		wallet.InvalidSignature:    "refusal.invalid_signature",

@@ -250,6 +250,12 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	return key, nil
 }
 
+// Opens tells whether a secret opens anything now. Unlike Check it notes no use: it is asked before a body is read.
+func (k *Keys) Opens(ctx context.Context, secret string) bool {
+	key, err := k.bySecret(ctx, secret)
+	return err == nil && key.UsableAt(k.Now())
+}
+
 // usedEvery is how exactly it is known when a key was used.
 const usedEvery = time.Second
 

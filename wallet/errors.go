@@ -29,6 +29,7 @@ const (
 	NotFound            Code = "NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	Conflict            Code = "CONFLICT"
+	LengthRequired      Code = "LENGTH_REQUIRED"
 	PayloadTooLarge     Code = "PAYLOAD_TOO_LARGE"
 	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"
 	InvalidSignature    Code = "INVALID_SIGNATURE"
@@ -45,7 +46,7 @@ func Codes() []Code {
 		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
 		PolicyViolation, BotBlocked, UnknownCommand, UserNotFound, WalletNotFound,
 		TransactionNotFound, WebhookNotFound, InvalidWebhookURL, WebhookLimitReached, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
-		PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
+		LengthRequired, PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
 		RateLimitExceeded, Internal, TelegramError, NetworkError,
 	}
 }

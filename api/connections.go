@@ -1,0 +1,204 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"purser/wallet"
+)
+
+// Connections that one listener holds at a time: in all, and from one address (an IPv6 /64 counts as one) that is
+// no proxy of ours. With readAhead, a header's buffer and a goroutine's stack, one costs some 40 KB at the most.
+const (
+	mostConnections       = 1536
+	mostOfOneAddress      = 256
+	descriptorsRunOutWait = 20 * time.Millisecond
+)
+
+// Connections bounds how many connections are held at once. When there is no room, the one that has waited
+// longest for its client to send something gives way to the new one, so that nobody keeps others out by
+// connections that do nothing. One whose request is being worked on is never closed for that; where there are
+// only such, the new one is turned away.
+type Connections struct {
+	Most           int
+	MostOfOne      int // of one address
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+
+	mu        sync.Mutex
+	all       map[*boundConn]struct{}
+	byAddress map[netip.Prefix]map[*boundConn]struct{}
+	warned    time.Time // when it was last said that there is no room
+}
+
+// BoundConnections is the bound of purser's own listeners.
+func BoundConnections(trusted []netip.Prefix, log *slog.Logger) *Connections {
+	return &Connections{Most: mostConnections, MostOfOne: mostOfOneAddress, TrustedProxies: trusted, Log: log}
+}
+
+// Listener is ln with this bound. One of it is made for each Connections.
+func (l *Connections) Listener(ln net.Listener) net.Listener { return &boundListener{ln, l} }
+
+type boundListener struct {
+	net.Listener
+	bound *Connections
+}
+
+// Accept implements net.Listener. It does not fail while the process is short of descriptors.
+func (l *boundListener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		switch {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			l.bound.makeRoom("the system gives no more connections")
+			time.Sleep(descriptorsRunOutWait)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if c := l.bound.take(accepted); c != nil {
+			return c, nil
+		}
+	}
+}
+
+// take adds a connection; nil when it was turned away.
+func (l *Connections) take(accepted net.Conn) net.Conn {
+	c := &boundConn{Conn: accepted, bound: l, address: addressOf(accepted)}
+	c.waits.Store(time.Now().UnixNano())
+	counted := c.address.IsValid() && !contains(l.TrustedProxies, c.address.Addr())
+	l.mu.Lock()
+	if l.all == nil {
+		l.all, l.byAddress = map[*boundConn]struct{}{}, map[netip.Prefix]map[*boundConn]struct{}{}
+	}
+	var out *boundConn
+	full := false
+	if of := l.byAddress[c.address]; counted && len(of) >= l.MostOfOne {
+		out, full = longestWaiting(of), true
+	} else if len(l.all) >= l.Most {
+		out, full = longestWaiting(l.all), true
+		l.warn("as many connections are open as may be")
+	}
+	if full && out == nil {
+		l.mu.Unlock()
+		turnAway(accepted)
+		return nil
+	}
+	if out != nil {
+		l.forget(out)
+	}
+	l.all[c] = struct{}{}
+	if counted {
+		if l.byAddress[c.address] == nil {
+			l.byAddress[c.address] = map[*boundConn]struct{}{}
+		}
+		l.byAddress[c.address][c] = struct{}{}
+	}
+	l.mu.Unlock()
+	if out != nil {
+		_ = out.Conn.Close() // its Read ends
+	}
+	return c
+}
+
+// makeRoom closes the connection that has waited longest, if any does.
+func (l *Connections) makeRoom(why string) {
+	l.mu.Lock()
+	out := longestWaiting(l.all)
+	if out != nil {
+		l.forget(out)
+	}
+	l.warn(why)
+	l.mu.Unlock()
+	if out != nil {
+		_ = out.Conn.Close()
+	}
+}
+
+// warn logs that there is no room, once a minute. The lock is held.
+func (l *Connections) warn(why string) {
+	if now := time.Now(); now.Sub(l.warned) >= time.Minute {
+		l.warned = now
+		l.Log.Warn(why+": those that wait longest for their clients are closed", "open", len(l.all))
+	}
+}
+
+// forget takes a connection out of the count. The lock is held.
+func (l *Connections) forget(c *boundConn) {
+	delete(l.all, c)
+	if of := l.byAddress[c.address]; of != nil {
+		if delete(of, c); len(of) == 0 {
+			delete(l.byAddress, c.address)
+		}
+	}
+}
+
+// longestWaiting is nil when each is being worked on.
+func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
+	since := int64(0)
+	for c := range of {
+		if at := c.waits.Load(); at != 0 && (out == nil || at < since) {
+			out, since = c, at
+		}
+	}
+	return out
+}
+
+// addressOf is by what a connection is counted; not valid for one that has no address.
+func addressOf(c net.Conn) netip.Prefix {
+	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	return clientPrefix(tcp.AddrPort().Addr().WithZone(""), nil, nil)
+}
+
+// turnAway answers a connection for which there is no room, and closes it. Nothing here waits for the client: a
+// new connection takes this much at once.
+func turnAway(c net.Conn) {
+	now := time.Now()
+	body := fmt.Sprintf(`{"success":false,"error":{"code":%q,"message":"Too many connections are open.","details":"close some, or try again in a moment"},"timestamp":%q}`,
+		wallet.NetworkError, wallet.Timestamp(now))
+	if c.SetDeadline(now.Add(time.Second)) == nil {
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	_ = c.Close()
+}
+
+// boundConn is a connection that counts until it is closed.
+type boundConn struct {
+	net.Conn
+	bound   *Connections
+	address netip.Prefix
+	waits   atomic.Int64 // since when it waits for its client to send, in nanoseconds of Unix; 0 while it does not
+}
+
+// Read implements net.Conn.
+func (c *boundConn) Read(p []byte) (int, error) {
+	c.waits.Store(time.Now().UnixNano())
+	defer c.waits.Store(0)
+	return c.Conn.Read(p)
+}
+
+// CloseWrite ends what is sent, so that the other side can end in peace.
+func (c *boundConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// Close implements net.Conn.
+func (c *boundConn) Close() error {
+	c.bound.mu.Lock()
+	c.bound.forget(c)
+	c.bound.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// A stranger costs little memory: whether a body is read at all is decided by the headers alone (admits), a body
+// is read as it arrives and not as it is announced, and bodies that are larger than a read-ahead share a budget.
+const (
+	// readAhead is how much of an admitted body fasthttp itself reads before the request is handled, in bytes.
+	readAhead = 8 << 10
+	// maxPageBody bounds what the signing page and the portal send: a transaction of 4,096 bytes in base64, and
+	// some words around it.
+	maxPageBody = 16 << 10
+
+	// Budgets of the bytes that bodies beyond readAhead hold at one time. The first is of senders that nothing is
+	// known of, the second of holders of keys, the third of Telegram.
+	strangersBudget = 4 << 20
+	keysBudget      = 32 << 20
+	telegramBudget  = 16 << 20
+)
+
+// budget is a number of bytes that many share.
+type budget struct {
+	most int64
+	used atomic.Int64
+}
+
+// take reserves n bytes, or none.
+func (b *budget) take(n int) bool {
+	if b.used.Add(int64(n)) > b.most {
+		b.used.Add(int64(-n))
+		return false
+	}
+	return true
+}
+
+func (b *budget) free(n int) { b.used.Add(int64(-n)) }
+
+// sender is a class of those who send bodies: how long one may be, and what all of them share.
+type sender struct {
+	maxBody int
+	shared  *budget
+}
+
+// senderOf tells who sends to a path.
+func (s *Server) senderOf(path string) sender {
+	switch {
+	case s.Webhook != nil && path == WebhookPath:
+		return sender{s.Webhook.MaxBody, &s.fromTelegram}
+	case underPage(path), path == portalPath:
+		return sender{maxPageBody, &s.fromStrangers}
+	}
+	return sender{maxBody, &s.fromKeys}
+}
+
+// headerReceived decides, before a byte of a body is read, whether it will be. A body that is not admitted is
+// hidden from fasthttp: the request is handled without it, so that its refusal is the usual one and comes at
+// once, and then the connection is closed (see door).
+func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if h.ContentLength() == 0 || h.ContentLength() == noLength {
+		return fasthttp.RequestConfig{}
+	}
+	path := pathOf(h)
+	if f := readFraming(h.RawHeaders()); f.refusal() != nil || f.length > s.senderOf(path).maxBody || !s.admits(h, path) {
+		h.SetContentLength(0)
+		h.Del(fiber.HeaderExpect) // nobody is told to go on
+		return fasthttp.RequestConfig{}
+	}
+	return fasthttp.RequestConfig{MaxRequestBodySize: s.senderOf(path).maxBody}
+}
+
+// noLength is fasthttp's ContentLength of a request without any.
+const noLength = -2
+
+// pathOf is the path as the router reads it.
+func pathOf(h *fasthttp.RequestHeader) string {
+	u := fasthttp.AcquireURI()
+	defer fasthttp.ReleaseURI(u)
+	if u.Parse(h.Host(), h.RequestURI()) != nil {
+		return ""
+	}
+	return string(u.PathOriginal())
+}
+
+// admits tells by its headers whether a request comes from somebody whose body may be read: Telegram by its
+// secret, the pages by their Origin, everybody else by a key or a session. It counts and remembers nothing: the
+// handlers judge again, with the same answer unless something changed meanwhile.
+func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
+	if h.IsGet() || h.IsHead() {
+		return false // they mean nothing there
+	}
+	switch {
+	case s.Webhook != nil && path == WebhookPath:
+		return s.Webhook.Knows(string(h.Peek(telegramSecretHeader)))
+	case underPage(path):
+		return hasOrigin(h, s.origin)
+	case path == portalPath && string(h.Method()) == fiber.MethodPost:
+		return true // the secret is the body
+	case strings.HasPrefix(path, "/v1/"):
+		secret := presentedIn(h)
+		if handlers.IsPortalSession(secret) {
+			_, err := s.Portal.Check(s.base, secret)
+			return err == nil
+		}
+		return s.Keys.Opens(s.base, secret)
+	}
+	return false
+}
+
+// hasOrigin tells whether a request names one origin, and that one.
+func hasOrigin(h *fasthttp.RequestHeader, origin string) bool {
+	all := h.PeekAll(fiber.HeaderOrigin)
+	return len(all) == 1 && string(all[0]) == origin
+}
+
+// receive reads the body of an admitted request as it arrives. What it reserves of a budget is given back by
+// the function that it returns, once the request is answered.
+func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
+	release = func() {}
+	stream := c.Request().BodyStream()
+	if stream == nil {
+		return release, nil
+	}
+	length, shared, reserved := c.Request().Header.ContentLength(), s.senderOf(c.Path()).shared, 0
+	release = func() { shared.free(reserved) }
+	body := make([]byte, 0, min(length, readAhead))
+	for len(body) < length {
+		if len(body) == cap(body) {
+			room := min(length, 2*cap(body))
+			more := room - readAhead - reserved
+			if !shared.take(more) {
+				c.Set(fiber.HeaderRetryAfter, "1")
+				return release, &wallet.Error{Code: wallet.NetworkError, Detail: "too much is arriving at once: try again in a moment", Err: errBudget}
+			}
+			reserved += more
+			body = append(make([]byte, 0, room), body...)
+		}
+		n, err := stream.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if len(body) == length {
+			break // an end that comes with the last byte is none
+		}
+		if err != nil {
+			return release, unarrived(err)
+		}
+	}
+	c.Request().SetBodyRaw(body)
+	return release, nil
+}
+
+var errBudget = errors.New("the budget of bodies is used up")
+
+// unarrived is the refusal of a request whose body did not come whole.
+func unarrived(err error) error {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return fromFiber(fiber.ErrRequestTimeout)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return wallet.Refuse(wallet.InvalidRequest, "the body ended before its Content-Length")
+	}
+	return wallet.Refuse(wallet.InvalidRequest, "the request is not readable HTTP")
+}
+
+// arrived refuses a request whose body was not read, where a body could matter. It is asked once it is known
+// who sends: a stranger hears first that they are one.
+func (s *Server) arrived(c *fiber.Ctx) error {
+	r := asked(c)
+	if !r.withheld || c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead {
+		return nil
+	}
+	if most := s.senderOf(c.Path()).maxBody; r.framing.length > most {
+		return tooLarge(most)
+	}
+	return wallet.Refuse(wallet.InvalidRequest, "the body was not read: send the request again") // the key became good meanwhile
+}
+
+func tooLarge(most int) *wallet.Error {
+	return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", most)
+}
