@@ -20,19 +20,22 @@ import (
 	"purser/config"
 	"purser/pages"
 	"purser/sandbox"
+	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 	"purser/wallet"
 )
 
 // worldOptions are the flags of the sandbox.
 type worldOptions struct {
-	dir      string
-	fresh    bool
-	telegram string
-	rpc      string
-	ws       string
-	mail     string
-	slotTime time.Duration
+	dir       string
+	fresh     bool
+	telegram  string
+	rpc       string
+	ws        string
+	mail      string
+	slotTime  time.Duration
+	rent      uint64
+	alpenglow bool
 }
 
 func worldFlags(root *cobra.Command) *worldOptions {
@@ -44,7 +47,9 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
 	flags.StringVar(&o.ws, "sandbox-ws", "127.0.0.1:8900", "sandbox: address of its Solana WebSocket")
 	flags.StringVar(&o.mail, "sandbox-mail", "127.0.0.1:8025", "sandbox: address of its mail server, if developers are verified by email")
-	flags.DurationVar(&o.slotTime, "sandbox-slot", 400*time.Millisecond, "sandbox: length of a slot")
+	flags.DurationVar(&o.slotTime, "sandbox-slot", solana.DefaultSlotTime, "sandbox: length of a slot")
+	flags.Uint64Var(&o.rent, "sandbox-lamports-per-byte", 0, "sandbox: rent of a byte, in lamports (0: as it is; a new sandbox begins with 6960)")
+	flags.BoolVar(&o.alpenglow, "sandbox-alpenglow", false, "sandbox: blocks are final as soon as they are seen")
 	return o
 }
 
@@ -99,7 +104,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 		return err
 	}
 	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
-		MailListen: o.mailListen(c), SlotTime: o.slotTime, Now: time.Now, Playground: true})
+		MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
 		return addressError(inUse.Address, "choose another one (purser --help shows the --sandbox flags)", inUse.Err)

@@ -27,9 +27,12 @@ type Options struct {
 	WSListen       string
 	MailListen     string        // "": no mail server
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
-	Now            func() time.Time
-	Playground     bool // also a shop on the chat page, and a second bot for programs of one's own
-	Unlimited      bool // the Telegram accepts messages faster than its published limits
+
+	LamportsPerByte uint64 // rent; 0: solana.DefaultLamportsPerByte, or what the kept cluster has
+	Alpenglow       bool   // blocks are final as soon as they are seen
+	Now             func() time.Time
+	Playground      bool // also a shop on the chat page, and a second bot for programs of one's own
+	Unlimited       bool // the Telegram accepts messages faster than its published limits
 }
 
 // OwnBotToken opens the second bot of a playground, and OwnBotPath is its chat page.
@@ -96,7 +99,11 @@ func Open(o Options) (*World, error) {
 		solanaDir, telegramDir = filepath.Join(o.Dir, SolanaDir), filepath.Join(o.Dir, TelegramDir)
 	}
 	var err error
-	if w.Solana, err = solana.Open(solana.Options{Now: o.Now, SlotTime: o.SlotTime, Dir: solanaDir, Seed: "purser"}); err != nil {
+	cluster := solana.Options{Now: o.Now, SlotTime: o.SlotTime, LamportsPerByte: o.LamportsPerByte, Dir: solanaDir, Seed: "purser"}
+	if o.Alpenglow {
+		cluster.ConfirmedLag, cluster.FinalizedLag = -1, -1
+	}
+	if w.Solana, err = solana.Open(cluster); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	var mails func() []telegram.Mail

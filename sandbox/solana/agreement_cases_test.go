@@ -13,6 +13,7 @@ type agreementCase struct {
 	accounts map[address]account
 	wires    [][]byte
 	expired  bool
+	rent     uint64 // lamports a byte; 0: the default
 	lite     string // LiteSVM's error where it differs on purpose (docs/sandbox-differences.md)
 	anyUnits bool   // compute units are not compared
 	free     bool   // LiteSVM takes no fee where Agave takes one

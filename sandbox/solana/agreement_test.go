@@ -52,6 +52,7 @@ type liteRequest struct {
 	Accounts     []liteAccount `json:"accounts"`
 	Transactions []string      `json:"transactions"`
 	Expire       bool          `json:"expire"`
+	Rent         uint64        `json:"rent"`
 	Watch        []string      `json:"watch"`
 }
 
@@ -120,6 +121,7 @@ func TestSandboxAgreesWithLiteSVM(t *testing.T) {
 		t.Fatalf("only %d and %d cases", len(cases), len(tokens))
 	}
 	cases = append(append(cases, tokens...), v1Cases(lite.blockhash)...)
+	cases = append(cases, rentCases(lite.blockhash)...)
 	names := map[string]bool{}
 	for _, c := range cases {
 		if names[c.name] {
@@ -149,11 +151,11 @@ func shown(t *testing.T, err *TransactionError) string {
 
 // compare runs the case's transactions on both sides and requires that everything agrees.
 func compare(t *testing.T, lite *liteSVM, c agreementCase) []outcome {
-	ours, err := Open(Options{Now: func() time.Time { return time.Unix(1_700_000_000, 0) }})
+	ours, err := Open(Options{LamportsPerByte: c.rent, Now: func() time.Time { return time.Unix(1_700_000_000, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := liteRequest{Expire: c.expired}
+	request := liteRequest{Expire: c.expired, Rent: c.rent}
 	for key, a := range c.accounts {
 		ours.state.set(key, 0, a, 0)
 		request.Accounts = append(request.Accounts, liteAccount{

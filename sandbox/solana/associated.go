@@ -96,7 +96,7 @@ func (in *invocation) askSize(tokens, mint address) (uint64, *InstructionError) 
 // createDerived makes account 1, a derived address, which may have been sent lamports before.
 func (in *invocation) createDerived(owner address, size uint64) *InstructionError {
 	payer, made := in.key(0), in.key(1)
-	reserve := rentMinimum(int(size))
+	reserve := in.rent.minimum(int(size))
 	held := in.account(1).Lamports
 	signed := []address{made}
 	if held == 0 {

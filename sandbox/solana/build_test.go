@@ -238,6 +238,9 @@ func unitLimit(n uint32) call { return call{budgetProgram, nil, pack(byte(2), n)
 
 func unitPrice(n uint64) call { return call{budgetProgram, nil, pack(byte(3), n)} }
 
+// rentMinimum is the least balance that the tests' rent allows.
+func rentMinimum(size int) uint64 { return rentRate(DefaultLamportsPerByte).minimum(size) }
+
 func seeded(base address, seed string, owner address) address {
 	key, err := withSeed(base, seed, owner)
 	if err != nil {

@@ -10,9 +10,6 @@ import (
 // so that height and slot differ here as they do on a real cluster.
 const blocksPerTwentySlots = 19
 
-// nominalSlot is the length of a slot in block times when the clock is moved by hand.
-const nominalSlot = 400 * time.Millisecond
-
 // slotOf is the slot in which the block of that height was made.
 func slotOf(height uint64) uint64 { return height + height/blocksPerTwentySlots }
 
@@ -22,8 +19,8 @@ func heightAt(slot uint64) uint64 { return slot - (slot+1)/(blocksPerTwentySlots
 // skipped says whether a slot has no block.
 func skipped(slot uint64) bool { return slotOf(heightAt(slot)) != slot }
 
-// pace ties slots to time from a moment on. It changes when the cluster is opened with another
-// SlotTime; each change is in the journal.
+// pace ties slots to time from a moment on. It changes by SetSlotTime, and when the cluster is
+// opened with another SlotTime; each change is in the journal.
 type pace struct {
 	Slot     uint64        `json:"slot"`
 	At       time.Time     `json:"at"`
@@ -42,7 +39,7 @@ func (p pace) slot(now time.Time) uint64 {
 func (p pace) time(slot uint64) time.Time {
 	length := p.SlotTime
 	if length <= 0 {
-		length = nominalSlot
+		length = DefaultSlotTime // where the clock is moved by hand
 	}
 	return p.At.Add(time.Duration(slot-p.Slot) * length)
 }
@@ -108,7 +105,7 @@ func (c *Cluster) heightOf(level string) uint64 {
 	case finalized:
 		lag = c.finalizedLag
 	}
-	return c.tip - min(lag, c.tip)
+	return max(c.tip-min(lag, c.tip), c.reached[level])
 }
 
 // levelOf is the commitment that a block has reached.

@@ -19,10 +19,14 @@ type Options struct {
 	Seed         string           // what the keys and hashes of a new cluster derive from
 	ConfirmedLag int              // blocks until a block is confirmed; 0 means 1, negative none
 	FinalizedLag int              // blocks until a block is finalized; 0 means 32, negative none
+
+	// LamportsPerByte is the rent; 0 means DefaultLamportsPerByte for a new cluster, and no change for
+	// an old one.
+	LamportsPerByte uint64
 }
 
 // DefaultSlotTime is the pace of the public clusters.
-const DefaultSlotTime = 400 * time.Millisecond
+const DefaultSlotTime = 300 * time.Millisecond
 
 // journalName is the one file that a cluster keeps in Options.Dir.
 const journalName = "cluster.jsonl"
@@ -37,6 +41,8 @@ type Cluster struct {
 	world   hash // what sets this cluster apart: seed and time of birth
 	version int  // which accounts its genesis, or an opening since, put in place
 	paces   []pace
+	rents   []rentChange
+	reached map[string]uint64 // heights that levels had reached when SetFinality changed them
 	forks   []fork
 	tip     uint64 // height of the newest block
 	state   state
@@ -49,6 +55,7 @@ type Cluster struct {
 	airdrop int // airdrops made so far, which keeps equal ones apart
 	hub     hub
 	stop    chan struct{} // closed by Close, for requests that hang
+	paced   chan struct{} // tells Run that SlotTime changed
 }
 
 // queued is a sent transaction that waits for its block.
@@ -77,6 +84,7 @@ func Open(o Options) (*Cluster, error) {
 		state:        state{},
 		history:      newHistory(),
 		stop:         make(chan struct{}),
+		paced:        make(chan struct{}, 1),
 	}
 	c.finalizedLag = max(c.finalizedLag, c.confirmedLag)
 	if o.Dir == "" {
@@ -110,7 +118,10 @@ func lag(given, preset int) uint64 {
 
 // begin makes a new cluster and writes its first record.
 func (c *Cluster) begin(o Options) error {
-	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, Version: tokensVersion}
+	if o.LamportsPerByte > maxLamportsPerByte {
+		return errRent
+	}
+	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, LamportsPerByte: o.LamportsPerByte, Version: tokensVersion}
 	if err := c.genesis(g); err != nil {
 		return err
 	}
@@ -138,26 +149,36 @@ func (c *Cluster) resume(o Options, records []record) error {
 	last := c.paces[len(c.paces)-1]
 	now := c.now()
 	c.tip = max(c.tip, heightAt(last.slot(now)))
-	if last.SlotTime == o.SlotTime {
+	if last.SlotTime != o.SlotTime {
+		p := pace{Slot: slotOf(c.tip), At: now, SlotTime: o.SlotTime}
+		c.paces = append(c.paces, p)
+		if err := c.write(record{Pace: &p}); err != nil {
+			return err
+		}
+	}
+	if o.LamportsPerByte == 0 || rentRate(o.LamportsPerByte) == c.rentAt(c.tip+1) {
 		return nil
 	}
-	p := pace{Slot: slotOf(c.tip), At: now, SlotTime: o.SlotTime}
-	c.paces = append(c.paces, p)
-	return c.write(record{Pace: &p})
+	return c.setRent(o.LamportsPerByte)
 }
 
 // genesis puts the first accounts in place. All lamports that will ever be are made here.
 func (c *Cluster) genesis(g genesisRecord) error {
 	c.paces = []pace{g.Pace}
 	c.seed = g.Seed
+	c.rents = []rentChange{{PerByte: rentRate(g.LamportsPerByte)}}
+	if g.LamportsPerByte == 0 {
+		c.rents[0].PerByte = DefaultLamportsPerByte
+	}
+	rent := c.rentAt(0)
 	c.world = sha256.Sum256(fmt.Appendf(nil, "genesis %q %d", g.Seed, g.Pace.At.UnixNano()))
 	put := func(key address, a account) { c.state.set(key, 0, a, 0) }
 	put(systemProgram, account{1, nativeLoader, []byte("solana_system_program"), true})
 	put(budgetProgram, account{1, nativeLoader, []byte("solana_compute_budget_program"), true})
 	for _, program := range []address{memoV1, memoV3} {
-		put(program, account{rentMinimum(len(programStub)), loaderV2, []byte(programStub), true})
+		put(program, account{rent.minimum(len(programStub)), loaderV2, []byte(programStub), true})
 	}
-	put(rentSysvar, account{1, sysvarOwner, rentData(), false})
+	put(rentSysvar, rent.sysvar())
 	put(c.collector(), account{Lamports: lamportsPerSOL})
 	put(keyOf(c.faucet()), account{Lamports: supply - c.state.total(0)})
 	if g.Version >= tokensVersion {
@@ -182,19 +203,24 @@ func (c *Cluster) collector() address {
 // Run lets slots pass until ctx ends: it makes blocks on time and tells WebSocket subscribers.
 // (Without it blocks are made when somebody asks.) Its error is a journal that cannot be written.
 func (c *Cluster) Run(ctx context.Context) error {
-	c.mu.Lock()
-	every := c.paces[len(c.paces)-1].SlotTime
-	c.mu.Unlock()
-	if every <= 0 {
-		<-ctx.Done()
-		return nil
-	}
-	ticker := time.NewTicker(every)
+	const stopped = time.Hour // between the ticks of a clock that is moved by hand, which mean nothing
+	ticker, running := time.NewTicker(stopped), time.Duration(stopped)
 	defer ticker.Stop()
 	for {
+		c.mu.Lock()
+		every := c.paces[len(c.paces)-1].SlotTime
+		c.mu.Unlock()
+		if every <= 0 {
+			every = stopped
+		}
+		if every != running {
+			running = every
+			ticker.Reset(every)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-c.paced:
 		case <-ticker.C:
 			c.mu.Lock()
 			c.catchUp()
@@ -249,6 +275,11 @@ func (c *Cluster) abandon(f fork) {
 	c.forks = append(c.forks, f)
 	c.state.undo(f.Base)
 	c.history.undo(f.Base)
+	for _, r := range c.rents { // the rent is not what the cluster disagreed about
+		if r.Height > f.Base {
+			c.state.set(rentSysvar, r.Height, r.PerByte.sysvar(), 0)
+		}
+	}
 }
 
 // Close ends the cluster: hanging requests and WebSockets are let go, the journal is closed.
@@ -353,6 +384,7 @@ func (c *Cluster) bank(height uint64) bank {
 			l := c.history.byMessage[tx.Hash()]
 			return l != nil && l.Height <= height
 		},
+		rent: c.rentAt(height),
 		slot: slotOf(height),
 		recentSlot: func(slot uint64) (int, bool) {
 			at := heightAt(slot)

@@ -164,7 +164,7 @@ func TestTimeGoesOnWhileStopped(t *testing.T) {
 	}
 	clock.add(time.Hour)
 	s = serve(t, o)
-	if got, want := s.Height(), heightAt(2+9000); got != want {
+	if got, want := s.Height(), heightAt(2+12000); got != want {
 		t.Errorf("height %d after an hour, want %d", got, want)
 	}
 	if st := s.status(t, s.Landed()[0].Signature); st == nil || st.Level != finalized {

@@ -6,6 +6,7 @@ type bank struct {
 	read       func(address) account
 	recent     func(hash) bool // the blockhash is at most 150 blocks old
 	done       func(*transaction) bool
+	rent       rentRate                          // of the block under way
 	slot       uint64                            // of the block under way
 	recentSlot func(uint64) (place int, ok bool) // SlotHashes: a slot's place among the last 512 before it, newest first
 	anyHash    bool                              // simulations may replace the blockhash
@@ -54,7 +55,7 @@ func (b bank) execute(tx *transaction) outcome {
 	before := append([]account(nil), accounts...)
 
 	out.Fee = tx.fee(limits)
-	if out.Err = payFee(&accounts[0], out.Fee); out.Err != nil {
+	if out.Err = b.payFee(&accounts[0], out.Fee); out.Err != nil {
 		return out
 	}
 	out.Landed = true
@@ -65,7 +66,7 @@ func (b bank) execute(tx *transaction) outcome {
 		out.Err = run.instructions()
 	}
 	if out.Err == nil {
-		out.Err = checkRent(tx, before, accounts)
+		out.Err = b.checkRent(tx, before, accounts)
 	}
 	out.Logs = append(out.Logs, run.logs...)
 	out.Units = limits.Units - run.units
@@ -109,7 +110,7 @@ func (b bank) admit(tx *transaction) (budget, *TransactionError) {
 
 // payFee takes the fee from the fee payer, who must be a plain wallet and may not be left with
 // something below the rent minimum.
-func payFee(payer *account, fee uint64) *TransactionError {
+func (b bank) payFee(payer *account, fee uint64) *TransactionError {
 	if payer.Lamports == 0 {
 		return failed("AccountNotFound")
 	}
@@ -121,7 +122,7 @@ func payFee(payer *account, fee uint64) *TransactionError {
 	}
 	after := *payer
 	after.Lamports -= fee
-	if !rentAllows(*payer, after) {
+	if !b.rent.allows(*payer, after) {
 		return &TransactionError{Name: "InsufficientFundsForRent"}
 	}
 	*payer = after
@@ -152,9 +153,9 @@ func load(tx *transaction, accounts []account, limits budget) (int, *Transaction
 }
 
 // checkRent looks at every account that could change, as rent is owed whoever paid in.
-func checkRent(tx *transaction, before, after []account) *TransactionError {
+func (b bank) checkRent(tx *transaction, before, after []account) *TransactionError {
 	for i, key := range tx.Keys {
-		if tx.writable(i) && key != incinerator && !rentAllows(before[i], after[i]) {
+		if tx.writable(i) && key != incinerator && !b.rent.allows(before[i], after[i]) {
 			return &TransactionError{Name: "InsufficientFundsForRent", Index: i}
 		}
 	}

@@ -18,12 +18,15 @@ type record struct {
 	Height  uint64         `json:"height,omitempty"`
 	Fork    *fork          `json:"fork,omitempty"`
 	Landed  *landedRecord  `json:"landed,omitempty"`
+	Rent    *rentChange    `json:"rent,omitempty"`
 	Version int            `json:"version,omitempty"` // the cluster grew from here on (tokensVersion)
 }
 
 type genesisRecord struct {
 	Seed string `json:"seed"`
 	Pace pace   `json:"pace"`
+
+	LamportsPerByte uint64 `json:"lamports_per_byte,omitempty"` // absent: DefaultLamportsPerByte
 
 	Version int `json:"version,omitempty"` // what the first accounts are; absent in the oldest journals
 }
@@ -89,6 +92,9 @@ func (c *Cluster) replay(r record) error {
 		c.abandon(*r.Fork)
 	case r.Landed != nil:
 		return c.relive(r.Landed)
+	case r.Rent != nil:
+		c.tip = max(c.tip, r.Rent.Height-min(r.Rent.Height, 1))
+		c.changeRent(*r.Rent)
 	case r.Version == tokensVersion && c.version < tokensVersion:
 		return c.addTokens()
 	default:

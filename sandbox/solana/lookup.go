@@ -182,7 +182,7 @@ func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 	if in.account(0).Owner == lookupProgram {
 		return nil
 	}
-	if reserve, held := rentMinimum(tableMeta), in.account(0).Lamports; held < reserve {
+	if reserve, held := in.rent.minimum(tableMeta), in.account(0).Lamports; held < reserve {
 		if err := in.callTransfer(in.key(2), table, reserve-held); err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (in *invocation) extendTable(keys []byte) *InstructionError {
 	}
 	a := in.account(0)
 	a.Data = append(append(t.meta(), t.Addresses...), keys...)
-	reserve := rentMinimum(len(a.Data))
+	reserve := in.rent.minimum(len(a.Data))
 	if a.Lamports >= reserve {
 		return nil
 	}

@@ -59,17 +59,18 @@ func (c *Cluster) Mint(symbol string) string {
 // beginning: the faucet had that much less all along, so that no fork can take them back.
 func (c *Cluster) addTokens() error {
 	faucet := keyOf(c.faucet())
-	stub := account{rentMinimum(len(programStub)), loaderV2, []byte(programStub), true}
+	rent := c.rentAt(0)
+	stub := account{rent.minimum(len(programStub)), loaderV2, []byte(programStub), true}
 	wrapped := mintData(nil, 9)
 	added := map[address]account{
 		tokenProgram:          stub,
 		token2022Program:      stub,
 		associatedProgram:     stub,
 		lookupProgram:         stub,
-		nativeMint:            {rentMinimum(len(wrapped)), tokenProgram, wrapped, false},
-		nativeMint2022:        {rentMinimum(len(wrapped)), token2022Program, wrapped, false},
-		mintKey(c.seed, USDC): testMint(tokenProgram, mintData(&faucet, testDecimals)),
-		mintKey(c.seed, FEE):  testMint(token2022Program, feeMintData(faucet)),
+		nativeMint:            {rent.minimum(len(wrapped)), tokenProgram, wrapped, false},
+		nativeMint2022:        {rent.minimum(len(wrapped)), token2022Program, wrapped, false},
+		mintKey(c.seed, USDC): rent.testMint(tokenProgram, mintData(&faucet, testDecimals)),
+		mintKey(c.seed, FEE):  rent.testMint(token2022Program, feeMintData(faucet)),
 	}
 	var cost uint64
 	for _, a := range added {
@@ -97,8 +98,8 @@ func (c *Cluster) addTokens() error {
 	return nil
 }
 
-func testMint(program address, data []byte) account {
-	return account{rentMinimum(len(data)), program, data, false}
+func (r rentRate) testMint(program address, data []byte) account {
+	return account{r.minimum(len(data)), program, data, false}
 }
 
 // mintData is an initialized mint without supply.

@@ -106,6 +106,7 @@ var methods = map[string]method{
 	},
 	"isBlockhashValid":    isBlockhashValid,
 	"requestAirdrop":      requestAirdrop,
+	"sandbox_set":         setKnobs,
 	"sendTransaction":     sendTransaction,
 	"simulateTransaction": simulateTransaction,
 }

@@ -98,7 +98,11 @@ func getMinimumBalance(c *Cluster, p params) (any, *rpcError) {
 	if size > maxData {
 		return nil, invalidParams("Invalid params: an account holds at most %d bytes", maxData)
 	}
-	return rentMinimum(int(size)), nil
+	height, bad := c.heightFor(p, 1)
+	if bad != nil {
+		return nil, bad
+	}
+	return c.rentAt(height).minimum(int(size)), nil
 }
 
 // getPrioritizationFees tells, for each of the last 150 blocks, the lowest price that got in;

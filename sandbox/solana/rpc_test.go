@@ -431,7 +431,7 @@ func TestSlotsWithoutABlock(t *testing.T) {
 		BlockTime               int64
 	}
 	s.must(t, &block, "getBlock", 20)
-	if block.BlockHeight != 19 || block.ParentSlot != 18 || block.BlockTime != 1_700_000_008 {
+	if block.BlockHeight != 19 || block.ParentSlot != 18 || block.BlockTime != 1_700_000_006 {
 		t.Errorf("%+v", block)
 	}
 	for height := range uint64(1000) {

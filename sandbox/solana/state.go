@@ -90,29 +90,38 @@ func (s state) total(height uint64) uint64 {
 
 const (
 	accountOverhead = 128      // bytes that rent counts on top of the data
-	lamportsPerByte = 6960     // SIMD-0194: two years' rent folded into one number
 	maxData         = 10 << 20 // bytes of data that an account may hold
 	maxGrowth       = 20 << 20 // bytes of data that a transaction may allocate
 )
 
-// rentMinimum is the least balance that keeps an account with so much data alive, in lamports.
-func rentMinimum(size int) uint64 {
-	return (accountOverhead + uint64(size)) * lamportsPerByte
+// rentRate is what an account's storage costs, in lamports a byte (SIMD-0194: two years' rent folded
+// into one number).
+type rentRate uint64
+
+// DefaultLamportsPerByte is the rent that a cluster begins with.
+const DefaultLamportsPerByte = 6960
+
+// maxLamportsPerByte keeps the largest account's minimum well inside 64 bits.
+const maxLamportsPerByte = 1_000_000_000
+
+// minimum is the least balance that keeps an account with so much data alive, in lamports.
+func (r rentRate) minimum(size int) uint64 {
+	return (accountOverhead + uint64(size)) * uint64(r)
 }
 
-// rentAllows is Agave's check of what a transaction leaves behind (SIMD-0392): nothing, or at least
+// allows is Agave's check of what a transaction leaves behind (SIMD-0392): nothing, or at least
 // the rent minimum, or, where there was less before, at least that much with the same owner and size.
-func rentAllows(before, after account) bool {
-	if after.Lamports == 0 || after.Lamports >= rentMinimum(len(after.Data)) {
+func (r rentRate) allows(before, after account) bool {
+	if after.Lamports == 0 || after.Lamports >= r.minimum(len(after.Data)) {
 		return true
 	}
 	return before.Lamports > 0 && after.Lamports >= before.Lamports &&
 		after.Owner == before.Owner && len(after.Data) == len(before.Data)
 }
 
-// rentData is the Rent sysvar's account: lamports a byte, a threshold of 1.0, 50 percent burnt.
-func rentData() []byte {
-	b := binary.LittleEndian.AppendUint64(nil, lamportsPerByte)
+// sysvar is the Rent sysvar's account: lamports a byte, a threshold of 1.0, 50 percent burnt.
+func (r rentRate) sysvar() account {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(r))
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1))
-	return append(b, 50)
+	return account{1, sysvarOwner, append(b, 50), false}
 }

@@ -121,7 +121,7 @@ func (in *invocation) rentAccount(i int) *InstructionError {
 
 func (in *invocation) exempt(i int) bool {
 	a := in.account(i)
-	return a.Lamports >= rentMinimum(len(a.Data))
+	return a.Lamports >= in.rent.minimum(len(a.Data))
 }
 
 func (in *invocation) tokenMint(d []byte, withRent bool) *InstructionError {
@@ -206,7 +206,7 @@ func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 	putKey(h, 0, in.key(1))
 	putKey(h, 32, owner)
 	if native {
-		reserve := rentMinimum(len(h))
+		reserve := in.rent.minimum(len(h))
 		h.native()[0] = 1
 		putU64(h, 113, reserve)
 		h.setAmount(in.account(0).Lamports - reserve)

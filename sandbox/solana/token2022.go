@@ -314,7 +314,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	h.native().clear()
 	h.setAmount(0)
 	if in.key(1) == nativeMint2022 {
-		reserve := rentMinimum(len(data))
+		reserve := in.rent.minimum(len(data))
 		h.native().setU64(reserve)
 		h.setAmount(in.account(0).Lamports - reserve)
 	}

@@ -202,7 +202,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 	if len(a.Data) >= size {
 		return nil
 	}
-	native, reserve := uint64(0), rentMinimum(size)
+	native, reserve := uint64(0), in.rent.minimum(size)
 	if h.native().some() {
 		native = h.amount()
 	}

@@ -306,7 +306,7 @@ func (in *invocation) syncNative() *InstructionError {
 	if !h.native().some() {
 		return custom(tokenNotNative)
 	}
-	reserve, lamports := rentMinimum(len(h)), in.account(0).Lamports
+	reserve, lamports := in.rent.minimum(len(h)), in.account(0).Lamports
 	if lamports < reserve {
 		return custom(tokenOverflow)
 	}

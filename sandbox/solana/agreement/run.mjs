@@ -1,13 +1,13 @@
 // Runs transactions through LiteSVM. One JSON object a line comes in, one goes out:
 //   first out: {"blockhash": base58, "slot"}, the hash that the transactions have to name and the slot of all of them
 //   in:  {"accounts": [{"address", "lamports", "owner", "data", "executable"}],
-//         "transactions": [base64], "expire": bool, "watch": [address]}
+//         "transactions": [base64], "expire": bool, "rent": lamports a byte, "watch": [address]}
 //   out: {"results": [{"err", "units", "logs"}], "accounts": [{"lamports", "owner", "data", "executable"} | null]}
 // Addresses and data are hex; lamports are decimal strings; err is what JSON-RPC shows.
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
 
-const { Account, Clock, LiteSvm } = createRequire(import.meta.url)('litesvm-linux-x64-gnu');
+const { Account, Clock, LiteSvm, Rent } = createRequire(import.meta.url)('litesvm-linux-x64-gnu');
 
 const unhex = (text) => Uint8Array.from(Buffer.from(text, 'hex'));
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
@@ -107,6 +107,7 @@ function run(request) {
   const svm = new LiteSvm();
   svm.setClock(new Clock(slot, 0n, slot / 432_000n, slot / 432_000n + 1n, 1_700_000_000n));
   svm.setSlotHashes(slotHashes);
+  if (request.rent) svm.setRent(new Rent(BigInt(request.rent), 1, 50));
   for (const a of request.accounts) {
     svm.setAccount(unhex(a.address), new Account(BigInt(a.lamports), unhex(a.data), unhex(a.owner), a.executable, 18446744073709551615n));
   }
