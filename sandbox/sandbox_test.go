@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/smtp"
@@ -9,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"purser/sandbox/shop"
 	"purser/sandbox/solana"
+	"purser/sandbox/telegram"
 )
 
 // TestFaucetOfThePageGivesSOLAndUSDC asks as the page does, and finds both on the cluster.
@@ -88,5 +91,56 @@ func TestMailComesToThePage(t *testing.T) {
 	says, err := io.ReadAll(answer.Body)
 	if err != nil || !strings.Contains(string(says), `"to":"alice@example.org"`) || !strings.Contains(string(says), `"text":"012345"`) {
 		t.Errorf("%s %v", says, err)
+	}
+}
+
+// A playground has a shop whose accounts exist already, once however often it is opened, and a second bot.
+func TestPlaygroundHasAShopAndASecondBot(t *testing.T) {
+	dir := t.TempDir()
+	for life := range 2 {
+		w, err := Open(Options{Dir: dir, TelegramListen: "127.0.0.1:0", RPCListen: "127.0.0.1:0", WSListen: "127.0.0.1:0", SlotTime: time.Hour, Playground: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		if err := w.Solana.Advance(1); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Solana.Balance(shop.Address()); got != 1_000_000_000 {
+			t.Errorf("life %d: the shop has %d lamports", life, got)
+		}
+		if got := w.Solana.TokenBalance(shop.Address(), solana.USDC); got != 1_000_000 {
+			t.Errorf("life %d: the shop has %d units of USDC", life, got)
+		}
+		for path, want := range map[string]string{
+			"/app/state":                    `"shop":[{"id":"coffee","name":"Coffee","price":"0.05 SOL"}`,
+			OwnBotPath + "app/state":        OwnBotToken,
+			"/bot" + OwnBotToken + "/getMe": `"username":"your_own_bot"`,
+		} {
+			answer, err := http.Get(w.TelegramURL() + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			says, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err != nil || !strings.Contains(string(says), want) {
+				t.Errorf("%s: %s %v", path, says, err)
+			}
+		}
+		order, err := http.Post(w.TelegramURL()+"/app/buy", "application/json", strings.NewReader(`{"as":1001,"item":"beans"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		order.Body.Close()
+		said := w.Telegram.Messages(telegram.Alice)
+		if len(said) != life+1 || !strings.Contains(said[life].Text, "spl-token="+w.Solana.Mint(solana.USDC)) {
+			t.Errorf("Alice wrote %+v", said)
+		}
+		stop()
+		if err := errors.Join(<-ended, w.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

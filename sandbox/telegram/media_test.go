@@ -43,8 +43,8 @@ func (w *world) upload(method string, params map[string]string, files map[string
 func TestLocationsDiceAndPollsAreSent(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.say(Alice, "/start")
-	at := w.call("sendLocation", map[string]any{"chat_id": Alice, "latitude": 48.137, "longitude": -11.576}).message(t)
-	if at.Location == nil || at.Location.Latitude != 48.137 || at.Location.Longitude != -11.576 {
+	at := w.call("sendLocation", map[string]any{"chat_id": Alice, "latitude": 48.137, "longitude": -111.576}).message(t)
+	if at.Location == nil || at.Location.Latitude != 48.137 || at.Location.Longitude != -111.576 {
 		t.Errorf("location: %+v", at.Location)
 	}
 	seen := map[int]bool{}
@@ -113,6 +113,17 @@ func TestMessagesAreForwardedCopiedAndPinned(t *testing.T) {
 	if m, ok := w.Message(copied.ID); !ok || m.Text != "hello there" || m.ForwardOrigin != nil || m.Chat.ID != Alice {
 		t.Errorf("copied: %+v", m)
 	}
+	twice := w.call("forwardMessage", map[string]any{"chat_id": Bob, "from_chat_id": Alice, "message_id": forwarded.ID}).message(t)
+	if twice.ForwardOrigin == nil || twice.ForwardOrigin.SenderUser.ID != Bob || twice.ForwardOrigin.Date != theirs.Date {
+		t.Errorf("forwarded twice, it names another origin: %+v", twice.ForwardOrigin)
+	}
+	plain := w.call("copyMessage", map[string]any{"chat_id": Bob, "from_chat_id": Alice, "message_id": forwarded.ID})
+	if err := json.Unmarshal(plain.Result, &copied); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := w.Message(copied.ID); !ok || m.ForwardOrigin != nil {
+		t.Errorf("a copy of a forwarded message names its origin: %+v", m)
+	}
 	secret := w.call("sendMessage", map[string]any{"chat_id": Bob, "text": "not for others", "protect_content": true}).message(t)
 	for method, want := range map[string]string{"forwardMessage": "message can't be forwarded", "copyMessage": "message can't be copied"} {
 		if got := w.call(method, to(map[string]any{"message_id": secret.ID})); got.Description != "Bad Request: "+want {
@@ -168,10 +179,12 @@ func TestVideosAlbumsAndOtherMedia(t *testing.T) {
 	if one.Photo == nil || one.Photo[0].Width != 40 || one.Caption != "First" || len(one.CaptionEntities) != 1 || two.Video == nil || one.MediaGroupID == "" || one.MediaGroupID != two.MediaGroupID || two.ID != one.ID+1 {
 		t.Errorf("album: %+v %+v", one, two)
 	}
+	file := w.upload("sendDocument", map[string]string{"chat_id": chat}, map[string][]byte{"document": []byte("words")}).message(t)
 	for media, want := range map[string]string{
-		`[{"type":"photo","media":"x"}]`:                                          "media must include 2-10 items",
-		`[{"type":"photo","media":"attach://none"},{"type":"photo","media":"x"}]`: "there is no photo in the request",
-		`[{"type":"sticker","media":"x"},{"type":"photo","media":"x"}]`:           `can't parse InputMedia: the sandbox has no media of type "sticker"`,
+		`[{"type":"photo","media":"x"}]`:                                                                                      "media must include 2-10 items",
+		`[{"type":"photo","media":"attach://none"},{"type":"photo","media":"x"}]`:                                             "there is no photo in the request",
+		`[{"type":"sticker","media":"x"},{"type":"photo","media":"x"}]`:                                                       `can't parse InputMedia: the sandbox has no media of type "sticker"`,
+		`[{"type":"photo","media":"` + one.Photo[0].FileID + `"},{"type":"document","media":"` + file.Document.FileID + `"}]`: "document can't be mixed with other media types",
 		`[1,2]`: "can't parse InputMedia: expected an Object",
 		`{}`:    "can't parse media: expected an Array of InputMedia",
 	} {
@@ -226,6 +239,25 @@ func TestTelegramsLimitsHold(t *testing.T) {
 	}
 	if wait := send(group).Parameters.RetryAfter; wait != 3 {
 		t.Errorf("the group asks to wait %d s", wait)
+	}
+	clock.advance(500 * time.Millisecond)
+	if wait := send(Alice).Parameters.RetryAfter; wait != 1 {
+		t.Errorf("half a second is told as %d s", wait)
+	}
+	clock.advance(time.Minute)
+	edited := w.call("sendMessage", map[string]any{"chat_id": Alice, "text": "0"}).message(t).ID
+	edits := 0
+	for w.call("editMessageText", map[string]any{"chat_id": Alice, "message_id": edited, "text": fmt.Sprint("text ", edits)}).OK {
+		edits++
+	}
+	if edits != chatBurst-1 {
+		t.Errorf("%d edits after one message", edits)
+	}
+	clock.advance(time.Minute)
+	photo := w.upload("sendPhoto", map[string]string{"chat_id": fmt.Sprint(Alice)}, map[string][]byte{"photo": picture(t, 9, 9)}).message(t).Photo[0].FileID
+	album := map[string]any{"chat_id": Alice, "media": []map[string]any{{"type": "photo", "media": photo}, {"type": "photo", "media": photo}}}
+	if !w.call("sendMediaGroup", album).OK || !w.call("sendMediaGroup", album).OK || send(Alice).OK {
+		t.Error("an album counts as one message")
 	}
 	clock.advance(time.Minute)
 	total := 0
