@@ -175,6 +175,10 @@ func (c *canned) UnitPrice(ctx context.Context, w []wallet.Address) (uint64, err
 	return remembered(c, "price", func() (uint64, error) { return c.TransferChain.UnitPrice(ctx, w) })
 }
 
+func (c *canned) Fee(ctx context.Context, message []byte) (uint64, error) {
+	return remembered(c, "fee", func() (uint64, error) { return c.TransferChain.Fee(ctx, message) })
+}
+
 func (c *canned) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 	return remembered(c, "blockhash", func() (wallet.Blockhash, error) { return c.TransferChain.Blockhash(ctx) })
 }

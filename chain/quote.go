@@ -40,6 +40,34 @@ func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint6
 	return prices[len(prices)*3/4], nil
 }
 
+// Fee is what the network charges for a message at most, in lamports: signatures and priority (getFeeForMessage). The
+// message's own blockhash does not matter; it is asked over the newest one. A fee beyond what any device would
+// sign makes no sense.
+func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
+	const method = "getFeeForMessage"
+	for range 2 { // an address stands for many machines: one may not know a blockhash that another has just told
+		hash, err := c.Blockhash(ctx)
+		if err != nil {
+			return 0, err
+		}
+		over, err := WithBlockhash(message, hash.Hash)
+		if err != nil {
+			return 0, err
+		}
+		answer, err := call[answerAt[*uint64]](ctx, c.primary(), method, base64.StdEncoding.EncodeToString(over), settings{"commitment": confirmed})
+		if err != nil {
+			return 0, err
+		}
+		if fee := answer.value; fee != nil {
+			if *fee > wallet.SignatureFee+priorityFeeCeiling {
+				return 0, c.primary().trouble(method, errGarbage)
+			}
+			return *fee, nil
+		}
+	}
+	return 0, c.primary().trouble(method, errBehind)
+}
+
 // Simulate has the node carry out a message that nobody has signed, on the state of now: nil, and
 // how many compute units it takes, when it would succeed; a *wallet.NotAccepted with the reason when
 // it would fail; wallet.NetworkError when nobody knows (simulateTransaction).

@@ -107,12 +107,12 @@ type rent struct {
 	at       time.Time
 }
 
-// rentLives is how long a rent minimum is believed: it changes by a vote of the network, with
-// weeks of notice.
-const rentLives = time.Hour
+// rentLives is how long a rent minimum is believed. The network lowers it step by step, each at the beginning of
+// an epoch: what is proposed now and signed in a quarter of an hour should not rest on an older one.
+const rentLives = time.Minute
 
 // RentMinimum tells how many lamports an account of size bytes must hold
-// (getMinimumBalanceForRentExemption). Answers are kept for an hour.
+// (getMinimumBalanceForRentExemption). Answers are kept for a minute.
 func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 	const method = "getMinimumBalanceForRentExemption"
 	if known, ok := c.rents.get(size); ok && c.now().Sub(known.at) < rentLives {

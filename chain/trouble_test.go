@@ -47,6 +47,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		},
 		"Holdings":  func() error { _, err := c.Holdings(ctx, s.sought.From); return err },
 		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.sought.From}); return err },
+		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },
 		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
 		"Payments": func() error {
 			_, err := c.Payments(ctx, s.sought.To, s.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})

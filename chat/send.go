@@ -272,11 +272,10 @@ func usualAmounts(token wallet.Token) (usual int, texts []string) {
 // sendable is how many base units of a token a balance lets go, or the refusal of every amount.
 func sendable(b handlers.Balance, token wallet.Token) (uint64, error) {
 	if token.Native() {
-		free := b.Lamports - b.Reserved
-		if free <= wallet.SignatureFee {
-			return 0, handlers.NothingToSend(free, wallet.SignatureFee)
+		if b.Lamports > b.Reserved {
+			return b.Lamports - b.Reserved, nil // what the fee takes of it, the network says of an amount
 		}
-		return free - wallet.SignatureFee, nil
+		return 0, handlers.NoneToSend(token)
 	}
 	for _, held := range b.Tokens {
 		if held.Token.Mint == token.Mint && held.Free() > 0 {

@@ -54,6 +54,8 @@ func (f facts) stillFits(t wallet.Transaction) error {
 		return err
 	}
 	switch {
+	case f.rent > t.Rent && t.Rent > 0:
+		return wallet.Refuse(wallet.InvalidRequest, "a new account for this token costs more SOL than when this was prepared: start anew")
 	case f.rent > t.Rent:
 		return wallet.Refuse(wallet.InvalidRequest, "the recipient's account for this token was closed meanwhile: start anew")
 	case f.withheld(t.Amount) > t.TransferFee:

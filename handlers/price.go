@@ -29,7 +29,13 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 	if t.Token.Native() && price > 0 {
 		t.UnitLimit, t.UnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
 	}
-	t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
+	asked := t
+	if all {
+		asked.Amount = 1 // no fee depends on the amount
+	}
+	if t.Fee, err = s.fee(ctx, asked); err != nil {
+		return t, err
+	}
 	if all {
 		if t.Amount, err = f.most(t.Fee); err != nil {
 			return t, wallet.About(wallet.FieldAmount, err)
@@ -47,7 +53,9 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		taken = min(taken, wallet.MaxComputeUnits) // a node's word, which may be anything
 		t.UnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
 		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
-		t.Fee = wallet.NetworkFee(t.UnitLimit, t.UnitPrice)
+		if t.Fee, err = s.fee(ctx, t); err != nil {
+			return t, err
+		}
 		if err := f.checkAmount(t.Amount, t.Fee); err != nil {
 			return t, err
 		}
@@ -60,6 +68,15 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
 	}
 	return t, nil
+}
+
+// fee is what the network asks for a transfer like t.
+func (s *Transfers) fee(ctx context.Context, t wallet.Transaction) (uint64, error) {
+	message, err := s.Build(t)
+	if err != nil {
+		return 0, fmt.Errorf("build the transfer: %w", err)
+	}
+	return s.Chain.Fee(ctx, message)
 }
 
 // rehearse builds the message and has the network carry it out without consequence. It tells how

@@ -25,6 +25,8 @@ type TransferChain interface {
 	TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error)
 	// UnitPrice is what others paid lately for writing the same accounts, in micro-lamports a unit.
 	UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error)
+	// Fee is what the network charges for a message, in lamports.
+	Fee(ctx context.Context, message []byte) (uint64, error)
 	// Blockhash is the newest one.
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
 	// Simulate tells how many compute units a message takes; *wallet.NotAccepted when it would fail.

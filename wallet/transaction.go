@@ -19,7 +19,8 @@ const (
 	Receive Kind = "receive"
 )
 
-// SignatureFee is what the network charges for each signature, in lamports.
+// SignatureFee is what the network charges for each signature today, in lamports. What a fee will be is asked
+// of the network (getFeeForMessage); this bounds what a device signs, and reads what it is shown.
 const SignatureFee = 5_000
 
 // NetworkFee is what a transaction of one signature costs in lamports: the signature, and limit
@@ -50,7 +51,7 @@ const (
 	// MaxRefreshes bounds how many blockhashes are issued for one transaction.
 	MaxRefreshes = 10
 	// FreshFor is how long an issued blockhash is handed out again instead of a new one: short beside
-	// the minute that it can be signed for.
+	// the 150 blocks that it can land in, which took 60 seconds once, take 45 today and will take 30.
 	FreshFor = 10 * time.Second
 )
 

@@ -1,0 +1,249 @@
+package handlers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"purser/e2e/world"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// changing is a network that asks other fees and rents than the sandbox's.
+type changing struct {
+	handlers.TransferChain
+	fee      uint64 // lamports that it asks for every message; 0 is the true fee
+	rent     func(size, today uint64) uint64
+	refused  error // of simulations
+	simulate int   // calls
+}
+
+func (c *changing) Fee(ctx context.Context, message []byte) (uint64, error) {
+	if c.fee > 0 {
+		return c.fee, nil
+	}
+	return c.TransferChain.Fee(ctx, message)
+}
+
+func (c *changing) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
+	today, err := c.TransferChain.RentMinimum(ctx, size)
+	if c.rent != nil {
+		today = c.rent(size, today)
+	}
+	return today, err
+}
+
+func (c *changing) Simulate(ctx context.Context, message []byte) (uint64, error) {
+	c.simulate++
+	if c.refused != nil || c.fee > 0 { // the sandbox would leave what it does not charge as dust
+		return 450, c.refused
+	}
+	return c.TransferChain.Simulate(ctx, message)
+}
+
+// changed gives a rig such a network.
+func (r *rig) changed() *changing {
+	c := &changing{TransferChain: r.Transfers.Chain}
+	r.Transfers.Chain = c
+	return c
+}
+
+// TestWhatAFeeWillBeTheNetworkSays, not a constant: signatures may cost something else some day.
+func TestWhatAFeeWillBeTheNetworkSays(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	r.changed().fee = 7_000
+	tx, err := r.Prepare(alice, bob.Address(), "max", "SOL")
+	r.Must(err)
+	if tx.Fee != 7_000 || tx.Amount != 2*sol-7_000 || tx.BalanceLeft != 0 {
+		t.Errorf("max is %d with a fee of %d, leaves %d", tx.Amount, tx.Fee, tx.BalanceLeft)
+	}
+	_, err = r.Prepare(alice, bob.Address(), "1.999995", "SOL") // all but today's fee
+	r.Refused(wallet.InsufficientFunds, err)
+	if !strings.Contains(wallet.DetailOf(err), "0.000007 SOL") {
+		t.Errorf("told as %v", err)
+	}
+	usdc := r.token("USDC")
+	r.FundToken(alice.Address(), usdc.Mint.String(), 5_000_000)
+	r.FundToken(bob.Address(), usdc.Mint.String(), 1)
+	tx, err = r.Prepare(alice, bob.Address(), "max", "USDC")
+	r.Must(err)
+	if tx.Fee != 7_000 || tx.Amount != 5_000_000 {
+		t.Errorf("max is %d with a fee of %d", tx.Amount, tx.Fee)
+	}
+}
+
+// TestRentMayFallBetweenProposalAndConfirm: Solana lowers it step by step. What was shown then was the most that it
+// could cost, and what it cost is told in the end.
+func TestRentMayFallBetweenProposalAndConfirm(t *testing.T) {
+	r := newRig(t)
+	alice, carol := r.rich(1001, 2*sol), r.Stranger()
+	usdc := r.token("USDC")
+	r.FundToken(alice.Address(), usdc.Mint.String(), 5_000_000)
+	network := r.changed()
+	network.rent = func(_, today uint64) uint64 { return today * 6960 / 5080 }
+	proposed := r.Propose(alice, carol, "1", "USDC")
+	today, err := r.Chain.RentMinimum(context.Background(), 165)
+	r.Must(err)
+	if proposed.Rent != today*6960/5080 {
+		t.Fatalf("proposed with a rent of %d", proposed.Rent)
+	}
+	network.rent = nil
+	confirmed, err := r.Confirm(alice.Caller(), proposed.ID)
+	r.Must(err)
+	before := r.Cluster.Balance(alice.Address().String())
+	_, err = r.HandIn(alice, confirmed.SignID, r.Issue(confirmed.SignID))
+	r.Must(err)
+	paid := r.Settled(confirmed.ID)
+	if paid.Status != wallet.Confirmed || paid.Rent != today {
+		t.Errorf("ended as %s with a rent of %d, want %d", paid.Status, paid.Rent, today)
+	}
+	if spent := before - r.Cluster.Balance(alice.Address().String()); spent != paid.Rent+paid.Fee {
+		t.Errorf("%d lamports left the wallet, told as %d", spent, paid.Rent+paid.Fee)
+	}
+}
+
+func TestRentMayNotRiseBetweenProposalAndConfirm(t *testing.T) {
+	r := newRig(t)
+	alice := r.rich(1001, 2*sol)
+	r.FundToken(alice.Address(), r.token("USDC").Mint.String(), 5_000_000)
+	proposed := r.Propose(alice, r.Stranger(), "1", "USDC")
+	r.changed().rent = func(_, today uint64) uint64 { return today + 1 }
+	_, err := r.Confirm(alice.Caller(), proposed.ID)
+	r.Refused(wallet.InvalidRequest, err)
+	if !strings.Contains(wallet.DetailOf(err), "costs more") {
+		t.Errorf("told as %v", err)
+	}
+}
+
+// TestTheRentMinimumMayFallBeforeConfirm: what would have left too little then leaves enough now.
+func TestTheRentMinimumMayFallBeforeConfirm(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	network := r.changed()
+	network.rent = func(size, today uint64) uint64 { return today * 2 }
+	floor, err := r.Chain.RentMinimum(context.Background(), 0)
+	r.Must(err)
+	left := floor + 1 // enough by today's minimum, not by twice of it
+	amount := wallet.Lamports(2*sol - 5_000 - left).String()
+	_, err = r.Prepare(alice, bob.Address(), amount, "SOL")
+	r.Refused(wallet.InsufficientFunds, err)
+	network.rent = nil
+	tx := r.Propose(alice, bob.Address(), amount, "SOL")
+	_, err = r.Confirm(alice.Caller(), tx.ID)
+	r.Must(err)
+}
+
+// TestConfirmAsksTheNetworkOnceMore: what it would carry out at the proposal, it may refuse minutes later.
+func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	id := r.proposed(alice, bob.Address(), "1")
+	network := r.changed()
+	network.refused = &wallet.NotAccepted{Failure: wallet.SimulationFailed, Reason: "one of the two token accounts is frozen by the token's issuer"}
+	_, err := r.Confirm(alice.Caller(), id)
+	r.Refused(wallet.InvalidRequest, err)
+	if network.simulate != 1 || r.Transaction(id).Status != wallet.AwaitingConfirmation {
+		t.Errorf("%d simulations, and it is %s", network.simulate, r.Transaction(id).Status)
+	}
+	network.refused = nil
+	_, err = r.Confirm(alice.Caller(), id)
+	r.Must(err)
+}
+
+// TestAmountsAtTheEdgeOf64BitsAreRefused: amount and fee must not wrap around to next to nothing.
+func TestAmountsAtTheEdgeOf64BitsAreRefused(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	for _, amount := range []string{"18446744073.709551615", "18446744073.709546616", "18446744073.709546615"} {
+		_, err := r.Prepare(alice, bob.Address(), amount, "SOL")
+		r.Refused(wallet.InsufficientFunds, err)
+	}
+	r.FundToken(alice.Address(), r.token("USDC").Mint.String(), 5_000_000)
+	r.FundToken(bob.Address(), r.token("USDC").Mint.String(), 1)
+	_, err := r.Prepare(alice, bob.Address(), "18446744073709.551615", "USDC")
+	r.Refused(wallet.InsufficientFunds, err)
+}
+
+// TestTheDeadlineIsLookedAtOnceMoreWhenAConfirmIsWritten: between the look at the chain and the commit it may pass.
+func TestTheDeadlineIsLookedAtOnceMoreWhenAConfirmIsWritten(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	id := r.proposed(alice, bob.Address(), "1")
+	c, err := r.Transfers.PrepareConfirm(context.Background(), alice.Caller(), id, "")
+	r.Must(err)
+	r.Pass(wallet.ConfirmWindow)
+	err = r.Update(func(tx store.Tx) error {
+		_, err := r.Transfers.CommitConfirm(tx, c)
+		return err
+	})
+	r.Refused(wallet.Conflict, err)
+	if got := r.Transaction(id); got.Status != wallet.AwaitingConfirmation || got.SignID != "" {
+		t.Errorf("it is %s", got.Status)
+	}
+}
+
+// lateHash is a chain whose answer takes until after the deadline.
+type lateHash struct {
+	handlers.SigningChain
+	late func()
+}
+
+func (l lateHash) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
+	l.late()
+	return l.SigningChain.Blockhash(ctx)
+}
+
+// TestNoBlockhashIsIssuedAfterTheDeadline, however long the node took to tell it: a device could sign with it.
+func TestNoBlockhashIsIssuedAfterTheDeadline(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	tx := r.Confirmed(alice, bob.Address(), "1", "SOL")
+	r.Signing.Chain = lateHash{r.Signing.Chain, func() { r.Pass(wallet.SignWindow) }}
+	view, err := r.Signing.Refresh(context.Background(), handlers.ByLink(tx.SignID))
+	r.Refused(wallet.Conflict, err)
+	if got := r.Transaction(tx.ID); len(got.Issues) != 0 || view.Message != nil {
+		t.Errorf("%d blockhashes were issued", len(got.Issues))
+	}
+}
+
+// TestAnotherOwnersWalletIsNotSentFrom: between a program's proposal and its commit the wallet may have moved to
+// somebody else, who must not be asked for, nor pay, what was proposed to the first.
+func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
+	r := newRig(t)
+	alice, bob, mallory := r.rich(1001, 2*sol), r.rich(1002, sol), r.rich(1003, sol)
+	app := handlers.Caller{App: "app_1", KeyID: "key_1", KeyLine: "key_1", Bot: true}
+	r.Must(r.Update(func(tx store.Tx) error {
+		for _, p := range []*world.Person{alice, mallory} {
+			if err := tx.PutGrant(wallet.Grant{User: p.User.ID, App: "app_1", Scopes: []wallet.Scope{wallet.WalletSend}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{From: alice.Address(), To: bob.Address().String(), Amount: "1", Token: "SOL"})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		w, err := tx.Wallet(alice.Address())
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteWallet(w.Address); err != nil {
+			return err
+		}
+		return tx.PutWallet(wallet.Wallet{Address: w.Address, Owner: mallory.User.ID, Type: w.Type, ConnectedAt: r.Now()})
+	}))
+	err = r.Update(func(tx store.Tx) error {
+		_, err := r.Transfers.CommitByProgram(tx, p)
+		return err
+	})
+	r.Refused(wallet.Conflict, err)
+	r.View(func(tx store.Tx) error {
+		if _, err := tx.Transaction(p.Transaction.ID); err == nil {
+			t.Error("the proposal was stored")
+		}
+		return nil
+	})
+}
