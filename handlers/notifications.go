@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -13,7 +15,7 @@ import (
 type Notifications struct {
 	Store store.Store
 	Now   Clock
-	Bot   BotName // whose links ask for consent
+	NewID IDs
 }
 
 // all is what a person is told who never said anything else.
@@ -21,13 +23,10 @@ func all(who wallet.User) wallet.Notifications {
 	return wallet.Notifications{Enabled: true, Events: []string{"*"}, UpdatedAt: who.RegisteredAt}
 }
 
-// Of is what a person wants to be told of.
-func (n *Notifications) Of(ctx context.Context, who Caller, person wallet.UserID) (wallet.Notifications, error) {
+// Of is what the caller wants to be told of.
+func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notifications, error) {
 	user, err := read(ctx, n.Store, func(tx store.Tx) (wallet.User, error) {
-		if err := consented(tx, n.Bot, who, person, wallet.BotUsers); err != nil {
-			return wallet.User{}, err
-		}
-		user, err := tx.User(person)
+		user, err := tx.User(who.User)
 		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
 	})
 	if err != nil || user.Notifications == nil {
@@ -36,25 +35,73 @@ func (n *Notifications) Of(ctx context.Context, who Caller, person wallet.UserID
 	return *user.Notifications, nil
 }
 
-// Set changes what a person is told of: names, or wildcards; a name that nobody knows is
-// INVALID_REQUEST, and told. An empty list is none at all.
-func (n *Notifications) Set(tx store.Tx, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
-	if err := consented(tx, n.Bot, who, person, wallet.BotUsers); err != nil {
-		return wallet.Notifications{}, err
+// Set changes what the caller is told of in their chat: names, or wildcards; a name that nobody knows is
+// INVALID_REQUEST. An empty list is none at all.
+func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []string) (wallet.Notifications, error) {
+	set, err := n.settings(enabled, events)
+	if err != nil {
+		return set, err
 	}
+	user, err := tx.User(who.User)
+	if err != nil {
+		return wallet.Notifications{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+	}
+	user.Notifications = &set
+	return set, tx.PutUser(user)
+}
+
+// settings are checked settings, each name once.
+func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifications, error) {
 	known := wallet.NotificationNames()
 	for _, name := range events {
 		if !slices.Contains(known, name) {
 			return wallet.Notifications{}, wallet.Refuse(wallet.InvalidRequest, "events: a name in it is none; the names are %s", strings.Join(known, ", "))
 		}
 	}
-	user, err := tx.User(person)
-	if err != nil {
-		return wallet.Notifications{}, found(err, wallet.UserNotFound, "this person is not known here any more")
-	}
 	events = slices.Clone(events)
 	slices.Sort(events)
-	set := wallet.Notifications{Enabled: enabled, Events: append([]string{}, slices.Compact(events)...), UpdatedAt: n.Now().UTC()}
-	user.Notifications = &set
-	return set, tx.PutUser(user)
+	return wallet.Notifications{Enabled: enabled, Events: append([]string{}, slices.Compact(events)...), UpdatedAt: n.Now().UTC()}, nil
+}
+
+// wished bounds how often apps may change their wishes about one person, who is told each time.
+func wished() bound { return bound{"wish", 20, time.Hour} }
+
+// Wish changes which events about a person the caller's app gets (DESIGN §6, Notifications PUT). What the
+// person is told in their chat is theirs to say and stays as it is; of the change they are told. The same
+// wish again changes nothing. INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and as People.May.
+func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
+	user, err := people.may(tx, who, person, wallet.BotUsers)
+	if err != nil {
+		return wallet.Notifications{}, err
+	}
+	set, err := n.settings(enabled, events)
+	if err != nil {
+		return set, err
+	}
+	key, err := tx.Key(who.KeyID)
+	if err != nil {
+		return wallet.Notifications{}, found(err, wallet.InvalidAPIKey, "this key is gone")
+	}
+	grant, err := tx.Grant(person, key.WishHolder())
+	switch {
+	case errors.Is(err, store.ErrNotFound): // a key that needs none
+		grant = wallet.Grant{User: person, App: key.WishHolder(), GrantedAt: set.UpdatedAt}
+	case err != nil:
+		return wallet.Notifications{}, err
+	case grant.Wish != nil && grant.Wish.Enabled == set.Enabled && slices.Equal(grant.Wish.Events, set.Events):
+		return *grant.Wish, nil
+	}
+	switch again, err := wished().spend(tx, n.Now(), account(user)); {
+	case err != nil:
+		return wallet.Notifications{}, err
+	case !again.IsZero():
+		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "apps changed what they want to hear about this person %d times within an hour: try again after %s", wished().most, wallet.Timestamp(again))
+	}
+	grant.Wish = &set
+	event, err := wallet.NewEvent(n.NewID("evt"), wallet.AppWished, set.UpdatedAt, person,
+		wallet.AppWishedData{KeyID: who.KeyID, Enabled: set.Enabled, Events: set.Events})
+	if err != nil {
+		return wallet.Notifications{}, err
+	}
+	return set, errors.Join(tx.PutGrant(grant), tx.Emit(event))
 }

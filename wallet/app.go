@@ -20,11 +20,25 @@ type App struct {
 }
 
 // Grant is one person's permission to an app. Scopes are what the app asked for when it was given.
+//
+// Wish is which events about the person the app wants; nil: all that it may have. It is the app's own
+// setting, says nothing of what the person is told, and ends with the grant. A key that needs no grant (its
+// owner's own, an operator's) keeps its wish in a Grant without scopes, which allows nothing.
 type Grant struct {
-	User      UserID    `json:"user"`
-	App       AppID     `json:"app"`
-	Scopes    []Scope   `json:"scopes"`
-	GrantedAt time.Time `json:"granted_at"`
+	User      UserID         `json:"user"`
+	App       AppID          `json:"app"` // for a key of no app: WishHolder
+	Scopes    []Scope        `json:"scopes"`
+	GrantedAt time.Time      `json:"granted_at"`
+	Wish      *Notifications `json:"wish,omitempty"`
+}
+
+// WishHolder is under which app a key's wishes are kept: its own, which all keys of the app share, or, for a
+// key of no app, one that stands for its line alone.
+func (k Key) WishHolder() AppID {
+	if k.App != "" {
+		return k.App
+	}
+	return AppID(k.Line())
 }
 
 // Covers tells whether the grant allows a family of deeds.

@@ -48,6 +48,7 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
+	AppWished             EventName = "internal.app.wished"     // an app changed which events about a person it wants
 	WebhookParked         EventName = "internal.webhook.parked" // a delivery was given up
 	WebhookEnded          EventName = "internal.webhook.ended"  // purser turned the webhook off
 )
@@ -253,6 +254,13 @@ type WalletClaimedData struct {
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
 	KeyID string `json:"key_id"` // the API key that asks
+}
+
+// AppWishedData is `data` of the internal event by which a person is told what an app wants to hear of them.
+type AppWishedData struct {
+	KeyID   string   `json:"key_id"` // the bot token that asks
+	Enabled bool     `json:"enabled"`
+	Events  []string `json:"events"`
 }
 
 // WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.

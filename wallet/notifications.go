@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Notifications are what a person wants to be told of. Events are names or wildcards.
+// Notifications are what a person wants to be told of in their chat, or what an app wants to be told of
+// about a person (Grant.Wish). Events are names or wildcards.
 type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"`
@@ -14,12 +15,16 @@ type Notifications struct {
 }
 
 // Wants tells whether a person is to be told of an event: by default of all.
-func (u User) Wants(name string) bool {
-	if u.Notifications == nil {
+func (u User) Wants(name string) bool { return u.Notifications.Wants(name) }
+
+// Wants tells whether an event is wanted. Without settings all are, and an event that settings cannot name
+// (message.received, say) is not theirs to refuse.
+func (n *Notifications) Wants(name string) bool {
+	if n == nil || !slices.Contains(NotificationNames(), name) {
 		return true
 	}
 	family, _, _ := strings.Cut(name, ".")
-	return u.Notifications.Enabled && slices.ContainsFunc(u.Notifications.Events, func(e string) bool {
+	return n.Enabled && slices.ContainsFunc(n.Events, func(e string) bool {
 		return e == name || e == "*" || e == family+".*"
 	})
 }
