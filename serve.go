@@ -209,7 +209,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
 		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
 		People:        &handlers.People{Store: p.store, Now: time.Now, Bot: p.bot.Me},
-		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, Bot: p.bot.Me},
+		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, NewID: newID},
 		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, May: p.webhooks.May, Try: p.webhooks.Try,
 			Used: p.webhooks.Used, Delay: p.webhooks.Delay, Wake: p.webhooks.Wake, Listen: p.webhooks.Listen, Now: time.Now, NewID: newID, Random: rand.Reader,
 			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},

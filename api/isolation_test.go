@@ -363,8 +363,8 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 	}
 	r.bot.auto = sentAtOnce
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
-		for _, scope := range wallet.ScopesOf(kind) {
-			secret, app := c.key(kind, 1002, "Only "+strings.ReplaceAll(string(scope), ":", " "))
+		for i, scope := range wallet.ScopesOf(kind) {
+			secret, app := c.key(kind, 1002, fmt.Sprintf("Only the %s scope %d", map[wallet.KeyKind]string{wallet.APIKey: "first", wallet.BotKey: "second"}[kind], i))
 			c.grants(app, scope)
 			for name, needs := range opens {
 				method, pattern, _ := strings.Cut(name, " ")

@@ -19,37 +19,38 @@ func notificationsOf(n wallet.Notifications) notificationsData {
 	return notificationsData{n.Enabled, append([]string{}, n.Events...), stamp(n.UpdatedAt)}
 }
 
-// owner is the person whose key it is; nobody is behind an operator's.
-func owner(key wallet.Key) (wallet.UserID, error) {
+// ofPerson refuses an operator's key: nobody is behind it.
+func ofPerson(key wallet.Key) error {
 	if key.Owner == "" {
-		return "", wallet.Refuse(wallet.UserNotFound, "this key belongs to nobody: there is no chat to be notified in")
+		return wallet.Refuse(wallet.UserNotFound, "this key belongs to nobody: there is no chat to be notified in")
 	}
-	return key.Owner, nil
+	return nil
 }
 
 // notifications is GET /v1/notifications: what the key's owner is told of in their chat.
 func (s *Server) notifications(c *fiber.Ctx, key wallet.Key) error {
-	person, err := owner(key)
-	if err != nil {
+	if err := ofPerson(key); err != nil {
 		return err
 	}
-	n, err := s.Notifications.Of(c.UserContext(), handlers.CallerOf(key), person)
+	n, err := s.Notifications.Of(c.UserContext(), handlers.CallerOf(key))
 	if err != nil {
 		return err
 	}
 	return s.succeed(c, fiber.StatusOK, "Notifications read.", notificationsOf(n))
 }
 
-// setNotifications is PUT /v1/notifications {enabled, events}.
+// setNotifications is PUT /v1/notifications {enabled, events}: the owner's own settings.
 func (s *Server) setNotifications(c *fiber.Ctx, key wallet.Key) error {
-	person, err := owner(key)
-	if err != nil {
+	if err := ofPerson(key); err != nil {
 		return err
 	}
-	return s.putNotifications(c, key, person)
+	return s.putNotifications(c, func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error) {
+		return s.Notifications.Set(tx, handlers.CallerOf(key), enabled, events)
+	})
 }
 
-// setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}.
+// setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}: which events about
+// a person the token's app wants. What the person is told stays as they set it.
 func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 	id, err := parseTelegramID("chat_id", c.Params("chat_id"))
 	if err != nil {
@@ -59,10 +60,12 @@ func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.putNotifications(c, key, person.ID)
+	return s.putNotifications(c, func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error) {
+		return s.Notifications.Wish(tx, s.People, handlers.CallerOf(key), person.ID, enabled, events)
+	})
 }
 
-func (s *Server) putNotifications(c *fiber.Ctx, key wallet.Key, person wallet.UserID) error {
+func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error)) error {
 	fields, err := jsonBody(c)
 	if err != nil {
 		return err
@@ -83,7 +86,7 @@ func (s *Server) putNotifications(c *fiber.Ctx, key wallet.Key, person wallet.Us
 	}
 	var set wallet.Notifications
 	err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-		set, err = s.Notifications.Set(tx, handlers.CallerOf(key), person, enabled, events)
+		set, err = put(tx, enabled, events)
 		return err
 	})
 	if err != nil {

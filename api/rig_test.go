@@ -92,7 +92,6 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
 	r.People.Bot = func() string { return "purser_bot" }
-	r.Notices.Bot = r.People.Bot
 	r.meter = r.Meter
 	r.meter.Log = slog.New(slog.NewTextHandler(r.logged, nil))
 	catalogue, err := webhooks.Describe()

@@ -18,6 +18,7 @@ type Asked struct {
 	App     wallet.App
 	Owner   wallet.User    // the zero User for an operator's
 	Granted []wallet.Scope // what they have allowed it so far
+	wish    *wallet.Notifications
 }
 
 // Given tells whether they have allowed all that the app asks for.
@@ -41,7 +42,7 @@ func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (A
 	if errors.Is(err, store.ErrNotFound) {
 		return asked, nil
 	}
-	asked.Granted = grant.Scopes
+	asked.Granted, asked.wish = grant.Scopes, grant.Wish
 	return asked, err
 }
 
@@ -59,13 +60,24 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 	if len(chosen) == 0 || slices.ContainsFunc(chosen, func(s wallet.Scope) bool { return !slices.Contains(shown, s) }) {
 		return wallet.Refuse(wallet.InvalidRequest, "turn on at least one of its switches, or tap Don't allow")
 	}
-	return tx.PutGrant(wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()})
+	grant := wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()}
+	if grant.Covers(wallet.BotUsers) { // by which the app made its wish; without it the wish ends
+		grant.Wish = asked.wish
+	}
+	return tx.PutGrant(grant)
 }
 
 // Withdraw takes a grant back; NOT_FOUND without one. What was proposed already can still be confirmed
 // or rejected by the person alone.
 func (a *Apps) Withdraw(tx store.Tx, person wallet.UserID, id wallet.AppID) error {
-	return found(tx.DeleteGrant(person, id), wallet.NotFound, "you have not allowed this app anything")
+	const none = "you have not allowed this app anything"
+	switch grant, err := tx.Grant(person, id); {
+	case err != nil:
+		return found(err, wallet.NotFound, none)
+	case len(grant.Scopes) == 0: // a wish of their own keys: Apps.Of does not list it either
+		return wallet.Refuse(wallet.NotFound, none)
+	}
+	return found(tx.DeleteGrant(person, id), wallet.NotFound, none)
 }
 
 // Granted is an app that a person has allowed something.
@@ -79,6 +91,9 @@ func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 	grants, err := tx.GrantsOf(person)
 	var out []Granted
 	for _, g := range grants {
+		if len(g.Scopes) == 0 { // allows nothing: the wish of a key that needs no grant
+			continue
+		}
 		app, err := tx.App(g.App)
 		if errors.Is(err, store.ErrNotFound) {
 			continue

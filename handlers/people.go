@@ -14,7 +14,7 @@ import (
 type Profile struct {
 	User          wallet.User
 	HasWallet     bool
-	Notifications bool
+	Notifications bool // the caller's app wants events about them; what they want to be told is their own affair
 }
 
 // People is who programs ask about.
@@ -96,7 +96,18 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 	}
 	return read(ctx, p.Store, func(tx store.Tx) (Profile, error) {
 		all, err := tx.WalletsOf(user.ID)
-		return Profile{User: user, HasWallet: len(all) > 0, Notifications: user.Notifications == nil || user.Notifications.Enabled}, err
+		if err != nil {
+			return Profile{}, err
+		}
+		key, err := tx.Key(who.KeyID)
+		if err != nil {
+			return Profile{}, found(err, wallet.InvalidAPIKey, "this key is gone")
+		}
+		grant, err := tx.Grant(user.ID, key.WishHolder())
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return Profile{}, err
+		}
+		return Profile{User: user, HasWallet: len(all) > 0, Notifications: grant.Wish == nil || grant.Wish.Enabled}, nil
 	})
 }
 

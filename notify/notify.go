@@ -29,6 +29,7 @@ type Talker interface {
 	TellMoved(store.Tx, wallet.UserID, wallet.Address) error
 	OfferLink(tx store.Tx, person wallet.UserID, keyID string) error
 	TellWebhook(store.Tx, wallet.UserID, wallet.WebhookTroubleData) error
+	TellWish(store.Tx, wallet.UserID, wallet.AppWishedData) error
 }
 
 // Notifier turns events into chat messages.
@@ -175,6 +176,12 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 			return fmt.Errorf("read %s: %w", event.Name, err)
 		}
 		return n.Chat.TellWebhook(tx, event.User, data)
+	case wallet.AppWished:
+		var data wallet.AppWishedData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		return n.Chat.TellWish(tx, event.User, data)
 	case wallet.WalletDisconnected:
 		var data wallet.WalletDisconnectedData
 		if err := json.Unmarshal(event.Data, &data); err != nil {

@@ -50,6 +50,10 @@ func (l *listener) TellWebhook(tx store.Tx, user wallet.UserID, _ wallet.Webhook
 	return l.tell(tx, "webhook", wallet.TransactionID(user))
 }
 
+func (l *listener) TellWish(tx store.Tx, user wallet.UserID, _ wallet.AppWishedData) error {
+	return l.tell(tx, "wished", wallet.TransactionID(user))
+}
+
 func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	return l.tell(tx, "ask", wallet.TransactionID(user))
 }
@@ -159,6 +163,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.WalletClaimed:         "claimed usr_alice",
 		wallet.WebhookParked:         "webhook usr_alice",
 		wallet.WebhookEnded:          "webhook usr_alice",
+		wallet.AppWished:             "wished usr_alice",
 		wallet.WalletDisconnected:    "",
 		wallet.WalletConnected:       "",
 		wallet.UserRegistered:        "",

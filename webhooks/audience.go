@@ -19,11 +19,12 @@ const (
 	asks             // the store knows: see needed
 )
 
-// needed is what a person must have granted for an event about them to be told. Without an app, an operator's
-// webhook asks: the person must be known still.
+// needed is what the store must say for an event about a person to be told.
 type needed struct {
-	app   wallet.AppID
-	scope wallet.Scope
+	holder wallet.AppID // under which the person's grant is kept, and the app's wish with it
+	scope  wallet.Scope // that the grant must cover
+	own    bool         // no grant is needed: the key is the person's own
+	all    bool         // no grant is needed: an operator's key, and the person must be known still
 }
 
 // about is what the rules need of an event: what it is, and whom it concerns.
@@ -79,27 +80,35 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 
 // judge tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
-// lets the key's app know of such events. Operators' keys get all, save of who was erased.
+// lets the key's app know of such events. Operators' keys get all, save of who was erased. What the app does not
+// want to be told about the person (wallet.Grant.Wish) it is not told.
 func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standing {
+	stands, wish := k.authorize(tx, r, e, now)
+	if stands == allowed && !wish.Wants(string(e.name)) {
+		return barred
+	}
+	return stands
+}
+
+// authorize is judge, whatever the app wants; it also returns what that is.
+func (k *known) authorize(tx store.Tx, r registered, e about, now time.Time) (standing, *wallet.Notifications) {
 	stands, of := r.stands(e, now)
 	if stands != asks {
-		return stands
+		return stands, nil
 	}
-	if of.app == "" {
+	if of.all {
 		if _, err := tx.User(e.user); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
-			return barred
+			return barred, nil
 		}
-		return allowed
 	}
-	grant, err := tx.Grant(e.user, of.app)
+	grant, err := tx.Grant(e.user, of.holder)
 	if err != nil {
-		k.damaged("grant to "+string(of.app)+" of", string(e.user), err)
-		return barred
+		k.damaged("grant to "+string(of.holder)+" of", string(e.user), err)
 	}
-	if !grant.Covers(of.scope) {
-		return barred
+	if !of.all && !of.own && (err != nil || !grant.Covers(of.scope)) {
+		return barred, nil
 	}
-	return allowed
+	return allowed, grant.Wish
 }
 
 // stands is judge, as far as it can be told without the store.
@@ -116,12 +125,14 @@ func (r registered) stands(e about, now time.Time) (standing, needed) {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
 		return barred, needed{}
-	case e.user == key.Owner, e.user == "" && rule.Public:
+	case e.user == "" && (key.Owner == "" || rule.Public):
 		return allowed, needed{}
-	case key.Owner == "":
-		return asks, needed{}
-	case e.user == "", key.App == "":
+	case e.user == "":
+		return barred, needed{}
+	case e.user == key.Owner, key.Owner == "":
+		return asks, needed{holder: key.WishHolder(), own: e.user == key.Owner, all: key.Owner == ""}
+	case key.App == "":
 		return barred, needed{}
 	}
-	return asks, needed{key.App, rule.Scope}
+	return asks, needed{holder: key.App, scope: rule.Scope}
 }

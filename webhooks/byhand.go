@@ -25,7 +25,8 @@ const tryTimeout = 10 * time.Second
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
 	known := s.known()
-	return known.judge(tx, known.register(tx, hook), about{name, user}, s.Now()) == allowed, nil
+	stands, _ := known.authorize(tx, known.register(tx, hook), about{name, user}, s.Now())
+	return stands == allowed, nil
 }
 
 // Try sends an event to a webhook once, now, whether it is on or not, and tells what came of it. It is

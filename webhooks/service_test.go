@@ -1374,3 +1374,97 @@ func TestOperatorsHearNoMoreOfWhoWasErased(t *testing.T) {
 		r.comes(his.ID)
 	})
 }
+
+// TestAnAppIsToldWhatItWishes (DESIGN §6, Notifications PUT): events about a person reach an app's webhooks as
+// its wish about that person says, and those about others as before.
+func TestAnAppIsToldWhatItWishes(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		person, other := r.person(), r.person()
+		dev := r.key(r.person(), wallet.APIKey)
+		bot := r.key(dev.Owner, wallet.BotKey, func(k *wallet.Key) { k.App = dev.App })
+		own, operator := r.key(person, wallet.APIKey), r.key("", wallet.APIKey)
+		hooks := map[string]wallet.Webhook{"app": r.hook(dev, "*"), "bot": r.hook(bot, "*"), "own": r.hook(own, "*"), "operator": r.hook(operator, "*")}
+		r.grant(person, dev, wallet.Scopes()...)
+		r.grant(other, dev, wallet.Scopes()...)
+		wish := func(k wallet.Key, who wallet.UserID, w *wallet.Notifications) {
+			r.update(func(tx store.Tx) error {
+				g, err := tx.Grant(who, k.WishHolder())
+				if errors.Is(err, store.ErrNotFound) {
+					g, err = wallet.Grant{User: who, App: k.WishHolder()}, nil
+				}
+				g.Wish = w
+				return errors.Join(err, tx.PutGrant(g))
+			})
+		}
+		names := []wallet.EventName{wallet.TransactionReceived, wallet.TransactionConfirmed, wallet.StakeReward, wallet.MessageReceived, wallet.WalletConnected}
+		happens := func(who wallet.UserID) {
+			for _, name := range names {
+				r.emit(r.event(who, name, wallet.TransactionReceivedData{}))
+			}
+			r.quiet()
+		}
+		r.run()
+		got := func(what string) string {
+			byHook := map[string][]string{}
+			for _, s := range r.took() {
+				var body struct{ Event string }
+				if err := json.Unmarshal([]byte(s.body), &body); err != nil {
+					t.Fatal(err)
+				}
+				for name, hook := range hooks {
+					if hook.URL == s.url {
+						byHook[name] = append(byHook[name], body.Event)
+					}
+				}
+			}
+			for _, list := range byHook {
+				slices.Sort(list)
+			}
+			return fmt.Sprintf("%v", byHook)
+		}
+		const all = "stake.reward transaction.confirmed transaction.received wallet.connected"
+		expect := func(what string, want map[string][]string) {
+			if got, want := got(what), fmt.Sprintf("%v", want); got != want {
+				t.Errorf("%s:\n%s, want\n%s", what, got, want)
+			}
+		}
+		everything := strings.Fields(all)
+		happens(person)
+		expect("without a wish", map[string][]string{"app": everything, "bot": {"message.received", "wallet.connected"}, "own": everything, "operator": everything})
+
+		wish(dev, person, &wallet.Notifications{Enabled: true, Events: []string{"transaction.received", "stake.*"}})
+		happens(person)
+		expect("with a wish of the app", map[string][]string{"app": {"stake.reward", "transaction.received"}, "bot": {"message.received"}, "own": everything, "operator": everything})
+		happens(other)
+		expect("about another", map[string][]string{"app": everything, "bot": {"message.received", "wallet.connected"}, "operator": everything})
+
+		wish(dev, person, &wallet.Notifications{Enabled: false, Events: []string{"*"}})
+		wish(own, person, &wallet.Notifications{Enabled: true, Events: []string{"wallet.connected"}})
+		wish(operator, person, &wallet.Notifications{Enabled: true, Events: []string{"transaction.confirmed"}})
+		happens(person)
+		expect("wishes of all", map[string][]string{"bot": {"message.received"}, "own": {"wallet.connected"}, "operator": {"transaction.confirmed"}})
+
+		wish(own, person, nil)
+		wish(operator, person, nil)
+		r.grant(person, dev, wallet.Scopes()...) // anew
+		happens(person)
+		expect("with a new grant", map[string][]string{"app": everything, "bot": {"message.received", "wallet.connected"}, "own": everything, "operator": everything})
+
+		// What waits when the wish is made is not sent any more; what was sent can still be looked at.
+		r.answer(hooks["app"], func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: 503} })
+		r.emit(r.event(person, wallet.TransactionReceived, wallet.TransactionReceivedData{}))
+		synctest.Wait()
+		wish(dev, person, &wallet.Notifications{Enabled: false})
+		time.Sleep(2 * time.Second) // of the bubble's clock: the second attempt is after 1 s
+		if states := r.states(hooks["app"]); states[store.DeliveryWithdrawn] != 1 {
+			t.Errorf("what waited is %v", states)
+		}
+		r.update(func(tx store.Tx) error {
+			may, err := r.service.May(tx, hooks["app"], wallet.TransactionReceived, person)
+			if !may {
+				t.Error("the app may not look at what it was sent")
+			}
+			return err
+		})
+	})
+}

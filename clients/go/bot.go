@@ -56,7 +56,7 @@ type User struct {
 	Username             string    `json:"username"` // with its @; "" when unset
 	RegisteredAt         time.Time `json:"registered_at"`
 	WalletConnected      bool      `json:"wallet_connected"`
-	NotificationsEnabled bool      `json:"notifications_enabled"`
+	NotificationsEnabled bool      `json:"notifications_enabled"` // as SetUserNotifications set it; true until then
 }
 
 func (u User) complete() bool { return u.TelegramID != "" }
@@ -70,7 +70,8 @@ func (c *Client) User(ctx context.Context, telegramID string) (User, error) {
 	return do[User](ctx, c, call{method: http.MethodGet, path: "/v1/telegram/user/" + id})
 }
 
-// SetUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications.
+// SetUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications: which events about a person your app
+// receives. It changes nothing about what they are told in their chat.
 func (c *Client) SetUserNotifications(ctx context.Context, chatID string, s NotificationSettings) (Notifications, error) {
 	id, err := segment("chat id", chatID)
 	if err != nil {

@@ -133,7 +133,8 @@ func (c *Client) Balance(ctx context.Context, address string) (Balance, error) {
 	return do[Balance](ctx, c, call{method: http.MethodGet, path: "/v1/wallet/balance", query: url.Values{"address": {address}}})
 }
 
-// Notifications are what a person is told of in their chat.
+// Notifications are what the key's owner is told of in their chat, or which events about a person an app
+// receives.
 type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"` // names such as "transaction.received", wildcards such as "price.*"

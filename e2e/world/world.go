@@ -149,7 +149,7 @@ func (w *World) wire() {
 	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
 	w.Apps = &handlers.Apps{Now: w.Now}
 	w.People = &handlers.People{Store: w.Store, Now: w.Now}
-	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now}
+	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now, NewID: w.NewID}
 	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
 	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},
 		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}

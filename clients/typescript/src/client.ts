@@ -168,7 +168,10 @@ export class PurserClient {
     return this.#wire.call("GET", `/v1/telegram/user/${segment("telegram id", telegramId)}`, read.botUser, options);
   }
 
-  /** PUT /v1/telegram/user/{chat_id}/notifications (bot token). */
+  /**
+   * PUT /v1/telegram/user/{chat_id}/notifications (bot token): which events about a person your app receives.
+   * It changes nothing about what they are told in their chat.
+   */
   async setUserNotifications(chatId: string, settings: NotificationSettings, options?: CallOptions): Promise<Notifications> {
     return this.#wire.call("PUT", `/v1/telegram/user/${segment("chat id", chatId)}/notifications`, read.notifications, options,
       { enabled: settings.enabled, events: settings.events });

@@ -96,7 +96,7 @@ export interface Holding {
   decimals: number;
 }
 
-/** What a person is told of in their chat. */
+/** What the key's owner is told of in their chat, or which events about a person an app receives. */
 export interface Notifications {
   enabled: boolean;
   /** Names such as "transaction.received", wildcards such as "price.*". */
@@ -235,6 +235,7 @@ export interface BotUser {
   username: string;
   registeredAt: Date | undefined;
   walletConnected: boolean;
+  /** As setUserNotifications set it; true until then. */
   notificationsEnabled: boolean;
 }
 
