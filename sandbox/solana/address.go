@@ -91,7 +91,13 @@ var (
 	loaderV4      = known("LoaderV411111111111111111111111111111111111")
 	rentSysvar    = known("SysvarRent111111111111111111111111111111111")
 	sysvarOwner   = known("Sysvar1111111111111111111111111111111111111")
-	incinerator   = known("1nc1nerator11111111111111111111111111111111")
+	voteProgram   = known("Vote111111111111111111111111111111111111111")
+
+	ed25519Program   = known("Ed25519SigVerify111111111111111111111111111")
+	secp256k1Program = known("KeccakSecp256k11111111111111111111111111111")
+	secp256r1Program = known("Secp256r1SigVerify1111111111111111111111111")
+
+	incinerator = known("1nc1nerator11111111111111111111111111111111")
 
 	tokenProgram      = known("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 	token2022Program  = known("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")

@@ -55,7 +55,13 @@ func (b budget) price() uint64 {
 
 // fee is what the message costs, landed or failed, in lamports.
 func (m *message) fee(b budget) uint64 {
-	fee, carry := bits.Add64(uint64(m.Required)*lamportsPerSignature, b.priority(), 0)
+	signatures := uint64(m.Required)
+	for _, ix := range m.Instructions {
+		if precompiles[m.Keys[ix.Program]] && len(ix.Data) > 0 {
+			signatures += uint64(ix.Data[0]) // they count what they check in their first byte
+		}
+	}
+	fee, carry := bits.Add64(signatures*lamportsPerSignature, b.priority(), 0)
 	if carry != 0 {
 		return ^uint64(0)
 	}
@@ -75,7 +81,7 @@ func readBudget(m *message) (budget, *TransactionError) {
 	for i, ix := range m.Instructions {
 		program := m.Keys[ix.Program]
 		if program != budgetProgram {
-			if builtin(program) {
+			if builtins[program] {
 				granted += unitsPerBuiltin
 			} else {
 				granted += unitsPerProgram
@@ -131,7 +137,12 @@ func budgetRequest(data []byte) (kind byte, value uint64, ok bool) {
 	return 0, 0, false
 }
 
-// builtin says which programs are part of the validator itself, of those that can be called here.
-func builtin(program address) bool {
-	return program == systemProgram || program == budgetProgram
+// builtins are the programs whose instructions are granted unitsPerBuiltin, whether they can be called
+// here or not (Agave: BUILTIN_INSTRUCTION_COSTS).
+var builtins = map[address]bool{
+	systemProgram: true, budgetProgram: true, voteProgram: true, ed25519Program: true, secp256k1Program: true,
+	loaderV1: true, loaderV2: true, loaderV3: true, loaderV4: true,
 }
+
+// precompiles are the programs that check signatures, each of which costs as much as a signer's.
+var precompiles = map[address]bool{ed25519Program: true, secp256k1Program: true, secp256r1Program: true}

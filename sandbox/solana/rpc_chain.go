@@ -83,9 +83,12 @@ func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	if _, err := c.bank(height).lookUp(&transaction{message: *msg}); err != nil {
 		return nil, invalidParams("invalid transaction message: %s", err)
 	}
-	limits, fault := readBudget(msg)
-	if _, ok := c.ageOf(msg.Blockhash, height); !ok || fault != nil {
+	if _, ok := c.ageOf(msg.Blockhash, height); !ok {
 		return withContext(height, nil), nil
+	}
+	limits, fault := readBudget(msg)
+	if fault != nil {
+		limits = budget{} // such a message is refused later; asked for its fee, a node counts signatures
 	}
 	return withContext(height, msg.fee(limits)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -364,7 +365,8 @@ func TestFeeForMessage(t *testing.T) {
 	ask := func(d draft) string {
 		d.payer = "alice"
 		wire := d.bytes()
-		r := s.ask(t, "getFeeForMessage", base64.StdEncoding.EncodeToString(wire[65:]), object{"commitment": processed})
+		message := wire[1+64*int(wire[0]):]
+		r := s.ask(t, "getFeeForMessage", base64.StdEncoding.EncodeToString(message), object{"commitment": processed})
 		var got struct{ Value json.RawMessage }
 		if r.Error != nil || json.Unmarshal(r.Result, &got) != nil {
 			t.Fatalf("%+v", r)
@@ -380,6 +382,33 @@ func TestFeeForMessage(t *testing.T) {
 	}
 	if got := ask(draft{blockhash: hash{1}, calls: []call{pay}}); got != "null" {
 		t.Error(got)
+	}
+	ed25519 := func(data ...byte) call { return call{ed25519Program, nil, data} }
+	for _, c := range []struct {
+		name  string
+		calls []call
+		want  string
+	}{
+		{"rounded up", []call{unitLimit(1), unitPrice(1), pay}, "5001"},
+		{"exact", []call{unitLimit(2_000_000), unitPrice(1_000_000), pay}, "1405000"}, // at most 1.4 million units
+		{"a price of 0", []call{unitLimit(1000), unitPrice(0), pay}, "5000"},
+		{"a limit of 0", []call{unitLimit(0), unitPrice(1_000_000), pay}, "5000"},
+		{"builtins alone", []call{unitPrice(1_000_000), pay}, "11000"},
+		{"another program", []call{unitPrice(1_000_000), pay, memoCall(memoV3, "x")}, "211000"},
+		{"builtins that cannot be called here", []call{unitPrice(1_000_000), {voteProgram, nil, nil}, {loaderV3, nil, nil}, ed25519()}, "17000"},
+		{"the newest precompile is no builtin", []call{unitPrice(1_000_000), {secp256r1Program, nil, nil}}, "208000"},
+		{"signatures that programs check", []call{ed25519(2), {secp256k1Program, nil, []byte{1}}, {secp256r1Program, nil, []byte{3}}, ed25519()}, "35000"},
+		{"the largest price", []call{unitLimit(1_000_000), unitPrice(math.MaxUint64), pay}, "18446744073709551615"},
+		{"a unit price twice", []call{unitPrice(7), unitPrice(7), pay}, "5000"},
+		{"an unknown request", []call{{budgetProgram, nil, []byte{9}}, unitPrice(1_000_000), pay}, "5000"},
+		{"other requests", []call{{budgetProgram, nil, pack(byte(1), uint32(64<<10))}, {budgetProgram, nil, pack(byte(4), uint32(99))}, unitLimit(9), unitPrice(1_000_000), pay}, "5009"},
+		{"another payer", []call{transferTo(addressOf("bob"), addressOf("alice"), 1)}, "10000"},
+	} {
+		for _, versioned := range []bool{false, true} {
+			if got := ask(draft{blockhash: h, calls: c.calls, versioned: versioned}); got != c.want {
+				t.Errorf("%s (versioned %v): %s, not %s", c.name, versioned, got, c.want)
+			}
+		}
 	}
 }
 

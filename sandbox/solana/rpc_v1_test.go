@@ -279,3 +279,37 @@ func TestAnUnknownBoundOfAHistoryIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAnnouncedFeeIsCharged(t *testing.T) {
+	s := serve(t, Options{FinalizedLag: 1})
+	s.fund(t, "alice", 10*sol)
+	pay := transferTo(addressOf("alice"), addressOf("bob"), sol)
+	priced := v1Budget(1000)
+	priced.PriorityFee = new(uint64(1234))
+	for name, d := range map[string]draft{
+		"legacy":             {calls: []call{pay}},
+		"legacy, priced":     {calls: []call{unitLimit(777), unitPrice(123_456), pay}},
+		"version 0, priced":  {versioned: true, calls: []call{unitPrice(99_999), pay}},
+		"version 1":          {config: v1Budget(1000), calls: []call{pay}},
+		"version 1, priced":  {config: priced, calls: []call{pay, unitPrice(1_000_000)}},
+		"version 1, failing": {config: priced, calls: []call{transferTo(addressOf("alice"), addressOf("bob"), 100*sol)}},
+	} {
+		d.payer = "alice"
+		d.blockhash, _ = s.blockhashAt(t, processed)
+		wire := d.bytes()
+		tx, err := parseTransaction(wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var announced struct{ Value uint64 }
+		s.must(t, &announced, "getFeeForMessage", base64.StdEncoding.EncodeToString(tx.Raw), object{"commitment": processed})
+		var sig string
+		s.must(t, &sig, "sendTransaction", base64.StdEncoding.EncodeToString(wire), blindly)
+		s.advance(t, 2)
+		var got struct{ Meta struct{ Fee uint64 } }
+		s.must(t, &got, "getTransaction", sig, object{"encoding": "base64", "maxSupportedTransactionVersion": 1})
+		if announced.Value < 5000 || got.Meta.Fee != announced.Value {
+			t.Errorf("%s: %d announced, %d charged", name, announced.Value, got.Meta.Fee)
+		}
+	}
+}
