@@ -23,8 +23,8 @@ func free(next act) act {
 	}
 }
 
-// announce tells of what a person typed in their own chat (SPEC, Bot event types): a command with the reply
-// that it got, or a message that no conversation of purser's took up, and that answers none of its questions.
+// announce tells of what a person typed in their own chat (SPEC, Bot event types): a command, also one that purser
+// does not have, with the reply that it got, or a message that no conversation of purser's took up, and that answers none of its questions.
 // What holds words or keys that nobody may see is told of to nobody.
 func (s *scene) announce() error {
 	h := s.heard
@@ -33,39 +33,75 @@ func (s *scene) announce() error {
 	}
 	at := h.At.UTC()
 	chat := strconv.FormatInt(h.Chat, 10)
-	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == h.line.command })
+	me := s.BotName()
 	switch {
-	case row >= 0:
-		words, response, err := s.told(s.table[row])
+	case h.line.command != "" && h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me): // another bot's
+		return nil
+	case h.line.command != "":
+		words, response, err := s.told()
 		if err != nil {
 			return err
 		}
-		return s.tell("command", wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: words,
+		return s.tell(fmt.Sprintf("command_%d", h.MessageID), wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: words,
 			Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 	case s.free && h.Text != "":
 		if late, err := s.late(); late || err != nil {
 			return err
 		}
-		return s.tell("message", wallet.MessageReceived, wallet.MessageReceivedData{ChatID: chat, Username: s.user.Handle(),
+		return s.tell(fmt.Sprintf("message_%d", h.MessageID), wallet.MessageReceived, wallet.MessageReceivedData{ChatID: chat, Username: s.user.Handle(),
 			Message: h.Text, Timestamp: wallet.Timestamp(at)})
 	}
 	return nil
 }
 
-// told is what programs are told of a command: its words and its reply. Of one that no app may run they get its
-// name alone, and so they do where a contact of the person's is named: these are no app's business.
-func (s *scene) told(row command) (words, response string, err error) {
+// announceRun tells of a command that an app ran for the person, as of one that they typed. said is its reply.
+func (s *scene) announceRun(said string) error {
+	words, response, err := s.withoutContacts(s.heard.Text, said)
+	if err != nil {
+		return err
+	}
+	nonce, err := s.nonce()
+	if err != nil {
+		return err
+	}
+	at := s.heard.At.UTC()
+	return s.tell("run_"+nonce, wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: strconv.FormatInt(s.heard.Chat, 10), Command: words,
+		Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
+}
+
+// told is what programs are told of a command that was typed: its words and its reply. Of one that no app may run
+// they get its name alone. What follows a command that purser does not have may be anything, so it is left out.
+func (s *scene) told() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err
 	}
-	named, err := s.contactIn(s.heard.Text + " " + response)
-	if err != nil || row.app != nil && !named {
-		return s.heard.Text, response, err
+	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == s.heard.line.command })
+	switch {
+	case row < 0:
+		return s.nameOnly(), response, nil
+	case s.table[row].app == nil:
+		return s.nameOnly(), withheld, nil
 	}
-	if words = "/" + row.name; len(s.heard.line.args) > 0 {
-		words += " " + withheld
+	return s.withoutContacts(s.heard.Text, response)
+}
+
+// withoutContacts is a command and its reply as programs are told of them: where a contact of the person's is
+// named, they get the command's name alone, since contacts are no app's business.
+func (s *scene) withoutContacts(text, said string) (words, response string, err error) {
+	named, err := s.contactIn(text + " " + said)
+	if err != nil || !named {
+		return text, said, err
 	}
-	return words, withheld, nil
+	return s.nameOnly(), withheld, nil
+}
+
+// nameOnly is the command without what was written after it.
+func (s *scene) nameOnly() string {
+	name := "/" + echo(s.heard.line.command)
+	if len(s.heard.line.args) == 0 {
+		return name
+	}
+	return name + " " + withheld
 }
 
 // contactIn tells whether a text names a contact of the person's.
@@ -124,7 +160,7 @@ func codeIn(text string) bool {
 }
 
 func (s *scene) tell(what string, name wallet.EventName, data any) error {
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%d", s.user.ID, what, s.heard.MessageID), name, s.heard.At.UTC(), s.user.ID, data)
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s", s.user.ID, what), name, s.heard.At.UTC(), s.user.ID, data)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"purser/chat"
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -44,7 +46,8 @@ func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 	before := len(r.announced(wallet.CommandExecuted))
 	r.says("alice", "/wallet balance")
 	r.says("alice", "/send 99 SOL "+r.people["bob"].Address().String())
-	r.says("alice", "/nosuch")
+	r.says("alice", "/nosuch my words")
+	r.says("alice", "/help@somebody_elses_bot")
 	r.says("alice", "wallet balance")
 	var got []wallet.CommandExecutedData
 	for _, raw := range r.announced(wallet.CommandExecuted)[before:] {
@@ -52,11 +55,14 @@ func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 		r.Must(json.Unmarshal([]byte(raw), &data))
 		got = append(got, data)
 	}
-	if len(got) != 2 {
+	if len(got) != 3 {
 		t.Fatalf("announced %+v", got)
 	}
-	chat := fmt.Sprint(r.people["alice"].TelegramID)
-	if got[0].Command != "/wallet balance" || !got[0].Success || got[0].ChatID != chat || !strings.Contains(got[0].Response, "`10` SOL") || strings.Contains(got[0].Response, "<b>") {
+	if got[2].Success || got[2].Command != "/nosuch [withheld]" || got[2].Response != "I don't know /nosuch. See /help." {
+		t.Errorf("a command that there is not: %+v", got[2])
+	}
+	id := fmt.Sprint(r.people["alice"].TelegramID)
+	if got[0].Command != "/wallet balance" || !got[0].Success || got[0].ChatID != id || !strings.Contains(got[0].Response, "`10` SOL") || strings.Contains(got[0].Response, "<b>") {
 		t.Errorf("a balance: %+v", got[0])
 	}
 	if got[1].Success || !strings.Contains(got[1].Response, "You hold 10 SOL free to send") {
@@ -64,6 +70,43 @@ func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 	}
 	if _, err := time.Parse(time.RFC3339Nano, got[0].Timestamp); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatAnAppRunsIsAnnounced as what the person types is: the same words and reply, and no contact's name.
+func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
+	r := newRig(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	r.says("alice", "/contacts add Bob "+r.people["bob"].Address().String())
+	before := len(r.announced(wallet.CommandExecuted))
+	run := func(text string, silent bool) {
+		t.Helper()
+		var person wallet.User
+		r.View(func(tx store.Tx) (err error) { person, err = tx.UserByTelegram(r.people["alice"].TelegramID); return err })
+		commit, err := r.chat.Execute(r.Context(), chat.AppCommand{By: handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}, Person: person, Text: text, Silent: silent})
+		r.Must(err)
+		r.Must(r.Update(func(tx store.Tx) error { _, err := commit(tx); return err }))
+	}
+	run("/wallet balance", true)
+	run("/wallet balance", false)
+	run("/help bob", false)
+	var got []wallet.CommandExecutedData
+	for _, raw := range r.announced(wallet.CommandExecuted)[before:] {
+		var data wallet.CommandExecutedData
+		r.Must(json.Unmarshal([]byte(raw), &data))
+		got = append(got, data)
+	}
+	if len(got) != 3 {
+		t.Fatalf("announced %+v", got)
+	}
+	for _, data := range got[:2] {
+		if data.Command != "/wallet balance" || !data.Success || data.ChatID != "1001" || !strings.Contains(data.Response, "`10` SOL") || data.Timestamp != wallet.Timestamp(r.Now()) {
+			t.Errorf("a balance: %+v", data)
+		}
+	}
+	if got[2].Command != "/help [withheld]" || got[2].Response != "[withheld]" {
+		t.Errorf("a contact is named: %+v", got[2])
 	}
 }
 

@@ -22,6 +22,9 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	if err := s.ring(t); err != nil {
+		return err
+	}
 	if err := s.drawn(t); err != nil {
 		return err
 	}
@@ -35,6 +38,38 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 		}
 	}
 	return s.end()
+}
+
+// ring has the card of a payment sent anew, below all others, when something became of it that its owner must
+// not miss: it failed, nobody can tell whether it went through, or that became clear. An edit rings no bell.
+// Each of these rings once, however often its event comes.
+func (s *scene) ring(t wallet.Transaction) error {
+	what := string(t.Status)
+	rung := func(what string) (bool, error) {
+		_, err := s.tx.Card(s.conv.Chat, "rang:"+string(t.ID)+":"+what)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if t.Held {
+		what = "held"
+	} else if t.Status != wallet.Failed {
+		if was, err := rung("held"); !was || err != nil || t.CalledOff() || t.Status != wallet.Confirmed && !t.NeverLanded() {
+			return err
+		}
+	}
+	if before, err := rung(what); before || err != nil {
+		return err
+	}
+	message, err := s.tx.Card(s.conv.Chat, TransactionCard(t.ID))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err := s.tx.PutCard(s.conv.Chat, "rang:"+string(t.ID)+":"+what, max(message, 1), s.now.Add(menuLife)); err != nil {
+		return err
+	}
+	return s.moveCard(TransactionCard(t.ID))
 }
 
 // TellReceived tells the owner of a wallet of a payment that came in.

@@ -293,7 +293,7 @@ func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
 	r.seen = nil
 	r.Pass(chat.Silence)
 	r.says("alice", "0.5")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Five minutes") || !strings.Contains(said, "I understand commands") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Five minutes") || !strings.Contains(said, "I only understand commands") {
 		t.Errorf("said %q", said)
 	}
 }

@@ -118,13 +118,16 @@ func (c *Chat) command(ctx context.Context, h heard) (act, error) {
 
 // unknown names what may have been meant.
 func (c *Chat) unknown(name string) act {
-	if key, ok := notYet()[name]; ok {
-		return say(key, vars{"Command": "/" + name})
+	key, v := "talk.unknown", vars{"Command": "/" + echo(name)}
+	if sooner, ok := notYet()[name]; ok {
+		key = sooner
+	} else if meant := near(name, c.names()); len(meant) > 0 {
+		key, v["Commands"] = "talk.unknown_near", slashes(meant)
 	}
-	if meant := near(name, c.names()); len(meant) > 0 {
-		return say("talk.unknown_near", vars{"Command": "/" + echo(name), "Commands": slashes(meant)})
+	return func(s *scene) error {
+		s.failed = true
+		return s.say(key, v)
 	}
-	return say("talk.unknown", vars{"Command": "/" + echo(name)})
 }
 
 func slashes(names []string) string { return "/" + strings.Join(names, ", /") }

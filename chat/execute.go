@@ -66,6 +66,9 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := s.announceRun(said); err != nil {
+		return "", fmt.Errorf("announce what an app ran: %w", err)
+	}
 	if err := s.head(); err != nil {
 		return "", err
 	}

@@ -304,13 +304,17 @@ func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
 // shows it now.
 func (s *scene) moveCard(card string) error {
 	message, err := s.tx.Card(s.conv.Chat, card)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && message == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	s.anew = true
+	// A newer state may take this one's place before it is sent: that, too, is to be a new message.
+	if err := s.tx.PutCard(s.conv.Chat, card, 0, time.Time{}); err != nil {
+		return err
+	}
 	before := fmt.Sprintf("%s before %d", card, message)
 	until := s.now.Add(menuLife) // what happens to it is one edit
 	if err := errors.Join(s.tx.PutCard(s.conv.Chat, before, message, until), s.show(before, "card.moved", nil)); err != nil {

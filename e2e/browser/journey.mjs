@@ -213,8 +213,8 @@ async function questions(alice, look) {
   await alice.ask('/help security', 'Who can move your money');
   await alice.ask('/help api', 'gets you an API key');
   await alice.ask('/privacy', 'What is kept about you');
-  await alice.ask('/nonsense', 'I do not know /nonsense');
-  await alice.ask(MARKER, 'I understand commands');
+  await alice.ask('/nonsense', "I don't know /nonsense");
+  await alice.ask(MARKER, 'I only understand commands');
   await alice.tab.getByRole('button', { name: 'Menu', exact: true }).click();
   const option = alice.tab.getByRole('option', { name: '/privacy' });
   await option.waitFor();
