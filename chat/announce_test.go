@@ -83,7 +83,10 @@ func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
 	run := func(text string, silent bool) {
 		t.Helper()
 		var person wallet.User
-		r.View(func(tx store.Tx) (err error) { person, err = tx.UserByTelegram(r.people["alice"].TelegramID); return err })
+		r.View(func(tx store.Tx) (err error) {
+			person, err = tx.UserByTelegram(r.people["alice"].TelegramID)
+			return err
+		})
 		commit, err := r.chat.Execute(r.Context(), chat.AppCommand{By: handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}, Person: person, Text: text, Silent: silent})
 		r.Must(err)
 		r.Must(r.Update(func(tx store.Tx) error { _, err := commit(tx); return err }))
