@@ -42,7 +42,7 @@ type Webhooks interface {
 	// behind a position on (Seq 0: from the first), with bodies. It costs what it lists. It passes over
 	// damaged rows.
 	DeliveriesOf(id wallet.WebhookID, after Position, limit int) ([]Delivery, error)
-	// Delivery that waits, by its id; ErrNotFound when none does.
+	// Delivery that waits, by its id; ErrNotFound when none does. One that is damaged is not there.
 	Delivery(id string) (Delivery, error)
 	// WaitingWebhooks lists the webhooks that something waits for.
 	WaitingWebhooks() ([]wallet.WebhookID, error)
@@ -175,7 +175,7 @@ type DeliveryLog interface {
 	// and counts what is new in them into the tallies: attempts at other times than those of the entry
 	// that is replaced, and that it was parked.
 	Log(ctx context.Context, entries []LogEntry) error
-	// Logged is one entry of a webhook; ErrNotFound.
+	// Logged is one entry of a webhook; ErrNotFound. One that is damaged is not there: whose it was cannot be read.
 	Logged(ctx context.Context, id wallet.WebhookID, delivery string) (LogEntry, error)
 	// List is a page of a webhook's entries; bodies, lines and answers are left out. It costs what it
 	// looks at.

@@ -28,6 +28,32 @@ func waysOfDamage() map[string]func(raw []byte) []byte {
 	}
 }
 
+// TestADamagedDeliveryIsNotThere for whoever asks for it by its id, and the operator hears of it once.
+func TestADamagedDeliveryIsNotThere(t *testing.T) {
+	for what, how := range waysOfDamage() {
+		path := three(t)
+		key, _ := inFile(t, path, deliveryRows, 1, how)
+		var log strings.Builder
+		o := options(path)
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		s, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.Delivery(string(key)); return err }); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 && what != "nothing" {
+			t.Errorf("%s: the operator is told %d times:\n%s", what, n, &log)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // inFile changes the rows of a bucket of a closed store's file: the nth, from 0.
 func inFile(t *testing.T, path string, b bucket, nth int, how func([]byte) []byte) (key, damaged []byte) {
 	t.Helper()

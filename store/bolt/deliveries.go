@@ -137,13 +137,17 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 		return store.Delivery{}, store.ErrNotFound
 	}
 	d, _, err := plainOf[store.Delivery](raw)
-	if err != nil {
-		return store.Delivery{}, err
+	if err == nil {
+		if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
+			return store.Delivery{}, store.ErrNotFound
+		}
+		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), raw)
 	}
-	if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
-		return store.Delivery{}, store.ErrNotFound
+	if err != nil && !erased(err) {
+		t.passOver(deliveryRows, []byte(id), err)
+		err = store.ErrNotFound
 	}
-	return t.openDelivery(deliveryKey(d.Webhook, d.Position()), raw)
+	return d, err
 }
 
 func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {

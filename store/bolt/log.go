@@ -298,10 +298,21 @@ func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) 
 		return out, err
 	}
 	err = l.store.keys(ctx, func(t *tx) error {
-		out, err = openEntry(t, entryPlace(id, delivery), raw, true)
-		return err
+		place := entryPlace(id, delivery)
+		out, err = openEntry(t, place, raw, true)
+		return l.absent(place, err)
 	})
 	return out, err
+}
+
+// absent makes an entry that cannot be read one that is not there, and says so once to the operator: lists pass over
+// it too, and another answer would tell everybody that there is such an id.
+func (l *Log) absent(place []byte, err error) error {
+	if err == nil || erased(err) {
+		return err
+	}
+	l.store.passOver(logSubject, place, err)
+	return store.ErrNotFound
 }
 
 // row finds the row of an entry. The day is that of CreatedAt, which an id need not tell: the newest comes first.
@@ -322,7 +333,11 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 		if raw == nil {
 			continue
 		}
-		if e, _, err := plainOf[store.LogEntry](raw); err == nil && e.Webhook != id {
+		e, _, err := plainOf[store.LogEntry](raw)
+		if err != nil {
+			return nil, l.absent(place, err)
+		}
+		if e.Webhook != id {
 			break // another's
 		}
 		return raw, nil

@@ -178,8 +178,14 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 		if err != nil || len(got) != 2 || got[0].ID != "c" || got[1].ID != "a" {
 			t.Errorf("%s: listed %+v, %v", what, got, err)
 		}
-		if _, err := l.Logged(t.Context(), "wh", "b"); err == nil || errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: %v", what, err)
+		// Nobody learns that there is such an id: not its own webhook, nor another.
+		for _, hook := range []wallet.WebhookID{"wh", "wh_of_another"} {
+			if e, err := l.Logged(t.Context(), hook, "b"); !errors.Is(err, store.ErrNotFound) || e.ID != "" {
+				t.Errorf("%s: to %s: %+v, %v", what, hook, e, err)
+			}
+			if _, err := l.List(t.Context(), hook, store.LogPage{After: "b", Limit: 10}); !errors.Is(err, store.ErrNotFound) && what != "one bit of what is sealed" {
+				t.Errorf("%s: behind it, to %s: %v", what, hook, err)
+			}
 		}
 		if _, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil {
 			t.Errorf("%s: tallies: %v", what, err)
