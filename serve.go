@@ -210,7 +210,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
 		People:        &handlers.People{Store: p.store, Now: time.Now, Bot: p.bot.Me},
 		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, NewID: newID},
-		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, May: p.webhooks.May, Try: p.webhooks.Try,
+		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, Reach: p.poster.Check, May: p.webhooks.May, Try: p.webhooks.Try,
 			Used: p.webhooks.Used, Delay: p.webhooks.Delay, Wake: p.webhooks.Wake, Listen: p.webhooks.Listen, Now: time.Now, NewID: newID, Random: rand.Reader,
 			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},
 		Catalogue: catalogue, Portal: portal, BotName: func() string { return p.bot.Me() },

@@ -243,7 +243,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.once(c, key, func(remember remember) error {
-		made, err := s.Webhooks.Prepare(key, wanted)
+		made, err := s.Webhooks.Prepare(c.UserContext(), key, wanted)
 		if err != nil {
 			return err
 		}
@@ -289,6 +289,11 @@ func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 	change, err := changeOf(fields)
 	if err != nil {
 		return err
+	}
+	if change.URL != nil {
+		if err := s.Webhooks.CheckURL(c.UserContext(), *change.URL); err != nil {
+			return err
+		}
 	}
 	var changed handlers.HookRecord
 	err = s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {

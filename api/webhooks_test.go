@@ -158,6 +158,26 @@ func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
 	} {
 		r.want(r.call("PUT", path, key, body), 400, code, "")
 	}
+	r.Unreachable = func(address string) error {
+		if strings.Contains(address, "inside") {
+			return errors.New("the name leads to no address on the internet")
+		}
+		return nil
+	}
+	inside := `{"url":"https://inside.example.com/","events":["*"]}`
+	r.want(r.call("POST", hooksPath, key, inside), 400, wallet.InvalidWebhookURL, "url: the name leads to no address on the internet")
+	r.want(r.call("PUT", path, key, inside), 400, wallet.InvalidWebhookURL, "url: the name leads to no address on the internet")
+	if a := r.get(path, key); a.text("data", "url") != "https://hooks.example.com/c" {
+		t.Errorf("a refused address was kept: %s", a.body)
+	}
+	for _, secret := range []string{strings.Repeat("a5Gk9", 25) + "abc", "16 hex: 0a1b2c3d", "whsec_" + strings.Repeat("abcde012", 4)} {
+		r.want(r.call("POST", hooksPath, key, fmt.Sprintf(`{"url":"https://hooks.example.com/","events":["*"],"secret":%q}`, secret)), 201, "", "")
+	}
+	for secret, says := range map[string]string{strings.Repeat(" ", 20): "space", " 0123456789abcdef": "space", "0123456789abcdef ": "space", strings.Repeat("x", 20): "guess",
+		strings.Repeat("abcd", 5): "guess", "a" + strings.Repeat(" ", 17) + "b": "guess", "whsec_" + strings.Repeat("A", 32): "guess", "whsec_0123456789abcde": "base64",
+		"whsec_" + strings.Repeat("abcde012", 3)[:20]: "base64", "whsec_not base64 at all!": "base64", "whsec_" + strings.Repeat("abcde-_2", 4): "base64"} {
+		r.want(r.call("POST", hooksPath, key, fmt.Sprintf(`{"url":"https://hooks.example.com/","events":["*"],"secret":%q}`, secret)), 400, wallet.InvalidRequest, says)
+	}
 	for _, secret := range []string{"short", strings.Repeat("x", 129), "0123456789abcdé!", "0123456789abcde\n", ""} {
 		text, err := json.Marshal(secret)
 		r.Must(err)

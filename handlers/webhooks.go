@@ -23,6 +23,8 @@ type Webhooks struct {
 	Retention time.Duration // of Log
 	Networks  wallet.WebhookNetworks
 
+	// Reach refuses an address that no attempt would be made to deliver to, in words for a developer. It may ask DNS.
+	Reach func(ctx context.Context, address string) error
 	// May tells whether a webhook's key may be told of such events about a person ("": about nobody),
 	// whatever the webhook asks for now.
 	May func(tx store.Tx, hook wallet.Webhook, event wallet.EventName, about wallet.UserID) (bool, error)
@@ -49,6 +51,9 @@ const (
 	shortestSecret = 16
 	longestSecret  = 128
 	secretBytes    = 32 // of one that purser makes
+	// fewestDifferent characters are in a secret: of 16 hexadecimal digits by chance, fewer are in one of 100,000.
+	fewestDifferent = 5
+	secretPrefix    = "whsec_" // begins one that is base64 of its key, as Standard Webhooks has it
 	// LongestSecretGrace is for how long the secret before a rotation may go on, in seconds.
 	LongestSecretGrace = 7 * 24 * 60 * 60
 )
@@ -122,12 +127,9 @@ func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 }
 
 // Prepare judges a webhook that a key wants, and draws a secret where none is given. A bot token's is
-// always active. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
-func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
+// always active. It may ask DNS, so no transaction is open. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
+func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
 	if err := MayHaveWebhooks(key); err != nil {
-		return wanted, err
-	}
-	if err := w.Networks.Check(wanted.URL); err != nil {
 		return wanted, err
 	}
 	var err error
@@ -139,14 +141,56 @@ func (w *Webhooks) Prepare(key wallet.Key, wanted wallet.Webhook) (wallet.Webhoo
 		if wanted.Secret, err = w.DrawSecret(); err != nil {
 			return wanted, err
 		}
-	case len(wanted.Secret) < shortestSecret || len(wanted.Secret) > longestSecret || strings.ContainsFunc(wanted.Secret, func(r rune) bool { return r < ' ' || r > '~' }):
-		return wanted, wallet.Refuse(wallet.InvalidRequest, "secret: %d to %d printable ASCII characters, or left out to be given one", shortestSecret, longestSecret)
+	default:
+		if err := checkSecret(wanted.Secret); err != nil {
+			return wanted, err
+		}
+	}
+	if err := w.CheckURL(ctx, wanted.URL); err != nil { // last, since it may take a while
+		return wanted, err
 	}
 	prefix := "wh"
 	if key.Kind == wallet.BotKey {
 		prefix, wanted.Active = "bwh", true
 	}
 	return w.of(key, wanted, prefix), nil
+}
+
+// CheckURL refuses an address that nothing would be delivered to: by its text, and by what its name leads to now.
+// INVALID_WEBHOOK_URL.
+func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
+	if err := w.Networks.Check(address); err != nil {
+		return err
+	}
+	if err := w.Reach(ctx, address); err != nil {
+		return wallet.Refuse(wallet.InvalidWebhookURL, "url: %s", err)
+	}
+	return nil
+}
+
+// checkSecret refuses a secret that is none: too short, too long, not to be typed, or plainly no chance's work. One
+// that begins as purser's own must be written as those are, or libraries of Standard Webhooks refuse it. INVALID_REQUEST.
+func checkSecret(secret string) error {
+	no := func(text string, values ...any) error {
+		return wallet.Refuse(wallet.InvalidRequest, "secret: "+text, values...)
+	}
+	rest, ours := strings.CutPrefix(secret, secretPrefix)
+	different := map[rune]bool{}
+	for _, r := range rest {
+		different[r] = r != ' '
+	}
+	delete(different, ' ')
+	switch key, err := base64.StdEncoding.DecodeString(rest); {
+	case len(secret) < shortestSecret || len(secret) > longestSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' }):
+		return no("must be %d to %d printable ASCII characters. Leave it out to get one", shortestSecret, longestSecret)
+	case strings.TrimSpace(secret) != secret:
+		return no("must not begin or end with a space")
+	case len(different) < fewestDifferent:
+		return no("is too easy to guess: use at least %d different characters. Leave it out to get a random one", fewestDifferent)
+	case ours && (err != nil || len(key) < shortestSecret):
+		return no("after %s, base64 of at least %d bytes must follow. Leave it out to get one", secretPrefix, shortestSecret)
+	}
+	return nil
 }
 
 // subscriptions are names of events as a webhook keeps them. INVALID_REQUEST.
@@ -169,7 +213,7 @@ func (w *Webhooks) DrawSecret() (string, error) {
 	if _, err := io.ReadFull(w.Random, raw); err != nil {
 		return "", fmt.Errorf("draw a secret: %w", err)
 	}
-	return "whsec_" + base64.StdEncoding.EncodeToString(raw), nil
+	return secretPrefix + base64.StdEncoding.EncodeToString(raw), nil
 }
 
 // Commit adds a prepared webhook. A bot token's takes the place of the one before, and what waited for
@@ -285,7 +329,7 @@ type HookChange struct {
 }
 
 // Change changes a webhook. Turning it on again, or sending to another address, forgets for how long its
-// deliveries have failed. INVALID_WEBHOOK_URL, INVALID_REQUEST.
+// deliveries have failed. A new address was checked before (CheckURL). INVALID_REQUEST.
 func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookChange) (HookRecord, error) {
 	r, err := recordOf(tx, who, id)
 	if err != nil {
@@ -293,9 +337,6 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 	}
 	hook, health, anew := r.Webhook, r.Health, false
 	if c.URL != nil {
-		if err := w.Networks.Check(*c.URL); err != nil {
-			return HookRecord{}, err
-		}
 		anew, hook.URL = hook.URL != *c.URL, *c.URL
 	}
 	if c.Events != nil {

@@ -75,27 +75,28 @@ func newDialer(o Options) *dialer {
 	return d
 }
 
-// plain connects for http.
-func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error) {
-	return d.connect(ctx, address, func(a netip.Addr) error {
+// judgeOf is what an address must be for a scheme: one of the internet's or opened by the operator, and for http the
+// latter.
+func (d *dialer) judgeOf(scheme string) func(netip.Addr) error {
+	return func(a netip.Addr) error {
 		if d.public.SafeAddr(a) != nil {
 			return errForbidden
 		}
-		if !slices.ContainsFunc(d.opened, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		if scheme != "https" && !slices.ContainsFunc(d.opened, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			return errPlainHTTP
 		}
 		return nil
-	})
+	}
+}
+
+// plain connects for http.
+func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error) {
+	return d.connect(ctx, address, d.judgeOf("http"))
 }
 
 // secure connects for https.
 func (d *dialer) secure(ctx context.Context, _, address string) (net.Conn, error) {
-	conn, err := d.connect(ctx, address, func(a netip.Addr) error {
-		if d.public.SafeAddr(a) != nil {
-			return errForbidden
-		}
-		return nil
-	})
+	conn, err := d.connect(ctx, address, d.judgeOf("https"))
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +122,21 @@ func (d *dialer) connect(ctx context.Context, address string, judge func(netip.A
 	if err != nil {
 		return nil, err
 	}
+	good, err := d.reachable(ctx, host, judge)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range good {
+		var conn net.Conn
+		if conn, err = d.try(ctx, net.JoinHostPort(a.String(), port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// reachable finds the addresses of a host that may be dialed.
+func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Addr) error) ([]netip.Addr, error) {
 	found, err := d.lookup(ctx, host)
 	if err != nil {
 		return nil, err
@@ -141,13 +157,7 @@ func (d *dialer) connect(ctx context.Context, address string, judge func(netip.A
 	if len(good) == 0 {
 		return nil, refused
 	}
-	for _, a := range good {
-		var conn net.Conn
-		if conn, err = d.try(ctx, net.JoinHostPort(a.String(), port)); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
+	return good, nil
 }
 
 func (d *dialer) try(ctx context.Context, address string) (net.Conn, error) {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -45,6 +46,7 @@ type Options struct {
 // Poster makes attempts: one POST, one answer. It is safe for use by several goroutines.
 type Poster struct {
 	transport *http.Transport
+	dialer    *dialer
 	allowHTTP bool
 	timeout   time.Duration
 	now       func() time.Time
@@ -71,7 +73,7 @@ func NewPoster(o Options) (*Poster, error) {
 			IdleConnTimeout:        30 * time.Second,
 			ExpectContinueTimeout:  time.Second,
 		},
-		allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now,
+		dialer: d, allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now,
 	}, nil
 }
 
@@ -153,21 +155,54 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 // registered, but the rules may have changed since.
 func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
-	if err != nil || request.URL.Hostname() == "" || request.URL.Opaque != "" {
-		return nil, errors.New("the URL is none")
+	if err != nil {
+		return nil, errNoURL
 	}
-	u := request.URL
-	switch {
-	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
-		return nil, errors.New("the URL is not https")
-	case u.User != nil:
-		return nil, errors.New("the URL holds a user name or password")
-	}
-	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
-		return nil, errors.New("the URL's port is none")
+	if err := p.written(request.URL); err != nil {
+		return nil, err
 	}
 	request.Header = m.Headers(now)
 	return request, nil
+}
+
+var errNoURL = errors.New("the URL is none")
+
+// written judges an address by its text.
+func (p *Poster) written(u *url.URL) error {
+	switch {
+	case u.Hostname() == "" || u.Opaque != "":
+		return errNoURL
+	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
+		return errors.New("the URL is not https")
+	case u.User != nil:
+		return errors.New("the URL holds a user name or password")
+	}
+	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
+		return errors.New("the URL's port is none")
+	}
+	return nil
+}
+
+// checkTimeout is how long a check may look a name up: somebody waits for it.
+const checkTimeout = 3 * time.Second
+
+// Check judges an address as an attempt to deliver there does, and connects to nothing: what it refuses, every
+// attempt refuses as long as the name leads where it leads now. Its errors are words for a developer. A name that
+// cannot be looked up at the moment is left to the attempts.
+func (p *Poster) Check(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errNoURL
+	}
+	if err := p.written(u); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if _, err := p.dialer.reachable(ctx, u.Hostname(), p.dialer.judgeOf(u.Scheme)); err != nil && !errors.Is(err, errLookup) {
+		return plainest(err)
+	}
+	return nil
 }
 
 // answer reads the beginning of a body, and closes the connection unless it is short and comes soon.
@@ -219,7 +254,7 @@ func (p *Poster) words(whole context.Context, err error, w *way, host string) st
 	case errors.Is(whole.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %g s", p.timeout.Seconds())
 	case errors.Is(err, errForbidden), errors.Is(err, errPlainHTTP), errors.Is(err, errNoAddress), errors.Is(err, errLookup):
-		return plainest(err)
+		return plainest(err).Error()
 	case errors.As(err, &certificate):
 		return certificateWords(certificate.Err, host)
 	case errors.As(err, &record):
@@ -243,13 +278,13 @@ func (p *Poster) words(whole context.Context, err error, w *way, host string) st
 }
 
 // plainest is the sentence of our own in an error.
-func plainest(err error) string {
+func plainest(err error) error {
 	for _, ours := range []error{errForbidden, errPlainHTTP, errNoAddress} {
 		if errors.Is(err, ours) {
-			return ours.Error()
+			return ours
 		}
 	}
-	return errLookup.Error()
+	return errLookup
 }
 
 func certificateWords(err error, host string) string {

@@ -105,6 +105,9 @@ func TestNothingIsSentToWhatIsNotTheInternets(t *testing.T) {
 			}
 		})
 		for _, target := range targets {
+			if err := p.Check(t.Context(), target); err == nil {
+				t.Errorf("%s: %q may be registered", open.name, target)
+			}
 			r := p.Post(t.Context(), messageTo(target))
 			if got := dialed.Swap(""); got != nil && got != "" {
 				t.Errorf("%s: %q led to a packet to %s", open.name, target, got)
@@ -125,6 +128,9 @@ func TestNothingIsSentToWhatIsNotTheInternets(t *testing.T) {
 			"https://PUBLIC.Example.COM./": "8.8.8.8:443", "https://both.example.com/": "8.8.4.4:443",
 			"https://172.32.0.1/": "172.32.0.1:443", "https://[2001:4860:4860::8888]:1/": "[2001:4860:4860::8888]:1",
 		} {
+			if err := p.Check(t.Context(), target); err != nil || dialed.Swap("") != "" {
+				t.Errorf("%s: %s may not be registered (%v), or was dialed for it", open.name, target, err)
+			}
 			if r := p.Post(t.Context(), messageTo(target)); r.Verdict() != Retry || dialed.Swap("") != want {
 				t.Errorf("%s: %s is not dialed: %+v", open.name, target, r)
 			}
@@ -169,11 +175,25 @@ func TestTheOperatorOpensExactlyWhatHeNames(t *testing.T) {
 				}
 				dialed = ""
 				r := with(allowed).Post(t.Context(), messageTo(scheme+c.target))
+				if err := with(allowed).Check(t.Context(), scheme+c.target); (err == nil) != (want != "") || err != nil && err.Error() != r.Error {
+					t.Errorf("%s%s, http %v: at registration %v, at delivery %+v", scheme, c.target, allowed, err, r)
+				}
 				if wantVerdict := map[bool]Verdict{true: Refused, false: Retry}[want == ""]; dialed != want && !(c.target == "://both.example.com" && want != "") || r.Verdict() != wantVerdict {
 					t.Errorf("%s%s, http %v: dialed %q, want %q: %+v", scheme, c.target, allowed, dialed, want, r)
 				}
 			}
 		}
+	}
+}
+
+// TestANameThatCannotBeLookedUpNowIsRegistered, and judged at each delivery.
+func TestANameThatCannotBeLookedUpNowIsRegistered(t *testing.T) {
+	p := poster(t, func(o *Options) { o.Resolver = odd })
+	if err := p.Check(t.Context(), "https://broken.example.net/"); err != nil {
+		t.Error(err)
+	}
+	if r := p.Post(t.Context(), messageTo("https://broken.example.net/")); r.Verdict() != Retry || r.Error != errLookup.Error() {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -214,6 +234,9 @@ func TestNobodyLearnsWhichNamesAnOperatorHas(t *testing.T) {
 	p := poster(t, func(o *Options) { o.AllowPrivate, o.Resolver = nil, odd })
 	none := p.Post(t.Context(), messageTo("https://nosuch.example.com/"))
 	for _, name := range []string{"loop", "ten", "six", "link", "mapped", "nat64", "several", "cgnat", "unspecified"} {
+		if err, unknown := p.Check(t.Context(), "https://"+name+".example.com/"), p.Check(t.Context(), "https://nosuch.example.com/"); err == nil || err != unknown {
+			t.Errorf("%s is registered with %v, no name with %v", name, err, unknown)
+		}
 		got := p.Post(t.Context(), messageTo("https://"+name+".example.com/"))
 		got.Latency = none.Latency
 		if !reflect.DeepEqual(got, none) || got.Verdict() != none.Verdict() || got.Error != "the name leads to no address on the internet" {

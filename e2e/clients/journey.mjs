@@ -150,7 +150,7 @@ async function hooks(client, payer) {
 async function lose(client, botClient) {
   await sends(client, s.to, "0.25");
   await botClient.sendMessage({ chatId: s.alice, message: "Not an echo" });
-  const hook = { url: "https://example.com/hook", events: ["*"] };
+  const hook = { url: "http://127.0.0.1:9/hook", events: ["*"] };
   await assert.rejects(botClient.setBotWebhook(hook), SecretLostError);
   await botClient.setBotWebhook({ ...hook, secret: "a secret of my own" });
   assert.equal(await botClient.botHook().delete(), undefined);

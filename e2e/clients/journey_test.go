@@ -331,10 +331,10 @@ func (j *journey) lose(c, bot *purser.Client) {
 	if _, err := bot.SendMessage(j.ctx, purser.Message{ChatID: j.Alice, Text: "Not an echo"}); err != nil {
 		j.Error(err)
 	}
-	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"*"}}); !errors.Is(err, purser.ErrSecretLost) {
+	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "http://127.0.0.1:9/hook", Events: []string{"*"}}); !errors.Is(err, purser.ErrSecretLost) {
 		j.Errorf("a lost secret: %v", err)
 	}
-	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "https://example.com/hook", Events: []string{"*"}, Secret: "a secret of my own"}); err != nil {
+	if _, err := bot.SetBotWebhook(j.ctx, purser.BotWebhookRequest{URL: "http://127.0.0.1:9/hook", Events: []string{"*"}, Secret: "a secret of my own"}); err != nil {
 		j.Error(err)
 	}
 	if _, err := bot.BotHook().Delete(j.ctx); err != nil {

@@ -74,6 +74,7 @@ type World struct {
 	DeliveryLog *bolt.Log
 	Engine      *webhooks.Service                      // of webhooks; it delivers when a test runs it
 	Receiver    func(webhooks.Message) webhooks.Result // answers its attempts; 200 when not set
+	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
 	mu   sync.Mutex
 	now  time.Time
@@ -153,13 +154,21 @@ func (w *World) wire() {
 	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
 	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},
 		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}
-	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used, Delay: w.Engine.Delay,
+	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, Reach: w.reaches, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used, Delay: w.Engine.Delay,
 		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
 	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
 	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w, Bot: func() string { return "purser_bot" }}
 	w.Apps = &handlers.Apps{Now: w.Now}
 	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
+}
+
+// reaches tells what a delivery to an address would say before it connects: nothing, unless Unreachable is set.
+func (w *World) reaches(_ context.Context, address string) error {
+	if w.Unreachable == nil {
+		return nil
+	}
+	return w.Unreachable(address)
 }
 
 // receive is a webhook's receiver.
