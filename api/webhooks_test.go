@@ -383,7 +383,9 @@ func TestWhatIsParkedIsRecovered(t *testing.T) {
 	}
 	parked := func(a answer) bool { return strings.Count(string(a.body), `"parked"`) == 100 }
 	r.until(path+"/deliveries?state=parked&limit=100", key, parked)
-	r.until(path, key, func(a answer) bool { return a.field("data", "health", "waiting") == 0.0 })
+	r.until(path, key, func(a answer) bool { // all were made, and have ended
+		return a.field("data", "health", "waiting") == 0.0 && strings.Contains(string(a.body), fmt.Sprintf(`"parked":%d`, many))
+	})
 	if a := r.get(path, key); a.text("data", "failing_since") == "" {
 		t.Errorf("health: %s", a.body)
 	}
