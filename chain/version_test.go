@@ -402,3 +402,19 @@ func TestAnUnreadableMentionMayBeTheOneSought(t *testing.T) {
 		t.Errorf("in version 1: %+v, %v", found, err)
 	}
 }
+
+// TestMoreMentionsThanCanBeListedKeepNoRequestOpen: what was listed counts, and the rest is told apart from a node that
+// does not answer.
+func TestMoreMentionsThanCanBeListedKeepNoRequestOpen(t *testing.T) {
+	reference := testKey(3).address()
+	paid := legacyPayment(t, 1, 700, reference)
+	a, judged := newArchive(t, paid), map[wallet.Signature]bool{}
+	for i := range maxMentions {
+		sig := wallet.Signature{0: 9, 1: byte(i), 2: byte(i >> 8), 63: 1}
+		a.history, judged[sig] = append(a.history, onChain{signature: sig, version: 2}), true
+	}
+	got, err := a.client().Payments(t.Context(), testKey(2).address(), reference, wallet.SOL, judged)
+	if len(got) != 1 || !errors.Is(err, wallet.ErrSomeUnread) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}

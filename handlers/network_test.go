@@ -157,9 +157,13 @@ func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
 func TestAmountsAtTheEdgeOf64BitsAreRefused(t *testing.T) {
 	r := newRig(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	network := r.changed()
 	for _, amount := range []string{"18446744073.709551615", "18446744073.709546616", "18446744073.709546615"} {
 		_, err := r.Prepare(alice, bob.Address(), amount, "SOL")
 		r.Refused(wallet.InsufficientFunds, err)
+		if network.simulate > 0 || !strings.Contains(wallet.DetailOf(err), "free to send") {
+			t.Errorf("%s: told by the network, not by us: %v", amount, err)
+		}
 	}
 	r.FundToken(alice.Address(), r.token("USDC").Mint.String(), 5_000_000)
 	r.FundToken(bob.Address(), r.token("USDC").Mint.String(), 1)

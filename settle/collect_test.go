@@ -2,10 +2,13 @@ package settle_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	solanago "github.com/gagliardetto/solana-go"
 
 	"purser/chain"
 	"purser/handlers"
@@ -263,4 +266,80 @@ func TestAPaymentBesideTroubleIsReceived(t *testing.T) {
 		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
 	r.Look()
 	r.is(asked.ID, wallet.Received)
+}
+
+// TestARequestForATokenIsPaidInThatToken: by whoever names its reference, and by one of our own people who answers its link.
+func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
+	r := newRig(t)
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	asked := r.requests("1", "USDC").Transaction // a million units: a lamport is not one of them
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Amount: sol})
+	r.look()
+	r.is(asked.ID, wallet.Requested)
+
+	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "2", Token: "SOL", Asked: asked.Reference})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.Commit(tx, p) }))
+	c, err := r.Confirm(r.alice.Caller(), p.Transaction.ID)
+	r.Must(err)
+	_, err = r.HandIn(r.alice, c.SignID, r.Issue(c.SignID))
+	r.Must(err)
+	if got := r.Settled(c.ID); got.Status != wallet.Confirmed {
+		t.Fatalf("the payment is %s", got.Status)
+	}
+	if in := r.received(); len(in) != 1 || in[0].Asked != asked.Reference {
+		t.Fatalf("received %+v", in)
+	}
+	r.is(asked.ID, wallet.Requested)
+
+	r.FundToken(r.alice.Address(), usdc.Mint.String(), 3_000_000)
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Token: usdc, Amount: 1_000_000, Rent: 1})
+	r.look()
+	r.is(asked.ID, wallet.Received)
+}
+
+// TestAPaymentThatCouldNotBeStoredIsLookedAtAgain: what is remembered between two looks is what is stored.
+func TestAPaymentThatCouldNotBeStoredIsLookedAtAgain(t *testing.T) {
+	r := newRig(t)
+	r.Trouble()
+	asked := r.requests("1", "SOL").Transaction
+	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Amount: sol})
+	r.Blocks(40)
+	r.Settler.Store = refusing{Store: r.Store, id: asked.ID}
+	r.Look()
+	r.is(asked.ID, wallet.Requested)
+	if in := r.received(); len(in) != 0 {
+		t.Fatalf("a part of what failed was stored: %+v", in)
+	}
+	r.Settler.Store = r.Store
+	r.Pass(r.Settler.Pace.Idle)
+	r.look()
+	r.is(asked.ID, wallet.Received)
+}
+
+// TestAPaymentInVersion1EndsARequest: wallets make such transactions since September.
+func TestAPaymentInVersion1EndsARequest(t *testing.T) {
+	r := newRig(t)
+	asked := r.requests("1", "SOL").Transaction
+	hash, err := r.Chain.Blockhash(context.Background())
+	r.Must(err)
+	key := func(a wallet.Address) solanago.PublicKey { return solanago.PublicKey(a) }
+	made, err := solanago.NewTransaction([]solanago.Instruction{solanago.NewInstruction(solanago.SystemProgramID, solanago.AccountMetaSlice{
+		solanago.Meta(key(r.alice.Address())).WRITE().SIGNER(), solanago.Meta(key(r.bob.Address())).WRITE(), solanago.Meta(key(asked.Reference)),
+	}, binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, sol))}, solanago.Hash(hash.Hash), solanago.TransactionPayer(key(r.alice.Address())),
+		solanago.TransactionV1Config(solanago.TransactionConfig{}.WithComputeUnitLimit(20_000).WithPriorityFee(100).WithLoadedAccountsDataSizeLimit(1<<20)))
+	r.Must(err)
+	_, err = made.Sign(func(solanago.PublicKey) *solanago.PrivateKey {
+		private := solanago.PrivateKey(r.alice.Key)
+		return &private
+	})
+	r.Must(err)
+	wire, err := made.MarshalBinary()
+	r.Must(err)
+	r.Must(r.Chain.Broadcast(context.Background(), wire))
+	r.look()
+	r.is(asked.ID, wallet.Received)
+	if in := r.received(); len(in) != 1 || in[0].Amount != sol || in[0].From != r.alice.Address() || in[0].Landing.Fee != 5_100 {
+		t.Fatalf("received %+v", in)
+	}
 }

@@ -37,6 +37,28 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 	}
 }
 
+// TestARollbackTakesBackWhatTheLandingTold: what is pending again was not confirmed at any time.
+func TestARollbackTakesBackWhatTheLandingTold(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	tx := Transaction{ID: "tx_1", Kind: Send, Status: Pending, Token: SOL, Amount: 5}
+	for i, change := range []Change{{By: Landed, At: at, Landing: &Landing{Slot: 7}}, {By: RolledBack, At: at.Add(time.Second)}} {
+		var err error
+		if tx, _, err = tx.After(change); err != nil {
+			t.Fatal(err)
+		}
+		if tx.ConfirmedAt.IsZero() == (i == 0) || (tx.Landing == nil) == (i == 0) {
+			t.Errorf("after %s it is confirmed at %v, landed as %+v", change.By, tx.ConfirmedAt, tx.Landing)
+		}
+	}
+	if !tx.Reserves(99) {
+		t.Error("its funds are free although it may land again")
+	}
+	again, _, err := tx.After(Change{By: Landed, At: at.Add(time.Minute), Landing: &Landing{Slot: 9}})
+	if err != nil || !again.ConfirmedAt.Equal(at.Add(time.Minute)) {
+		t.Errorf("landed again at %v, %v", again.ConfirmedAt, err)
+	}
+}
+
 func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
 	at := time.Unix(1, 0)
 	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Amount: 5}
