@@ -157,6 +157,23 @@ func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
 	return bare(c, answerOf(view))
 }
 
+// blocksAnswer is POST /w/tx/blocks: for how many more blocks the newest blockhash of a transaction lives.
+type blocksAnswer struct {
+	Left int64 `json:"blocks_left"`
+}
+
+func (s *Server) signBlocks(c *fiber.Ctx, fields object) error {
+	id, err := fields.text("id")
+	if err != nil {
+		return err
+	}
+	left, err := s.Signing.BlocksLeft(c.UserContext(), handlers.ByLink(id))
+	if err != nil {
+		return err
+	}
+	return bare(c, blocksAnswer{left})
+}
+
 // statusAnswer is POST /w/tx/signature and /w/tx/reject.
 type statusAnswer struct {
 	Status wallet.Status `json:"status"`

@@ -129,6 +129,39 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 	r.refused(r.page("/w/tx/reject", fields{"id": signID}), 409, wallet.Conflict, "signed already")
 }
 
+// TestThePageLearnsHowLongASignatureIsGood by blocks, not by a clock: they come faster every year.
+func TestThePageLearnsHowLongASignatureIsGood(t *testing.T) {
+	r := newRig(t)
+	_, signID := r.toSign()
+	r.refused(r.page("/w/tx/blocks", fields{"id": signID}), 409, wallet.Conflict, "No blockhash was issued")
+	left := func() int {
+		t.Helper()
+		a := r.page("/w/tx/blocks", fields{"id": signID})
+		n, ok := a.field("blocks_left").(float64)
+		if a.status != 200 || !ok {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		return int(n)
+	}
+	if a := r.page("/w/tx/refresh", fields{"id": signID}); a.status != 200 {
+		t.Fatalf("%s", a.body)
+	}
+	whole := left()
+	r.Blocks(40)
+	r.Pass(time.Minute) // says nothing
+	if n := left(); whole < 140 || whole > 151 || n != whole-40 {
+		t.Errorf("%d blocks, %d after 40 more", whole, n)
+	}
+	r.Blocks(whole)
+	if n := left(); n != -40 {
+		t.Errorf("%d blocks when it is over", n)
+	}
+	if a := r.page("/w/tx/reject", fields{"id": signID}); a.status != 200 {
+		t.Fatalf("%s", a.body)
+	}
+	r.refused(r.page("/w/tx/blocks", fields{"id": signID}), 409, wallet.Conflict, "")
+}
+
 func TestATransactionIsRejectedByThePage(t *testing.T) {
 	r := newRig(t)
 	id, signID := r.toSign()
@@ -143,7 +176,7 @@ func TestATransactionIsRejectedByThePage(t *testing.T) {
 	}
 }
 
-var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/tx/get", "/w/tx/refresh", "/w/tx/signature", "/w/tx/reject"}
+var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}
 
 func TestOnlyOurOwnPageMayAsk(t *testing.T) {
 	r := newRig(t)

@@ -245,6 +245,7 @@ func (s *Server) routes() {
 	s.post("/w/bind", s.fromPage(s.bind))
 	s.post("/w/tx/get", s.fromPage(s.signGet))
 	s.post("/w/tx/refresh", s.fromPage(s.signRefresh))
+	s.post("/w/tx/blocks", s.fromPage(s.signBlocks))
 	s.post("/w/tx/signature", s.fromPage(s.signSubmit))
 	s.post("/w/tx/reject", s.fromPage(s.signReject))
 

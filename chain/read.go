@@ -147,6 +147,19 @@ func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 	return wallet.Blockhash{Hash: hash, LastValidBlockHeight: *lastValid, Slot: answer.slot}, nil
 }
 
+// BlockHeight is the height of the newest block at commitment confirmed (getBlockHeight).
+func (c *Client) BlockHeight(ctx context.Context) (uint64, error) {
+	const method = "getBlockHeight"
+	height, err := call[*uint64](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err != nil {
+		return 0, err
+	}
+	if height == nil {
+		return 0, c.primary().trouble(method, errGarbage)
+	}
+	return *height, nil
+}
+
 // FinalizedBlockHeight is the height of the newest block that no configured node can roll back any
 // more: the lowest of their finalized heights (getEpochInfo). From then on a node's "not found"
 // counts only if it has not fallen behind that block.

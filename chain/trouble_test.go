@@ -55,6 +55,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
 		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },
+		"BlockHeight":          func() error { _, err := c.BlockHeight(ctx); return err },
 		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(ctx); return err },
 		"CanSeeBackTo":         func() error { _, err := c.CanSeeBackTo(ctx, 0); return err },
 		"GenesisCluster":       func() error { _, err := c.GenesisCluster(ctx); return err },

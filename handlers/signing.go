@@ -14,6 +14,7 @@ import (
 // SigningChain gives out blockhashes.
 type SigningChain interface {
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
+	BlockHeight(ctx context.Context) (uint64, error)
 	// Find looks through history, by signature and by reference; nil when it is not there.
 	Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error)
 }
@@ -160,6 +161,31 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 		return tx.PutTransaction(t)
 	})
 	return view, err
+}
+
+// BlocksLeft is how many more blocks may hold a transaction that is signed with the newest blockhash issued for
+// it; zero and less: it can never land. A device asks before it hands in what took a person a while to sign, since
+// a blockhash lives 150 blocks, which is well under a minute and gets shorter. CONFLICT when nothing was issued.
+func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
+	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
+		t, err := which.find(tx)
+		if err != nil {
+			return t, err
+		}
+		return t, t.SignableAt(s.Now())
+	})
+	if err != nil {
+		return 0, err
+	}
+	last, ok := t.LastIssue()
+	if !ok {
+		return 0, wallet.Refuse(wallet.Conflict, "no blockhash was issued for this transaction yet")
+	}
+	height, err := s.Chain.BlockHeight(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int64(last.Blockhash.LastValidBlockHeight) - int64(height), nil
 }
 
 // Signature is what a device hands in: a signature over one of the messages that were issued, named

@@ -174,7 +174,7 @@ func walk[T any](first string, page func(cursor string) (list []T, next string, 
 }
 
 // Refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be
-// signed within about a minute.
+// signed and handed in within 150 blocks: about 45 seconds, and 30 soon.
 func (c *Client) Refresh(ctx context.Context, id string) (Proposal, error) {
 	path, err := ofTransaction(id, "/refresh")
 	if err != nil {

@@ -45,7 +45,7 @@ const WRITTEN = 'Write it down first. Then type it here, to be sure that you hav
  */
 export function askNewPassphrase(ui, work) {
   return ui.ask('Choose a passphrase', (done) => {
-    const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Several words are best; digits alone will not do.');
+    const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Five or six words that have nothing to do with each other are best.');
     const second = passphraseField('again', 'The same again', RETYPE);
     const why = second.node.querySelector('.hint');
     const proposal = h('output', { class: 'proposal', translate: 'no' }, propose());

@@ -1,5 +1,6 @@
 // What a passphrase must be, and a good one proposed. Knows no storage and no page.
 
+import { ENOUGH, strength } from './strength.js';
 import { WORDS } from './words.js';
 
 const SHORTEST = 12; // characters
@@ -21,6 +22,7 @@ export function weakness(passphrase) {
   if (characters.length < SHORTEST) return `Use at least ${SHORTEST} characters; this has ${characters.length}.`;
   if (meat.every((c) => /\p{N}/u.test(c))) return 'Digits alone are guessed quickly. Use words.';
   if (new Set(characters).size < 6) return 'The same few characters repeated are guessed quickly. Use words.';
+  if (strength(text) < ENOUGH) return 'This is guessed quickly: common words, names, dates, keyboard rows and repeats are tried first. Use five or six unrelated words, or the one we made.';
   return '';
 }
 

@@ -58,6 +58,9 @@ export const getTransaction = (id) => post('/w/tx/get', { id });
 /** The same with a fresh blockhash. */
 export const refreshTransaction = (id) => post('/w/tx/refresh', { id });
 
+/** {blocks_left}: for how many more blocks the newest blockhash lives; zero and less: no longer. */
+export const blocksLeft = (id) => post('/w/tx/blocks', { id });
+
 /** Hands over the signature (base58) of the message with that sha256 (hex); resolves to {status}. */
 export const sendSignature = (id, messageSha256, signature) =>
   post('/w/tx/signature', { id, message_sha256: messageSha256, signature });

@@ -311,17 +311,42 @@ async function approveInApp(ui, id, offer, facts, link, known) {
   }
   let signed;
   try {
-    signed = await inApp(ui, chosen.app.name, 'Compare amount and recipient there with what this page showed, and sign.',
+    signed = await inApp(ui, chosen.app.name, 'Compare amount and recipient there with what this page showed, and sign within about half a minute. If it takes longer, this page asks you to sign again.',
       signTransaction(chosen.app, chosen.account, fresh.message, offer.chain));
   } catch (err) {
     await notInApp(ui, chosen.app.name, err);
     return null;
   }
   if (signed === null) return null;
+  // The app does not broadcast, so what came too late was given to nobody and can simply be signed anew.
+  if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, facts, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
   await remember(offer, known, { signature, handed: { transaction } });
   return { signature, send: () => server.sendSigned(id, transaction) };
+}
+
+/** How many blocks a signature needs to get to the network: some seconds, however short slots become. */
+const SPARE_BLOCKS = 20;
+
+/** Whether what was just signed can still land, by the height of the chain. Unknown counts as yes: the server will tell. */
+async function inTime(id) {
+  try {
+    const { blocks_left: left } = await server.blocksLeft(id);
+    return !(Number.isFinite(left) && left < SPARE_BLOCKS);
+  } catch {
+    return true;
+  }
+}
+
+/** Resolves to whether to sign again. */
+function tooLate(ui) {
+  return ui.ask('That took too long', (done) => [
+    notice('warn', 'Solana takes a transaction only within 150 blocks after it was prepared, which is about half a minute. This one is too old, so it was not sent.'),
+    h('p', null, 'Nothing was paid. Sign it again, and confirm it in the wallet app soon after it asks.'),
+    h('div', { class: 'actions' },
+      button('Sign again', 'primary', () => done(true)), button('Back', 'secondary', () => done(false))),
+  ]);
 }
 
 /** The app said no, or did something else than it was asked to. */

@@ -193,6 +193,57 @@ it('an app that hands back a version 1 transaction is refused with that reason',
   assert.deepEqual(server.said('/w/tx/signature'), []);
 });
 
+it('a signature that came too late by the height of the chain is not sent, but made anew', async (t) => {
+  paying();
+  let asked = 0;
+  const tab = await withApp(t, { behave: (bytes) => { asked++; return resigned(bytes, () => null); } });
+  server.world.blocksLeft = 19;
+  await pays(tab);
+  await title(tab, 'That took too long');
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.match(await text(tab), /150 blocks[^]*Nothing was paid/);
+  await press(tab, 'Back');
+  await title(tab, 'Approve this payment?');
+  await pays(tab);
+  await title(tab, 'That took too long');
+  server.world.blocksLeft = 20;
+  await press(tab, 'Sign again');
+  await press(tab, 'Test Wallet');
+  await title(tab, 'Approved');
+  assert.equal(asked, 3);
+  assert.equal(server.said('/w/tx/refresh').length, 3, 'signed again over an old blockhash');
+  assert.equal(server.said('/w/tx/signature').length, 1);
+});
+
+it('when nobody knows the height, the signature is handed over: the server judges it', async (t) => {
+  paying();
+  server.world.fail['/w/tx/blocks'] = { status: 503, code: 'NETWORK_ERROR', message: 'x' };
+  const tab = await withApp(t);
+  await pays(tab);
+  await title(tab, 'Approved');
+});
+
+it('a wallet app is not asked for a second signature unawares, nor on another network', async (t) => {
+  paying();
+  const tab = await withApp(t);
+  server.world.drop['/w/tx/signature'] = 1;
+  await pays(tab);
+  await title(tab, 'No answer from the server');
+  server.world.status = 'awaiting_signature';
+  await follow(tab, server, '#s=ABCDEFabcdef9876543210');
+  await title(tab, 'You signed this payment before');
+  await press(tab, 'Send same signature');
+  await title(tab, 'Approved');
+  const [first, second] = server.said('/w/tx/signature').map((s) => s.signed_transaction);
+  assert.equal(first, second);
+  server.world.status = 'awaiting_signature';
+  server.world.chain = 'devnet';
+  await follow(tab, server, SIGN);
+  await press(tab, 'Sign a second time');
+  await title(tab, 'Approve this payment?');
+  assert.match(await text(tab), /used on Solana mainnet, and the server now says devnet/);
+});
+
 it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {
   paying();
   const context = await browser.newContext({ viewport: { width: 390, height: 780 }, permissions: ['clipboard-read', 'clipboard-write'] });

@@ -13,12 +13,13 @@ import * as base58 from '../page/base58.js';
 import * as bytes from '../page/bytes.js';
 import * as mnemonic from '../page/mnemonic.js';
 import * as passphrase from '../page/passphrase.js';
+import { strength } from '../page/strength.js';
 import * as seal from '../page/seal.js';
 import { WORDS } from '../page/words.js';
 
 const hex = (b) => Buffer.from(b).toString('hex');
 const unhex = (s) => new Uint8Array(Buffer.from(s, 'hex'));
-const GOOD = 'a calm green river';
+const GOOD = 'a calm green river bends';
 
 test('base58 agrees with the oracle in both directions', () => {
   for (let length = 0; length <= 70; length++) {
@@ -158,12 +159,38 @@ test('passphrases: short, digits-only and monotonous ones are refused', () => {
   for (const weak of ['', 'short', '123456', '123456789012', '1234 5678 9012', '12-34-56-78-90-12', '٠١٢٣٤٥٦٧٨٩٠١', 'aaaaaaaaaaaaaaa', 'abcabcabcabc', `elevenchars${' '.repeat(9)}`]) {
     assert.notEqual(passphrase.weakness(weak), '', weak);
   }
-  for (const good of [GOOD, 'correct horse battery', 'пароль для меня', passphrase.propose()]) {
+  for (const good of [GOOD, 'quiet amber lantern ferry', 'мой старый дом стоит у реки', 'Crème brûlée ﬁn du mois', 'kX9#vQ2!mZ7$', 'xkqvzjwpmtrb', 'jf8H2kd0s9Aq']) {
     assert.equal(passphrase.weakness(good), '', good);
   }
+  for (let i = 0; i < 200; i++) assert.equal(passphrase.weakness(passphrase.propose()), '');
   const words = passphrase.propose().split('-');
   assert.equal(words.length, 6);
   assert.ok(words.every((w) => WORDS.includes(w)));
+});
+
+test('passphrases: what is guessed first is refused, however it is dressed', () => {
+  for (const weak of [
+    'password1234', 'Password1234!', 'PASSWORD1234', 'P@ssw0rd2024!', 'password password', 'passw0rdpassw0rd', 'letmein letmein', // common, swapped signs, repeated
+    'qwertyuiop12', 'poiuytrewq!!', 'qwertyqwerty12', '1qaz2wsx3edc', 'asdfghjkl;123', 'abcdefghijkl', 'zyxwvutsrqpo', 'йцукенгшщзхъ', // along rows
+    'iloveyou2026!!', 'Michael19840512', 'December 25, 1990', 'London2026London', 'summer winter 2026', 'football football', // names, dates
+    'mysolanawallet', 'solana to the moon', 'my wallet password', 'bitcoin ethereum', 'phantom wallet 1', // what this page brings to mind
+    'correct horse battery staple', 'Correct-Horse-Battery-Staple', 'the quick brown fox', 'thequickbrownfox1!', 'to be or not to be', // known phrases
+    'abcabcabcabc12', 'xyzzyxyzzyxyzzy', 'zoo zoo zoo zoo zoo', 'пароль пароль', 'пароль для меня', 'motdepasse123', // repeats, other languages
+  ]) {
+    assert.match(passphrase.weakness(weak), /guessed quickly/, `${weak}: ${strength(weak).toFixed(1)} bits`);
+  }
+});
+
+test('the strength of a passphrase: more is never much less, and nothing takes long', () => {
+  assert.ok(strength('abandon-ability-able-about-above-absent') >= 6 * 11);
+  assert.ok(strength('kX9#vQ2!mZ7$') > strength('kX9#vQ2!mZ') && strength('quiet amber lantern ferry') > strength('quiet amber lantern'));
+  assert.ok(strength('a calm green river bends') > strength('a calm green river') + 5);
+  assert.equal(strength(''), 0);
+  for (const long of ['x'.repeat(100_000), 'qwertzuiop asdfg hjkl '.repeat(2000), '1'.repeat(5000), '\u{1f468}'.repeat(3000)]) {
+    const began = performance.now();
+    assert.ok(strength(long) >= 0);
+    assert.ok(performance.now() - began < 5000, 'a page that hangs');
+  }
 });
 
 async function sealed(words = `${'abandon '.repeat(11)}about`) {
@@ -195,7 +222,7 @@ test('wrong passphrase, damaged, exchanged or renamed records do not open', asyn
   const { wallet, pkcs8 } = await sealed();
   const { wallet: second } = await sealed(`${'zoo '.repeat(11)}wrong`);
   const wrong = (w, p = GOOD) => assert.rejects(seal.unlockKey(p, w), seal.WrongPassphrase);
-  await wrong(wallet, 'A calm green river');
+  await wrong(wallet, 'A calm green river bends');
   await wrong({ ...wallet, address: second.address });
   await wrong({ ...wallet, key: second.key });
   await wrong({ ...wallet, key: wallet.words });

@@ -19,7 +19,7 @@ export const ADDRESS = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk'; // of WOR
 export const OTHER_WORDS = `${'zoo '.repeat(11)}wrong`;
 export const BOB = '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu';
 export const REFERENCE = addr(0x5e);
-export const PASSPHRASE = 'a calm green river';
+export const PASSPHRASE = 'a calm green river bends';
 
 const page = new URL('../page/', import.meta.url);
 const headers = readFileSync(new URL('../headers.txt', import.meta.url), 'utf8').trim().split('\n')
@@ -81,6 +81,7 @@ export async function serve() {
       issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));
       return { ...view(world.status === 'awaiting_signature' ? b64(issued) : null), ...world.refreshView };
     },
+    '/w/tx/blocks': () => ({ blocks_left: world.blocksLeft ?? 149 }),
     '/w/tx/signature': ({ message_sha256: hash, signature, signed_transaction: whole }) => {
       if (whole) return { status: world.status = 'signed' };
       const right = issued && hash === createHash('sha256').update(issued).digest('hex') &&

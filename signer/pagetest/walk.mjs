@@ -35,6 +35,10 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Encrypt and save');
   await tab.getByRole('alert').filter({ hasText: 'Digits alone' }).waitFor();
   await seen('passphrase-weak', tab);
+  await tab.getByLabel('Passphrase', { exact: true }).fill('password1234');
+  await press(tab, 'Encrypt and save');
+  await tab.getByRole('alert').filter({ hasText: 'guessed quickly' }).waitFor();
+  await seen('passphrase-common', tab);
   await choosePassphrase(tab);
   await seen('ready', tab);
   await press(tab, 'Done');

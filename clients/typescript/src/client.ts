@@ -132,7 +132,7 @@ export class PurserClient {
     });
   }
 
-  /** POST /v1/wallet/transactions/{id}/refresh: with a fresh blockhash, to be signed within about a minute. */
+  /** POST /v1/wallet/transactions/{id}/refresh: with a fresh blockhash, to be signed and handed in within 150 blocks: about 45 seconds, and 30 soon. */
   async refresh(id: string, options?: CallOptions): Promise<Proposal> {
     return this.#wire.call("POST", ofTransaction(id, "/refresh"), read.proposal, options);
   }
