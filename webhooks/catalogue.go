@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type EventType struct {
 	When   string         // it is emitted: one sentence
 	Scope  wallet.Scope   // of the grant by which others than its own person are told; "" for none
 	Public bool           // it concerns nobody, so everybody may have it
+	// Emitted tells that purser emits it today. Others can be subscribed to, and come with a later version.
+	Emitted bool
 
 	data any // an example, whose type is the shape
 }
@@ -41,49 +44,54 @@ func Catalogue() []EventType {
 		chat = "123456789"
 	)
 	api, bot := wallet.APIKey, wallet.BotKey
-	return []EventType{
-		{wallet.TransactionPending, api, "A transaction was accepted by the network.", wallet.WalletRead, false,
-			wallet.TransactionPendingData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send, Recipient: other, SubmittedAt: at}},
-		{wallet.TransactionConfirmed, api, "A transaction was confirmed by the network.", wallet.WalletRead, false,
-			wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
+	all := []EventType{
+		{Name: wallet.TransactionPending, Kind: api, When: "A transaction was accepted by the network.", Scope: wallet.WalletRead,
+			data: wallet.TransactionPendingData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send, Recipient: other, SubmittedAt: at}},
+		{Name: wallet.TransactionConfirmed, Kind: api, When: "A transaction was confirmed by the network.", Scope: wallet.WalletRead,
+			data: wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
 				Recipient: other, BlockHeight: 301_442_117, Confirmations: 32, ConfirmedAt: at}},
-		{wallet.TransactionFailed, api, "A transaction failed, was rejected, or expired.", wallet.WalletRead, false,
-			wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
+		{Name: wallet.TransactionFailed, Kind: api, When: "A transaction failed, was rejected, or expired.", Scope: wallet.WalletRead,
+			data: wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
-		{wallet.TransactionReceived, api, "A wallet received a payment.", wallet.WalletRead, false,
-			wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},
-		{wallet.BalanceUpdated, api, "A balance of a wallet changed.", wallet.WalletRead, false,
-			wallet.BalanceUpdatedData{WalletAddress: owner, Balances: map[string]wallet.BalanceData{
+		{Name: wallet.TransactionReceived, Kind: api, When: "A payment to a wallet became final: from another wallet of this service, or for a payment request.", Scope: wallet.WalletRead,
+			data: wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},
+		{Name: wallet.BalanceUpdated, Kind: api, When: "A balance of a wallet changed.", Scope: wallet.WalletRead,
+			data: wallet.BalanceUpdatedData{WalletAddress: owner, Balances: map[string]wallet.BalanceData{
 				"SOL":  {Amount: "3.5", USDValue: "532.00", Change: "-1.500005"},
 				"USDC": {Amount: "25", USDValue: "25.00", Change: "0"},
 			}, TotalUSDValue: "557.00", UpdatedAt: at}},
-		{wallet.WalletConnected, api, "A wallet was connected: its owner has proven to hold its key.", wallet.WalletRead, false,
-			wallet.WalletConnectedData{UserID: user, WalletAddress: owner, WalletType: wallet.PageWallet, ConnectedAt: at}},
-		{wallet.WalletDisconnected, api, "A wallet was disconnected.", wallet.WalletRead, false,
-			wallet.WalletDisconnectedData{UserID: user, WalletAddress: owner, DisconnectedAt: at, Reason: wallet.UserInitiated}},
-		{wallet.PriceAlert, api, "The condition of a price alert was met.", alertsScope, false,
-			wallet.PriceAlertData{AlertID: "alr_51b7", UserID: user, Token: "SOL", Condition: "above", TargetPrice: "150", CurrentPrice: "151.27", TriggeredAt: at}},
-		{wallet.PriceSignificantChange, api, "The price of a token moved significantly.", "", true,
-			wallet.PriceSignificantChangeData{Token: "SOL", PreviousPrice: "140", CurrentPrice: "151.27", ChangePercent: "8.05", ChangeAmount: "11.27", Timeframe: "1h", TriggeredAt: at}},
-		{wallet.StakeDelegated, api, "SOL was delegated to a validator.", wallet.WalletRead, false,
-			wallet.StakeDelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature, DelegatedAt: at}},
-		{wallet.StakeReward, api, "A stake earned its reward of an epoch.", wallet.WalletRead, false,
-			wallet.StakeRewardData{UserID: user, WalletAddress: owner, RewardAmount: "0.00212", Epoch: 742, ValidatorAddress: validator, DistributedAt: at}},
-		{wallet.StakeUndelegated, api, "A stake was undelegated: it can be withdrawn when its cooldown ends.", wallet.WalletRead, false,
-			wallet.StakeUndelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature,
+		{Name: wallet.WalletConnected, Kind: api, When: "A wallet was connected: its owner has proven to hold its key.", Scope: wallet.WalletRead,
+			data: wallet.WalletConnectedData{UserID: user, WalletAddress: owner, WalletType: wallet.PageWallet, ConnectedAt: at}},
+		{Name: wallet.WalletDisconnected, Kind: api, When: "A wallet was disconnected.", Scope: wallet.WalletRead,
+			data: wallet.WalletDisconnectedData{UserID: user, WalletAddress: owner, DisconnectedAt: at, Reason: wallet.UserInitiated}},
+		{Name: wallet.PriceAlert, Kind: api, When: "The condition of a price alert was met.", Scope: alertsScope,
+			data: wallet.PriceAlertData{AlertID: "alr_51b7", UserID: user, Token: "SOL", Condition: "above", TargetPrice: "150", CurrentPrice: "151.27", TriggeredAt: at}},
+		{Name: wallet.PriceSignificantChange, Kind: api, When: "The price of a token moved significantly.", Public: true,
+			data: wallet.PriceSignificantChangeData{Token: "SOL", PreviousPrice: "140", CurrentPrice: "151.27", ChangePercent: "8.05", ChangeAmount: "11.27", Timeframe: "1h", TriggeredAt: at}},
+		{Name: wallet.StakeDelegated, Kind: api, When: "SOL was delegated to a validator.", Scope: wallet.WalletRead,
+			data: wallet.StakeDelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature, DelegatedAt: at}},
+		{Name: wallet.StakeReward, Kind: api, When: "A stake earned its reward of an epoch.", Scope: wallet.WalletRead,
+			data: wallet.StakeRewardData{UserID: user, WalletAddress: owner, RewardAmount: "0.00212", Epoch: 742, ValidatorAddress: validator, DistributedAt: at}},
+		{Name: wallet.StakeUndelegated, Kind: api, When: "A stake was undelegated: it can be withdrawn when its cooldown ends.", Scope: wallet.WalletRead,
+			data: wallet.StakeUndelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature,
 				CooldownEnd: "2026-02-02T12:00:00.000Z", UndelegatedAt: at}},
-		{wallet.WebhookTest, api, "The test of a webhook was asked for; it goes to that webhook alone.", "", false,
-			wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
+		{Name: wallet.WebhookTest, Kind: api, When: "The test of a webhook was asked for; it goes to that webhook alone.",
+			data: wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
 
-		{wallet.MessageReceived, bot, "A person wrote to the bot, and it was not for purser itself.", wallet.BotMessages, false,
-			wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
-		{wallet.CommandExecuted, bot, "A command was carried out in a chat.", wallet.BotMessages, false,
-			wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
-		{wallet.UserRegistered, bot, "A person started to use the bot.", wallet.BotUsers, false,
-			wallet.UserRegisteredData{ChatID: chat, Username: "@alice", FirstName: "Alice", RegisteredAt: at}},
-		{wallet.WalletConnected, bot, "A person connected a wallet.", wallet.BotUsers, false,
-			wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
+		{Name: wallet.MessageReceived, Kind: bot, When: "A person wrote to the bot, and it was not for purser itself.", Scope: wallet.BotMessages,
+			data: wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
+		{Name: wallet.CommandExecuted, Kind: bot, When: "A command was carried out in a chat.", Scope: wallet.BotMessages,
+			data: wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
+		{Name: wallet.UserRegistered, Kind: bot, When: "A person started to use the bot.", Scope: wallet.BotUsers,
+			data: wallet.UserRegisteredData{ChatID: chat, Username: "@alice", FirstName: "Alice", RegisteredAt: at}},
+		{Name: wallet.WalletConnected, Kind: bot, When: "A person connected a wallet.", Scope: wallet.BotUsers,
+			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
+	later := []wallet.EventName{wallet.BalanceUpdated, wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeDelegated, wallet.StakeReward, wallet.StakeUndelegated}
+	for i := range all {
+		all[i].Emitted = !slices.Contains(later, all[i].Name)
+	}
+	return all
 }
 
 // types are the events of the catalogue by kind and name.

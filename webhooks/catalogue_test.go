@@ -7,6 +7,8 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,55 @@ import (
 
 	"purser/wallet"
 )
+
+// TestWhatIsSaidToBeEmittedIsEmitted, and nothing else: a package that emits an event makes its data somewhere.
+func TestWhatIsSaidToBeEmittedIsEmitted(t *testing.T) {
+	made := map[string]string{} // where the data of each type is made
+	for _, folder := range []string{"wallet", "handlers", "settle", "chat", "bot", "notify", "market", "api"} {
+		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				literal, ok := n.(*ast.CompositeLit)
+				if !ok {
+					return true
+				}
+				switch kind := literal.Type.(type) {
+				case *ast.Ident:
+					made[kind.Name] = file
+				case *ast.SelectorExpr:
+					made[kind.Sel.Name] = file
+				}
+				return true
+			})
+		}
+	}
+	emitted := 0
+	for _, e := range Catalogue() {
+		data := reflect.TypeOf(e.data).Name()
+		if e.Name == wallet.WalletConnected {
+			data = "WalletConnectedData" // bots are told a part of it
+		}
+		if where, ok := made[data]; ok != e.Emitted {
+			t.Errorf("%s is said to be emitted: %v; its %s is made in %q", e.Name, e.Emitted, data, where)
+		}
+		if e.Emitted {
+			emitted++
+		}
+	}
+	if emitted < 10 {
+		t.Errorf("%d events are emitted", emitted)
+	}
+}
 
 // schema compiles the schema of an event as a developer's tools do.
 func schema(t *testing.T, e EventType) *jsonschema.Schema {

@@ -9,6 +9,7 @@ type described struct {
 	When    string          `json:"when"`
 	Scope   string          `json:"scope"` // of the grant by which others than its own person are told; "" for none
 	Public  bool            `json:"public"`
+	Emitted bool            `json:"emitted"` // false: it comes with a later version
 	Schema  json.RawMessage `json:"schema"`
 	Example json.RawMessage `json:"example"`
 }
@@ -25,7 +26,7 @@ func Describe() (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, described{string(t.Name), string(t.Kind), t.When, string(t.Scope), t.Public, schema, example})
+		all = append(all, described{string(t.Name), string(t.Kind), t.When, string(t.Scope), t.Public, t.Emitted, schema, example})
 	}
 	return json.Marshal(all)
 }

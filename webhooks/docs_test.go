@@ -68,7 +68,11 @@ func eventsPage(t *testing.T) string {
 			for _, field := range fields {
 				used[field] = true
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", e.Name, e.When, strings.Join(fields, "`, `"), grant)
+			when := e.When
+			if !e.Emitted {
+				when += " *Not emitted yet.*"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", e.Name, when, strings.Join(fields, "`, `"), grant)
 		}
 	}
 	for _, field := range []string{"usd_value", "change"} { // of each balance
@@ -327,6 +331,84 @@ func tryReceiver(t *testing.T, command []string, secret string) {
 	}
 	if got := strings.ReplaceAll(told.String(), "\n", ""); got != strings.Repeat(string(body), 3) { // Python's threads write a line and its end apart
 		t.Errorf("told %q: each event once", got)
+	}
+}
+
+// TestTheSnippetForTheLibraryVerifiesWhatIsSent, with generated and with literal secrets.
+func TestTheSnippetForTheLibraryVerifiesWhatIsSent(t *testing.T) {
+	node, dir := tool(t, "node"), t.TempDir()
+	page, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := regexp.MustCompile("(?s)\n### With a library\n.*?```js\n(.*?)```\n").FindSubmatch(page)
+	if program == nil {
+		t.Fatal("no program for the library")
+	}
+	write(t, filepath.Join(dir, "verified.mjs"), string(program[1]))
+	if err := os.Symlink(modules(t), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	driver := write(t, filepath.Join(dir, "driver.mjs"), `import { text } from "node:stream/consumers";
+import { verified } from "./verified.mjs";
+const said = JSON.parse(await text(process.stdin)).map(({ headers, body }) => {
+  try {
+    return JSON.stringify(verified(body, headers)) === body;
+  } catch {
+    return false;
+  }
+});
+console.log(JSON.stringify(said));
+`)
+	body := []byte(`{"event":"webhook.test","data":{"message":"é"}}`)
+	for _, secret := range []string{testSecret, "a secret of my own"} {
+		m := Message{EventID: "evt_1", Body: body, Secret: secret}
+		now := time.Now()
+		var all []map[string]any
+		add := func(h http.Header, body []byte) {
+			headers := map[string]string{}
+			for name, values := range h {
+				headers[strings.ToLower(name)] = values[0]
+			}
+			all = append(all, map[string]any{"headers": headers, "body": string(body)})
+		}
+		add(m.Headers(now), body)
+		rotated := m
+		rotated.Secret, rotated.Previous = "a newer secret", secret
+		add(rotated.Headers(now), body)
+		add(m.Headers(now.Add(-6*time.Minute)), body)
+		add(m.Headers(now.Add(6*time.Minute)), body)
+		add(m.Headers(now), bytes.Replace(body, []byte("test"), []byte("lost"), 1))
+		m.Secret = "another secret"
+		add(m.Headers(now), body)
+		raw, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), node, driver)
+		cmd.Env, cmd.Stdin = append(os.Environ(), "PURSER_WEBHOOK_SECRET="+secret), bytes.NewReader(raw)
+		out, err := cmd.CombinedOutput()
+		if want := "[true,true,false,false,false,false]\n"; err != nil || string(out) != want {
+			t.Errorf("with %q: %v\n%s", secret, err, out)
+		}
+	}
+}
+
+// TestEverySnippetOfTheDocsIsRunSomewhere: programs and bodies by the tests of this file, shell commands by
+// TestTheShellSnippetsOfTheWebhookDocs of the root.
+func TestEverySnippetOfTheDocsIsRunSomewhere(t *testing.T) {
+	page, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for i, fence := range regexp.MustCompile("(?m)^```.*$").FindAllString(string(page), -1) {
+		if i%2 == 0 {
+			found[strings.TrimPrefix(fence, "```")]++
+		}
+	}
+	if want := map[string]int{"": 3, "go": 1, "ts": 1, "python": 1, "js": 1, "json": 2}; !maps.Equal(found, want) {
+		t.Errorf("the page holds %v, and tests run %v", found, want)
 	}
 }
 

@@ -116,6 +116,7 @@ type WebhookEvent struct {
 	When    string          `json:"when"`  // it is sent
 	Scope   string          `json:"scope"` // of the grant by which others than its own person are told
 	Public  bool            `json:"public"`
+	Emitted bool            `json:"emitted"` // false: nothing emits it yet
 	Schema  json.RawMessage `json:"schema"`  // of a body
 	Example json.RawMessage `json:"example"` // a body
 }

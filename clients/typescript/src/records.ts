@@ -337,6 +337,8 @@ export interface WebhookEvent {
   /** Of the grant by which others than its own person are told. */
   scope: string;
   public: boolean;
+  /** False: nothing emits it yet. */
+  emitted: boolean;
   /** JSON Schema of a body. */
   schema: unknown;
   /** A body. */
@@ -553,7 +555,7 @@ export const read = {
     return { webhookId: f.some("webhook_id"), secret: shown ? "" : f.some("secret"), previousUntil: f.time("previous_until"), shown };
   },
   webhookEvents: (f: Fields): WebhookEvent[] => f.records("events").map((e) => ({
-    event: e.some("event"), kind: e.some("kind"), when: e.text("when"), scope: e.text("scope"), public: e.flag("public"), schema: e.any("schema"), example: e.any("example"),
+    event: e.some("event"), kind: e.some("kind"), when: e.text("when"), scope: e.text("scope"), public: e.flag("public"), emitted: e.flag("emitted"), schema: e.any("schema"), example: e.any("example"),
   })),
   delivery: (f: Fields): Delivery => delivery(f),
   wholeDelivery: (f: Fields): WholeDelivery => ({
