@@ -18,7 +18,8 @@ import (
 	"purser/wallet"
 )
 
-// Endpoints for programs with a bot token (SPEC, Bot API).
+// Endpoints that speak in people's chats: with a bot token in those of its app's users (SPEC, Bot API), with
+// an API key in that of its owner.
 
 // Chat says for apps what they may say, and runs what they may run; it is chat.Chat.
 type Chat interface {
@@ -34,7 +35,7 @@ type Bot interface {
 // maxMessage is how long a message of an app may be, in characters (DESIGN §6, send-message).
 const maxMessage = 4000
 
-// sentMessageData is `data` of POST /v1/telegram/send-message.
+// sentMessageData is `data` of POST /v1/telegram/send-message and POST /v1/messages.
 type sentMessageData struct {
 	MessageID int    `json:"message_id"`
 	SentAt    string `json:"sent_at"`
@@ -59,6 +60,35 @@ func (s *Server) sendMessage(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	return s.postMessage(c, key, fields, id)
+}
+
+// messageOwner is POST /v1/messages {message, parse_mode}: send-message to the API key's own owner.
+func (s *Server) messageOwner(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("message", "parse_mode"); err != nil {
+		return err
+	}
+	id, err := s.ownChat(c, key)
+	if err != nil {
+		return err
+	}
+	return s.postMessage(c, key, fields, id)
+}
+
+// ownChat is the private chat of the key's owner. USER_NOT_FOUND for an operator's key: nobody is behind it.
+func (s *Server) ownChat(c *fiber.Ctx, key wallet.Key) (int64, error) {
+	if err := ofPerson(key); err != nil {
+		return 0, err
+	}
+	return s.People.ChatOf(c.UserContext(), key.Owner)
+}
+
+// postMessage sends the message of a request to a person's chat.
+func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
 	message, err := fields.text("message")
 	if err != nil {
 		return err
@@ -199,7 +229,7 @@ func (o object) parseMode() (string, error) {
 	return o.text("parse_mode")
 }
 
-// executedData is `data` of POST /v1/telegram/execute-command.
+// executedData is `data` of POST /v1/telegram/execute-command and POST /v1/commands.
 type executedData struct {
 	Command    string `json:"command"`
 	Response   string `json:"response"` // Markdown
@@ -222,6 +252,27 @@ func (s *Server) executeCommand(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	return s.runCommand(c, key, fields, id)
+}
+
+// commandOwner is POST /v1/commands {command, silent}: execute-command for the API key's own owner.
+func (s *Server) commandOwner(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	if err := fields.only("command", "silent"); err != nil {
+		return err
+	}
+	id, err := s.ownChat(c, key)
+	if err != nil {
+		return err
+	}
+	return s.runCommand(c, key, fields, id)
+}
+
+// runCommand runs the command of a request for a person.
+func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
 	command, err := fields.text("command")
 	if err != nil {
 		return err

@@ -45,6 +45,8 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/key/rotate":                          own(200),
 		"GET /v1/wallets":                              own(200),
 		"DELETE /v1/wallets/:address":                  noWallet,
+		"POST /v1/messages":                            own(200),
+		"POST /v1/commands":                            own(200),
 		"GET /v1/notifications":                        own(200),
 		"PUT /v1/notifications":                        own(200),
 		"POST /v1/wallet/create":                       consent,
@@ -101,6 +103,8 @@ func newCustomer(r *rig) *customer {
 	c.request = map[string]string{
 		"POST /v1/key/rotate":                          `{}`,
 		"PUT /v1/notifications":                        `{"enabled":true,"events":["price.alert"]}`,
+		"POST /v1/messages":                            `{"message":"Hello"}`,
+		"POST /v1/commands":                            `{"command":"/wallet address","silent":true}`,
 		"POST /v1/wallet/create":                       `{"chat_id":"1004"}`,
 		"POST /v1/wallet/send":                         r.sendBody("from", `"`+address+`"`),
 		"POST /v1/wallet/transactions/:id/signature":   fmt.Sprintf(`{"signature":%q}`, carol.Sign([]byte("x"))),
@@ -186,6 +190,7 @@ func (c *customer) key(kind wallet.KeyKind, telegramID int64, app string) (strin
 // TestNobodySeesAnothersData walks every endpoint with every kind of key that is not the customer's.
 func TestNobodySeesAnothersData(t *testing.T) {
 	r := newRig(t)
+	r.bot.auto = sentAtOnce
 	c := newCustomer(r)
 	ends := foreignEnds()
 	for _, e := range r.server.endpoints() {
@@ -259,7 +264,7 @@ func TestNobodySeesAnothersData(t *testing.T) {
 	operator, _ := c.key(wallet.APIKey, 0, "")
 	walk("an operator's API key", wallet.APIKey, operator, func(name string) endOf {
 		switch name {
-		case "GET /v1/notifications", "PUT /v1/notifications":
+		case "GET /v1/notifications", "PUT /v1/notifications", "POST /v1/messages", "POST /v1/commands":
 			return endOf{status: 404, code: wallet.UserNotFound}
 		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id":
 			return endOf{status: 200, reads: true} // the operator reads any wallet (DESIGN §6, Whose data), and sends for none
@@ -306,7 +311,7 @@ func otherThan(kind wallet.KeyKind) []wallet.Scope {
 	if kind == wallet.APIKey {
 		return wallet.ScopesOf(wallet.BotKey)
 	}
-	return wallet.ScopesOf(wallet.APIKey)
+	return wallet.Grantable(wallet.APIKey, wallet.ScopesOf(wallet.APIKey))
 }
 
 // grantable are the endpoints that a grant opens.

@@ -188,6 +188,9 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/wallet/connect/challenge", api, wallet.WalletSend, s.connectChallenge},
 		{fiber.MethodPost, "/v1/wallet/connect", api, wallet.WalletSend, s.connect},
 
+		{fiber.MethodPost, "/v1/messages", api, wallet.BotSend, s.messageOwner},
+		{fiber.MethodPost, "/v1/commands", api, wallet.BotExecute, s.commandOwner},
+
 		{fiber.MethodPost, "/v1/telegram/send-message", bot, wallet.BotSend, s.sendMessage},
 		{fiber.MethodPost, "/v1/telegram/execute-command", bot, wallet.BotExecute, s.executeCommand},
 		{fiber.MethodGet, "/v1/telegram/user/:telegram_id", bot, wallet.BotUsers, s.user},

@@ -137,12 +137,20 @@ func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest)
 	approval := dev.Approval(wanted.App, wanted.Purpose)
 	var out []wallet.Scope
 	for _, scope := range wanted.Scopes {
-		sensitive := len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(approval.Scopes, scope)
+		sensitive := concernsOthers(wanted, scope) && len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(approval.Scopes, scope)
 		if sensitive || slices.Contains(wallet.ProOnly(), scope) && approval.Tier != wallet.ProTier {
 			out = append(out, scope)
 		}
 	}
 	return out
+}
+
+// concernsOthers tells whether one of the kinds of key that are wanted can do what a scope names for people
+// other than its owner.
+func concernsOthers(wanted wallet.AccessRequest, scope wallet.Scope) bool {
+	return slices.ContainsFunc(wanted.Kinds, func(kind wallet.KeyKind) bool {
+		return slices.Contains(wallet.Grantable(kind, wallet.ScopesOf(kind)), scope)
+	})
 }
 
 // WantsPro tells whether keys of the tier pro are wanted that no operator has said yes to.
@@ -273,6 +281,8 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 		yes.Scopes = slices.DeleteFunc(slices.Clone(asked.Scopes), func(s wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), s) })
 	}
 	asked.Scopes = yes.Scopes // what was not given is not asked for again by itself
+	// bot:send of an API key reaches its owner alone: a yes to that is none to a bot token's.
+	yes.Scopes = slices.DeleteFunc(slices.Clone(yes.Scopes), func(s wallet.Scope) bool { return !concernsOthers(asked, s) })
 	dev.Request = &asked
 	dev = dev.With(wallet.ByApproval, now).Approve(yes)
 	return dev, tx.PutDeveloper(dev)
@@ -332,7 +342,7 @@ func (st Standing) room(more int) error {
 // makeKeys makes keys that are described, for an app that asks for the scopes of all of them.
 func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
-		for _, scope := range key.Scopes {
+		for _, scope := range wallet.Grantable(key.Kind, key.Scopes) {
 			if !slices.Contains(wish.Scopes, scope) {
 				wish.Scopes = append(wish.Scopes, scope)
 			}

@@ -237,7 +237,7 @@ func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
 	_, err = r.makes(user.ID, wish(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err) // the terms
 	user = r.verified(1002)
-	for _, nothing := range []wallet.AccessRequest{wish(), wish(wallet.BotSend), {App: "Shop", Scopes: wallet.Scopes()}} {
+	for _, nothing := range []wallet.AccessRequest{wish(), wish(wallet.BotUsers), {App: "Shop", Scopes: wallet.Scopes()}} {
 		_, err = r.makes(user.ID, nothing)
 		r.Refused(wallet.InvalidRequest, err)
 	}
@@ -468,4 +468,42 @@ func TestAnAppsNameIsNoCommandOfTheOperators(t *testing.T) {
 	if got := handlers.HowToPro(1001, "It's $(rm -rf ~) `x`", wallet.APIKey); !strings.HasSuffix(got, ` --owner 1001 --app 'It'\''s $(rm -rf ~) `+"`x`'") {
 		t.Error(got)
 	}
+}
+
+// TestAYesToAnAPIKeyIsNoneToABotToken: an API key's bot:send reaches its owner alone and needs no operator. A yes
+// to a request with it opens other people's chats to no bot token.
+func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
+	r := newRig(t)
+	r.Developers.Admins = []int64{9}
+	r.meet(9)
+	user := r.verified(1001)
+	own := wish(wallet.BotSend, wallet.BotExecute)
+	made, err := r.makes(user.ID, own)
+	r.Must(err)
+	if key := made.Keys[0].Key; !key.May(wallet.BotSend) || !key.May(wallet.BotExecute) || len(made.App.Scopes) != 0 {
+		t.Errorf("made %v, of an app that asks for %v", key.Scopes, made.App.Scopes)
+	}
+	asked := wish(wallet.WalletSend, wallet.BotSend)
+	r.Must(r.Update(func(tx store.Tx) error {
+		dev, err := r.Developers.RequestApproval(tx, user.ID, asked)
+		if err != nil {
+			return err
+		}
+		dev, err = r.Developers.Decide(tx, 9, user.ID, dev.Request.ID, handlers.ApprovePro)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(dev.Request.Scopes, wallet.BotSend) {
+			t.Errorf("what was asked for is now %v", dev.Request.Scopes)
+		}
+		if got := r.Developers.Withheld(dev, asked); len(got) != 0 {
+			t.Errorf("after the yes %v is withheld", got)
+		}
+		bot := asked
+		bot.Kinds = []wallet.KeyKind{wallet.BotKey}
+		if got := r.Developers.Withheld(dev, bot); !slices.Equal(got, []wallet.Scope{wallet.BotSend}) {
+			t.Errorf("of a bot token %v is withheld", got)
+		}
+		return nil
+	}))
 }

@@ -87,7 +87,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 			made.Key.Owner = owner.ID
 		}
 		if req.App != "" {
-			app, err := appNamed(tx, k.Bot, wallet.App{ID: appID, Owner: made.Key.Owner, Name: req.App, Scopes: req.Scopes, CreatedAt: k.Now().UTC()})
+			app, err := appNamed(tx, k.Bot, wallet.App{ID: appID, Owner: made.Key.Owner, Name: req.App, Scopes: wallet.Grantable(req.Kind, req.Scopes), CreatedAt: k.Now().UTC()})
 			if err != nil {
 				return err
 			}

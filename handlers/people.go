@@ -42,6 +42,12 @@ func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wal
 	return user, nil
 }
 
+// ChatOf is a person's private chat, which has their Telegram id. USER_NOT_FOUND when they are erased.
+func (p *People) ChatOf(ctx context.Context, person wallet.UserID) (int64, error) {
+	user, err := read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(person) })
+	return user.TelegramID, found(err, wallet.UserNotFound, "this person is not known here any more")
+}
+
 // nobody is the id of no user: a stranger's grants are looked for under it, so that the answer about a
 // stranger takes the same reads as the one about a user who granted nothing.
 const nobody wallet.UserID = "usr_nobody"

@@ -33,8 +33,8 @@ type Scope string
 const (
 	WalletRead Scope = "wallet:read" // balances, wallets and transactions
 	WalletSend Scope = "wallet:send" // propose transfers, connect wallets, hand in signatures
-	BotSend    Scope = "bot:send"    // send messages
-	BotExecute Scope = "bot:execute" // run commands
+	BotSend    Scope = "bot:send"    // send messages; an API key: to its owner
+	BotExecute Scope = "bot:execute" // run commands; an API key: for its owner
 	BotUsers   Scope = "bot:users"   // look people up, change what they are notified of
 	Webhooks   Scope = "webhooks"    // register receivers of events
 
@@ -46,12 +46,25 @@ func Scopes() []Scope {
 	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
 }
 
-// ScopesOf lists the scopes that mean anything for a kind of key.
+// ScopesOf lists the scopes that mean anything for a kind of key. An API key sends messages to its owner alone,
+// and runs commands for its owner alone.
 func ScopesOf(kind KeyKind) []Scope {
 	if kind == BotKey {
 		return []Scope{BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
 	}
-	return []Scope{WalletRead, WalletSend, Webhooks}
+	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, Webhooks}
+}
+
+// Grantable lists those scopes of a key that an app with it asks people for: what a kind of key does for its
+// owner alone is nothing to ask others for.
+func Grantable(kind KeyKind, scopes []Scope) []Scope {
+	var out []Scope
+	for _, scope := range scopes {
+		if kind == BotKey || scope != BotSend && scope != BotExecute {
+			out = append(out, scope)
+		}
+	}
+	return out
 }
 
 // Key is an API key or bot token. The secret itself is shown once and never kept; the store looks

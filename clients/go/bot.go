@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Methods of this file need a bot token ("pur_bot_…").
+// Methods of this file need a bot token ("pur_bot_…"), save MessageOwner and CommandOwner.
 
 // Message is one to a person's chat.
 type Message struct {
@@ -26,6 +26,17 @@ func (m SentMessage) complete() bool { return m.MessageID != 0 }
 // SendMessage is POST /v1/telegram/send-message. It returns when Telegram has taken the message.
 func (c *Client) SendMessage(ctx context.Context, m Message) (SentMessage, error) {
 	return do[SentMessage](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/send-message", body: m})
+}
+
+// OwnerMessage is one to the chat of an API key's owner.
+type OwnerMessage struct {
+	Text      string `json:"message"`              // 1 to 4000 characters
+	ParseMode string `json:"parse_mode,omitempty"` // "", "Markdown", "MarkdownV2" or "HTML"
+}
+
+// MessageOwner is POST /v1/messages, with an API key. It returns when Telegram has taken the message.
+func (c *Client) MessageOwner(ctx context.Context, m OwnerMessage) (SentMessage, error) {
+	return do[SentMessage](ctx, c, call{method: http.MethodPost, path: "/v1/messages", body: m})
 }
 
 // Command is a slash command that runs for a person.
@@ -48,6 +59,17 @@ func (e ExecutedCommand) complete() bool { return e.Command != "" }
 // person is asked in chat.
 func (c *Client) ExecuteCommand(ctx context.Context, cmd Command) (ExecutedCommand, error) {
 	return do[ExecutedCommand](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/execute-command", body: cmd})
+}
+
+// OwnerCommand is a slash command that runs for an API key's owner.
+type OwnerCommand struct {
+	Command string `json:"command"` // "/wallet balance"
+	Silent  bool   `json:"silent"`  // its reply is not posted; what must be confirmed always is
+}
+
+// CommandOwner is POST /v1/commands, with an API key: ExecuteCommand for the key's owner.
+func (c *Client) CommandOwner(ctx context.Context, cmd OwnerCommand) (ExecutedCommand, error) {
+	return do[ExecutedCommand](ctx, c, call{method: http.MethodPost, path: "/v1/commands", body: cmd})
 }
 
 // User is somebody who uses the bot.

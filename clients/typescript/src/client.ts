@@ -2,7 +2,7 @@ import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Key, Message,
-  NotificationSettings, Notifications, Progress, Proposal, Recovery, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, Progress, Proposal, Recovery, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -149,6 +149,17 @@ export class PurserClient {
   /** POST /v1/wallet/transactions/{id}/reject: nothing is sent. Not after its signature. */
   async reject(id: string, options?: CallOptions): Promise<Progress> {
     return this.#wire.call("POST", ofTransaction(id, "/reject"), read.progress, options);
+  }
+
+  /** POST /v1/messages: to the chat of the API key's owner. It returns when Telegram has taken the message. */
+  async messageOwner(message: OwnerMessage, options?: CallOptions): Promise<SentMessage> {
+    return this.#wire.call("POST", "/v1/messages", read.sentMessage, options,
+      { message: message.message, ...(message.parseMode && { parse_mode: message.parseMode }) });
+  }
+
+  /** POST /v1/commands: executeCommand for the API key's owner. */
+  async commandOwner(command: OwnerCommand, options?: CallOptions): Promise<ExecutedCommand> {
+    return this.#wire.call("POST", "/v1/commands", read.executedCommand, options, { command: command.command, silent: command.silent ?? false });
   }
 
   /** POST /v1/telegram/send-message (bot token). It returns when Telegram has taken the message. */

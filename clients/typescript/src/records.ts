@@ -205,6 +205,9 @@ export interface Message {
   parseMode?: "" | "Markdown" | "MarkdownV2" | "HTML";
 }
 
+/** A message to the chat of the API key's owner. */
+export type OwnerMessage = Omit<Message, "chatId">;
+
 /** A message that Telegram took. */
 export interface SentMessage {
   messageId: number;
@@ -219,6 +222,9 @@ export interface Command {
   /** Its reply is not posted; what must be confirmed always is. */
   silent?: boolean;
 }
+
+/** A slash command that runs for the API key's owner. */
+export type OwnerCommand = Omit<Command, "chatId">;
 
 /** What a command replied. */
 export interface ExecutedCommand {
