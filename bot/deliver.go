@@ -133,6 +133,9 @@ func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error)
 				return err
 			}
 		}
+		if err := chat.Posted(tx, row, message, b.now()); err != nil {
+			return err
+		}
 		if errors.Is(why, errUnreachable) && row.Chat > 0 {
 			if err := reachable(tx, row.Chat, false); err != nil {
 				return err

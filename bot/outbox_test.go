@@ -68,6 +68,32 @@ func TestACardIsKeptNoLongerThanItsTime(t *testing.T) {
 	}
 }
 
+// TestAnAppsMessageIsKnownWhenItIsRepliedTo: who wrote it is noted as it is sent, and the reply tells which it is.
+func TestAnAppsMessageIsKnownWhenItIsRepliedTo(t *testing.T) {
+	w := newWorld(t)
+	w.greet(telegram.Alice)
+	w.run()
+	said := says("When do you come?")
+	said.Author = "app_shop"
+	w.enqueue(onCard(row(telegram.Alice, 0, said), "app:msg_1"))
+	m := w.hears(telegram.Alice, "When do you come?")
+	w.sentAll()
+	author := func(chatID, message int64) (by wallet.AppID) {
+		w.view(func(tx store.Tx) (err error) { by, err = chat.Author(tx, chatID, int(message), time.Now()); return err })
+		return by
+	}
+	if got := author(telegram.Alice, m.ID); got != "app_shop" {
+		t.Errorf("written by %q", got)
+	}
+	if author(telegram.Alice, m.ID+1) != "" || author(telegram.Bob, m.ID) != "" {
+		t.Error("other messages are the app's too")
+	}
+	w.must(w.telegram.Reply(telegram.Alice, m.ID, "At five"))
+	w.eventually("the reply is heard", func() bool {
+		return slices.ContainsFunc(w.talker.inputs(), func(in chat.Input) bool { return in.Text == "At five" && in.ReplyTo == int(m.ID) })
+	})
+}
+
 func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)

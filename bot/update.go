@@ -77,6 +77,10 @@ type rawMessage struct {
 	Caption    string          `json:"caption,omitempty"`
 	Secret     chat.Secret     `json:"purser_secret,omitempty"` // of rows of ours alone: what was taken out of text or caption
 
+	ReplyTo *struct {
+		ID int `json:"message_id,omitempty"`
+	} `json:"reply_to_message,omitempty"`
+
 	ForwardOrigin json.RawMessage `json:"forward_origin,omitempty"`
 	ForwardDate   int64           `json:"forward_date,omitempty"` // before Bot API 7.0
 	ViaBot        json.RawMessage `json:"via_bot,omitempty"`      // words that another bot composed
@@ -243,6 +247,9 @@ func (u *incoming) readMessage(m *rawMessage) {
 		Chat: m.Chat.ID, Private: m.Chat.Type == "private", MessageID: m.ID, From: m.From.person(),
 		At: moment(max(m.Date, m.EditDate)), Text: m.Text, Secret: m.Secret,
 		Forwarded: present(m.ForwardOrigin) || m.ForwardDate != 0 || present(m.ViaBot),
+	}
+	if m.ReplyTo != nil {
+		u.in.ReplyTo = m.ReplyTo.ID
 	}
 	switch {
 	case m.Text != "", m.Secret != chat.NoSecret && !m.hasMedia():

@@ -32,6 +32,7 @@ func TestUpdatesAreReadForWhatTheyAre(t *testing.T) {
 				return in.Text == "a\nb" && in.Private && in.MessageID == 3 && in.From.Username == "pat" && in.From.Language == "de" && in.At.Unix() == 1700000000
 			}},
 		{"group", `"message":{` + from + `,` + inGroup + `,"text":"/help"}`, words, func(in chat.Input) bool { return !in.Private && in.Chat == -5 && in.From.TelegramID == 7 }},
+		{"a reply", `"message":{"message_id":5,` + from + `,` + private + `,"text":"At five","reply_to_message":{"message_id":4,"text":"When?"}}`, words, func(in chat.Input) bool { return in.ReplyTo == 4 }},
 		{"forwarded", `"message":{` + from + `,` + private + `,"text":"/send 1","forward_origin":{"type":"hidden_user"}}`, words, func(in chat.Input) bool { return in.Forwarded }},
 		{"forwarded, old form", `"message":{` + from + `,` + private + `,"text":"/send 1","forward_date":5}`, words, func(in chat.Input) bool { return in.Forwarded }},
 		{"composed by another bot", `"message":{` + from + `,` + private + `,"text":"/send 1","via_bot":{"id":9}}`, words, func(in chat.Input) bool { return in.Forwarded }},

@@ -164,6 +164,7 @@ func (s *scene) tell(what string, name wallet.EventName, data any) error {
 	if err != nil {
 		return err
 	}
+	event.To = s.to
 	return s.tx.Emit(event)
 }
 

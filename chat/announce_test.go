@@ -113,6 +113,54 @@ func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
 	}
 }
 
+// TestAnAnswerToAnAppIsForThatAppAlone, with the words that the person wrote.
+func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", sol)
+	r.rich("bob", sol)
+	r.happen("alice has a pro token for Shop")
+	r.happen("alice has a webhook at https://shop.example/hook")
+	r.happen("alice: /api")
+	r.happen("bob opens alice's app")
+	r.happen("bob taps Allow")
+	r.happen("alice's app writes to bob: When?")
+	r.happen("bob answers the app: At five 123456")
+	r.happen("the operator writes to bob: Hello")
+	operators, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWebhook(wallet.Webhook{ID: "wh_op", Kind: wallet.BotKey, Line: operators.Line(), URL: "https://example.com/", Events: []string{"message.*"}, Active: true, CreatedAt: r.Now()})
+	}))
+	r.happen("bob answers the app: Hello you")
+	r.happen("bob: to nobody")
+	var got []wallet.Event
+	r.View(func(tx store.Tx) error {
+		list, err := tx.Announcements(1000)
+		for _, a := range list {
+			if a.Event.Name == wallet.MessageReceived {
+				got = append(got, a.Event)
+			}
+		}
+		return err
+	})
+	if len(got) != 3 {
+		t.Fatalf("announced %+v", got)
+	}
+	for i, want := range []struct {
+		to   wallet.AppID
+		text string
+	}{{r.keys()[0].App, "At five 123456"}, {wallet.ToOperators, "Hello you"}, {"", "to nobody"}} {
+		var data wallet.MessageReceivedData
+		r.Must(json.Unmarshal(got[i].Data, &data))
+		if got[i].To != want.to || data.Message != want.text || data.ChatID != "1002" || data.Username != "@bob" {
+			t.Errorf("%d is for %q: %+v", i, got[i].To, data)
+		}
+	}
+	if got[0].User == "" || got[0].User != got[1].User {
+		t.Errorf("of %q and %q", got[0].User, got[1].User)
+	}
+}
+
 // TestOnlyWhatIsNotForPurserIsAnnounced (DESIGN §7): nothing that a conversation asked for, no forwarded or
 // edited text, no words that nobody may see, and nothing said in a group.
 func TestOnlyWhatIsNotForPurserIsAnnounced(t *testing.T) {

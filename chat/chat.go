@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"purser/store"
+	"purser/wallet"
 )
 
 // Person is who says something. Identify by TelegramID only: names and usernames change hands.
@@ -25,6 +26,7 @@ type Input struct {
 	From      Person
 	At        time.Time
 	Text      string // the whole text, newlines and all; "" where it held a secret
+	ReplyTo   int    // the message in this chat that it replies to; 0 for none
 	Secret    Secret // what Text held. Fronts look for it before they keep anything
 	Forwarded bool   // somebody else's words: never a command
 	Edited    bool   // an edit of an older message: never a command
@@ -76,6 +78,9 @@ type Reply struct {
 	MessageID  int        `json:"message_id,omitempty"`  // of a delete
 	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
+
+	// Author is the app whose message it is, to which an answer goes: an app's id, or wallet.ToOperators.
+	Author wallet.AppID `json:"author,omitempty"`
 }
 
 // Outcome is how a reply ended.

@@ -28,6 +28,9 @@ type Posting struct {
 	Commit func(tx store.Tx, until time.Time) error
 }
 
+// appCard begins the names of apps' messages.
+const appCard = "app:"
+
 // Post finds out whether a message of an app can be taken for nothing else than that, and words it:
 // INVALID_REQUEST. Telegram judges its markup.
 func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
@@ -38,7 +41,10 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if err := c.plainly(m.Text, m.ParseMode); err != nil {
 		return Posting{}, err
 	}
-	said := Reply{Kind: Message, Text: m.Text, ParseMode: m.ParseMode}
+	said := Reply{Kind: Message, Text: m.Text, ParseMode: m.ParseMode, Author: m.By.App}
+	if m.By.User == "" {
+		said.Author = wallet.ToOperators
+	}
 	if m.ParseMode == "" {
 		said.Text, said.ParseMode = escape.Replace(m.Text), "HTML"
 	}
@@ -62,7 +68,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if err != nil {
 		return Posting{}, err
 	}
-	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: "app:" + m.ID, Body: body, At: c.Now().UTC()}
+	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, Body: body, At: c.Now().UTC()}
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
 		queued.CardUntil = until

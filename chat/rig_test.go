@@ -244,7 +244,9 @@ func (r *rig) deliver(row store.Reply) {
 	r.linkIn(who, reply)
 	r.messages[row.Chat] = append(r.messages[row.Chat], m)
 	if row.Card != "" {
-		r.Must(r.Update(func(tx store.Tx) error { return tx.PutCard(row.Chat, row.Card, m.id, time.Time{}) }))
+		r.Must(r.Update(func(tx store.Tx) error {
+			return errors.Join(tx.PutCard(row.Chat, row.Card, m.id, time.Time{}), chat.Posted(tx, row, m.id, r.Now()))
+		}))
 	}
 	r.seen = append(r.seen, r.show(who, "", reply))
 }

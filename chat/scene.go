@@ -46,9 +46,10 @@ type scene struct {
 	priority int
 	out      []store.Reply
 	toasted  bool
-	answered int  // replies that only end what was asked before, and answer nothing that is said now
-	free     bool // what was said was not for purser
-	failed   bool // it was refused
+	answered int          // replies that only end what was asked before, and answer nothing that is said now
+	free     bool         // what was said was not for purser
+	to       wallet.AppID // the app that it was said to; "" for none
+	failed   bool         // it was refused
 }
 
 // play runs an act with everything around it: the person is met, the conversation is compared and

@@ -91,6 +91,7 @@ type heard struct {
 	silent bool               // the conversation's time is over, and nobody has said so yet
 	topic  topic
 	button store.Button // of a tap; zero when its nonce is unknown
+	author wallet.AppID // whose message it replies to (Reply.Author); "" for nobody's
 	app    *AppCommand  // an app that runs this for the person; nil: they themselves
 }
 
@@ -166,6 +167,9 @@ func (c *Chat) hear(ctx context.Context, in Input) (heard, error) {
 			return err
 		}
 		h.conv.Chat, h.conv.User = in.Chat, in.From.TelegramID
+		if h.author, err = c.authorOf(tx, in); err != nil {
+			return err
+		}
 		if in.Tap == nil || !nonceLike(in.Tap.Data) {
 			return nil
 		}
@@ -224,6 +228,9 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	if id, ok := c.appLink(h.Text); ok {
 		return c.begin(askConsent(id, false), nil)
+	}
+	if h.author != "" && h.Text != "" { // to an app, whatever I have asked
+		return (*scene).answerApp, nil
 	}
 	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
 		return act, err

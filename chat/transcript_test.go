@@ -86,6 +86,8 @@ func difference(want, got string) string {
 //	alice types the code, alice types a wrong code
 //	alice opens bob's app               the consent link that stands in Bob's chat
 //	alice opens the operator's app      the operator's newest one
+//	alice's app writes to bob: TEXT     with her newest bot token; the operator writes to bob: TEXT
+//	bob answers the app: TEXT           replies to the newest message of an app in his chat; or answers me
 //	alice is called NAME                in Telegram, from now on
 //	the operator has a key for APP      made by 'purser key create' without an owner
 //	steps contact email                 verification.steps; operators carol dave: who may approve
@@ -143,6 +145,9 @@ func (r *rig) happen(line string) {
 	case before == "network":
 		at := strings.LastIndexByte(text, ' ')
 		r.network(text[at+1:], wallet.Happening(text[:at]))
+	case strings.Contains(line, " writes to "):
+		who, to, _ := strings.Cut(before, " writes to ")
+		r.writes(strings.TrimSuffix(strings.TrimPrefix(who, "the "), "'s app"), to, text)
 	case strings.HasPrefix(line, "the operator has a key for "):
 		req := handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, App: strings.TrimPrefix(line, "the operator has a key for ")}
 		_, _, err := r.Keys.Create(r.Context(), req)
@@ -167,6 +172,11 @@ func (r *rig) happen(line string) {
 			in.Forwarded = true
 		case "edits":
 			in.Edited = true
+		case "answers the app":
+			in.ReplyTo = r.fromApp(who)
+		case "answers me":
+			all := r.messages[in.Chat]
+			in.ReplyTo = all[len(all)-1].id
 		default:
 			r.Fatalf("what is %q?", line)
 		}
@@ -236,6 +246,36 @@ func (r *rig) happen(line string) {
 	default:
 		r.Fatalf("what is %q?", line)
 	}
+}
+
+// writes plays somebody's app, or the operator's, that sends a message.
+func (r *rig) writes(developer, to, text string) {
+	r.Helper()
+	by := handlers.Caller{KeyID: "key_op", KeyLine: "key_op", Bot: true}
+	if developer != "operator" {
+		for _, key := range r.keys() {
+			if key.Owner == r.userOf(developer) && key.Kind == wallet.BotKey {
+				by = handlers.CallerOf(key)
+			}
+		}
+	}
+	posting, err := r.chat.Post(r.Context(), chat.AppMessage{ID: r.NewID("msg"), By: by, Chat: r.people[to].TelegramID, Text: text})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { return posting.Commit(tx, time.Time{}) }))
+	r.settle()
+}
+
+// fromApp is the newest message of an app in somebody's chat.
+func (r *rig) fromApp(who string) int {
+	r.Helper()
+	all := r.messages[r.people[who].TelegramID]
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].reply.Author != "" {
+			return all[i].id
+		}
+	}
+	r.Fatalf("no app has written to %s", who)
+	return 0
 }
 
 func (r *rig) page(who string, what []string) {

@@ -69,10 +69,14 @@ type Event struct {
 	ID          string          `json:"id"`
 	Name        EventName       `json:"event"`
 	At          time.Time       `json:"timestamp"`
-	User        UserID          `json:"user"`        // whom it concerns; "" for nobody of ours
-	Transaction TransactionID   `json:"transaction"` // "" where none
+	User        UserID          `json:"user"`         // whom it concerns; "" for nobody of ours
+	Transaction TransactionID   `json:"transaction"`  // "" where none
+	To          AppID           `json:"to,omitempty"` // the only app that may have it, besides operators; "" for all
 	Data        json.RawMessage `json:"data"`
 }
+
+// ToOperators is the To of an event that only operators' programs may have.
+const ToOperators AppID = "operators"
 
 // TransactionPendingData is `data` of transaction.pending (SPEC, Platform event types).
 type TransactionPendingData struct {

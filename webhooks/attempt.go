@@ -54,7 +54,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
 
 // look finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
 func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
-	known, of := s.known(), about{d.Event, d.User}
+	known, of := s.known(), about{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
 		if stands, _ := r.stands(of, s.Now()); stands != asks {
 			return r.Webhook, stands, nil

@@ -31,6 +31,7 @@ type needed struct {
 type about struct {
 	name wallet.EventName
 	user wallet.UserID
+	to   wallet.AppID // wallet.Event.To; "" also for what was addressed when it was fanned out
 }
 
 // listeners lists the webhooks that may have an event (DESIGN §7, Whose).
@@ -124,6 +125,8 @@ func (r registered) stands(e about, now time.Time) (standing, needed) {
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
+		return barred, needed{}
+	case e.to != "" && key.Owner != "" && key.App != e.to: // it is for another app
 		return barred, needed{}
 	case e.user == "" && (key.Owner == "" || rule.Public):
 		return allowed, needed{}

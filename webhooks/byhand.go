@@ -25,7 +25,7 @@ const tryTimeout = 10 * time.Second
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
 	known := s.known()
-	stands, _ := known.authorize(tx, known.register(tx, hook), about{name, user}, s.Now())
+	stands, _ := known.authorize(tx, known.register(tx, hook), about{name: name, user: user}, s.Now())
 	return stands == allowed, nil
 }
 

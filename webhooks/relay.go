@@ -66,7 +66,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 				waiting, more = waiting[:i], true
 				break
 			}
-			hooks, err := known.listeners(tx, about{a.Event.Name, a.Event.User}, s.Now())
+			hooks, err := known.listeners(tx, about{a.Event.Name, a.Event.User, a.Event.To}, s.Now())
 			if err != nil {
 				return err
 			}

@@ -1468,3 +1468,41 @@ func TestAnAppIsToldWhatItWishes(t *testing.T) {
 		})
 	})
 }
+
+// TestWhatIsForOneAppReachesNoOther, whatever the others may read: it reaches that app, and operators.
+func TestWhatIsForOneAppReachesNoOther(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		person := r.person()
+		shop, other, own, operator := r.key(r.person(), wallet.BotKey), r.key(r.person(), wallet.BotKey), r.key(person, wallet.BotKey), r.key("", wallet.BotKey)
+		hooks := map[string]wallet.Webhook{"shop": r.hook(shop, "*"), "other": r.hook(other, "*"), "own": r.hook(own, "*"), "operator": r.hook(operator, "*")}
+		r.grant(person, shop, wallet.BotMessages)
+		r.grant(person, other, wallet.BotMessages)
+		r.run()
+		for _, c := range []struct {
+			to   wallet.AppID
+			want []string
+		}{
+			{"", []string{"operator", "other", "own", "shop"}}, {shop.App, []string{"operator", "shop"}},
+			{own.App, []string{"operator", "own"}}, {wallet.ToOperators, []string{"operator"}},
+		} {
+			e := r.event(person, wallet.MessageReceived, wallet.MessageReceivedData{Message: "hello"})
+			e.To = c.to
+			r.emit(e)
+			var got []string
+			for _, s := range r.took() {
+				if strings.Contains(s.body, "app_") {
+					t.Errorf("a receiver is told of it: %s", s.body)
+				}
+				for name, hook := range hooks {
+					if hook.URL == s.url {
+						got = append(got, name)
+					}
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("for %q: %v, want %v", c.to, got, c.want)
+			}
+		}
+	})
+}

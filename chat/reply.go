@@ -1,0 +1,151 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// answerable is how long an app's message can be answered by a reply.
+const answerable = 7 * 24 * time.Hour
+
+// authorVerb begins the action of a row that remembers an app's message. No tap has it: such a row is no button.
+const authorVerb = "author:"
+
+// authorNonce is where the author of a message in a chat is remembered.
+func authorNonce(chat int64, message int) string {
+	return nonceOf("author", strconv.FormatInt(chat, 10), strconv.Itoa(message))
+}
+
+// Posted remembers whose message a reply of the outbox became, so that a reply to it finds its app. It does
+// nothing for purser's own. It writes to the transaction of its caller.
+func Posted(tx store.Tx, row store.Reply, message int, now time.Time) error {
+	var r Reply
+	if !strings.HasPrefix(row.Card, appCard) || message == 0 || json.Unmarshal(row.Body, &r) != nil || r.Author == "" {
+		return nil
+	}
+	return tx.PutButtons([]store.Button{{Nonce: authorNonce(row.Chat, message), Chat: row.Chat, User: row.Chat,
+		Action: authorVerb + string(r.Author), Subject: appCard, ExpiresAt: now.Add(answerable)}})
+}
+
+// Author is the app whose message stands in a person's private chat; "" for purser's own messages, and for what was
+// sent too long ago.
+func Author(tx store.Tx, chat int64, message int, now time.Time) (wallet.AppID, error) {
+	row, err := tx.Button(authorNonce(chat, message))
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil || row.User != chat || !now.Before(row.ExpiresAt) {
+		return "", err
+	}
+	author, _ := strings.CutPrefix(row.Action, authorVerb)
+	return wallet.AppID(author), nil
+}
+
+// authorOf is the app whose message somebody replies to in their private chat; "" for none.
+func (c *Chat) authorOf(tx store.Tx, in Input) (wallet.AppID, error) {
+	if in.ReplyTo == 0 || !in.Private || in.Tap != nil || in.Chat != in.From.TelegramID {
+		return "", nil
+	}
+	return Author(tx, in.Chat, in.ReplyTo, c.Now())
+}
+
+// answerApp hands what somebody wrote to the app whose message they reply to, if they let it read their messages
+// and it receives any, and tells them which. What I have asked waits on.
+func (s *scene) answerApp() error {
+	h := s.heard
+	name, err := s.appName(h.author)
+	if err != nil {
+		return err
+	}
+	v := vars{"App": name, "Operator": h.author == wallet.ToOperators}
+	if h.author != wallet.ToOperators {
+		app, err := s.tx.App(h.author)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return s.say("reply.gone", nil)
+		case err != nil:
+			return err
+		case !slices.Contains(app.Scopes, wallet.BotMessages): // nothing that they could turn on
+			return s.say("reply.nobody", v)
+		}
+	}
+	switch allowed, err := s.readsMessages(h.author); {
+	case err != nil:
+		return err
+	case !allowed:
+		return s.say("reply.not_allowed", v)
+	}
+	switch hears, err := s.receivesMessages(h.author); {
+	case err != nil:
+		return err
+	case !hears:
+		return s.say("reply.nobody", v)
+	}
+	if codeIn(h.Text) { // of purser's own mails: an app that asks for one is a thief
+		if proving, err := s.Developers.ProvingMail(s.tx, s.user.ID); err != nil || proving {
+			return errors.Join(err, s.say("reply.code", v))
+		}
+	}
+	s.to = h.author
+	err = s.tell(fmt.Sprintf("message_%d", h.MessageID), wallet.MessageReceived, wallet.MessageReceivedData{
+		ChatID: strconv.FormatInt(h.Chat, 10), Username: s.user.Handle(), Message: h.Text, Timestamp: wallet.Timestamp(h.At.UTC())})
+	if err != nil {
+		return err
+	}
+	return s.say("reply.sent", v)
+}
+
+// readsMessages tells whether the person lets an app read what they write. Operators' programs do, and so does
+// the person's own app.
+func (s *scene) readsMessages(app wallet.AppID) (bool, error) {
+	if app == wallet.ToOperators {
+		return true, nil
+	}
+	if owner, err := s.ownerOf(app); err != nil || owner == s.user.ID {
+		return err == nil, err
+	}
+	grant, err := s.tx.Grant(s.user.ID, app)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return grant.Covers(wallet.BotMessages), err
+}
+
+// ownerOf is whose an app is; "" for the operators'.
+func (s *scene) ownerOf(id wallet.AppID) (wallet.UserID, error) {
+	if id == wallet.ToOperators {
+		return "", nil
+	}
+	app, err := s.tx.App(id)
+	return app.Owner, err
+}
+
+// receivesMessages tells whether an app has a webhook that takes messages.
+func (s *scene) receivesMessages(id wallet.AppID) (bool, error) {
+	owner, err := s.ownerOf(id)
+	if err != nil {
+		return false, err
+	}
+	hooks, err := s.tx.WebhooksOfOwner(owner)
+	if err != nil {
+		return false, err
+	}
+	keys, err := s.tx.KeysOf(owner)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(hooks, func(hook wallet.Webhook) bool {
+		return hook.Active && hook.Kind == wallet.BotKey && hook.Takes(wallet.MessageReceived) &&
+			slices.ContainsFunc(keys, func(key wallet.Key) bool {
+				return key.Line() == hook.Line && key.UsableAt(s.now) && key.May(wallet.BotMessages) && (id == wallet.ToOperators || key.App == id)
+			})
+	}), nil
+}
