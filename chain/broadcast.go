@@ -27,7 +27,7 @@ func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	if err != nil {
 		return fmt.Errorf("broadcast: %w", err)
 	}
-	answer, err := call[string](ctx, c.primary(), method, base64.StdEncoding.EncodeToString(signed), settings{
+	answer, err := call[string](carrying(ctx), c.primary(), method, base64.StdEncoding.EncodeToString(signed), settings{
 		"encoding":            "base64",
 		"skipPreflight":       false,
 		"preflightCommitment": confirmed,

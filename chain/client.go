@@ -78,7 +78,7 @@ func New(o Options) (*Client, error) {
 			DialContext:         o.Dial,
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: o.Timeout,
-			MaxIdleConnsPerHost: 16,
+			MaxIdleConnsPerHost: signedAtOnce + readsAtOnce,
 			IdleConnTimeout:     90 * time.Second,
 		},
 	}

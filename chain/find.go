@@ -24,7 +24,7 @@ const (
 // (DESIGN §3.3). A success is preferred to a failure. nil without an error means that this node
 // knows of no landing; wallet.NetworkError that it cannot tell.
 func (c *Client) Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error) {
-	return c.find(ctx, c.primary(), sought)
+	return c.find(carrying(ctx), c.primary(), sought)
 }
 
 // FindEverywhere is Find on every configured node. A landing that any of them knows is the answer;
@@ -38,7 +38,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *w
 		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
-		landing, err := c.find(ctx, n, sought)
+		landing, err := c.find(carrying(ctx), n, sought)
 		switch {
 		case err != nil && trouble == nil:
 			trouble = err

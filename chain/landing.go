@@ -83,6 +83,7 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 // Fee and BlockHeight take two more calls, once for each landing; they are 0 when the node does not
 // tell, which a node that has just confirmed a block may do for a second.
 func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wallet.Landing, error) {
+	ctx = carrying(ctx)
 	landings := make([]*wallet.Landing, 0, len(sigs))
 	for batch := range slices.Chunk(sigs, maxStatuses) {
 		found, err := statuses(ctx, c.primary(), batch, false)

@@ -13,21 +13,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gagliardetto/solana-go/rpc/jsonrpc"
-
 	"purser/wallet"
 )
 
-// maxAnswer bounds what is read of one answer: a thousand signatures or one transaction with its logs
-// fit many times over, and so do the 30,000 token accounts that somebody would have to pay 60 SOL for
-// to hide an address's balance behind them.
-const maxAnswer = 16 << 20
+// Bounds of one answer, in bytes. A page of a history or one transaction with its logs fits maxAnswer many times
+// over; maxHoldings holds the 30,000 token accounts that somebody would have to pay 45 SOL for to hide an
+// address's balance behind them.
+const (
+	maxAnswer   = 4 << 20
+	maxHoldings = 16 << 20
+)
 
 // node is one RPC address. Its name stands for the URL wherever words are made.
 type node struct {
 	name    string
-	rpc     jsonrpc.RPCClient
+	url     string
+	http    *http.Client
 	timeout time.Duration
+	lanes   lanes
 	// settled is the finalized slot that came with its last FinalizedBlockHeight. An address often
 	// stands for many machines: what one of them does not know says nothing when it lags behind
 	// the one that told the height.
@@ -36,83 +39,149 @@ type node struct {
 
 func newNode(name, url string, timeout time.Duration, transport http.RoundTripper) *node {
 	client := &http.Client{
-		Transport: guard{transport},
+		Transport: transport,
 		// A redirect would carry the request, and perhaps a key, to somewhere nobody configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	carrier := jsonrpc.NewClientWithOpts(url, &jsonrpc.RPCClientOpts{HTTPClient: client})
-	return &node{name: name, rpc: carrier, timeout: timeout}
+	return &node{name: name, url: url, http: client, timeout: timeout, lanes: newLanes()}
 }
 
-// call asks one method through solana-go's client and reads the result as T by encoding/json,
-// which refuses what solana-go's own decoder lets pass (overflowing and fractional integers). Every
-// failure is a wallet.NetworkError; an *rpcError inside tells that the node answered.
+// lanes bound the calls under way to one node, each holding its place until its answer is decoded. What carries
+// signed payments has places of its own, so that no crowd of readers delays a broadcast; what can have an answer
+// of many megabytes has few.
+type lanes struct{ signed, reads, heavy chan struct{} }
+
+const (
+	signedAtOnce = 16
+	readsAtOnce  = 16
+	heavyAtOnce  = 4
+)
+
+func newLanes() lanes {
+	return lanes{signed: make(chan struct{}, signedAtOnce), reads: make(chan struct{}, readsAtOnce), heavy: make(chan struct{}, heavyAtOnce)}
+}
+
+// signedKey marks the context of calls that carry signed payments.
+type signedKey struct{}
+
+// carrying gives the calls made with a context the places of signed payments.
+func carrying(ctx context.Context) context.Context { return context.WithValue(ctx, signedKey{}, true) }
+
+// lane is where a call waits for its turn.
+func (n *node) lane(ctx context.Context, method string) chan struct{} {
+	switch {
+	case ctx.Value(signedKey{}) != nil:
+		return n.lanes.signed
+	case method == holdingsMethod:
+		return n.lanes.heavy
+	}
+	return n.lanes.reads
+}
+
+// call asks one method and reads the result as T by encoding/json. Waiting for a turn, the answer and its decoding
+// all end with ctx, or after the node's time-out. Every failure is a wallet.NetworkError; an *rpcError inside tells
+// that the node answered.
 func call[T any](ctx context.Context, n *node, method string, params ...any) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
-	defer func() {
-		if recover() != nil { // the library panics on some foreign answers
-			err = n.trouble(method, errGarbage)
-		}
-	}()
-	var raw json.RawMessage
-	if err := n.rpc.CallForInto(ctx, &raw, method, params); err != nil {
+	turn := n.lane(ctx, method)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return out, n.trouble(method, ctx.Err())
+	}
+	raw, err := n.ask(ctx, method, params)
+	if err != nil {
 		return out, n.trouble(method, err)
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err := decodeWithin(ctx, raw, &out); err != nil {
 		var none T
-		return none, n.trouble(method, errGarbage)
+		return none, n.trouble(method, err)
 	}
 	return out, nil
 }
 
-// guard is the door for answers: it bounds them, takes HTTP failures for what they are, and hands
-// on only a plain JSON-RPC envelope.
-type guard struct{ next http.RoundTripper }
+// stepwise is a result that is decoded in parts, between which it looks whether anybody still waits for it.
+type stepwise interface {
+	decodeWithin(ctx context.Context, raw json.RawMessage) error
+}
+
+// decodeWithin reads raw into out, unless ctx has ended: an answer of megabytes takes longer to read than to get.
+func decodeWithin(ctx context.Context, raw json.RawMessage, out any) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if s, ok := out.(stepwise); ok {
+		return s.decodeWithin(ctx, raw)
+	}
+	if json.Unmarshal(raw, out) != nil {
+		return errGarbage
+	}
+	return nil
+}
 
 // envelope is a JSON-RPC 2.0 answer; of result and error one is there.
 type envelope struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *struct {
-		Code    int             `json:"code"`
-		Message string          `json:"message"`
-		Data    json.RawMessage `json:"data,omitempty"`
-	} `json:"error,omitempty"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code int             `json:"code"`
+		Data json.RawMessage `json:"data"`
+	} `json:"error"`
 }
 
-// RoundTrip implements http.RoundTripper.
-func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := g.next.RoundTrip(request)
+// ask makes one call and returns its result, undecoded. It takes HTTP failures for what they are, and hands on
+// only a plain JSON-RPC envelope.
+func (n *node) ask(ctx context.Context, method string, params []any) (json.RawMessage, error) {
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	response.Body.Close()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := n.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	most := int64(maxAnswer)
+	if method == holdingsMethod {
+		most = maxHoldings
+	}
+	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(body) > maxAnswer:
+	case int64(len(raw)) > most:
 		return nil, errTooLarge
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500:
 		return nil, httpStatus(response.StatusCode) // whatever the body says: try again later
 	}
+	return readEnvelope(ctx, response.StatusCode, raw)
+}
+
+// readEnvelope takes the result out of an answer, or its error.
+func readEnvelope(ctx context.Context, status int, raw []byte) (json.RawMessage, error) {
 	var answer envelope
-	err = json.Unmarshal(body, &answer)
-	if response.StatusCode != http.StatusOK && (err != nil || answer.Error == nil) {
-		return nil, httpStatus(response.StatusCode)
-	}
-	if err != nil || (answer.Result == nil) == (answer.Error == nil) {
+	err := decodeWithin(ctx, raw, &answer)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case status != http.StatusOK && (err != nil || answer.Error == nil):
+		return nil, httpStatus(status)
+	case err != nil || (answer.Result == nil) == (answer.Error == nil):
 		return nil, errGarbage
+	case answer.Error != nil:
+		return nil, &rpcError{code: answer.Error.Code, data: answer.Error.Data}
 	}
-	tame, err := json.Marshal(answer)
-	if err != nil {
-		return nil, errGarbage
-	}
-	response.Body = io.NopCloser(bytes.NewReader(tame))
-	response.ContentLength = int64(len(tame))
-	return response, nil
+	return answer.Result, nil
 }
 
 // Why a call came to nothing. These are the only causes that leave this file: the errors of the
@@ -165,7 +234,7 @@ func cause(err error) error {
 	}
 	var (
 		status   httpStatus
-		answered *jsonrpc.RPCError
+		answered *rpcError
 		dns      *net.DNSError
 		dial     *net.OpError
 		cert     *tls.CertificateVerificationError
@@ -175,11 +244,7 @@ func cause(err error) error {
 	case errors.As(err, &status):
 		return status
 	case errors.As(err, &answered):
-		data, err := json.Marshal(answered.Data)
-		if err != nil {
-			data = nil
-		}
-		return &rpcError{code: answered.Code, data: data}
+		return answered
 	case errors.As(err, &dns):
 		return errUnresolved
 	case errors.As(err, &dial) && dial.Op == "dial":

@@ -170,7 +170,7 @@ func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
 		epoch, err := call[struct {
 			AbsoluteSlot *uint64 `json:"absoluteSlot"`
 			BlockHeight  *uint64 `json:"blockHeight"`
-		}](ctx, n, method, settings{"commitment": finalized})
+		}](carrying(ctx), n, method, settings{"commitment": finalized})
 		if err != nil {
 			return 0, err
 		}
@@ -190,7 +190,7 @@ func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
 func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
 	const method = "getFirstAvailableBlock"
 	for _, n := range c.nodes {
-		first, err := call[*uint64](ctx, n, method)
+		first, err := call[*uint64](carrying(ctx), n, method)
 		if err != nil {
 			return false, err
 		}

@@ -149,7 +149,7 @@ func TestNodeThatFellBehindCannotSayNotFound(t *testing.T) {
 	}
 	t.Cleanup(func() { late.Close() })
 	behind := newServer(t, late.Handler())
-	w.nodes[0].rpc = newNode("rpc 1", behind+secretPath, time.Second*5, w.transport).rpc
+	w.nodes[0].url = behind + secretPath
 	_, err = w.Find(t.Context(), s.sought)
 	nobodyKnows(t, err)
 	byReference := s.sought

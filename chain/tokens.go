@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -36,19 +37,33 @@ func (a *accountData) info() *accountInfo {
 	return &a.accountInfo
 }
 
-// whole is one account with its data, read at a slot.
+// whole is one account with its data, or as much of it as was asked for, read at a slot.
 type whole struct {
 	wallet.Account
-	data []byte
+	data  []byte
+	space uint64 // how long the data is
 }
 
-// readWhole reads accounts with their data, all at one slot (getMultipleAccounts). Mints and token
-// accounts are short; what is longer than a packet could ever make it is cut by maxAnswer.
-func (c *Client) readWhole(ctx context.Context, as ...wallet.Address) ([]whole, error) {
+// cut tells that only a part of the data was read.
+func (w whole) cut() bool { return uint64(len(w.data)) < w.space }
+
+const (
+	// tokenData is what is read of an account at first: a token account fits with every extension that it can
+	// have, and most mints do.
+	tokenData = 1 << 10
+	// maxMintData bounds a mint with its metadata. Its issuer can make it longer than that (an account holds 10 MiB),
+	// and nobody needs to read it then.
+	maxMintData = 64 << 10
+)
+
+// readWhole reads the first length bytes of accounts, all at one slot (getMultipleAccounts). Anybody can name any
+// address to us: of an account of 10 MiB no more than that travels.
+func (c *Client) readWhole(ctx context.Context, length uint64, as ...wallet.Address) ([]whole, error) {
 	const method = "getMultipleAccounts"
 	n := c.primary()
-	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as),
-		settings{"commitment": confirmed, "encoding": "base64"})
+	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as), settings{
+		"commitment": confirmed, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -59,22 +74,38 @@ func (c *Client) readWhole(ctx context.Context, as ...wallet.Address) ([]whole, 
 	for i, raw := range answer.value {
 		account, ok := raw.info().account(answer.slot)
 		data, readable := raw.bytes()
-		if !ok || !readable {
+		var space uint64
+		if raw != nil && raw.Space != nil {
+			space = *raw.Space
+		}
+		if !ok || !readable || uint64(len(data)) != min(space, length) {
 			return nil, n.trouble(method, errGarbage)
 		}
-		out[i] = whole{account, data}
+		out[i] = whole{account, data, space}
 	}
 	return out, nil
 }
 
+// readMint is readWhole with a mint among the accounts, whose data may be longer than that of the others.
+func (c *Client) readMint(ctx context.Context, mint int, as ...wallet.Address) ([]whole, error) {
+	all, err := c.readWhole(ctx, tokenData, as...)
+	if err != nil {
+		return nil, err
+	}
+	if m := all[mint]; m.space <= tokenData || m.space > maxMintData || !isTokenProgram(m.Owner) {
+		return all, nil
+	}
+	return c.readWhole(ctx, maxMintData, as...)
+}
+
 // Mint reads what the chain says of a token. An address that is no mint is TOKEN_NOT_FOUND.
 func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error) {
-	accounts, err := c.readWhole(ctx, at)
+	accounts, err := c.readMint(ctx, 0, at)
 	if err != nil {
 		return wallet.Mint{}, err
 	}
 	mint, ok := parseMint(at, accounts[0].Owner, accounts[0].data)
-	if !ok {
+	if !ok || accounts[0].cut() {
 		return wallet.Mint{}, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s", at)
 	}
 	return mint, nil
@@ -85,13 +116,13 @@ func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, erro
 func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error) {
 	source := wallet.AssociatedAccount(from, mint, program)
 	destination := wallet.AssociatedAccount(to, mint, program)
-	all, err := c.readWhole(ctx, from, to, mint, source, destination)
+	all, err := c.readMint(ctx, 2, from, to, mint, source, destination)
 	if err != nil {
 		return wallet.TokenFacts{}, err
 	}
 	facts := wallet.TokenFacts{From: all[0].Account, To: all[1].Account}
 	var ok bool
-	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || facts.Mint.Program != program {
+	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || all[2].cut() || facts.Mint.Program != program {
 		return facts, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s any more", mint)
 	}
 	facts.Source = heldBy(source, all[3])
@@ -109,7 +140,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 // heldBy reads an associated account; one that is none, or holds something else, does not exist.
 func heldBy(at wallet.Address, a whole) wallet.TokenAccount {
 	account, ok := parseTokenAccount(at, a.Owner, a.data)
-	if !ok {
+	if !ok || a.cut() {
 		return wallet.TokenAccount{Address: at}
 	}
 	return account
@@ -133,7 +164,7 @@ func (c *Client) epoch(ctx context.Context) (uint64, error) {
 // TokenAccountAt reads the token account at an address, to find whose it is; Exists is false for an
 // address that is none.
 func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	accounts, err := c.readWhole(ctx, at)
+	accounts, err := c.readWhole(ctx, tokenData, at)
 	if err != nil {
 		return wallet.TokenAccount{}, err
 	}
@@ -162,19 +193,46 @@ type parsedTokenAccount struct {
 	} `json:"account"`
 }
 
+// holdingsMethod has the largest answers.
+const holdingsMethod = "getTokenAccountsByOwner"
+
+// tokenAccounts is its answer.
+type tokenAccounts struct {
+	slot uint64
+	all  []parsedTokenAccount
+}
+
+// decodeWithin implements stepwise: an exchange's wallet holds tens of thousands.
+func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) error {
+	var list answerAt[[]json.RawMessage]
+	if json.Unmarshal(raw, &list) != nil {
+		return errGarbage
+	}
+	t.slot, t.all = list.slot, make([]parsedTokenAccount, len(list.value))
+	for i, one := range list.value {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if json.Unmarshal(one, &t.all[i]) != nil {
+			return errGarbage
+		}
+	}
+	return nil
+}
+
 // Holdings lists what an owner holds of every token: two calls, however many tokens
 // (getTokenAccountsByOwner for each token program). Accounts that hold nothing are left out. Symbols
 // are not the chain's to tell: they are empty.
 func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
-	const method = "getTokenAccountsByOwner"
+	const method = holdingsMethod
 	held := purse{at: map[wallet.Address]int{}}
 	for _, program := range []wallet.Address{wallet.TokenProgram, wallet.Token2022Program} {
-		answer, err := call[answerAt[[]parsedTokenAccount]](ctx, c.primary(), method, owner.String(),
+		answer, err := call[tokenAccounts](ctx, c.primary(), method, owner.String(),
 			settings{"programId": program.String()}, settings{"commitment": confirmed, "encoding": "jsonParsed"})
 		if err != nil {
 			return nil, err
 		}
-		for _, entry := range answer.value {
+		for _, entry := range answer.all {
 			h, at, err := entry.holding(owner, program)
 			h.Slot = answer.slot
 			if err != nil || !held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, program)) {

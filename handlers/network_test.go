@@ -50,6 +50,46 @@ func (r *rig) changed() *changing {
 	return c
 }
 
+// asked counts the questions that a stranger's words cost.
+type asked struct {
+	handlers.TransferChain
+	calls int
+}
+
+func (a *asked) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error) {
+	a.calls++
+	return a.TransferChain.Mint(ctx, at)
+}
+
+func (a *asked) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
+	a.calls++
+	return a.TransferChain.TokenAccountAt(ctx, at)
+}
+
+// TestWhatNeedsNoNodeIsLookedAtFirst: who has no wallet, or sends to no address, has no mint read that they name.
+func TestWhatNeedsNoNodeIsLookedAtFirst(t *testing.T) {
+	r := newRig(t)
+	alice, stranger := r.rich(1001, sol), handlers.Caller{User: r.meet(1009).ID}
+	mint := r.Stranger().String()
+	node := &asked{TransferChain: r.Transfers.Chain}
+	r.Transfers.Chain = node
+	for name, err := range map[string]error{
+		"no wallet":            second(r.Transfers.Prepare(context.Background(), stranger, handlers.SendRequest{To: r.Stranger().String(), Amount: "1", Token: mint})),
+		"no address":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: "bob", Amount: "1", Token: mint})),
+		"to oneself":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: alice.Address().String(), Amount: "1", Token: mint})),
+		"a request, no wallet": second(r.Transfers.PrepareRequest(context.Background(), stranger, "1", mint)),
+	} {
+		if err == nil || node.calls > 0 {
+			t.Errorf("%s: %v, after %d questions to the node", name, err, node.calls)
+		}
+	}
+	if _, _, err := r.Transfers.List(context.Background(), alice.Caller(), handlers.Filter{Token: mint, Limit: 5}); err != nil || node.calls > 0 {
+		t.Errorf("a list: %v, after %d questions", err, node.calls)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // TestWhatAFeeWillBeTheNetworkSays, not a constant: signatures may cost something else some day.
 func TestWhatAFeeWillBeTheNetworkSays(t *testing.T) {
 	r := newRig(t)

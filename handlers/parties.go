@@ -21,8 +21,7 @@ func (s *Transfers) Token(ctx context.Context, name string) (wallet.Token, error
 	}
 	at, err := wallet.ParseAddress(name)
 	if err != nil {
-		return wallet.Token{}, wallet.About(wallet.FieldToken, wallet.Refuse(wallet.TokenNotFound,
-			"%s is on no list here: name the token by its mint address, which its issuer publishes", tokenName(name)))
+		return wallet.Token{}, notListed(name)
 	}
 	if token, ok := s.Tokens.ByMint(at); ok {
 		return token, nil
@@ -32,6 +31,26 @@ func (s *Transfers) Token(ctx context.Context, name string) (wallet.Token, error
 		return wallet.Token{}, wallet.About(wallet.FieldToken, err)
 	}
 	return wallet.Token{Mint: at, Decimals: mint.Decimals, Program: mint.Program}, nil
+}
+
+// filterToken is Token for choosing among what is stored: no node is asked whether a mint exists.
+func (s *Transfers) filterToken(name string) (wallet.Token, error) {
+	if at, err := wallet.ParseAddress(name); err == nil {
+		return wallet.Token{Mint: at}, nil
+	}
+	if token, ok := s.Tokens.BySymbol(name); ok {
+		return token, nil
+	}
+	if name == "" || strings.EqualFold(name, wallet.SOL.Symbol) {
+		return wallet.SOL, nil
+	}
+	return wallet.Token{}, notListed(name)
+}
+
+// notListed is the refusal of a symbol.
+func notListed(name string) error {
+	return wallet.About(wallet.FieldToken, wallet.Refuse(wallet.TokenNotFound,
+		"%s is on no list here: name the token by its mint address, which its issuer publishes", tokenName(name)))
 }
 
 // tokenName is a symbol fit for repeating to whoever wrote it.

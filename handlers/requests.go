@@ -27,6 +27,10 @@ type PaymentRequest struct {
 // PrepareRequest makes a request for an amount of a token to a caller's default wallet. What pays it
 // is known by its reference (Solana Pay, Transfer Request).
 func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name string) (PaymentRequest, error) {
+	to, user, err := s.Sender(ctx, who, wallet.Address{})
+	if err != nil {
+		return PaymentRequest{}, err
+	}
 	token, err := s.Token(ctx, name)
 	if err != nil {
 		return PaymentRequest{}, err
@@ -34,10 +38,6 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name
 	units, err := wallet.ParseAmount(amount, token.Decimals)
 	if err != nil {
 		return PaymentRequest{}, wallet.About(wallet.FieldAmount, err)
-	}
-	to, user, err := s.Sender(ctx, who, wallet.Address{})
-	if err != nil {
-		return PaymentRequest{}, err
 	}
 	if !token.Native() {
 		mint, err := s.Chain.Mint(ctx, token.Mint)

@@ -74,6 +74,15 @@ type Proposal struct {
 // Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, POLICY_VIOLATION,
 // NETWORK_ERROR; with a wallet.Field where one part of the request is to blame.
 func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (Proposal, error) {
+	// What costs no call to a node comes first: a stranger without a wallet must not have one read what they name.
+	from, user, err := s.Sender(ctx, who, req.From)
+	if err != nil {
+		return Proposal{}, err
+	}
+	named, err := s.Destination(req.To, from.Address)
+	if err != nil {
+		return Proposal{}, err
+	}
 	token, err := s.Token(ctx, req.Token)
 	if err != nil {
 		return Proposal{}, err
@@ -86,14 +95,6 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 			return Proposal{}, wallet.About(wallet.FieldAmount, err)
 		}
 		units = amount.Units
-	}
-	from, user, err := s.Sender(ctx, who, req.From)
-	if err != nil {
-		return Proposal{}, err
-	}
-	named, err := s.Destination(req.To, from.Address)
-	if err != nil {
-		return Proposal{}, err
 	}
 	to, err := s.recipient(ctx, named, from.Address)
 	if err != nil {
@@ -206,7 +207,7 @@ const maxLooked = 1000
 // List is a page of transactions, newest first, and where the next one begins ("" at the end): the
 // caller's own, or those of one wallet that they may read. INVALID_REQUEST, WALLET_NOT_FOUND.
 func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Transaction, wallet.TransactionID, error) {
-	mint, err := s.Token(ctx, f.Token)
+	mint, err := s.filterToken(f.Token)
 	if err != nil {
 		return nil, "", err
 	}
