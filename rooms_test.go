@@ -58,7 +58,7 @@ func owners() map[string][]string {
 		"github.com/spf13/cobra":                                   {"purser"},
 		"github.com/nicksnyder/go-i18n/v2":                         {"chat"},
 		"github.com/boombuler/barcode":                             {"chat"},
-		"golang.org/x/crypto":                                      {"store"},
+		"golang.org/x/crypto":                                      {"store", "sandbox/solana"},
 		"github.com/getkin/kin-openapi":                            {}, // tests alone
 		"github.com/santhosh-tekuri/jsonschema/v6":                 {}, // tests alone
 		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone

@@ -79,19 +79,23 @@ func known(text string) address {
 
 // The programs and loaders that this cluster has at genesis. Read-only after start.
 var (
-	systemProgram = address{}
-	budgetProgram = known("ComputeBudget111111111111111111111111111111")
-	memoV1        = known("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
-	memoV3        = known("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	lookupProgram = known("AddressLookupTab1e1111111111111111111111111")
-	nativeLoader  = known("NativeLoader1111111111111111111111111111111")
-	loaderV1      = known("BPFLoader1111111111111111111111111111111111")
-	loaderV2      = known("BPFLoader2111111111111111111111111111111111")
-	loaderV3      = known("BPFLoaderUpgradeab1e11111111111111111111111")
-	loaderV4      = known("LoaderV411111111111111111111111111111111111")
-	rentSysvar    = known("SysvarRent111111111111111111111111111111111")
-	sysvarOwner   = known("Sysvar1111111111111111111111111111111111111")
-	voteProgram   = known("Vote111111111111111111111111111111111111111")
+	systemProgram     = address{}
+	budgetProgram     = known("ComputeBudget111111111111111111111111111111")
+	memoV1            = known("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+	memoV3            = known("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	memoV4            = known("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH")
+	lookupProgram     = known("AddressLookupTab1e1111111111111111111111111")
+	nativeLoader      = known("NativeLoader1111111111111111111111111111111")
+	loaderV1          = known("BPFLoader1111111111111111111111111111111111")
+	loaderV2          = known("BPFLoader2111111111111111111111111111111111")
+	loaderV3          = known("BPFLoaderUpgradeab1e11111111111111111111111")
+	loaderV4          = known("LoaderV411111111111111111111111111111111111")
+	rentSysvar        = known("SysvarRent111111111111111111111111111111111")
+	sysvarOwner       = known("Sysvar1111111111111111111111111111111111111")
+	lighthouseProgram = known("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
+	noopProgram       = known("noopb9bkMVfRPU8AsbpTUg8AQkHtKwMYZiFUjNRtMmV")
+
+	voteProgram = known("Vote111111111111111111111111111111111111111")
 
 	ed25519Program   = known("Ed25519SigVerify111111111111111111111111111")
 	secp256k1Program = known("KeccakSecp256k11111111111111111111111111111")
@@ -143,6 +147,9 @@ var reserved = func() map[address]bool {
 	}
 	return keys
 }()
+
+// isMemo says whether a program writes memos: the first, the third and the fourth version.
+func isMemo(program address) bool { return program == memoV1 || program == memoV3 || program == memoV4 }
 
 const (
 	maxSeedLength = 32

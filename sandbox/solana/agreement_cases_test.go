@@ -274,9 +274,9 @@ func agreementCases(blockhash hash) []agreementCase {
 		one(system(pack(uint32(11), sol, "purse", systemProgram), meta{purse, "w"}, meta{alice, "s"})))
 
 	// Memo.
-	for name, program := range map[string]address{"memo": memoV3, "memo v1": memoV1} {
+	for name, program := range map[string]address{"memo": memoV3, "memo v1": memoV1, "memo v4": memoV4} {
 		unreadable := "InvalidInstructionData"
-		if program == memoV3 {
+		if program != memoV1 {
 			unreadable = "ProgramFailedToComplete"
 		}
 		add(name, "null", nil, one(pay(5), memoCall(program, "Thanks for the fish")))

@@ -119,6 +119,7 @@ func extensionCases(b *caseBook) {
 	strict := accounts{to: aHolding(p, theMint, bob, 0, extension{extMemoTransfer, on})}
 	b.add("memo missing", customError(0, 36), strict, checked(10))
 	b.add("memo before", "null", strict, memoCall(memoV3, "rent"), checked(10))
+	b.add("memo of version 4 before, which the program does not know", customError(1, 36), strict, memoCall(memoV4, "rent"), checked(10))
 	b.add("memo v1 before", "null", strict, memoCall(memoV1, "rent"), checked(10))
 	b.add("memo after", customError(0, 36), strict, checked(10), memoCall(memoV3, "rent"))
 	b.add("memo too early", customError(2, 36), strict, memoCall(memoV3, "rent"), transferTo(alice, bob, 1), checked(10))

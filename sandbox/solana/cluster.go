@@ -121,7 +121,7 @@ func (c *Cluster) begin(o Options) error {
 	if o.LamportsPerByte > maxLamportsPerByte {
 		return errRent
 	}
-	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, LamportsPerByte: o.LamportsPerByte, Version: tokensVersion}
+	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, LamportsPerByte: o.LamportsPerByte, Version: newestVersion}
 	if err := c.genesis(g); err != nil {
 		return err
 	}
@@ -138,11 +138,11 @@ func (c *Cluster) resume(o Options, records []record) error {
 			return fmt.Errorf("solana sandbox: journal line %d: %w", i+1, err)
 		}
 	}
-	if c.version < tokensVersion {
-		if err := c.addTokens(); err != nil {
+	if c.version < newestVersion {
+		if err := c.grow(newestVersion); err != nil {
 			return err
 		}
-		if err := c.write(record{Version: tokensVersion}); err != nil {
+		if err := c.write(record{Version: newestVersion}); err != nil {
 			return err
 		}
 	}
@@ -181,10 +181,7 @@ func (c *Cluster) genesis(g genesisRecord) error {
 	put(rentSysvar, rent.sysvar())
 	put(c.collector(), account{Lamports: lamportsPerSOL})
 	put(keyOf(c.faucet()), account{Lamports: supply - c.state.total(0)})
-	if g.Version >= tokensVersion {
-		return c.addTokens()
-	}
-	return nil
+	return c.grow(g.Version)
 }
 
 const (
@@ -386,6 +383,7 @@ func (c *Cluster) bank(height uint64) bank {
 		},
 		rent: c.rentAt(height),
 		slot: slotOf(height),
+		time: func(slot uint64) int64 { return c.blockTime(heightAt(slot)) },
 		recentSlot: func(slot uint64) (int, bool) {
 			at := heightAt(slot)
 			if slotOf(at) != slot || at >= height || height-at > tableHistory {

@@ -8,6 +8,7 @@ type bank struct {
 	done       func(*transaction) bool
 	rent       rentRate                          // of the block under way
 	slot       uint64                            // of the block under way
+	time       func(slot uint64) int64           // Unix time in seconds
 	recentSlot func(uint64) (place int, ok bool) // SlotHashes: a slot's place among the last 512 before it, newest first
 	anyHash    bool                              // simulations may replace the blockhash
 	unverified bool                              // simulations may leave the signatures unchecked

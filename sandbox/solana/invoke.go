@@ -87,7 +87,7 @@ func (in *invocation) execute() *InstructionError {
 		return in.system()
 	case budgetProgram:
 		return in.consume(unitsOfNative) // its instructions took effect before the first ran
-	case memoV1, memoV3:
+	case memoV1, memoV3, memoV4:
 		return in.memo()
 	case tokenProgram:
 		return in.compiled(in.token)
@@ -95,6 +95,8 @@ func (in *invocation) execute() *InstructionError {
 		return in.compiled(in.token2022)
 	case associatedProgram:
 		return in.compiled(in.associated)
+	case lighthouseProgram:
+		return in.compiled(in.lighthouse)
 	case lookupProgram:
 		return in.compiled(in.lookupTable)
 	}

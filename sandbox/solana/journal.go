@@ -19,7 +19,7 @@ type record struct {
 	Fork    *fork          `json:"fork,omitempty"`
 	Landed  *landedRecord  `json:"landed,omitempty"`
 	Rent    *rentChange    `json:"rent,omitempty"`
-	Version int            `json:"version,omitempty"` // the cluster grew from here on (tokensVersion)
+	Version int            `json:"version,omitempty"` // the cluster grew from here on (newestVersion)
 }
 
 type genesisRecord struct {
@@ -95,8 +95,8 @@ func (c *Cluster) replay(r record) error {
 	case r.Rent != nil:
 		c.tip = max(c.tip, r.Rent.Height-min(r.Rent.Height, 1))
 		c.changeRent(*r.Rent)
-	case r.Version == tokensVersion && c.version < tokensVersion:
-		return c.addTokens()
+	case r.Version > c.version:
+		return c.grow(r.Version)
 	default:
 		c.tip = max(c.tip, r.Height)
 	}

@@ -36,6 +36,31 @@ func mintKey(seed, symbol string) address {
 // journal of before goes on with them from the moment that it is opened.
 const tokensVersion = 1
 
+// programsVersion is the genesis that brought Memo v4 and Lighthouse.
+const programsVersion = 2
+
+// newestVersion is what a new cluster begins with, and an old one grows to.
+const newestVersion = programsVersion
+
+// grow puts what a genesis of that version has beyond the cluster's own in place.
+func (c *Cluster) grow(to int) error {
+	if to >= tokensVersion && c.version < tokensVersion {
+		if err := c.addTokens(); err != nil {
+			return err
+		}
+	}
+	if to >= programsVersion && c.version < programsVersion {
+		return c.addPrograms()
+	}
+	return nil
+}
+
+// addPrograms gives the cluster the programs of programsVersion.
+func (c *Cluster) addPrograms() error {
+	stub := account{c.rentAt(0).minimum(len(programStub)), loaderV2, []byte(programStub), true}
+	return c.found(programsVersion, map[address]account{memoV4: stub, lighthouseProgram: stub})
+}
+
 // mint finds a mint by symbol or address.
 func (c *Cluster) mint(name string) (key address, ok bool) {
 	for _, symbol := range []string{USDC, FEE} {
@@ -55,8 +80,7 @@ func (c *Cluster) Mint(symbol string) string {
 	return MintAddress(c.seed, symbol)
 }
 
-// addTokens gives the cluster its token programs and test mints, as if they had been there from the
-// beginning: the faucet had that much less all along, so that no fork can take them back.
+// addTokens gives the cluster its token programs and test mints.
 func (c *Cluster) addTokens() error {
 	faucet := keyOf(c.faucet())
 	rent := c.rentAt(0)
@@ -72,13 +96,20 @@ func (c *Cluster) addTokens() error {
 		mintKey(c.seed, USDC): rent.testMint(tokenProgram, mintData(&faucet, testDecimals)),
 		mintKey(c.seed, FEE):  rent.testMint(token2022Program, feeMintData(faucet)),
 	}
+	return c.found(tokensVersion, added)
+}
+
+// found puts accounts in place as if they had been there from the beginning: the faucet had that
+// much less all along, so that no fork can take them back.
+func (c *Cluster) found(to int, added map[address]account) error {
+	faucet := keyOf(c.faucet())
 	var cost uint64
 	for _, a := range added {
 		cost += a.Lamports
 	}
 	for _, v := range c.state[faucet] {
 		if v.Lamports < cost {
-			return errors.New("solana sandbox: the faucet is too empty to found the token programs")
+			return errors.New("solana sandbox: the faucet is too empty to found new programs")
 		}
 	}
 	for i := range c.state[faucet] {
@@ -94,7 +125,7 @@ func (c *Cluster) addTokens() error {
 			versions[i].account = a
 		}
 	}
-	c.version = tokensVersion
+	c.version = to
 	return nil
 }
 

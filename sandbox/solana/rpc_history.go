@@ -138,7 +138,7 @@ func (c *Cluster) showSummary(l *landed) object {
 func (t *transaction) memos() any {
 	text := ""
 	for _, ix := range t.Instructions {
-		if program := t.Keys[ix.Program]; program == memoV1 || program == memoV3 {
+		if isMemo(t.Keys[ix.Program]) {
 			if text != "" {
 				text += "; "
 			}

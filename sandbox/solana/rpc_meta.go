@@ -93,7 +93,7 @@ func (m *message) showInstruction(ix instruction) object {
 func (m *message) showParsedInstruction(ix instruction) object {
 	program := m.Keys[ix.Program]
 	shown := object{"programId": program.String(), "stackHeight": 1}
-	if (program == memoV1 || program == memoV3) && validPrefix(ix.Data) == len(ix.Data) {
+	if isMemo(program) && validPrefix(ix.Data) == len(ix.Data) {
 		shown["program"], shown["parsed"] = "spl-memo", string(ix.Data)
 		return shown
 	}

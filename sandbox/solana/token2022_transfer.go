@@ -114,7 +114,8 @@ func credit(source, target holding, amount, fee uint64) *InstructionError {
 	return nil
 }
 
-// memoWanted checks for a memo right before a transfer to an account that asks for one.
+// memoWanted checks for a memo right before a transfer to an account that asks for one. Token-2022 knows
+// the older versions of Memo alone.
 func (in *invocation) memoWanted(target holding) *InstructionError {
 	if value, ok := target.extensions().find(extMemoTransfer); !ok || value[0] == 0 {
 		return nil

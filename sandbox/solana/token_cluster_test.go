@@ -179,3 +179,33 @@ func TestTokensAreConserved(t *testing.T) {
 		t.Fatalf("only %d transactions worked, %d forks", moved, forks)
 	}
 }
+
+// Journals of the version between tokens and Lighthouse get its programs too.
+func TestJournalOfBeforeLighthouseOpens(t *testing.T) {
+	for name, journal := range map[string]string{
+		"begun with tokens": `{"genesis":{"seed":"x","pace":{"slot":0,"at":"2026-01-02T03:04:00Z","slot_time_ns":0},"version":1}}`,
+		"grown to tokens":   `{"genesis":{"seed":"x","pace":{"slot":0,"at":"2026-01-02T03:04:00Z","slot_time_ns":0}}}` + "\n" + `{"version":1}`,
+	} {
+		o := Options{Dir: t.TempDir(), Now: newClock().now}
+		if err := os.WriteFile(filepath.Join(o.Dir, journalName), []byte(journal+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t, o)
+		for range 2 {
+			s.fund(t, "alice", sol)
+			var program struct{ Value *struct{ Executable bool } }
+			for _, key := range []address{memoV3, memoV4, lighthouseProgram, tokenProgram} {
+				if s.must(t, &program, "getAccountInfo", key.String(), inBase64); program.Value == nil || !program.Value.Executable {
+					t.Errorf("%s: %s is not there", name, key)
+				}
+			}
+			if got := s.TotalLamports(); got != supply {
+				t.Errorf("%s: %d lamports in all", name, got)
+			}
+			s = reopen(t, s, o)
+		}
+		if got := s.Balance(addressOf("alice").String()); got != 2*sol {
+			t.Errorf("%s: alice holds %d", name, got)
+		}
+	}
+}

@@ -103,8 +103,18 @@ const slotHashes = Array.from({ length: 512 }, (_, i) => {
   return entry;
 });
 
+// LiteSVM has the present Memo program at the address of version 3 alone.
+const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+function address(text) {
+  let n = 0n;
+  for (const c of text) n = n * 58n + BigInt(base58.indexOf(c));
+  return unhex(n.toString(16).padStart(64, '0'));
+}
+const memo = fresh.getAccount(address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr')).data();
+
 function run(request) {
   const svm = new LiteSvm();
+  svm.addProgram(address('Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'), memo);
   svm.setClock(new Clock(slot, 0n, slot / 432_000n, slot / 432_000n + 1n, 1_700_000_000n));
   svm.setSlotHashes(slotHashes);
   if (request.rent) svm.setRent(new Rent(BigInt(request.rent), 1, 50));
