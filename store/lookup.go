@@ -25,10 +25,13 @@ const (
 	ByEvent       Label = "event id"
 	ByContact     Label = "contact"
 	ByCounter     Label = "counter"
+
+	// OfRow is of a row as it lies: it tells whether the row is what was written there.
+	OfRow Label = "row"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, OfRow}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.
@@ -63,6 +66,21 @@ func (l *Lookup) Text(label Label, parts ...string) Hash {
 		text = append(text, part...)
 	}
 	return l.of(label, text)
+}
+
+// Bytes hashes parts under a label as Text does, without copying them.
+func (l *Lookup) Bytes(label Label, parts ...[]byte) (h Hash) {
+	mac := l.macs[label].Get().(hash.Hash)
+	defer l.macs[label].Put(mac)
+	mac.Reset()
+	var length [8]byte
+	for _, part := range parts {
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		mac.Write(length[:])
+		mac.Write(part)
+	}
+	mac.Sum(h[:0])
+	return h
 }
 
 // Number hashes a Telegram id of a person or chat under a label.

@@ -74,8 +74,8 @@ type Tx interface {
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers, cards, counters, deliveries of
-	// webhooks and about people that are gone) and tells how many.
+	// links, replies that nobody would still want, idempotency answers, cards, counters, transactions that
+	// came to nothing, deliveries of webhooks and about people that are gone) and tells how many.
 	Sweep(now time.Time, limit int) (int, error)
 }
 

@@ -335,9 +335,28 @@ func (t Transaction) event(name EventName, nth int, at time.Time) (Event, error)
 	case TransactionReceived:
 		data = TransactionReceivedData{t.ID, t.Signature, t.To, amount, t.Token.Name(), t.From, stamp}
 	}
-	event, err := NewEvent(fmt.Sprintf("evt_%s_%d_%d", t.ID, t.Changes, nth), name, at, t.Owner, data)
+	event, err := NewEvent(t.eventID(t.Changes, nth), name, at, t.Owner, data)
 	event.Transaction = t.ID
 	return event, err
+}
+
+// eventID names the nth announcement of a step.
+func (t Transaction) eventID(step uint64, nth int) string {
+	return fmt.Sprintf("evt_%s_%d_%d", t.ID, step, nth)
+}
+
+// EventIDs lists the ids that announcements of t's steps so far may have.
+func (t Transaction) EventIDs() (ids []string) {
+	most := 1
+	for _, edge := range Lifecycle() {
+		most = max(most, len(edge.Emits))
+	}
+	for step := range t.Changes + 1 { // the proposal is step 0
+		for nth := range most {
+			ids = append(ids, t.eventID(step, nth))
+		}
+	}
+	return ids
 }
 
 // Proposed announces a new transaction to its owner's chat.

@@ -210,6 +210,13 @@ func (t Transaction) NeverLanded() bool {
 	return t.Final && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
 }
 
+// CameToNothing tells that t has ended for good, and that nothing was ever signed for it or could have been: no
+// blockhash was handed out. It is of no use but to whoever looks at what was proposed lately.
+func (t Transaction) CameToNothing() bool {
+	return (t.Status == Failed || t.Status == Expired || t.Status == Rejected) && t.Final &&
+		t.Signature.IsZero() && len(t.Signed) == 0 && len(t.Issues) == 0 && t.Landing == nil
+}
+
 // Writes lists the accounts whose traffic decides what a transaction like t must offer.
 func (t Transaction) Writes() []Address {
 	if t.Token.Native() {

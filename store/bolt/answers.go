@@ -27,8 +27,12 @@ func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) 
 	if number == nil {
 		return store.Answer{}, store.ErrNotFound
 	}
+	r, err := t.row(answers, number, t.get(answers, number))
+	if err != nil {
+		return store.Answer{}, err
+	}
 	var a store.Answer
-	sealed, err := t.unsealAs(answers.String(), place, t.get(answers, number), &a, "answer")
+	sealed, err := t.unsealAs(answers.String(), place, r, &a, "answer")
 	if err != nil {
 		return store.Answer{}, err
 	}
@@ -71,8 +75,11 @@ func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	number := numberKey(n)
-	return errors.Join(t.put(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
+	number, put := numberKey(n), t.putRow
+	if t.older { // as it lay before, tagged or not
+		put = t.put
+	}
+	return errors.Join(put(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
 }
 
 func (t *tx) DropAnswer(idempotencyKey string) error {
@@ -86,7 +93,7 @@ func (t *tx) removeAnswer(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	a, _, err := plainOf[store.Answer](raw)
+	a, _, err := plainOf[store.Answer](t, answers, number, raw)
 	if err != nil {
 		return err
 	}

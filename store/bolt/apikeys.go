@@ -14,7 +14,7 @@ func (t *tx) Key(id string) (wallet.Key, error) {
 	if raw == nil {
 		return wallet.Key{}, store.ErrNotFound
 	}
-	k, _, err := plainOf[wallet.Key](raw)
+	k, _, err := plainOf[wallet.Key](t, keys, []byte(id), raw)
 	return k, err
 }
 
@@ -59,14 +59,14 @@ func (t *tx) putKey(k wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return t.put(keys, []byte(k.ID), raw)
+	return t.putRow(keys, []byte(k.ID), raw)
 }
 
 func (t *tx) AllKeys() ([]wallet.Key, error) {
 	var out []wallet.Key
 	cursor := t.bucket(keys).Cursor()
 	for id, raw := cursor.First(); id != nil; id, raw = cursor.Next() {
-		k, _, err := plainOf[wallet.Key](raw)
+		k, _, err := plainOf[wallet.Key](t, keys, id, raw)
 		if err != nil {
 			return nil, err
 		}

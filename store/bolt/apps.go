@@ -58,7 +58,7 @@ func (t *tx) PutApp(a wallet.App) error {
 	}
 	key := []byte(a.ID)
 	if raw := t.get(apps, key); raw != nil {
-		old, _, err := plainOf[wallet.App](raw)
+		old, _, err := plainOf[wallet.App](t, apps, key, raw)
 		if err != nil {
 			return err
 		}
@@ -83,18 +83,19 @@ func grantToKey(app wallet.AppID, user wallet.UserID) []byte {
 }
 
 func (t *tx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error) {
-	raw := t.get(grants, grantKey(user, app))
+	key := grantKey(user, app)
+	raw := t.get(grants, key)
 	if raw == nil {
 		return wallet.Grant{}, store.ErrNotFound
 	}
-	g, _, err := plainOf[wallet.Grant](raw)
+	g, _, err := plainOf[wallet.Grant](t, grants, key, raw)
 	return g, err
 }
 
 func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
 	var out []wallet.Grant
 	for _, e := range t.prefixed(grants, userPrefix(user)) {
-		g, _, err := plainOf[wallet.Grant](e.value)
+		g, _, err := plainOf[wallet.Grant](t, grants, e.key, e.value)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ func (t *tx) PutGrant(g wallet.Grant) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.put(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
+	return errors.Join(t.putRow(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
 }
 
 func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {

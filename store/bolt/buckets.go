@@ -9,8 +9,9 @@ type bucket int
 // byte order is their order; "H(x)" is a keyed hash of 32 bytes; "user.0" is a user id and a zero
 // byte. A row is what row.go describes: plain JSON, then sealed fields. "-" is an empty value.
 const (
-	metaBucket bucket = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
-	dataKeys                 // user id -> the user's data key, wrapped by the master key; a zero byte once it was destroyed
+	metaBucket    bucket = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
+	dataKeys                    // user id -> slot and id of the user's data key in the file of keys (keyfile.go); a zero byte once it was destroyed
+	destroyedKeys               // slot, id -> -, of keys that were destroyed since the last start
 
 	users     // user id -> row of wallet.User
 	telegrams // H(telegram id) -> user id
@@ -76,7 +77,7 @@ const (
 
 func (b bucket) String() string {
 	return [bucketCount]string{
-		"meta", "data_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
+		"meta", "data_keys", "destroyed_keys", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
 		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
@@ -96,3 +97,13 @@ func (b bucket) grows() bool {
 
 // numbered tells whether the keys of a bucket are numbers that it draws itself.
 func (b bucket) numbered() bool { return b == inbox || b == outbox || b == events || b == answers }
+
+// holdsRows tells whether the values of a bucket are rows (row.go). All others hold keys of rows, times and numbers.
+func (b bucket) holdsRows() bool {
+	switch b {
+	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, events, announcements,
+		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters:
+		return true
+	}
+	return false
+}

@@ -44,7 +44,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	var old store.Conversation
 	if raw := t.get(conversations, key); raw != nil {
 		var err error
-		if old, _, err = plainOf[store.Conversation](raw); err != nil {
+		if old, _, err = plainOf[store.Conversation](t, conversations, key, raw); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 			}
 		}
 	}
-	return t.put(conversations, key, raw)
+	return t.putRow(conversations, key, raw)
 }
 
 // unsilence takes a conversation out of the list of those that fall silent.
@@ -114,7 +114,7 @@ func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation
 // buttonsOfPrefix is how much of a key in buttonsOf comes before the nonce.
 const buttonsOfPrefix = 64
 
-// buttonRow is the plain part of a button; chat, user and subject are sealed.
+// buttonRow is the plain part of a button; chat, user, subject and action are sealed.
 type buttonRow struct {
 	store.Button
 	Of []byte `json:"of"` // its prefix in buttonsOf
@@ -141,7 +141,7 @@ func (t *tx) Button(nonce string) (store.Button, error) {
 	if err != nil {
 		return store.Button{}, err
 	}
-	r.Chat, r.User, r.Subject = who.Chat, who.User, who.Subject
+	r.Chat, r.User, r.Subject, r.Action = who.Chat, who.User, who.Subject, who.Action
 	return r.Button, nil
 }
 
@@ -162,12 +162,12 @@ func (t *tx) putButton(b store.Button) error {
 	if err := t.removeButton(key); err != nil {
 		return err
 	}
-	who, err := whose{Chat: b.Chat, User: b.User, Subject: b.Subject}.field()
+	who, err := whose{Chat: b.Chat, User: b.User, Subject: b.Subject, Action: b.Action}.field()
 	if err != nil {
 		return err
 	}
 	r := buttonRow{Button: b, Of: t.buttonsOf(b.Chat, b.User, b.Subject)}
-	r.Chat, r.User, r.Subject = 0, 0, ""
+	r.Chat, r.User, r.Subject, r.Action = 0, 0, "", ""
 	raw, err := t.seal(buttons, key, t.personBy(t.telegramHash(b.User)), r, who)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (t *tx) putButton(b store.Button) error {
 	if err := t.expire(buttonOver, b.ExpiresAt, key); err != nil {
 		return err
 	}
-	return t.put(buttons, key, raw)
+	return t.putRow(buttons, key, raw)
 }
 
 // removeButton removes a button and its indexes; without one it does nothing.
@@ -187,7 +187,7 @@ func (t *tx) removeButton(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	r, _, err := plainOf[buttonRow](raw)
+	r, _, err := plainOf[buttonRow](t, buttons, key, raw)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	prefix := t.buttonsOf(chat, user, subject)
 	for _, e := range t.prefixed(buttonsOf, prefix) {
 		key := e.key[len(prefix):]
-		b, r, err := plainOf[buttonRow](t.get(buttons, key))
+		b, r, err := plainOf[buttonRow](t, buttons, key, t.get(buttons, key))
 		if err != nil {
 			return err
 		}

@@ -151,6 +151,7 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 			s.finish(g, batch[:n], wrote)
 			return batch[n:]
 		}
+		s.keyFile.release(g.made)
 		if err := root.Rollback(); err != nil {
 			s.stop(err)
 			continue
@@ -168,9 +169,9 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 func (s *Store) finish(g *group, batch []*job, wrote bool) {
 	if !wrote {
 		_ = g.tx.Rollback() // nothing was written: there is nothing to keep or to lose
-	} else if err := g.tx.Commit(); err != nil {
+	} else if err := s.commit(g); err != nil {
 		s.stop(err)
-		answer(batch, fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err))
+		answer(batch, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err))
 		return
 	}
 	if g.touchedKeys {
@@ -187,6 +188,17 @@ func (s *Store) finish(g *group, batch []*job, wrote bool) {
 		default: // a signal waits there already
 		}
 	}
+}
+
+// commit makes what was written durable, with the keys that it needs before it and those that it ends after it.
+func (s *Store) commit(g *group) error {
+	if err := s.keyFile.write(g.made); err != nil {
+		return errors.Join(err, g.tx.Rollback())
+	}
+	if err := g.tx.Commit(); err != nil {
+		return err
+	}
+	return s.keyFile.destroy(g.doomed)
 }
 
 // stop makes the store refuse everything from here on: nobody knows what the file holds.

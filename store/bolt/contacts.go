@@ -53,7 +53,7 @@ func (t *tx) PutContact(c wallet.Contact) error {
 	if err != nil {
 		return err
 	}
-	return t.put(contacts, key, raw)
+	return t.putRow(contacts, key, raw)
 }
 
 func (t *tx) DeleteContact(owner wallet.UserID, name string) error {

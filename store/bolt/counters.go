@@ -7,11 +7,12 @@ import (
 )
 
 func (t *tx) Counter(name string) (store.Counter, error) {
-	raw := t.get(counters, []byte(name))
+	key := []byte(name)
+	raw := t.get(counters, key)
 	if raw == nil {
 		return store.Counter{}, store.ErrNotFound
 	}
-	c, _, err := plainOf[store.Counter](raw)
+	c, _, err := plainOf[store.Counter](t, counters, key, raw)
 	return c, err
 }
 
@@ -31,7 +32,7 @@ func (t *tx) PutCounters(all []store.Counter) error {
 		if err := t.expire(counterOver, c.ExpiresAt, key); err != nil {
 			return err
 		}
-		if err := t.put(counters, key, raw); err != nil {
+		if err := t.putRow(counters, key, raw); err != nil {
 			return err
 		}
 	}
@@ -48,7 +49,7 @@ func (t *tx) removeCounter(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	c, _, err := plainOf[store.Counter](raw)
+	c, _, err := plainOf[store.Counter](t, counters, key, raw)
 	if err != nil {
 		return err
 	}

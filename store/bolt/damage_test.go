@@ -21,10 +21,15 @@ import (
 func waysOfDamage() map[string]func(raw []byte) []byte {
 	return map[string]func(raw []byte) []byte{
 		"one bit of what is sealed": func(raw []byte) []byte { raw[len(raw)-1] ^= 1; return raw },
-		"cut short":                 func(raw []byte) []byte { return raw[:len(raw)/2] },
-		"another format":            func(raw []byte) []byte { raw[0] = 77; return raw },
-		"garbage":                   func([]byte) []byte { return []byte("secret garbage") },
-		"nothing":                   func([]byte) []byte { return nil },
+		"one figure of what is plain": func(raw []byte) []byte {
+			at := bytes.IndexAny(raw[8:], "123456789") + 8
+			raw[at] = '9' - raw[at] + '0'
+			return raw
+		},
+		"cut short":      func(raw []byte) []byte { return raw[:len(raw)/2] },
+		"another format": func(raw []byte) []byte { raw[0] = 77; return raw },
+		"garbage":        func([]byte) []byte { return []byte("secret garbage") },
+		"nothing":        func([]byte) []byte { return nil },
 	}
 }
 

@@ -75,7 +75,7 @@ func (t *tx) putDelivery(d store.Delivery) error {
 			return err
 		}
 	}
-	return errors.Join(t.put(deliveries, key, []byte(d.ID)), t.put(deliveryRows, []byte(d.ID), raw))
+	return errors.Join(t.put(deliveries, key, []byte(d.ID)), t.putRow(deliveryRows, []byte(d.ID), raw))
 }
 
 func plainDelivery(d store.Delivery) store.Delivery {
@@ -99,10 +99,14 @@ func openSealed(d *store.Delivery, sealed []byte) error {
 	return nil
 }
 
-// openDelivery reads the row of a key of deliveries.
-func (t *tx) openDelivery(key, raw []byte) (store.Delivery, error) {
+// openDelivery reads the row of an id that a key of deliveries leads to: it is sealed to that key.
+func (t *tx) openDelivery(key, id, raw []byte) (store.Delivery, error) {
 	var d store.Delivery
-	sealed, err := t.unseal(deliveries, key, raw, &d, "delivery")
+	r, err := t.row(deliveryRows, id, raw)
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	sealed, err := t.unsealAs(deliveries.String(), key, r, &d, "delivery")
 	if err != nil {
 		return store.Delivery{}, err
 	}
@@ -120,7 +124,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 		if bytes.Equal(key, from) {
 			continue
 		}
-		d, err := t.openDelivery(key, t.get(deliveryRows, named))
+		d, err := t.openDelivery(key, named, t.get(deliveryRows, named))
 		switch {
 		case err == nil:
 			out = append(out, d)
@@ -136,12 +140,12 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 	if raw == nil {
 		return store.Delivery{}, store.ErrNotFound
 	}
-	d, _, err := plainOf[store.Delivery](raw)
+	d, _, err := plainOf[store.Delivery](t, deliveryRows, []byte(id), raw)
 	if err == nil {
 		if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
 			return store.Delivery{}, store.ErrNotFound
 		}
-		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), raw)
+		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), []byte(id), raw)
 	}
 	if err != nil && !erased(err) {
 		t.passOver(deliveryRows, []byte(id), err)
@@ -186,7 +190,7 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 			continue
 		}
 		key := []byte(d.ID)
-		old, r, err := plainOf[store.Delivery](t.get(deliveryRows, key))
+		old, r, err := plainOf[store.Delivery](t, deliveryRows, key, t.get(deliveryRows, key))
 		if err != nil {
 			t.passOver(deliveryRows, key, err)
 			continue
@@ -248,7 +252,7 @@ func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
 // dropDelivery removes the delivery of a key whatever state its row is in.
 func (t *tx) dropDelivery(key []byte) error {
 	id := bytes.Clone(t.get(deliveries, key))
-	d, _, err := plainOf[store.Delivery](t.get(deliveryRows, id))
+	d, _, err := plainOf[store.Delivery](t, deliveryRows, id, t.get(deliveryRows, id))
 	if err != nil { // an entry in deliveriesAbout leads to nothing then
 		return errors.Join(t.delete(deliveries, key), t.delete(deliveryRows, id))
 	}

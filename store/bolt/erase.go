@@ -39,12 +39,17 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 }
 
 // destroyDataKey puts a mark in the place of the user's data key, so that what still comes of them is not sealed by
-// the system's instead. bbolt writes changed pages elsewhere, so that the old page, with the key still wrapped by the
-// master key, lies in the file's free space until it is used again or the file is compacted: as in a backup, it takes
-// the master key to use it.
+// the system's instead. The key itself is overwritten after the commit, before anybody is told of it. What is left of
+// it then is in backups alone, where it takes the master key to use it.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
 	delete(t.keys, id)
-	t.store.dataKeys.forget(string(id), t.get(dataKeys, []byte(id)))
+	if ref, ok := parseKeyRef(t.get(dataKeys, []byte(id))); ok {
+		t.store.dataKeys.forget(string(id), ref)
+		t.doomed = append(t.doomed, ref)
+		if err := t.put(destroyedKeys, ref.encode(), nil); err != nil {
+			return err
+		}
+	}
 	return t.put(dataKeys, []byte(id), []byte(destroyed))
 }
 
@@ -125,7 +130,7 @@ func (t *tx) eraseTelegram(id int64) error {
 
 func (t *tx) eraseConversations(telegram store.Hash) error {
 	for _, e := range t.prefixed(conversations, telegram[:]) {
-		old, _, err := plainOf[store.Conversation](e.value)
+		old, _, err := plainOf[store.Conversation](t, conversations, e.key, e.value)
 		if err != nil {
 			return err
 		}
@@ -151,7 +156,7 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 		announcements: func(key []byte) error { return t.delete(announcements, key) },
 	} {
 		for _, e := range t.prefixed(b, nil) {
-			r, err := decodeRow(e.value)
+			r, err := t.row(b, e.key, e.value)
 			if err != nil { // whosever it was: without their data key nothing sealed in it opens
 				t.passOver(b, e.key, err)
 				continue

@@ -73,7 +73,7 @@ func (t *tx) putEvent(b bucket, key []byte, e wallet.Event) error {
 	if err != nil {
 		return err
 	}
-	return t.put(b, key, raw)
+	return t.putRow(b, key, raw)
 }
 
 // eventsOf reads events, in order, with their keys.

@@ -64,7 +64,7 @@ func (t *tx) putUpdate(u store.Update) error {
 	if err != nil {
 		return err
 	}
-	return t.put(inbox, key, raw)
+	return t.putRow(inbox, key, raw)
 }
 
 func (t *tx) Updates(limit int) ([]store.Update, error) {
@@ -104,7 +104,7 @@ func (t *tx) FailUpdate(seq uint64, park bool) error {
 	if raw == nil {
 		return store.ErrNotFound
 	}
-	u, r, err := plainOf[store.Update](raw)
+	u, r, err := plainOf[store.Update](t, inbox, key, raw)
 	if err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
@@ -136,7 +136,7 @@ func (t *tx) removeParked(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	u, _, err := plainOf[store.Update](raw)
+	u, _, err := plainOf[store.Update](t, parked, key, raw)
 	if err != nil {
 		return err
 	}

@@ -7,29 +7,34 @@ import (
 	"purser/store"
 )
 
-// keyring remembers data keys that were unwrapped lately, by their owner and their wrapping: whether a person has a
-// key, and which, is asked of the file each time.
+// keyring remembers data keys that were unwrapped lately, by their owner and where they lie: whether a person has a
+// key, and which, is asked of the database each time.
 type keyring struct {
 	master *store.Key
 	random io.Reader
 
 	mu   sync.Mutex
 	keys map[string]*store.Key
-	gone map[string]bool // destroyed; whoever looks at an older snapshot may ask for them still
+	gone map[string]bool // destroyed, or about to be; whoever looks at an older snapshot may ask for them still
 }
 
 // keyringSize bounds a keyring; some hundred bytes a key.
 const keyringSize = 4096
 
-func (k *keyring) unwrap(owner string, wrapped []byte) (*store.Key, error) {
-	name := ringName(owner, wrapped)
+// unwrap opens a key; wrapped reads it from the file.
+func (k *keyring) unwrap(owner string, ref keyRef, wrapped func() ([]byte, error)) (*store.Key, error) {
+	name := ringName(owner, ref)
 	k.mu.Lock()
 	key := k.keys[name]
 	k.mu.Unlock()
 	if key != nil {
 		return key, nil
 	}
-	secret, err := k.master.Unwrap(owner, wrapped)
+	raw, err := wrapped()
+	if err != nil {
+		return nil, err
+	}
+	secret, err := k.master.Unwrap(owner, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +54,10 @@ func (k *keyring) unwrap(owner string, wrapped []byte) (*store.Key, error) {
 }
 
 // forget drops a key that is being destroyed, for good.
-func (k *keyring) forget(owner string, wrapped []byte) {
+func (k *keyring) forget(owner string, ref keyRef) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	name := ringName(owner, wrapped)
+	name := ringName(owner, ref)
 	delete(k.keys, name)
 	if k.gone == nil {
 		k.gone = map[string]bool{}
@@ -60,4 +65,4 @@ func (k *keyring) forget(owner string, wrapped []byte) {
 	k.gone[name] = true
 }
 
-func ringName(owner string, wrapped []byte) string { return owner + "\x00" + string(wrapped) }
+func ringName(owner string, ref keyRef) string { return owner + "\x00" + string(ref.encode()) }

@@ -39,7 +39,7 @@ func inTheClear() []string {
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
 		"Conversation.Flow", "Conversation.State",
-		"Button.Nonce", "Button.Action",
+		"Button.Nonce",
 		"Update.ID", "Update.Attempts",
 		"Reply.Priority", "Reply.Attempts",
 		"Answer.Status",

@@ -164,8 +164,25 @@ func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	if err != nil {
 		return r, err
 	}
-	r.row, err = t.sealAs(logSubject, entryPlace(e.Webhook, e.ID), e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed})
-	return r, err
+	place := entryPlace(e.Webhook, e.ID)
+	if r.row, err = t.sealAs(logSubject, place, e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed}); err != nil {
+		return r, err
+	}
+	r.row = t.store.tagged(logSubject, []byte(e.ID), r.row)
+	return r, nil
+}
+
+// logRow reads the row of a delivery. Those from before schema 6 have no tag; what is sealed in them tells that they
+// are whole, and they go with their day.
+func (s *Store) logRow(id, raw []byte) (row, error) { return s.row(logSubject, id, raw, true) }
+
+// plainEntry reads what is not sealed of an entry.
+func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) {
+	r, err := s.logRow([]byte(id), raw)
+	if err != nil {
+		return e, err
+	}
+	return e, r.into(&e)
 }
 
 // openEntry reads an entry; without bodies a listed one.
@@ -176,7 +193,12 @@ func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	if bodies {
 		names[0] = "delivery"
 	}
-	sealed, err := t.unsealAs(logSubject, key, raw, &e, names...)
+	_, id, _ := bytes.Cut(key, []byte{0})
+	r, err := t.store.logRow(id, raw)
+	if err != nil {
+		return e, err
+	}
+	sealed, err := t.unsealAs(logSubject, key, r, &e, names...)
 	if err != nil {
 		return e, err
 	}
@@ -209,7 +231,7 @@ func (l *Log) commit(batches []*logged) {
 		b.done = true
 	}
 	for day, wanted := range rows {
-		if err := l.write(day, func(root *bbolt.Tx) error { return putEntries(root, wanted) }); err != nil {
+		if err := l.write(day, func(root *bbolt.Tx) error { return l.putEntries(root, wanted) }); err != nil {
 			for _, b := range of[day] {
 				b.err = errors.Join(b.err, fmt.Errorf("delivery log of %s: %w", day, err))
 			}
@@ -217,7 +239,7 @@ func (l *Log) commit(batches []*logged) {
 	}
 }
 
-func putEntries(root *bbolt.Tx, all []logRow) error {
+func (l *Log) putEntries(root *bbolt.Tx, all []logRow) error {
 	rows, err := root.CreateBucketIfNotExists([]byte(logRows))
 	if err != nil {
 		return err
@@ -229,7 +251,7 @@ func putEntries(root *bbolt.Tx, all []logRow) error {
 		var old store.LogEntry
 		if raw := entries.at(entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
 			var err error
-			if old, _, err = plainOf[store.LogEntry](raw); err != nil {
+			if old, err = l.store.plainEntry(r.plain.ID, raw); err != nil {
 				old = store.LogEntry{} // it is replaced, whatever it was
 			}
 		}
@@ -333,7 +355,7 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 		if raw == nil {
 			continue
 		}
-		e, _, err := plainOf[store.LogEntry](raw)
+		e, err := l.store.plainEntry(delivery, raw)
 		if err != nil {
 			return nil, l.absent(place, err)
 		}
@@ -363,7 +385,7 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 		if err != nil {
 			return nil, err
 		}
-		last, _, err := plainOf[store.LogEntry](raw)
+		last, err := l.store.plainEntry(p.After, raw)
 		if err != nil {
 			return nil, err
 		}

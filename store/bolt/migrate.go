@@ -19,7 +19,7 @@ type migration func(*Store, *bbolt.Tx) error
 // migrations lists the steps from schema 1 on: the first leads from 1 to 2. The newest schema is
 // one more than there are steps. A step is never changed once released; testdata/ holds a file of
 // each schema, which every later purser must open.
-func migrations() []migration { return []migration{addressBook, programs, receivers, apart} }
+func migrations() []migration { return []migration{addressBook, programs, receivers, apart, tagRows} }
 
 // addressBook leads to schema 2: contacts, and an index of whom somebody has paid.
 func addressBook(s *Store, root *bbolt.Tx) error {
@@ -28,10 +28,10 @@ func addressBook(s *Store, root *bbolt.Tx) error {
 			return err
 		}
 	}
-	t := &tx{group: newGroup(root), store: s}
+	t := &tx{group: newGroup(root), store: s, older: true}
 	cursor := t.bucket(transactions).Cursor()
 	for key, raw := cursor.First(); key != nil; key, raw = cursor.Next() {
-		x, _, err := plainOf[transactionIndex](raw)
+		x, _, err := plainOf[transactionIndex](t, transactions, key, raw)
 		if err != nil {
 			return err
 		}
@@ -56,10 +56,10 @@ func programs(s *Store, root *bbolt.Tx) error {
 	if _, err := root.CreateBucket([]byte(botHooks)); err != nil {
 		return err
 	}
-	t := &tx{group: newGroup(root), store: s}
+	t := &tx{group: newGroup(root), store: s, older: true}
 	all := t.bucket(keys).Cursor()
 	for key, raw := all.First(); key != nil; key, raw = all.Next() {
-		k, _, err := plainOf[wallet.Key](raw)
+		k, _, err := plainOf[wallet.Key](t, keys, key, raw)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func receivers(s *Store, root *bbolt.Tx) error {
 	if _, err := root.CreateBucket([]byte(deliveryIDs)); err != nil {
 		return err
 	}
-	t := &tx{group: newGroup(root), store: s}
+	t := &tx{group: newGroup(root), store: s, older: true}
 	old := root.Bucket([]byte(botHooks)).Cursor()
 	for line, raw := old.First(); line != nil; line, raw = old.Next() {
 		w, err := t.botHook(line, raw)
@@ -111,10 +111,10 @@ func ofWallets(s *Store, root *bbolt.Tx) error {
 	if _, err := root.CreateBucket([]byte(byWallet.String())); err != nil {
 		return err
 	}
-	t := &tx{group: newGroup(root), store: s}
+	t := &tx{group: newGroup(root), store: s, older: true}
 	rows := t.bucket(transactions).Cursor()
 	for key, raw := rows.First(); key != nil; key, raw = rows.Next() {
-		x, _, err := plainOf[transactionIndex](raw)
+		x, _, err := plainOf[transactionIndex](t, transactions, key, raw)
 		if err != nil {
 			return err
 		}
@@ -142,14 +142,14 @@ func apart(s *Store, root *bbolt.Tx) error {
 			return err
 		}
 	}
-	t := &tx{group: newGroup(root), store: s}
+	t := &tx{group: newGroup(root), store: s, older: true}
 	return errors.Join(answersApart(t), deliveriesApart(t))
 }
 
 // answersApart takes damaged rows along: what such a key was for is not done again.
 func answersApart(t *tx) error {
 	for _, old := range t.prefixed(answers, nil) {
-		a, _, err := plainOf[store.Answer](old.value)
+		a, _, err := plainOf[store.Answer](t, answers, old.key, old.value)
 		if err != nil {
 			a = store.Answer{} // whose note then leads to nothing
 		}
@@ -175,13 +175,82 @@ func deliveriesApart(t *tx) error {
 	return t.tx.DeleteBucket([]byte(deliveryIDs))
 }
 
+// tagRows leads to schema 6: each row is tagged, what a button does is sealed, people's data keys lie in a file of
+// their own, and proposals that came to nothing are noted for Sweep. What was taken out of rows and pages is in free
+// pages still: the file is written anew after it.
+func tagRows(s *Store, root *bbolt.Tx) error {
+	if _, err := root.CreateBucket([]byte(destroyedKeys.String())); err != nil {
+		return err
+	}
+	meta := root.Bucket([]byte(metaBucket.String()))
+	if err := errors.Join(s.makeKeys(meta), meta.Put([]byte(metaTight), []byte{1})); err != nil {
+		return err
+	}
+	t := &tx{group: newGroup(root), store: s, older: true}
+	for _, e := range t.prefixed(buttons, nil) {
+		if err := t.sealAction(e); err != nil {
+			return err
+		}
+	}
+	for b := range bucketCount {
+		if !b.holdsRows() {
+			continue
+		}
+		for _, e := range t.prefixed(b, nil) {
+			r, err := t.row(b, e.key, e.value)
+			if err != nil || e.value[0] != untagged { // damaged, or written by a step before this one
+				continue
+			}
+			if err := t.putRow(b, e.key, r.encode()); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(t.noteProposals(), t.moveKeys())
+}
+
+// sealAction seals what a button does. One that cannot be read does nothing any more, and goes: what it was for would
+// stay readable.
+func (t *tx) sealAction(e entry) error {
+	old, _, err := plainOf[buttonRow](t, buttons, e.key, e.value)
+	if err != nil {
+		return t.delete(buttons, e.key)
+	}
+	b, err := t.Button(string(e.key))
+	if err != nil {
+		return errors.Join(t.delete(buttonsOf, join(old.Of, e.key)), t.unexpire(buttonOver, old.ExpiresAt, e.key), t.delete(buttons, e.key))
+	}
+	b.Action = old.Action
+	return t.putButton(b)
+}
+
+// moveKeys moves people's data keys into their file.
+func (t *tx) moveKeys() error {
+	var moved []newKey
+	for _, e := range t.prefixed(dataKeys, nil) {
+		if len(e.value) != wrappedSize { // destroyed, or damaged
+			continue
+		}
+		ref, err := t.store.keyFile.reserve(t.store.random)
+		if err != nil {
+			return err
+		}
+		moved = append(moved, newKey{ref, e.value})
+		if err := t.put(dataKeys, e.key, ref.encode()); err != nil {
+			return err
+		}
+	}
+	return t.store.keyFile.write(moved)
+}
+
 // botHook reads a row of schema 3: its id, events and time lay as they do in a wallet.Webhook.
 func (t *tx) botHook(line, raw []byte) (wallet.Webhook, error) {
-	w, r, err := plainOf[wallet.Webhook](raw)
+	var w wallet.Webhook
+	r, err := t.store.row(botHooks, line, raw, true)
 	if err != nil {
 		return w, err
 	}
-	sealed, err := t.unsealAs(botHooks, line, raw, &w, "words")
+	sealed, err := t.unsealAs(botHooks, line, r, &w, "words")
 	if err != nil {
 		return w, err
 	}

@@ -54,12 +54,14 @@ type Options struct {
 
 // Store is a store.Store in one bbolt file, which it holds exclusively.
 type Store struct {
-	db     *bbolt.DB
-	master *store.Key
-	system *store.Key
-	lookup *store.Lookup
-	random io.Reader
-	log    *slog.Logger
+	path    string
+	db      *bbolt.DB
+	keyFile *keyFile
+	master  *store.Key
+	system  *store.Key
+	lookup  *store.Lookup
+	random  io.Reader
+	log     *slog.Logger
 
 	jobs    chan *job
 	stopped chan struct{} // closed when the committer has ended
@@ -77,7 +79,7 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens or creates (mode 0600) the store and brings an older schema up to date. Errors that
-// a person can act on are ErrLocked, ErrNewer, ErrForeign, ErrCut and store.ErrMasterKey.
+// a person can act on are ErrLocked, ErrNewer, ErrForeign, ErrCut, ErrKeyFile and store.ErrMasterKey.
 func Open(o Options) (*Store, error) {
 	s, err := open(o, migrations())
 	if err != nil {
@@ -99,7 +101,7 @@ func open(o Options, steps []migration) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		master: master, random: random, log: o.Log, dataKeys: keyring{master: master, random: random},
+		path: o.Path, master: master, random: random, log: o.Log, dataKeys: keyring{master: master, random: random},
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -113,7 +115,10 @@ func open(o Options, steps []migration) (*Store, error) {
 		return nil, err
 	}
 	if err := s.prepare(steps); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	if err := s.tighten(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
 	}
 	go s.commitLoop() // Close waits for it
 	return s, nil
@@ -246,7 +251,12 @@ const (
 	metaCheck  = "check"
 	metaLookup = "lookup"
 	metaSystem = "system"
+	metaStore  = "store"   // which store it is: its file of keys has the same
+	metaTight  = "compact" // there while free pages hold what an upgrade has taken out of the rows
 )
+
+// storeIDSize is the length of what tells one store from another.
+const storeIDSize = 16
 
 // checkText is what the master key sealed at creation.
 const checkText = "purser"
@@ -266,6 +276,12 @@ func (s *Store) prepare(steps []migration) (err error) {
 		}
 	}()
 	meta, newest, changed := root.Bucket([]byte(metaBucket.String())), uint64(len(steps)+1), false
+	fresh := func() bool { return s.keyFile != nil && s.keyFile.fresh }
+	defer func() {
+		if err != nil && fresh() {
+			err = errors.Join(err, os.Remove(s.keyFile.path+newSuffix))
+		}
+	}()
 	if meta == nil {
 		if name, _ := root.Cursor().First(); name != nil {
 			return ErrForeign
@@ -287,19 +303,37 @@ func (s *Store) prepare(steps []migration) (err error) {
 	if err := s.openKeys(meta); err != nil {
 		return err
 	}
+	if schema == newest {
+		if err := complete(root); err != nil {
+			return err
+		}
+	}
+	if meta.Get([]byte(metaStore)) != nil && s.keyFile == nil {
+		found, err := s.findKeys(root)
+		if err != nil {
+			return err
+		}
+		changed = changed || found
+	}
 	if schema < newest {
 		if err := s.migrate(root, schema, steps); err != nil {
 			return err
 		}
+		if err := complete(root); err != nil {
+			return err
+		}
 		changed = true
-	}
-	if err := complete(root); err != nil {
-		return err
 	}
 	if !changed {
 		return root.Rollback()
 	}
-	return root.Commit()
+	if err := root.Commit(); err != nil {
+		return err
+	}
+	if fresh() {
+		return s.keyFile.adopt()
+	}
+	return nil
 }
 
 // complete refuses a file without one of the buckets, or with a counter that would give a number to two rows: the
@@ -361,12 +395,82 @@ func (s *Store) create(root *bbolt.Tx, schema uint64) (*bbolt.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.makeKeys(meta); err != nil {
+		return nil, err
+	}
 	return meta, errors.Join(
 		meta.Put([]byte(metaSchema), numberKey(schema)),
 		meta.Put([]byte(metaCheck), check),
 		meta.Put([]byte(metaLookup), lookup),
 		meta.Put([]byte(metaSystem), system),
 	)
+}
+
+// makeKeys gives a database its file of keys.
+func (s *Store) makeKeys(meta *bbolt.Bucket) (err error) {
+	id := make([]byte, storeIDSize)
+	if _, err := io.ReadFull(s.random, id); err != nil {
+		return fmt.Errorf("draw the store's id: %w", err)
+	}
+	if s.keyFile, err = makeKeyFile(KeysPath(s.path), id); err != nil {
+		return err
+	}
+	return errors.Join(s.keyFile.file.Sync(), meta.Put([]byte(metaStore), id))
+}
+
+// tighten writes the file anew where an upgrade has left, in free pages, what is not to be there any more: it copies
+// what is in use, and the copy takes its place. What fails is tried again at the next start.
+func (s *Store) tighten() error {
+	due := false
+	if err := s.db.View(func(root *bbolt.Tx) error {
+		due = root.Bucket([]byte(metaBucket.String())).Get([]byte(metaTight)) != nil
+		return nil
+	}); err != nil || !due {
+		return err
+	}
+	name := s.path + newSuffix + "-copy"
+	if err := s.copyTo(name); err != nil {
+		s.log.Warn("the database could not be written anew, which would remove what it held before the upgrade; the next start tries again", "error", err)
+		return errors.Join(removeIfThere(name))
+	}
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	if err := renameDurably(name, s.path); err != nil {
+		return err
+	}
+	db, err := openFile(s.path, bbolt.Options{NoFreelistSync: true})
+	if err == nil {
+		s.db = db
+	}
+	return err
+}
+
+// copiedAtOnce bounds what a transaction of a copy holds, in bytes.
+const copiedAtOnce = 16 << 20
+
+func (s *Store) copyTo(name string) error {
+	if err := removeIfThere(name); err != nil {
+		return err
+	}
+	to, err := bbolt.Open(name, 0o600, &bbolt.Options{NoFreelistSync: true, Timeout: lockWait})
+	if err != nil {
+		return err
+	}
+	err = bbolt.Compact(to, s.db, copiedAtOnce)
+	if err == nil {
+		err = to.Update(func(root *bbolt.Tx) error {
+			return root.Bucket([]byte(metaBucket.String())).Delete([]byte(metaTight))
+		})
+	}
+	return errors.Join(err, to.Close())
+}
+
+func removeIfThere(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // KeysVersion rises with every commit that touched an API key or a webhook.
@@ -423,5 +527,14 @@ func (s *Store) Close() error {
 	close(s.jobs)
 	s.closing.Unlock()
 	<-s.stopped
-	return s.db.Close()
+	return s.closeFiles()
+}
+
+// closeFiles lets the files go: that of keys first, since the lock of the database is for both.
+func (s *Store) closeFiles() error {
+	var err error
+	if s.keyFile != nil {
+		err = s.keyFile.file.Close()
+	}
+	return errors.Join(err, s.db.Close())
 }

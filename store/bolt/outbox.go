@@ -83,7 +83,7 @@ func (t *tx) enqueue(reply store.Reply) error {
 	if err := t.expire(replyOver, reply.NotAfter, key); err != nil {
 		return err
 	}
-	return t.put(outbox, key, raw)
+	return t.putRow(outbox, key, raw)
 }
 
 func (t *tx) openReply(key, raw []byte) (store.Reply, error) {
@@ -142,7 +142,7 @@ func (t *tx) removeReply(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	r, _, err := plainOf[replyRow](raw)
+	r, _, err := plainOf[replyRow](t, outbox, key, raw)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,9 @@ import (
 	"purser/wallet"
 )
 
-// grown is the file of a store with pages of every kind: branches, leaves, long rows, and free pages.
-func grown(t testing.TB) (raw []byte, pageSize int) {
+// grown makes, at a path, the file of a store with pages of every kind: branches, leaves, long rows, and free pages.
+func grown(t testing.TB, path string) (raw []byte, pageSize int) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	x := newSamples()
@@ -117,14 +116,14 @@ func noise(into []byte) {
 
 // TestADamagedPageIsOneClearLine: bbolt alone ends the program for many of these, some in a goroutine of its own.
 func TestADamagedPageIsOneClearLine(t *testing.T) {
-	raw, pageSize := grown(t)
+	folder, tried := t.TempDir(), 0
+	raw, pageSize := grown(t, filepath.Join(folder, "purser.db"))
 	kinds := inUse(t, raw, pageSize)
 	for _, kind := range []string{"root", "branch", "leaf", "overflow", "free"} {
 		if len(kinds[kind]) == 0 {
 			t.Fatalf("the file has no page of the kind %s: %v", kind, kinds)
 		}
 	}
-	folder, tried := t.TempDir(), 0
 	for _, kind := range []string{"root", "branch", "leaf"} {
 		for _, id := range ends(kinds[kind]) {
 			if binary.NativeEndian.Uint16(raw[id*pageSize+10:]) == 0 { // an empty bucket: nothing to follow in it
@@ -179,8 +178,8 @@ func refusesFile(t *testing.T, what, folder string, broken []byte) {
 
 // TestBothMetaPagesDamaged: with one of them bbolt begins from the commit before, as after a power cut.
 func TestBothMetaPagesDamaged(t *testing.T) {
-	raw, pageSize := grown(t)
 	folder := t.TempDir()
+	raw, pageSize := grown(t, filepath.Join(folder, "purser.db"))
 	for at := range pageHeader + metaSize {
 		if at < pageHeader {
 			continue
@@ -205,8 +204,8 @@ func TestBothMetaPagesDamaged(t *testing.T) {
 
 // TestAnyDamageOpensOrIsRefused flips bits and writes noise anywhere: the program lives, and what it opens it can read.
 func TestAnyDamageOpensOrIsRefused(t *testing.T) {
-	raw, _ := grown(t)
 	folder := t.TempDir()
+	raw, _ := grown(t, filepath.Join(folder, "purser.db"))
 	rounds, opened := 400, 0
 	if testing.Short() {
 		rounds = 60
@@ -300,12 +299,12 @@ func TestAFileWithAListOfFreePagesIsChecked(t *testing.T) {
 
 // FuzzDamagedFile: whatever is written over a part of a file, the program lives.
 func FuzzDamagedFile(f *testing.F) {
-	raw, pageSize := grown(f)
+	folder := f.TempDir()
+	raw, pageSize := grown(f, filepath.Join(folder, "purser.db"))
 	for id := range min(12, len(raw)/pageSize) {
 		f.Add(uint32(id*pageSize+8), []byte{2, 0, 255, 255})
 		f.Add(uint32(id*pageSize+16), bytes.Repeat([]byte{0xff}, 16))
 	}
-	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, at uint32, patch []byte) {
 		broken := bytes.Clone(raw)
 		copy(broken[int(at)%len(broken):], patch)
@@ -325,12 +324,13 @@ func FuzzDamagedFile(f *testing.F) {
 
 // TestAMissingBucketAndACounterGoneBackAreDamage: neither is in a row.
 func TestAMissingBucketAndACounterGoneBackAreDamage(t *testing.T) {
-	raw, _ := grown(t)
+	folder := t.TempDir()
+	path := filepath.Join(folder, "purser.db")
+	raw, _ := grown(t, path)
 	for what, change := range map[string]func(root *bbolt.Tx) error{
 		"no bucket of users":            func(root *bbolt.Tx) error { return root.DeleteBucket([]byte(users.String())) },
 		"the number of a reply is free": func(root *bbolt.Tx) error { return root.Bucket([]byte(outbox.String())).SetSequence(1) },
 	} {
-		path := filepath.Join(t.TempDir(), "purser.db")
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -341,6 +341,6 @@ func TestAMissingBucketAndACounterGoneBackAreDamage(t *testing.T) {
 		if err := errors.Join(db.Update(change), db.Close()); err != nil {
 			t.Fatal(err)
 		}
-		refusesFile(t, what, t.TempDir(), fileBytes(t, path))
+		refusesFile(t, what, folder, fileBytes(t, path))
 	}
 }

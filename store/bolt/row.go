@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"bytes"
+	"crypto/hmac"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,16 +15,29 @@ import (
 // ErrDamaged says that bytes in the file are not what this package wrote there.
 var ErrDamaged = errors.New("store: damaged row")
 
-// rowFormat is the version of the layout below, the first byte of every row.
-const rowFormat = 1
+// rowFormat is the version of the layout below, the first byte of every row; untagged is that of rows before
+// schema 6, which end without a tag.
+const (
+	rowFormat = 2
+	untagged  = 1
+)
+
+// sealFormat is the version of how fields are sealed, which is the same in both.
+const sealFormat = 1
+
+// tagSize is how much of its keyed hash follows a row, in bytes.
+const tagSize = 16
 
 // row is how every row lies in the file:
 //
-//	format | length owner | length JSON | length ciphertext | length ciphertext ...
+//	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //
 // where a length is a uvarint. owner is the user whose data key sealed the fields, "" for the
 // system's. The JSON holds what may be read by whoever has the file; each sealed field is a
-// ciphertext of its own, so that a change of one plain field seals nothing anew.
+// ciphertext of its own, so that a change of one plain field seals nothing anew. The tag is a keyed hash
+// of all that is before it, and of where the row lies: whoever has the file and no key can change no figure, move no
+// row, and put no other row's sealed field beside it. (They can put back a whole row as it was: that needs a backup of
+// the file, and is what restoring one does.)
 type row struct {
 	owner  wallet.UserID
 	plain  []byte
@@ -52,12 +67,49 @@ func (r row) begin(room int) []byte {
 	return append(out, r.plain...)
 }
 
-// decodeRow reads a row. plain and sealed point into raw: they live as long as its transaction.
+// tag is the keyed hash of a row without its tag, at the place where it lies.
+func (s *Store) tag(where string, key, raw []byte) []byte {
+	hash := s.lookup.Bytes(store.OfRow, []byte(where), key, raw)
+	return hash[:tagSize]
+}
+
+// tagged appends its tag to a row.
+func (s *Store) tagged(where string, key, raw []byte) []byte {
+	return append(raw, s.tag(where, key, raw)...)
+}
+
+// row reads a row of any place: ErrDamaged if it is not what was written there. With older it may be one without
+// a tag.
+func (s *Store) row(where string, key, raw []byte, older bool) (row, error) {
+	if len(raw) > 0 && raw[0] == untagged && older {
+		return decodeRow(raw)
+	}
+	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow tells what is wrong with it
+		return decodeRow(bytes.Clone(raw[:min(len(raw), 1)]))
+	}
+	end := len(raw) - tagSize
+	if end < 1 || !hmac.Equal(raw[end:], s.tag(where, key, raw[:end])) {
+		return row{}, fmt.Errorf("%w: it is not what was written", ErrDamaged)
+	}
+	return decodeRow(raw[:end])
+}
+
+// row reads a row of a bucket.
+func (t *tx) row(b bucket, key, raw []byte) (row, error) {
+	return t.store.row(b.String(), key, raw, t.older)
+}
+
+// putRow puts a row with its tag.
+func (t *tx) putRow(b bucket, key, raw []byte) error {
+	return t.put(b, key, t.store.tagged(b.String(), key, raw))
+}
+
+// decodeRow reads a row without its tag. plain and sealed point into raw: they live as long as its transaction.
 func decodeRow(raw []byte) (row, error) {
 	if len(raw) == 0 {
 		return row{}, fmt.Errorf("%w: empty", ErrDamaged)
 	}
-	if raw[0] != rowFormat {
+	if raw[0] != rowFormat && raw[0] != untagged {
 		return row{}, fmt.Errorf("%w: format %d", ErrDamaged, raw[0])
 	}
 	owner, rest, err := cutPart(raw[1:])
@@ -103,7 +155,7 @@ type field struct {
 
 // seal makes the row of a key: plain as JSON, and fields sealed with owner's data key. A user
 // without one (they never wrote to the bot) leaves it to the system's key; one who was erased has no
-// more rows: ErrNotFound.
+// more rows: ErrNotFound. Its tag comes to it as it is put.
 func (t *tx) seal(b bucket, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	return t.sealAs(b.String(), key, owner, plain, fields...)
 }
@@ -128,7 +180,7 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 	for _, f := range fields {
 		size += binary.MaxVarintLen32 + store.SealedSize(len(f.value))
 	}
-	out := r.begin(size)
+	out := r.begin(size + tagSize)
 	for _, f := range fields {
 		out = binary.AppendUvarint(out, uint64(store.SealedSize(len(f.value))))
 		if out, err = dataKey.AppendSeal(out, place(subject, key, f.name), f.value); err != nil {
@@ -141,15 +193,16 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 // unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
 // which they were sealed. A row of an erased user is ErrNotFound.
 func (t *tx) unseal(b bucket, key, raw []byte, plain any, names ...string) ([][]byte, error) {
-	return t.unsealAs(b.String(), key, raw, plain, names...)
+	r, err := t.row(b, key, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b, err)
+	}
+	return t.unsealAs(b.String(), key, r, plain, names...)
 }
 
-// unsealAs is unseal for rows of any subject. A field of the name "" stays sealed: its value is nil.
-func (t *tx) unsealAs(subject string, key, raw []byte, plain any, names ...string) ([][]byte, error) {
-	r, err := decodeRow(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", subject, err)
-	}
+// unsealAs opens a row whose fields were sealed to another place than the one where it lies. A field of the name ""
+// stays sealed: its value is nil.
+func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...string) ([][]byte, error) {
 	if len(r.sealed) != len(names) {
 		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", subject, ErrDamaged, len(r.sealed), len(names))
 	}
@@ -175,7 +228,7 @@ func (t *tx) unsealAs(subject string, key, raw []byte, plain any, names ...strin
 }
 
 func place(subject string, key []byte, name string) store.Place {
-	return store.Place{Subject: subject, ID: string(key), Field: name, Format: rowFormat}
+	return store.Place{Subject: subject, ID: string(key), Field: name, Format: sealFormat}
 }
 
 // whose is the sealed field that says who and where a row is about. One layout serves all rows.
@@ -185,6 +238,7 @@ type whose struct {
 	Subject string `json:"subject,omitempty"` // of a button; the card of a reply
 	SignID  string `json:"sign_id,omitempty"`
 	Nonce   string `json:"nonce,omitempty"`
+	Action  string `json:"action,omitempty"` // of a button: it may name a contact's address
 
 	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
 }
@@ -202,8 +256,8 @@ func parseWhose(raw []byte) (w whose, err error) {
 }
 
 // plainOf reads the plain part of a row alone, with the row for rewriting it.
-func plainOf[T any](raw []byte) (plain T, r row, err error) {
-	if r, err = decodeRow(raw); err != nil {
+func plainOf[T any](t *tx, b bucket, key, raw []byte) (plain T, r row, err error) {
+	if r, err = t.row(b, key, raw); err != nil {
 		return plain, r, err
 	}
 	err = r.into(&plain)
@@ -223,7 +277,7 @@ func (t *tx) putWorded(b bucket, key []byte, owner wallet.UserID, plain, secret 
 	if err != nil {
 		return err
 	}
-	return t.put(b, key, raw)
+	return t.putRow(b, key, raw)
 }
 
 // worded reads what putWorded wrote. ErrNotFound without a row, and for one of an erased user.
@@ -248,5 +302,5 @@ func (t *tx) rewrite(b bucket, key []byte, r row, plain any) error {
 	if r.plain, err = json.Marshal(plain); err != nil {
 		return fmt.Errorf("write a row of %s: %w", b, err)
 	}
-	return t.put(b, key, r.encode())
+	return t.putRow(b, key, r.encode())
 }

@@ -216,16 +216,16 @@ func TestOldFilesOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			var x samples
-			if err := json.Unmarshal(fileBytes(t, base+".json"), &x); err != nil {
-				t.Fatal(err)
-			}
-			var data bytes.Buffer // indenting the file indented what an event says, too
-			if err := json.Compact(&data, x.Event.Data); err != nil {
-				t.Fatal(err)
-			}
-			x.Event.Data = data.Bytes()
+			readSamples(t, base, &x)
 			copied := filepath.Join(t.TempDir(), "purser.db")
 			if err := os.WriteFile(copied, fileBytes(t, file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if keys, err := os.ReadFile(base + ".keys"); err == nil {
+				if err := os.WriteFile(copied+keysSuffix, keys, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			} else if !errors.Is(err, os.ErrNotExist) { // before schema 6 there was none
 				t.Fatal(err)
 			}
 			o := options(copied)
@@ -247,6 +247,19 @@ func TestOldFilesOpen(t *testing.T) {
 			mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
 		})
 	}
+}
+
+// readSamples reads what was written into a committed file.
+func readSamples(t *testing.T, base string, x *samples) {
+	t.Helper()
+	if err := json.Unmarshal(fileBytes(t, base+".json"), x); err != nil {
+		t.Fatal(err)
+	}
+	var data bytes.Buffer // indenting the file indented what an event says, too
+	if err := json.Compact(&data, x.Event.Data); err != nil {
+		t.Fatal(err)
+	}
+	x.Event.Data = data.Bytes()
 }
 
 func generate(t *testing.T, base string) {
@@ -274,6 +287,7 @@ func generate(t *testing.T, base string) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(bbolt.Compact(to, from, 0), from.Close(), to.Close(),
+		os.WriteFile(base+".keys", fileBytes(t, wide+keysSuffix), 0o644),
 		os.WriteFile(base+".json", append(raw, '\n'), 0o644),
 		os.WriteFile(base+".key", []byte(base64.StdEncoding.EncodeToString(masterKey())+"\n"), 0o644)); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ const (
 	parkedOver expiry = 'p'
 	cardOver   expiry = 'k'
 
-	counterOver expiry = 'c'
+	counterOver  expiry = 'c'
+	proposalOver expiry = 't'
 
 	webhookGone  expiry = 'w' // its deliveries are left; the key is its id
 	personErased expiry = 'e' // deliveries about them are left; the key is their id
@@ -113,6 +114,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeCard(key)
 	case counterOver:
 		return t.removeCounter(key)
+	case proposalOver:
+		return t.removeProposal(key)
 	}
 	return fmt.Errorf("%w: a note of kind %q", ErrDamaged, byte(e))
 }

@@ -120,11 +120,20 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 
 func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
 	hash := t.store.lookup.Text(store.BySignID, signID)
-	return t.Transaction(wallet.TransactionID(t.get(bySignID, hash[:])))
+	return t.led(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
+}
+
+// led reads the transaction that an index leads to, and checks that it is meant: an index has no tag.
+func (t *tx) led(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
+	r, err := t.Transaction(wallet.TransactionID(id))
+	if err == nil && !meant(r) {
+		return wallet.Transaction{}, fmt.Errorf("%w: an index leads to another row", ErrDamaged)
+	}
+	return r, err
 }
 
 func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transaction, error) {
-	return t.Transaction(wallet.TransactionID(t.get(bySignature, signature[:])))
+	return t.led(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
 }
 
 func (t *tx) CreateTransaction(n wallet.Transaction) error {
@@ -185,7 +194,66 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if !n.Final && (old == nil || old.Changes != n.Changes) {
 		t.news[store.Unsettled] = true // a step of the lifecycle; a mere refresh wakes nobody
 	}
-	return t.put(transactions, key, raw)
+	if err := t.noteProposal(n); err != nil {
+		return err
+	}
+	return t.putRow(transactions, key, raw)
+}
+
+// noteProposal notes when a transaction that came to nothing is removed. It has ended for good: the note stands.
+func (t *tx) noteProposal(n wallet.Transaction) error {
+	if !n.CameToNothing() {
+		return nil
+	}
+	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
+}
+
+// noteProposals does so for those that ended before there were such notes.
+func (t *tx) noteProposals() error {
+	for _, e := range t.prefixed(transactions, nil) {
+		r, _, err := plainOf[transactionRow](t, transactions, e.key, e.value)
+		if err != nil {
+			continue // it is damaged, and stays
+		}
+		if err := t.noteProposal(r.Transaction); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeProposal removes a transaction that came to nothing, with all that leads to it and the ids of its events. Any
+// other is kept.
+func (t *tx) removeProposal(id []byte) error {
+	raw := t.get(transactions, id)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[transactionRow](t, transactions, id, raw)
+	if err != nil {
+		return err
+	}
+	if !r.CameToNothing() {
+		return nil
+	}
+	for _, e := range r.index().entries() {
+		if e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
+			continue
+		}
+		if err := t.delete(e.in, e.key); err != nil {
+			return err
+		}
+	}
+	for _, event := range r.EventIDs() {
+		key := t.eventID(event)
+		if number := t.get(eventIDs, key); number == nil || t.get(events, number) != nil { // it waits for notify still
+			continue
+		}
+		if err := t.delete(eventIDs, key); err != nil {
+			return err
+		}
+	}
+	return t.delete(transactions, id)
 }
 
 // reindex replaces the entries of a row by others. It refuses before it writes.
@@ -258,7 +326,7 @@ func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err er
 	if raw == nil {
 		return x, false, nil
 	}
-	x, _, err = plainOf[transactionIndex](raw)
+	x, _, err = plainOf[transactionIndex](t, transactions, id, raw)
 	return x, true, err
 }
 

@@ -19,6 +19,9 @@ type group struct {
 	keys map[wallet.UserID]*store.Key // data keys unwrapped so far
 	news map[store.Queue]bool         // queues that were added to
 
+	made   []newKey // data keys to be written before the commit
+	doomed []keyRef // data keys to be overwritten after it
+
 	touchedKeys bool
 }
 
@@ -32,6 +35,7 @@ type tx struct {
 	store *Store
 	wrote bool // something that a failure must roll back
 	over  bool // the closure returned
+	older bool // rows may be those of an older schema: this brings them up to date
 }
 
 func (t *tx) bucket(b bucket) *bbolt.Bucket {
@@ -127,16 +131,39 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if key := t.keys[owner]; key != nil {
 		return key, nil
 	}
-	wrapped := t.get(dataKeys, []byte(owner))
-	if wrapped == nil || string(wrapped) == destroyed {
+	raw := t.get(dataKeys, []byte(owner))
+	if raw == nil || string(raw) == destroyed {
 		return nil, store.ErrNotFound
 	}
-	key, err := t.store.dataKeys.unwrap(string(owner), wrapped)
+	if t.older && len(raw) == wrappedSize { // before schema 6 it lay here itself
+		return t.unwrapOld(owner, raw)
+	}
+	ref, ok := parseKeyRef(raw)
+	if !ok {
+		return nil, fmt.Errorf("data key: %w", ErrDamaged)
+	}
+	key, err := t.store.dataKeys.unwrap(string(owner), ref, func() ([]byte, error) {
+		switch wrapped, err := t.store.keyFile.read(ref); {
+		case err != nil || wrapped != nil:
+			return wrapped, err
+		case t.store.keyFile.wasDestroyed(ref): // since the snapshot of this transaction
+			return nil, store.ErrNotFound
+		}
+		return nil, ErrDamaged
+	})
 	if err != nil {
 		return nil, fmt.Errorf("data key: %w", err)
 	}
 	t.keys[owner] = key
 	return key, nil
+}
+
+func (t *tx) unwrapOld(owner wallet.UserID, wrapped []byte) (*store.Key, error) {
+	secret, err := t.store.master.Unwrap(string(owner), wrapped)
+	if err != nil {
+		return nil, fmt.Errorf("data key: %w", err)
+	}
+	return t.keep(owner, secret)
 }
 
 // destroyed stands in the place of a data key that was destroyed.
@@ -147,13 +174,18 @@ func (t *tx) isErased(owner wallet.UserID) bool {
 	return string(t.get(dataKeys, []byte(owner))) == destroyed
 }
 
-// makeDataKey gives a new user a data key.
+// makeDataKey gives a new user a data key, which is in the file of keys before the commit.
 func (t *tx) makeDataKey(owner wallet.UserID) error {
 	secret, wrapped, err := t.store.master.NewSecret(string(owner))
 	if err != nil {
 		return err
 	}
-	if err := t.put(dataKeys, []byte(owner), wrapped); err != nil {
+	ref, err := t.store.keyFile.reserve(t.store.random)
+	if err != nil {
+		return err
+	}
+	t.made = append(t.made, newKey{ref, wrapped})
+	if err := t.put(dataKeys, []byte(owner), ref.encode()); err != nil {
 		return err
 	}
 	_, err = t.keep(owner, secret)

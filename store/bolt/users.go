@@ -48,7 +48,11 @@ func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 	if id == 0 {
 		return wallet.User{}, store.ErrNotFound
 	}
-	return t.User(t.personBy(t.telegramHash(id)))
+	u, err := t.User(t.personBy(t.telegramHash(id)))
+	if err == nil && u.TelegramID != id { // an index has no tag: the row says whose it is
+		return wallet.User{}, fmt.Errorf("%w: an index leads to another row", ErrDamaged)
+	}
+	return u, err
 }
 
 func (t *tx) PutUser(u wallet.User) error {
@@ -65,7 +69,7 @@ func (t *tx) PutUser(u wallet.User) error {
 		}
 	}
 	if raw := t.get(users, key); raw != nil {
-		old, _, err := plainOf[userRow](raw)
+		old, _, err := plainOf[userRow](t, users, key, raw)
 		if err != nil {
 			return err
 		}
@@ -91,5 +95,5 @@ func (t *tx) PutUser(u wallet.User) error {
 	if err != nil {
 		return err
 	}
-	return t.put(users, key, raw)
+	return t.putRow(users, key, raw)
 }

@@ -14,7 +14,7 @@ func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	if raw == nil {
 		return wallet.Wallet{}, store.ErrNotFound
 	}
-	w, _, err := plainOf[wallet.Wallet](raw)
+	w, _, err := plainOf[wallet.Wallet](t, wallets, address[:], raw)
 	return w, err
 }
 
@@ -23,7 +23,8 @@ func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	prefix := userPrefix(user)
 	cursor := t.bucket(walletsOf).Cursor()
 	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
-		w, _, err := plainOf[wallet.Wallet](t.get(wallets, key[len(prefix)+timeSize:]))
+		address := key[len(prefix)+timeSize:]
+		w, _, err := plainOf[wallet.Wallet](t, wallets, address, t.get(wallets, address))
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +43,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 		return store.ErrNotFound
 	}
 	if raw := t.get(wallets, w.Address[:]); raw != nil {
-		old, _, err := plainOf[wallet.Wallet](raw)
+		old, _, err := plainOf[wallet.Wallet](t, wallets, w.Address[:], raw)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 	if err := t.put(walletsOf, walletIndex(w), nil); err != nil {
 		return err
 	}
-	return t.put(wallets, w.Address[:], raw)
+	return t.putRow(wallets, w.Address[:], raw)
 }
 
 func walletIndex(w wallet.Wallet) []byte {
@@ -154,7 +155,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 	if err := t.expire(bindOver, r.over(), key); err != nil {
 		return err
 	}
-	return t.put(binds, key, raw)
+	return t.putRow(binds, key, raw)
 }
 
 // removeBind removes a bind and its indexes; without one it does nothing.
@@ -163,7 +164,7 @@ func (t *tx) removeBind(key []byte) error {
 	if raw == nil {
 		return nil
 	}
-	r, _, err := plainOf[bindRow](raw)
+	r, _, err := plainOf[bindRow](t, binds, key, raw)
 	if err != nil {
 		return err
 	}

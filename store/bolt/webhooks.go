@@ -75,7 +75,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	}
 	key := []byte(w.ID)
 	if raw := t.get(webhooks, key); raw != nil {
-		old, _, err := plainOf[wallet.Webhook](raw)
+		old, _, err := plainOf[wallet.Webhook](t, webhooks, key, raw)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 	if raw == nil {
 		return store.ErrNotFound
 	}
-	w, _, err := plainOf[wallet.Webhook](raw)
+	w, _, err := plainOf[wallet.Webhook](t, webhooks, []byte(id), raw)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error
 	if raw == nil {
 		return store.ErrNotFound
 	}
-	r, err := decodeRow(raw)
+	r, err := t.row(webhooks, key, raw)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"DeliveriesAboutTheErased", testErasedDeliveries},
 		{"Late", testLate},
 		{"Sweep", testSweep},
+		{"Proposals", testProposals},
 		{"EveryField", testEveryField},
 		{"Rollback", testRollback},
 		{"Panic", testPanic},

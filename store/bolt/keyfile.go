@@ -1,0 +1,353 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store"
+)
+
+// People's data keys lie in a small file of their own beside the database, wrapped by the master key, because bbolt
+// never overwrites: what is deleted there stays in free pages for an unknown time. Here a key that is destroyed is
+// overwritten in its place, and all that was sealed by it is unreadable at once, in free pages too.
+//
+// The database says who has which key (dataKeys); the file holds nothing but keys. What is durable first:
+//
+//   - A new key is written and synced before the commit of the row that names it. After a crash between the two it
+//     is a key that nobody has: its place stays taken, and harms nothing.
+//   - A destroyed key is noted (destroyedKeys) in the commit that erases its person, and overwritten and synced after
+//     it, before anybody is told. After a crash between the two the next start overwrites it.
+//
+// So a key in the file is never older than the database says, and a database without its key file is of no use: both
+// are backed up together. The first slot says which database the file belongs to.
+const (
+	// keysSuffix follows the name of the database.
+	keysSuffix = ".keys"
+	// slotSize is a key with room to spare, in bytes. No slot straddles a sector of a disk.
+	slotSize = 128
+	// keyIDSize is the length of what tells one key from another in the same slot.
+	keyIDSize = 16
+	keysMagic = "purser data keys, version 1\n"
+)
+
+// KeysPath is where the file of keys of a database lies.
+func KeysPath(database string) string { return database + keysSuffix }
+
+// ErrKeyFile says that the file of data keys does not go with the database.
+var ErrKeyFile = errors.New("the file of people's keys does not go with this database")
+
+// keyRef is where a key lies: a slot, from 1, and its id.
+type keyRef struct {
+	slot uint64
+	id   [keyIDSize]byte
+}
+
+func (r keyRef) encode() []byte { return append(numberKey(r.slot), r.id[:]...) }
+
+func parseKeyRef(raw []byte) (keyRef, bool) {
+	if len(raw) != 8+keyIDSize {
+		return keyRef{}, false
+	}
+	r := keyRef{slot: binary.BigEndian.Uint64(raw)}
+	copy(r.id[:], raw[8:])
+	return r, r.slot > 0 && r.slot < 1<<40
+}
+
+// newKey is a key that is to be written.
+type newKey struct {
+	keyRef
+	wrapped []byte
+}
+
+// keyFile is the file of data keys. It is locked with the database.
+type keyFile struct {
+	file *os.File
+	path string
+
+	fresh bool // it has no name of its own yet: adopt gives it that
+
+	mu   sync.Mutex
+	free []uint64        // slots that were emptied
+	next uint64          // the first slot that was never used
+	gone map[keyRef]bool // destroyed by this process: an older snapshot may still name them
+}
+
+// makeKeyFile makes an empty file for a database, which must have none: under another name, which adopt exchanges for
+// its own once the database is committed.
+func makeKeyFile(path string, database []byte) (*keyFile, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("%w: %s is another's: move it to where its own database is", ErrKeyFile, path)
+	}
+	file, err := os.OpenFile(path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	k := &keyFile{file: file, path: path, next: 1, fresh: true}
+	head := make([]byte, slotSize)
+	copy(head, keysMagic)
+	copy(head[len(keysMagic):], database)
+	if _, err := file.WriteAt(head, 0); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return k, nil
+}
+
+// openKeyFile opens the file that belongs to a database. One that was made and did not get its name yet gets it now.
+func openKeyFile(path string, database []byte) (*keyFile, error) {
+	file, err := openKeysOf(path, database)
+	if err != nil {
+		fresh, freshErr := openKeysOf(path+newSuffix, database)
+		if freshErr != nil {
+			return nil, err
+		}
+		file = fresh
+		if err := renameDurably(path+newSuffix, path); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	return &keyFile{file: file, path: path}, nil
+}
+
+func openKeysOf(path string, database []byte) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s is missing: restore it from the same backup", ErrKeyFile, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, slotSize)
+	_, err = io.ReadFull(io.NewSectionReader(file, 0, slotSize), head)
+	if err != nil || !bytes.HasPrefix(head, append([]byte(keysMagic), database...)) {
+		return nil, errors.Join(fmt.Errorf("%w: %s is another's, or damaged: restore both from one backup", ErrKeyFile, path), file.Close())
+	}
+	return file, nil
+}
+
+// adopt gives a new file its name. The database that names its keys is committed.
+func (k *keyFile) adopt() error {
+	k.fresh = false
+	return renameDurably(k.path+newSuffix, k.path)
+}
+
+func renameDurably(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(to))
+}
+
+// match compares the file with what the database says: which keys are in use, by slot. It learns which slots are
+// free, and tells how many keys have nothing in their slot: none of these was destroyed here, so that the file is not
+// the one that belongs to this state of the database.
+func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
+	k.next = 1
+	for slot := range used {
+		k.next = max(k.next, slot+1)
+	}
+	from := io.NewSectionReader(k.file, slotSize, 1<<62)
+	held := map[uint64]bool{}
+	slots := make([]byte, 512*slotSize)
+	for slot := uint64(1); ; {
+		n, err := io.ReadFull(from, slots)
+		for at := 0; at+slotSize <= n; at += slotSize {
+			empty := isZero(slots[at : at+slotSize])
+			if _, taken := used[slot]; taken {
+				held[slot] = !empty
+			} else if empty {
+				k.free = append(k.free, slot)
+			}
+			slot++
+			k.next = max(k.next, slot)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	for slot := range used {
+		if !held[slot] {
+			missing++
+		}
+	}
+	return missing, nil
+}
+
+func isZero(raw []byte) bool {
+	for _, b := range raw {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reserve finds a slot for a key.
+func (k *keyFile) reserve(random io.Reader) (r keyRef, err error) {
+	if _, err := io.ReadFull(random, r.id[:]); err != nil {
+		return r, fmt.Errorf("draw a key's id: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n := len(k.free); n > 0 {
+		r.slot, k.free = k.free[n-1], k.free[:n-1]
+		return r, nil
+	}
+	r.slot = k.next
+	k.next++
+	return r, nil
+}
+
+// release gives back the slots of keys that are not to be written after all.
+func (k *keyFile) release(keys []newKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, n := range keys {
+		k.free = append(k.free, n.slot)
+	}
+}
+
+// write writes keys durably. With an error some of them may be in the file.
+func (k *keyFile) write(keys []newKey) error {
+	for _, n := range keys {
+		slot := make([]byte, slotSize)
+		copy(slot, n.id[:])
+		copy(slot[keyIDSize:], n.wrapped)
+		if _, err := k.file.WriteAt(slot, int64(n.slot*slotSize)); err != nil {
+			return fmt.Errorf("write a data key: %w", err)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return k.file.Sync()
+}
+
+// destroy overwrites keys durably. One whose slot holds another key by now was overwritten before.
+func (k *keyFile) destroy(keys []keyRef) error {
+	var emptied []uint64
+	for _, r := range keys {
+		held, err := k.read(r)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			continue
+		}
+		if _, err := k.file.WriteAt(make([]byte, slotSize), int64(r.slot*slotSize)); err != nil {
+			return fmt.Errorf("overwrite a data key: %w", err)
+		}
+		emptied = append(emptied, r.slot)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	if err := k.file.Sync(); err != nil {
+		return fmt.Errorf("overwrite a data key: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.free = append(k.free, emptied...)
+	if k.gone == nil {
+		k.gone = map[keyRef]bool{}
+	}
+	for _, r := range keys {
+		k.gone[r] = true
+	}
+	return nil
+}
+
+// wrappedSize is the length of a wrapped key.
+var wrappedSize = store.SealedSize(store.MasterKeySize)
+
+// read is a wrapped key; nil when its slot holds another, or none.
+func (k *keyFile) read(r keyRef) ([]byte, error) {
+	slot := make([]byte, slotSize)
+	switch _, err := k.file.ReadAt(slot, int64(r.slot*slotSize)); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read a data key: %w", err)
+	}
+	if !bytes.Equal(slot[:keyIDSize], r.id[:]) {
+		return nil, nil
+	}
+	return slot[keyIDSize : keyIDSize+wrappedSize], nil
+}
+
+// wasDestroyed tells whether this process has destroyed a key.
+func (k *keyFile) wasDestroyed(r keyRef) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.gone[r]
+}
+
+// findKeys opens the file of keys of a database that has one, and finishes what a crash has left undone: keys that
+// were destroyed are overwritten. It tells whether it changed the database.
+func (s *Store) findKeys(root *bbolt.Tx) (changed bool, err error) {
+	path := KeysPath(s.path)
+	meta := root.Bucket([]byte(metaBucket.String()))
+	if s.keyFile, err = openKeyFile(path, meta.Get([]byte(metaStore))); err != nil {
+		return false, err
+	}
+	used := map[uint64]keyRef{}
+	damaged := 0
+	of, doomed := root.Bucket([]byte(dataKeys.String())), root.Bucket([]byte(destroyedKeys.String()))
+	if of == nil || doomed == nil {
+		return false, fmt.Errorf("%w (%s is missing): restore a backup", errBroken, dataKeys)
+	}
+	owners := of.Cursor()
+	for owner, raw := owners.First(); owner != nil; owner, raw = owners.Next() {
+		if string(raw) == destroyed {
+			continue
+		}
+		r, ok := parseKeyRef(raw)
+		if !ok {
+			s.passOver(dataKeys.String(), owner, ErrDamaged)
+			continue
+		}
+		if _, twice := used[r.slot]; twice {
+			damaged++
+		}
+		used[r.slot] = r
+	}
+	if damaged > 0 {
+		return false, fmt.Errorf("%w (%d people share a key): restore a backup", errBroken, damaged)
+	}
+	missing, err := s.keyFile.match(used)
+	if err != nil {
+		return false, err
+	}
+	if missing > 0 {
+		return false, fmt.Errorf("%w: %s lacks the keys of %d people, so it is of another time: restore both from one backup", ErrKeyFile, path, missing)
+	}
+	var left []keyRef
+	all := doomed.Cursor()
+	for key, _ := all.First(); key != nil; key, _ = all.Next() {
+		if r, ok := parseKeyRef(key); ok && used[r.slot] != r {
+			left = append(left, r)
+		}
+	}
+	if len(left) == 0 {
+		return false, nil
+	}
+	if err := s.keyFile.destroy(left); err != nil {
+		return false, err
+	}
+	for _, r := range left {
+		if err := doomed.Delete(r.encode()); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

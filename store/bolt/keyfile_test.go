@@ -1,0 +1,415 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// keysIn looks at every place of every file of a folder for the data key of a person, wrapped by the master key: what
+// a thief of both would do.
+func keysIn(t *testing.T, folder string, master []byte, person wallet.UserID) (found []string) {
+	t.Helper()
+	key, err := store.NewKey(master, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		raw := fileBytes(t, filepath.Join(folder, f.Name()))
+		for at := 0; at+wrappedSize <= len(raw); at++ {
+			if isZero(raw[at : at+8]) { // no nonce begins so
+				continue
+			}
+			if _, err := key.Unwrap(string(person), raw[at:at+wrappedSize]); err == nil {
+				found = append(found, fmt.Sprintf("%s at %d", f.Name(), at))
+			}
+		}
+	}
+	return found
+}
+
+func closed(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func human(n int) wallet.User {
+	return wallet.User{ID: wallet.UserID(fmt.Sprint("usr_", n)), TelegramID: int64(1000 + n), FirstName: fmt.Sprint("Person ", n)}
+}
+
+func meet(t *testing.T, s *Store, all ...int) {
+	t.Helper()
+	for _, n := range all {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(human(n)) })
+	}
+}
+
+// knows tells of whom the store can read who they are.
+func knows(t *testing.T, s *Store, n int) error {
+	t.Helper()
+	return s.View(t.Context(), func(tx store.Tx) error {
+		u, err := tx.User(human(n).ID)
+		if err == nil && u.FirstName != human(n).FirstName {
+			t.Errorf("person %d reads as %+v", n, u)
+		}
+		return err
+	})
+}
+
+// TestTheKeyOfSomebodyErasedIsInNoFile: neither in use nor in free space, as soon as they are told.
+func TestTheKeyOfSomebodyErasedIsInNoFile(t *testing.T) {
+	folder := t.TempDir()
+	s := openAt(t, filepath.Join(folder, "purser.db"))
+	meet(t, s, 1, 2)
+	for n := range 30 { // pages are copied again and again
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutCard(int64(n), "c", n, time.Time{}) })
+	}
+	if found := keysIn(t, folder, masterKey(), "usr_1"); len(found) != 1 || !strings.HasPrefix(found[0], "purser.db.keys ") {
+		t.Fatalf("the key of somebody who is there: %v", found)
+	}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+	if found := keysIn(t, folder, masterKey(), "usr_1"); len(found) != 0 {
+		t.Errorf("it is still there: %v", found)
+	}
+	if found := keysIn(t, folder, masterKey(), "usr_2"); len(found) != 1 {
+		t.Errorf("somebody else's key: %v", found)
+	}
+	closed(t, s)
+	s = openAt(t, filepath.Join(folder, "purser.db"))
+	if err := errors.Join(knows(t, s, 2)); err != nil {
+		t.Error(err)
+	}
+	if err := knows(t, s, 1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the erased one: %v", err)
+	}
+	closed(t, s)
+}
+
+// TestAnErasureThatWasCutShortIsFinished at the next start: the commit was durable, the overwriting was not.
+func TestAnErasureThatWasCutShortIsFinished(t *testing.T) {
+	for _, again := range []bool{false, true} { // whether the person came back in the same commit
+		folder := t.TempDir()
+		path := filepath.Join(folder, "purser.db")
+		s := openAt(t, path)
+		meet(t, s, 1, 2)
+		before := fileBytes(t, path+keysSuffix)
+		mustUpdate(t, s, func(tx store.Tx) error {
+			if err := tx.EraseUser("usr_1"); err != nil || !again {
+				return err
+			}
+			return tx.PutUser(human(1))
+		})
+		closed(t, s)
+		file, err := os.OpenFile(path+keysSuffix, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteAt(before, 0)
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int{true: 1}[again]
+		if found := keysIn(t, folder, masterKey(), "usr_1"); len(found) != 1+want {
+			t.Fatalf("the crash was not played: %v", found)
+		}
+		s = openAt(t, path)
+		if found := keysIn(t, folder, masterKey(), "usr_1"); len(found) != want {
+			t.Errorf("came back %v: there is still %v", again, found)
+		}
+		if left := leftIn(t, s, destroyedKeys); len(left) != 0 {
+			t.Errorf("still to be destroyed: %v", left)
+		}
+		if err := knows(t, s, 2); err != nil {
+			t.Error(err)
+		}
+		if err := knows(t, s, 1); errors.Is(err, store.ErrNotFound) == again {
+			t.Errorf("came back %v: %v", again, err)
+		}
+		meet(t, s, 3, 4, 5) // no slot is given to two
+		for _, n := range []int{2, 3, 4, 5} {
+			if err := knows(t, s, n); err != nil {
+				t.Errorf("person %d: %v", n, err)
+			}
+		}
+		closed(t, s)
+	}
+}
+
+// TestAKeyWhoseRowWasNeverCommittedHarmsNobody: the key was durable, its row was not. Its slot is nobody's, so that a
+// newer state of the database finds its keys when it is put back.
+func TestAKeyWhoseRowWasNeverCommittedHarmsNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	closed(t, s)
+	old := fileBytes(t, path)
+	s = openAt(t, path)
+	meet(t, s, 2)
+	closed(t, s)
+	newer := fileBytes(t, path)
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	if err := knows(t, s, 1); err != nil {
+		t.Error(err)
+	}
+	meet(t, s, 3)
+	closed(t, s)
+	if err := os.WriteFile(path, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	if err := errors.Join(knows(t, s, 1), knows(t, s, 2)); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+}
+
+// TestAKeyFileThatDoesNotGoWithTheDatabase is one clear line, and nothing is written.
+func TestAKeyFileThatDoesNotGoWithTheDatabase(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.db")
+	s := openAt(t, other)
+	meet(t, s, 1, 2)
+	closed(t, s)
+	for what, change := range map[string]func(t *testing.T, keys string, early []byte) error{
+		"missing": func(_ *testing.T, keys string, _ []byte) error { return os.Remove(keys) },
+		"another's": func(t *testing.T, keys string, _ []byte) error {
+			return os.WriteFile(keys, fileBytes(t, other+keysSuffix), 0o600)
+		},
+		"an old one": func(_ *testing.T, keys string, early []byte) error { return os.WriteFile(keys, early, 0o600) },
+		"cut off":    func(_ *testing.T, keys string, _ []byte) error { return os.Truncate(keys, 2*slotSize) },
+		"empty":      func(_ *testing.T, keys string, _ []byte) error { return os.Truncate(keys, 0) },
+		"overwritten": func(_ *testing.T, keys string, early []byte) error {
+			return os.WriteFile(keys, make([]byte, 4*slotSize), 0o600)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "purser.db")
+			s := openAt(t, path)
+			meet(t, s, 1)
+			early := fileBytes(t, path+keysSuffix)
+			meet(t, s, 2)
+			closed(t, s)
+			right := fileBytes(t, path+keysSuffix)
+			if err := change(t, path+keysSuffix, early); err != nil {
+				t.Fatal(err)
+			}
+			before := fileBytes(t, path)
+			_, err := Open(options(path))
+			if !errors.Is(err, ErrKeyFile) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "purser.db.keys") {
+				t.Errorf("%v", err)
+			}
+			if !bytes.Equal(before, fileBytes(t, path)) {
+				t.Error("the database was changed")
+			}
+			if err := os.WriteFile(path+keysSuffix, right, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s = openAt(t, path) // and the right one is taken again
+			if err := errors.Join(knows(t, s, 1), knows(t, s, 2)); err != nil {
+				t.Error(err)
+			}
+			closed(t, s)
+		})
+	}
+}
+
+// TestANewDatabaseTakesNobodysKeys: those of one that was moved away without them are kept.
+func TestANewDatabaseTakesNobodysKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	closed(t, s)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	keys := fileBytes(t, path+keysSuffix)
+	if _, err := Open(options(path)); !errors.Is(err, ErrKeyFile) || !bytes.Equal(keys, fileBytes(t, path+keysSuffix)) {
+		t.Errorf("a new database beside old keys: %v", err)
+	}
+	if err := os.Rename(path+keysSuffix, path+".away"+keysSuffix); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + ".away"} {
+		closed(t, openAt(t, name))
+	}
+}
+
+// TestAFileOfKeysWithoutItsNameIsFound: a crash after the first commit of a database.
+func TestAFileOfKeysWithoutItsNameIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	closed(t, s)
+	if err := os.Rename(path+keysSuffix, path+keysSuffix+newSuffix); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	if err := knows(t, s, 1); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+	if _, err := os.Stat(path + keysSuffix); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlotsAreUsedAgain: of keys that were destroyed, and of those that were rolled back.
+func TestSlotsAreUsedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	size := func() int64 {
+		info, err := os.Stat(path + keysSuffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size() / slotSize
+	}
+	meet(t, s, 1, 2, 3)
+	for range 20 {
+		if err := s.Update(t.Context(), func(tx store.Tx) error {
+			return errors.Join(tx.PutUser(human(9)), errors.New("rolled back"))
+		}); err == nil {
+			t.Fatal("it was committed")
+		}
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_2") })
+		meet(t, s, 2)
+		mustUpdate(t, s, func(tx store.Tx) error { return errors.Join(tx.PutUser(human(8)), tx.EraseUser("usr_8")) })
+	}
+	if n := size(); n > 6 { // head, three people, and one that is made before another is gone
+		t.Errorf("%d slots", n)
+	}
+	closed(t, s)
+	s = openAt(t, path)
+	meet(t, s, 4, 5, 6)
+	if n := size(); n > 7 {
+		t.Errorf("%d slots after a restart", n)
+	}
+	for _, n := range []int{1, 2, 3, 4, 5, 6} {
+		if err := knows(t, s, n); err != nil {
+			t.Errorf("person %d: %v", n, err)
+		}
+	}
+	closed(t, s)
+}
+
+// TestADamagedKeyIsOnePersonsLoss: the others are served.
+func TestADamagedKeyIsOnePersonsLoss(t *testing.T) {
+	for what, at := range map[string]int{"the id of a key": slotSize, "a key": slotSize + keyIDSize + 3} {
+		path := filepath.Join(t.TempDir(), "purser.db")
+		s := openAt(t, path)
+		meet(t, s, 1, 2)
+		closed(t, s)
+		broken := fileBytes(t, path+keysSuffix)
+		broken[at] ^= 1
+		if err := os.WriteFile(path+keysSuffix, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, path)
+		if err := knows(t, s, 1); !errors.Is(err, ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
+			t.Errorf("%s: the damaged one: %v", what, err)
+		}
+		meet(t, s, 3)
+		if err := errors.Join(knows(t, s, 2), knows(t, s, 3)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if after := fileBytes(t, path+keysSuffix); !bytes.Equal(after[:len(broken)], broken) {
+			t.Errorf("%s: its slot was given away", what)
+		}
+		closed(t, s)
+	}
+}
+
+// TestAKeyThatCannotBeWrittenStopsTheStore: nothing that needs it is committed.
+func TestAKeyThatCannotBeWrittenStopsTheStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	if err := s.keyFile.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutUser(human(2)) }); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("without a file of keys: %v", err)
+	}
+	if err := s.Run(context.Background()); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("it goes on: %v", err)
+	}
+	_ = s.Close() // the file of keys is closed already
+	s = openAt(t, path)
+	if err := knows(t, s, 2); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("whose key was not written: %v", err)
+	}
+	closed(t, s)
+}
+
+// TestTheUpgradeLeavesNoOldKeys: before schema 6 they lay in the database, and what was deleted there stayed.
+func TestTheUpgradeLeavesNoOldKeys(t *testing.T) {
+	path, key := schema4(t)
+	folder := filepath.Dir(path)
+	var x samples
+	readSamples(t, "testdata/schema4", &x)
+	if found := keysIn(t, folder, key, x.User.ID); len(found) == 0 {
+		t.Fatal("there is no old key")
+	}
+	o := options(path)
+	o.MasterKey = key
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := keysIn(t, folder, key, x.User.ID); len(found) != 1 || !strings.HasPrefix(found[0], "purser.db.keys ") {
+		t.Errorf("after the upgrade: %v", found)
+	}
+	if bytes.Contains(fileBytes(t, path), []byte(x.Button.Action)) {
+		t.Error("what a button does is readable in the file")
+	}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser(x.User.ID) })
+	if found := keysIn(t, folder, key, x.User.ID); len(found) != 0 {
+		t.Errorf("after they were erased: %v", found)
+	}
+	closed(t, s)
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left: %v (%v)", left, err)
+	}
+}
+
+// TestAnUpgradeThatWasCutShortBeginsAnew: a file of keys that was made for one that was not committed is nobody's.
+func TestAnUpgradeThatWasCutShortBeginsAnew(t *testing.T) {
+	path, key := schema4(t)
+	var x samples
+	readSamples(t, "testdata/schema4", &x)
+	if err := os.WriteFile(path+keysSuffix+newSuffix, append([]byte(keysMagic), make([]byte, 1000)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+newSuffix+"-copy", make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options(path)
+	o.MasterKey = key
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.User(x.User.ID); return err }); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+}
