@@ -43,7 +43,7 @@ func inTheClear() []string {
 		"Update.ID", "Update.Attempts",
 		"Reply.Priority", "Reply.Attempts",
 		"Answer.Status",
-		"Event.ID", "Event.Name", "Event.User", "Event.Transaction",
+		"Event.ID", "Event.Name", "Event.User", "Event.Transaction", "Event.To",
 		"Contact.Owner",
 	}
 }
