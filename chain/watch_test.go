@@ -55,7 +55,22 @@ func TestConfirmationIsHinted(t *testing.T) {
 	w.broadcast(s)
 	w.Watch(s.signature)
 	w.advance(2)
-	hinted(t, w.Client, s.signature)
+	// The subscription is on its way; what has landed already is told with the block after it.
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline, got := time.After(10*time.Second), false; !got; {
+		select {
+		case sig := <-w.Hints():
+			got = true
+			if sig != s.signature {
+				t.Fatalf("a hint about %s, want %s", sig, s.signature)
+			}
+		case <-tick.C:
+			w.advance(1)
+		case <-deadline:
+			t.Fatal("no hint came")
+		}
+	}
 	if w.status(s.signature) == nil {
 		t.Error("hinted before it could be seen")
 	}

@@ -243,7 +243,9 @@ func TestSolanaGoSubscriptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := late.Recv(ctx); err != nil { // told at once
+			s.subscribed(t, 4)
+			s.advance(t, 1) // told with the next block
+			if _, err := late.Recv(ctx); err != nil {
 				t.Fatal(err)
 			}
 			logs.Unsubscribe()

@@ -3,6 +3,7 @@ package solana
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -148,4 +149,36 @@ func FuzzCall(f *testing.F) {
 			t.Fatalf("%d lamports", got)
 		}
 	})
+}
+
+// TestALandedSignatureIsToldWithTheNextBlock: a notification that follows right behind the answer to
+// the subscription is lost on clients that do not listen yet.
+func TestALandedSignatureIsToldWithTheNextBlock(t *testing.T) {
+	s := serve(t, Options{})
+	s.fund(t, "alice", sol)
+	s.advance(t, 3)
+	sig := s.Landed()[0].Signature
+	client := &wsClient{subs: map[uint64]*subscription{}, out: make(chan []byte, 10), cut: func() {}, gone: make(chan struct{})}
+	if !s.join(client) {
+		t.Fatal("closed")
+	}
+	s.serveSubscription(client, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"signatureSubscribe","params":[%q,{"commitment":"confirmed","enableReceivedNotification":true}]}`, sig))
+	if got := string(<-client.out); !strings.Contains(got, `"result":`) {
+		t.Fatal(got)
+	}
+	select {
+	case early := <-client.out:
+		t.Errorf("told before the next block: %s", early)
+	default:
+	}
+	s.advance(t, 1)
+	for _, want := range []string{"receivedSignature", `"err":null`} {
+		if got := string(<-client.out); !strings.Contains(got, want) {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	if len(client.subs) != 0 {
+		t.Error("told, it goes on")
+	}
+	s.leave(client)
 }

@@ -186,6 +186,7 @@ func (c *Cluster) serveSubscription(client *wsClient, raw []byte) {
 	c.hub.lastID++
 	s.id = c.hub.lastID
 	client.subs[s.id] = s
+	// What is so already is told with the next block, as validators do: clients begin to listen for
+	// notifications when they have read this answer.
 	client.send(answer(req.ID, s.id, nil))
-	c.notify(client, s) // a signature may have reached its level already
 }
