@@ -44,7 +44,7 @@ func (s *scene) askWhichKeys() error {
 
 // choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
 func (s *scene) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
-	wanted := s.topic.Access.Request
+	wanted := switchedOn(s.topic.Access.Request)
 	row := func(label, action string) error {
 		b, err := s.ours(label, action, s.topic.Ask, s.conv.ExpiresAt)
 		rows = append(rows, []Button{b})
@@ -218,7 +218,7 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		r := &s.topic.Access.Request
 		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
 			if pro, err := s.isPro(*r); err != nil || !pro {
-				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID, r.App, kindOf(r)))))
+				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID))))
 			}
 		}
 		switch what {
@@ -229,9 +229,16 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		default:
 			r.Scopes = turned(r.Scopes, wallet.Scope(name), turn == "on")
 		}
-		r.Scopes = slices.DeleteFunc(r.Scopes, func(scope wallet.Scope) bool { return !slices.Contains(fitting(*r), scope) })
 		return s.walk(apiFlow, verified)
 	}), nil
+}
+
+// switchedOn is what is wanted by the switches that are shown. Scopes of a kind of key that is turned off stay in the
+// request, so that they are there again when it is turned on.
+func switchedOn(r wallet.AccessRequest) wallet.AccessRequest {
+	fit := fitting(r)
+	r.Scopes = slices.DeleteFunc(slices.Clone(r.Scopes), func(scope wallet.Scope) bool { return !slices.Contains(fit, scope) })
+	return r
 }
 
 // turned is a list with or without a thing.
@@ -251,7 +258,7 @@ func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) 
 // tapMake makes the keys that were chosen.
 func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
 	return h.tapChoice(func(s *scene) (err error) {
-		s.fresh.Made, err = s.Developers.Make(s.tx, s.user.ID, s.topic.Access.Request)
+		s.fresh.Made, err = s.Developers.Make(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
 		return err
 	}, keyMade), nil
 }
@@ -276,12 +283,4 @@ func (s *scene) chooseAgain(err error) error {
 	}
 	s.weighed.refusal = err
 	return s.walk(apiFlow, verified)
-}
-
-// kindOf is the kind of key that an operator is to make: an API key, unless only a bot token was chosen.
-func kindOf(r *wallet.AccessRequest) wallet.KeyKind {
-	if len(r.Kinds) == 1 {
-		return r.Kinds[0]
-	}
-	return wallet.APIKey
 }

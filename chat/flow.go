@@ -212,7 +212,7 @@ func onboarding() Flow {
 	flow[keyShown] = map[Trigger]Step{
 		keySaved:  {idle, (*scene).keysAreSaved},
 		cancelled: {idle, (*scene).removeKeys},
-		movedOn:   {idle, (*scene).removeKeys},
+		movedOn:   {idle, (*scene).leaveKeys},
 		silence:   {idle, (*scene).removeKeys},
 	}
 	return flow

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +87,50 @@ func (s *scene) removeKeys() error { return s.takeKeysAway("keys.gone") }
 // keysAreSaved is removeKeys, and the way to the first call.
 func (s *scene) keysAreSaved() error { return s.takeKeysAway("keys.saved") }
 
+// leaveKeys lets new keys stand for the rest of their minute while something else goes on in the chat: whoever copies
+// one may look something up meanwhile. A second conversation beside the person's own ends that minute.
+func (s *scene) leaveKeys() error {
+	beside, err := s.keysBeside()
+	if err != nil {
+		return err
+	}
+	if beside.State != "" { // two keys in one minute: the older goes at once
+		if err := s.endKeysBeside(beside, "keys.gone"); err != nil {
+			return err
+		}
+		if beside, err = s.keysBeside(); err != nil {
+			return err
+		}
+	}
+	if beside.Data, err = json.Marshal(s.topic); err != nil {
+		return fmt.Errorf("write the conversation of a key: %w", err)
+	}
+	beside.Flow, beside.State, beside.ExpiresAt = apiFlow, string(keyShown), s.topic.Access.ShownAt.Add(KeyShown)
+	return s.tx.PutConversation(beside)
+}
+
+// besides is the number under which a person's second conversation is kept. No person's Telegram id is negative.
+func besides(telegramID int64) int64 { return -telegramID }
+
+// keysBeside is the conversation that times keys while the person's own is about something else.
+func (s *scene) keysBeside() (store.Conversation, error) {
+	conv, err := s.tx.Conversation(s.conv.Chat, besides(s.conv.User))
+	conv.Chat, conv.User = s.conv.Chat, besides(s.conv.User)
+	return conv, err
+}
+
+// endKeysBeside takes the keys of a second conversation out of the chat, and ends it.
+func (s *scene) endKeysBeside(beside store.Conversation, said string) error {
+	there := &scene{Chat: s.Chat, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
+	if there.topic = s.open(&there.conv); there.state() == keyShown {
+		if err := there.takeKeysAway(said); err != nil {
+			return err
+		}
+	}
+	there.conv.State, there.moved = "", true
+	return there.end()
+}
+
 func (s *scene) takeKeysAway(said string) error {
 	shown, v := s.topic.Access, vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
 	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
@@ -101,7 +147,26 @@ func (s *scene) takeKeysAway(said string) error {
 }
 
 func (c *Chat) tapSaved(_ context.Context, h heard, _ string) (act, error) {
+	if !h.newest(apiFlow, keyShown) {
+		return (*scene).savedBeside, nil
+	}
 	return h.tapAccess(keyShown, func(s *scene) error { return s.walk(apiFlow, keySaved) }), nil
+}
+
+// savedBeside is the button of keys that stand while the conversation is about something else.
+func (s *scene) savedBeside() error {
+	beside, err := s.keysBeside()
+	if err != nil {
+		return err
+	}
+	was := beside
+	if beside.State == "" || s.open(&was).Ask != s.heard.button.Subject {
+		return s.toast("toast.old", nil)
+	}
+	if err := s.use(); err != nil {
+		return err
+	}
+	return s.endKeysBeside(beside, "keys.saved")
 }
 
 // Cards of a person's keys: the newest list, and what was asked about one of them.

@@ -18,7 +18,7 @@ func questionTo(id string) string { return "access:" + id }
 // tapAsk puts a choice before the operators.
 func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
 	return h.tapChoice(func(s *scene) error {
-		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, s.topic.Access.Request)
+		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
 		if err != nil {
 			return err
 		}

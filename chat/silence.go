@@ -68,6 +68,9 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	if conv.Version != was.Version {
 		return store.ErrConflict
 	}
+	if conv.User < 0 {
+		return c.endBeside(tx, conv)
+	}
 	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
 	s.topic = c.open(&s.conv)
 	if s.conv.State == "" { // nothing that this version understands: it is just forgotten
@@ -92,6 +95,24 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		s.out = nil
 	}
 	return s.end()
+}
+
+// endBeside ends a second conversation (besides), which times keys.
+func (c *Chat) endBeside(tx store.Tx, conv store.Conversation) error {
+	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
+	var err error
+	switch s.user, err = tx.UserByTelegram(besides(conv.User)); {
+	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
+		s.conv.State, s.moved = "", true
+		return s.end()
+	case err != nil:
+		return err
+	case s.user.Unreachable: // nothing can be deleted there now, and it must not stay
+		s.topic = c.open(&s.conv)
+		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
+		return s.end()
+	}
+	return s.endKeysBeside(conv, "keys.gone")
 }
 
 // sceneOf is a scene that no Input began: purser has something to tell by itself.

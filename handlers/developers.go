@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"purser/store"
@@ -228,14 +227,9 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 // operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
 func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
 
-// HowToPro says how whoever runs the service gives what needs the tier pro, where no operator can be
-// asked in the chat.
-func HowToPro(owner int64, app string, kind wallet.KeyKind) string {
-	text := fmt.Sprintf("webhooks are part of the tier pro; whoever runs this service gives it: purser key create --kind %s --tier pro --owner %d", kind, owner)
-	if app != "" {
-		text += " --app '" + strings.ReplaceAll(app, "'", `'\''`) + "'" // a shell runs nothing of it
-	}
-	return text
+// HowToPro says how somebody gets what needs the tier pro where no operator can be asked in the chat.
+func HowToPro(owner int64) string {
+	return fmt.Sprintf("webhooks need the pro tier. Ask whoever runs this service for it, and tell them your Telegram id: %d", owner)
 }
 
 // Verdict is an operator's word.

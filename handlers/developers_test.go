@@ -463,13 +463,6 @@ func TestKeysAreTheirOwnersAlone(t *testing.T) {
 	r.Refused(wallet.NotFound, own(alice.ID))
 }
 
-// TestAnAppsNameIsNoCommandOfTheOperators: the line that names it is pasted into a shell.
-func TestAnAppsNameIsNoCommandOfTheOperators(t *testing.T) {
-	if got := handlers.HowToPro(1001, "It's $(rm -rf ~) `x`", wallet.APIKey); !strings.HasSuffix(got, ` --owner 1001 --app 'It'\''s $(rm -rf ~) `+"`x`'") {
-		t.Error(got)
-	}
-}
-
 // TestAYesToAnAPIKeyIsNoneToABotToken: an API key's bot:send reaches its owner alone and needs no operator. A yes
 // to a request with it opens other people's chats to no bot token.
 func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
