@@ -23,7 +23,7 @@ import (
 
 // keyCommand manages API keys, beside a running server or without one.
 func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
-	parent := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys"}
+	parent := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys, and change their tier"}
 	with := func(do func(ctx context.Context, keys api.KeyService) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error { return withKeys(cmd.Context(), *settings, *world, do) }
 	}
@@ -84,7 +84,27 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 			return err
 		})
 	}
-	parent.AddCommand(create, list, rotateCommand(settings, world, out), revoke)
+	tiers := &cobra.Command{
+		Use: "tier ID free|pro", Short: "Change a key's tier; on free its webhooks stop, back on pro they go on",
+		Example: "  purser key tier key_01j9 pro",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("name one key by its id, and its tier: purser key tier ID free|pro")
+			}
+			return nil
+		},
+	}
+	tiers.RunE = func(cmd *cobra.Command, args []string) error {
+		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
+			key, err := keys.SetTier(ctx, args[0], wallet.Tier(args[1]))
+			if err != nil {
+				return plain(err)
+			}
+			_, err = fmt.Fprintf(out, "%s has the tier %s.\n", key.ID, key.Tier)
+			return err
+		})
+	}
+	parent.AddCommand(create, list, rotateCommand(settings, world, out), tiers, revoke)
 	return parent
 }
 

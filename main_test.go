@@ -310,6 +310,13 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	if list := i.says("key", "list"); !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) {
 		t.Fatalf("the list reads:\n%s", list)
 	}
+	if said := i.says("key", "tier", made.ID, "pro"); !strings.Contains(said, made.ID+" has the tier pro.") {
+		t.Fatalf("key tier says %q", said)
+	}
+	if list := i.says("key", "list"); !strings.Contains(list, made.ID+"  api  pro") {
+		t.Fatalf("the list reads:\n%s", list)
+	}
+	alice.Hear("the tier", func(m telegram.Message) bool { return strings.Contains(m.Text, "is now on the pro tier") })
 	i.says("key", "revoke", made.ID)
 	if got := status(made.Key); got != http.StatusUnauthorized {
 		t.Fatalf("with the revoked key: %d", got)
@@ -317,11 +324,23 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.fails([]string{"key", "create", "--owner", "77"}, "Telegram id")
 	i.fails([]string{"key", "create", "--kind", "root"}, "kind")
 	i.fails([]string{"key", "revoke"}, "key list")
+	i.fails([]string{"key", "tier", "key_x"}, "free|pro")
+	i.fails([]string{"key", "tier", "key_x", "pro"}, "no key with this id")
+	i.fails([]string{"key", "tier", made.ID, "gold"}, "tier is")
+	i.fails([]string{"key", "tier", made.ID, "free"}, "has ended")
+	var second struct{ ID, Key string }
+	if err := json.Unmarshal([]byte(i.says("key", "create", "--owner", "1001", "--json")), &second); err != nil {
+		t.Fatal(err)
+	}
 	newInstance(t, "PURSER_TELEGRAM_TOKEN="+telegram.DefaultToken, "PURSER_CHAIN_CLUSTER=devnet",
 		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "none.db")).fails([]string{"key", "list"}, "no store", "start purser")
 	i.end()
 	if list := i.says("key", "list"); !strings.Contains(list, made.ID) {
 		t.Fatalf("without a server the list reads:\n%s", list)
+	}
+	i.says("key", "tier", second.ID, "pro")
+	if list := i.says("key", "list"); !strings.Contains(list, second.ID+"  api  pro") {
+		t.Fatalf("without a server, after key tier, the list reads:\n%s", list)
 	}
 	for _, secret := range []string{made.Key, telegram.DefaultToken} {
 		if strings.Contains(i.printed(), secret) {

@@ -25,6 +25,7 @@ type KeyService interface {
 	List(context.Context) ([]wallet.Key, error)
 	Revoke(ctx context.Context, id string) (wallet.Key, error)
 	Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error)
+	SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error)
 }
 
 // Admin serves an operator's commands on a Unix socket. Whoever can open the socket (file mode 0600:
@@ -50,6 +51,10 @@ type (
 	adminRotate struct {
 		ID  string `json:"id"`
 		Now bool   `json:"now"` // the old one ends at once
+	}
+	adminTier struct {
+		ID   string      `json:"id"`
+		Tier wallet.Tier `json:"tier"`
 	}
 	adminAnswer struct {
 		Key    wallet.Key   `json:"key"`
@@ -118,6 +123,7 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux.HandleFunc("GET /keys", a.list)
 	mux.HandleFunc("POST /keys/revoke", a.revoke)
 	mux.HandleFunc("POST /keys/rotate", a.rotate)
+	mux.HandleFunc("POST /keys/tier", a.setTier)
 	server := &http.Server{
 		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
@@ -166,6 +172,15 @@ func (a *Admin) rotate(w http.ResponseWriter, r *http.Request) {
 	}
 	key, secret, err := a.Keys.Rotate(r.Context(), req.ID, req.Now)
 	a.answer(w, adminAnswer{Key: key, Secret: secret}, err)
+}
+
+func (a *Admin) setTier(w http.ResponseWriter, r *http.Request) {
+	var req adminTier
+	if !a.read(w, r, &req) {
+		return
+	}
+	key, err := a.Keys.SetTier(r.Context(), req.ID, req.Tier)
+	a.answer(w, adminAnswer{Key: key}, err)
 }
 
 func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
@@ -238,6 +253,12 @@ func (a *AdminClient) Revoke(ctx context.Context, id string) (wallet.Key, error)
 func (a *AdminClient) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys/rotate", adminRotate{id, endNow})
 	return answer.Key, answer.Secret, err
+}
+
+// SetTier changes a key's tier; see handlers.Keys.
+func (a *AdminClient) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error) {
+	answer, err := a.call(ctx, http.MethodPost, "/keys/tier", adminTier{id, tier})
+	return answer.Key, err
 }
 
 // Close ends idle connections.

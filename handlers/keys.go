@@ -375,6 +375,80 @@ func (k *Keys) List(ctx context.Context) ([]wallet.Key, error) {
 	return read(ctx, k.Store, store.Tx.AllKeys)
 }
 
+// SetTier changes the tier of a key, for the operator, and of all keys of its line that still open anything. On
+// the free tier its webhooks stop: they stay registered, are shown as ended by their tier, get no events, and what
+// waits for them is kept for a resend. Back on pro those go on. The owner is told in chat. NOT_FOUND,
+// INVALID_REQUEST; CONFLICT for a key that has ended.
+func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error) {
+	if tier != wallet.FreeTier && tier != wallet.ProTier {
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
+	}
+	var key wallet.Key
+	event := k.NewID("evt")
+	err := k.Store.Update(ctx, func(tx store.Tx) error {
+		var err error
+		if key, err = tx.Key(id); err != nil {
+			return found(err, wallet.NotFound, "there is no key with this id")
+		}
+		if !key.UsableAt(k.Now()) {
+			return wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
+		}
+		line, err := store.KeyLine(tx, key.Line())
+		if err != nil {
+			return err
+		}
+		changed := false
+		for _, other := range line {
+			if other.Tier == tier || !other.UsableAt(k.Now()) {
+				continue
+			}
+			changed, other.Tier = true, tier
+			if err := tx.PutKey(other); err != nil {
+				return err
+			}
+		}
+		key.Tier = tier
+		if !changed {
+			return nil
+		}
+		hooks, err := k.stopOrStart(tx, key)
+		if err != nil {
+			return err
+		}
+		told, err := wallet.NewEvent(event, wallet.KeyTierSet, k.Now().UTC(), key.Owner, wallet.KeyTierSetData{KeyID: key.ID, Tier: tier, Webhooks: hooks})
+		if err != nil {
+			return err
+		}
+		return tx.Emit(told)
+	})
+	return key, err
+}
+
+// stopOrStart turns the webhooks of a key's line off or on again as its tier is now, and counts them. One that
+// was turned off for another reason stays off.
+func (k *Keys) stopOrStart(tx store.Tx, key wallet.Key) (changed int, _ error) {
+	hooks, _, err := hooksOf(tx, key.Line())
+	if err != nil {
+		return 0, err
+	}
+	for _, hook := range hooks {
+		switch {
+		case key.Tier == wallet.FreeTier && hook.Active:
+			hook.Active, hook.Ended = false, wallet.EndedTier
+		case key.Tier == wallet.ProTier && hook.Ended == wallet.EndedTier:
+			hook.Active, hook.Ended = true, ""
+		default:
+			continue
+		}
+		hook.UpdatedAt = k.Now().UTC()
+		if err := tx.PutWebhook(hook); err != nil {
+			return 0, err
+		}
+		changed++
+	}
+	return changed, nil
+}
+
 // Revoke ends a key now.
 func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	var key wallet.Key

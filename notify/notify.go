@@ -30,6 +30,7 @@ type Talker interface {
 	OfferLink(tx store.Tx, person wallet.UserID, keyID string) error
 	TellWebhook(store.Tx, wallet.UserID, wallet.WebhookTroubleData) error
 	TellWish(store.Tx, wallet.UserID, wallet.AppWishedData) error
+	TellTier(store.Tx, wallet.UserID, wallet.KeyTierSetData) error
 }
 
 // Notifier turns events into chat messages.
@@ -176,6 +177,12 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 			return fmt.Errorf("read %s: %w", event.Name, err)
 		}
 		return n.Chat.TellWebhook(tx, event.User, data)
+	case wallet.KeyTierSet:
+		var data wallet.KeyTierSetData
+		if err := json.Unmarshal(event.Data, &data); err != nil {
+			return fmt.Errorf("read %s: %w", event.Name, err)
+		}
+		return n.Chat.TellTier(tx, event.User, data)
 	case wallet.AppWished:
 		var data wallet.AppWishedData
 		if err := json.Unmarshal(event.Data, &data); err != nil {

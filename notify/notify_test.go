@@ -50,6 +50,10 @@ func (l *listener) TellWebhook(tx store.Tx, user wallet.UserID, _ wallet.Webhook
 	return l.tell(tx, "webhook", wallet.TransactionID(user))
 }
 
+func (l *listener) TellTier(tx store.Tx, user wallet.UserID, _ wallet.KeyTierSetData) error {
+	return l.tell(tx, "tier", wallet.TransactionID(user))
+}
+
 func (l *listener) TellWish(tx store.Tx, user wallet.UserID, _ wallet.AppWishedData) error {
 	return l.tell(tx, "wished", wallet.TransactionID(user))
 }
@@ -164,6 +168,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.WebhookParked:         "webhook usr_alice",
 		wallet.WebhookEnded:          "webhook usr_alice",
 		wallet.AppWished:             "wished usr_alice",
+		wallet.KeyTierSet:            "tier usr_alice",
 		wallet.WalletDisconnected:    "",
 		wallet.WalletConnected:       "",
 		wallet.UserRegistered:        "",

@@ -48,6 +48,7 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
+	KeyTierSet            EventName = "internal.key.tier"       // an operator changed a key's tier
 	AppWished             EventName = "internal.app.wished"     // an app changed which events about a person it wants
 	WebhookParked         EventName = "internal.webhook.parked" // a delivery was given up
 	WebhookEnded          EventName = "internal.webhook.ended"  // purser turned the webhook off
@@ -258,6 +259,13 @@ type WalletClaimedData struct {
 // WalletWantedData is `data` of the internal event by which a person is offered a link.
 type WalletWantedData struct {
 	KeyID string `json:"key_id"` // the API key that asks
+}
+
+// KeyTierSetData is `data` of the internal event by which a key's owner is told of its tier.
+type KeyTierSetData struct {
+	KeyID    string `json:"key_id"`
+	Tier     Tier   `json:"tier"`
+	Webhooks int    `json:"webhooks"` // that stopped, or go on
 }
 
 // AppWishedData is `data` of the internal event by which a person is told what an app wants to hear of them.

@@ -63,6 +63,7 @@ type Ending string
 const (
 	EndedGone    Ending = "gone"    // its receiver answered 410
 	EndedFailing Ending = "failing" // nothing but failures for days
+	EndedTier    Ending = "tier"    // its key has not the tier pro any more; it goes on when the key has
 )
 
 // Takes tells whether the webhook asks for an event: by its name, its family ("transaction.*") or "*".

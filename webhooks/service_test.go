@@ -19,6 +19,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"purser/handlers"
 	"purser/quota"
 	"purser/store"
 	"purser/store/bolt"
@@ -1503,6 +1504,47 @@ func TestWhatIsForOneAppReachesNoOther(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("for %q: %v, want %v", c.to, got, c.want)
 			}
+		}
+	})
+}
+
+// TestATierStopsDeliveries: what waits when a key loses the tier pro is kept for a resend, what happens then is not
+// queued, and back on pro deliveries go on.
+func TestATierStopsDeliveries(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		person := r.person()
+		key := r.key(person, wallet.APIKey)
+		hook := r.hook(key, "*")
+		keys := &handlers.Keys{Store: r.store, Now: time.Now, NewID: r.id}
+		set := func(tier wallet.Tier) {
+			t.Helper()
+			if _, err := keys.SetTier(context.Background(), key.ID, tier); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.run()
+		r.answer(hook, func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: 503} })
+		r.emit(r.paid(person, 1))
+		if got := len(r.took()); got != 1 {
+			t.Fatalf("%d attempts", got)
+		}
+		set(wallet.FreeTier)
+		r.answer(hook, func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: 200} })
+		r.emit(r.paid(person, 2))
+		time.Sleep(time.Minute)
+		if got := r.took(); len(got) != 0 {
+			t.Errorf("on the free tier it was sent %d", len(got))
+		}
+		if states := r.states(hook); states[store.DeliveryParked] != 1 || len(states) != 1 {
+			t.Errorf("the deliveries are %v", states)
+		}
+		set(wallet.ProTier)
+		r.emit(r.paid(person, 3))
+		if got := r.took(); len(got) != 1 {
+			t.Errorf("on pro again it was sent %d", len(got))
+		}
+		if states := r.states(hook); states[store.DeliveryParked] != 1 || states[store.DeliveryDelivered] != 1 {
+			t.Errorf("the deliveries are %v", states)
 		}
 	})
 }

@@ -74,6 +74,7 @@ export async function hookView(app, id) {
 
 function ended(hook) {
   if (hook.active) return null;
+  if (hook.ended === 'tier') return h('p', { class: 'note' }, 'Webhooks need the pro tier. No event is kept for it meanwhile. It starts again by itself when the operator sets its key to pro.');
   const why = { gone: 'Its receiver answered 410, which means that it wants no more events.', failing: 'It has taken no event for days.' }[hook.ended] ?? 'It is paused.';
   return h('p', { class: 'note' }, `${why} No event is kept for it meanwhile. Turn it on again below, under Settings.`);
 }

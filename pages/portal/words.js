@@ -89,6 +89,7 @@ export function hostOf(url) {
 export function healthOf(hook, now = new Date(), zone = undefined) {
   if (hook.ended === 'gone') return { kind: 'off', text: 'turned off: its receiver answered 410' };
   if (hook.ended === 'failing') return { kind: 'off', text: 'turned off: it took no event for days' };
+  if (hook.ended === 'tier') return { kind: 'off', text: 'stopped: its key is on the free tier' };
   if (!hook.active) return { kind: 'off', text: 'paused' };
   if (hook.failing_since !== '') return { kind: 'bad', text: `failing since ${moment(hook.failing_since, now, zone)}` };
   if (hook.last_triggered === '') return { kind: 'new', text: 'nothing was sent yet' };

@@ -55,6 +55,7 @@ test('health is told in words', () => {
   assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'failing since 14:02' });
   assert.deepEqual(of({ active: false, ended: 'gone' }), { kind: 'off', text: 'turned off: its receiver answered 410' });
   assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'turned off: it took no event for days' });
+  assert.deepEqual(of({ active: false, ended: 'tier' }), { kind: 'off', text: 'stopped: its key is on the free tier' });
   assert.deepEqual(of({ active: false }), { kind: 'off', text: 'paused' });
   assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'nothing was sent yet' });
   assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });

@@ -286,7 +286,7 @@ export interface Webhook {
   lastTriggered: Date | undefined;
   /** undefined: it does not fail. */
   failingSince: Date | undefined;
-  /** Why purser turned it off: "gone" (410) or "failing"; "" when it did not. */
+  /** Why purser turned it off: "gone" (410), "failing", or "tier" (until the key has pro again); "" when it did not. */
   ended: string;
   /** One that purser drew, told this once; else "". */
   secret: string;
