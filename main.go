@@ -103,7 +103,38 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 				return err
 			}},
 	)
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "serve" && cmd.Name() != "sandbox" { // those two are what the settings are for
+			cmd.SetUsageTemplate(ownUsage(cmd.Name() == "key"))
+		}
+	}
 	return root
+}
+
+// ownUsage is the usage of a command, and of those below it, that shows its own flags and not every setting of
+// the service. Cobra's own template lists all that are inherited. settings says that some of them matter here.
+func ownUsage(settings bool) string {
+	const text = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+Use "{{.CommandPath}} [command] --help" for more information about a command.{{end}}
+`
+	if !settings {
+		return text
+	}
+	return text + `
+It reads the same settings as the service, such as --config and --store-url: "purser serve --help" lists them.
+`
 }
 
 // version is what the Go toolchain recorded of this build.
