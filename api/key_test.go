@@ -165,7 +165,7 @@ func TestKeysOpenWhatTheirKindOpens(t *testing.T) {
 	}
 	reads := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1001, Scopes: []wallet.Scope{wallet.WalletRead}})
 	r.want(r.send(reads, r.sendBody()), 403, wallet.InsufficientScope, "wallet:send")
-	if _, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.BotSend}}); wallet.CodeOf(err) != wallet.InvalidRequest {
+	if _, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.BotUsers}}); wallet.CodeOf(err) != wallet.InvalidRequest {
 		t.Errorf("an API key with a bot's scope: %v", err)
 	}
 }
