@@ -415,7 +415,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 		t.Errorf("with the key: %d", status)
 	}
 	alice.Tap(shown, saved)
-	if said := hear("is gone from this chat").Text; !strings.Contains(said, i.public+"/v1/key") || !strings.Contains(said, i.pages+"/docs") {
+	if said := hear("I removed the message with").Text; !strings.Contains(said, i.public) || !strings.Contains(said, i.pages+"/docs") {
 		t.Errorf("whoever has a key is told no way on: %q", said)
 	}
 	for _, m := range w.Telegram.Messages(telegram.Alice) {

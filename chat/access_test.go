@@ -176,7 +176,7 @@ func TestKeyIsRemovedAfterARestart(t *testing.T) {
 	r.Must(err)
 	r.Must(r.chat.Silent(context.Background()))
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "delete (🔑") || !strings.Contains(said, "is gone from this chat") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "delete (🔑") || !strings.Contains(said, "I removed the message with") {
 		t.Errorf("said %q", said)
 	}
 	r.seen = nil
@@ -200,7 +200,7 @@ func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
 		t.Error("the key is sent after its time")
 	}
 	r.seen = nil
-	if r.settle(); !strings.Contains(strings.Join(r.seen, ""), "is gone from this chat") {
+	if r.settle(); !strings.Contains(strings.Join(r.seen, ""), "I removed the message with") {
 		t.Errorf("said %q", r.seen)
 	}
 }
@@ -213,7 +213,7 @@ func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 	r.seen = nil
 	r.Pass(72 * time.Hour)
 	r.Must(r.chat.Silent(context.Background()))
-	if r.settle(); len(r.seen) != 1 || !strings.Contains(r.seen[0], "edit The message with the new key is gone") {
+	if r.settle(); len(r.seen) != 1 || !strings.Contains(r.seen[0], "edit I removed the message with the new key") {
 		t.Errorf("said %q", r.seen)
 	}
 }
