@@ -159,7 +159,7 @@ func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 	}
 	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")
-	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> %s serve\n\n", purser)
+	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> PURSER_HTTP_TRUSTED_PROXIES=127.0.0.1 %s serve\n\n", purser)
 	return b.String()
 }
 

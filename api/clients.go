@@ -13,7 +13,7 @@ import (
 
 // Limits per client address (DESIGN §6).
 const (
-	pagePerMinute    = 60
+	pagePerMinute    = 60 // of one link, and of one address with links that are none
 	badKeysPerMinute = 60
 	// portalPerHour is how many requests one session of the portal may make: they count apart from its key's.
 	portalPerHour = 600
@@ -33,6 +33,13 @@ type window[C comparable] struct {
 
 func newWindow[C comparable](limit int, span time.Duration) *window[C] {
 	return &window[C]{limit: limit, span: span, clients: map[C][]time.Time{}}
+}
+
+// forget takes back everything that was counted of a client.
+func (w *window[C]) forget(client C) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.clients, client)
 }
 
 // take counts one more, unless the client has had its fill.
@@ -79,6 +86,19 @@ func (w *window[C]) forgetOne() {
 		delete(w.clients, client)
 		return
 	}
+}
+
+// suspectProxy logs, once, that somebody forwards requests whom the settings do not name: all of its clients would
+// count as one. A client that connects directly can cause that line too, and nothing else.
+func (s *Server) suspectProxy(c *fiber.Ctx) {
+	if s.suspected.Load() || len(c.Request().Header.Peek(fiber.HeaderXForwardedFor)) == 0 {
+		return
+	}
+	remote, ok := netip.AddrFromSlice(c.Context().RemoteIP())
+	if remote = remote.Unmap(); !ok || contains(s.TrustedProxies, remote) || s.suspected.Swap(true) {
+		return
+	}
+	s.Log.Warn("a request was forwarded by an address that http.trusted_proxies does not name: if that is your proxy, add it, or all its clients share one limit", "address", remote.String())
 }
 
 // client is the address that limits count by: the connection's, or the nearest one in

@@ -43,6 +43,7 @@ func (s *Server) door(c *fiber.Ctx) error {
 	defer r.end()
 	c.SetUserContext(r)
 
+	s.suspectProxy(c)
 	header := &c.Request().Header
 	r.framing = readFraming(header.RawHeaders())
 	r.withheld = r.framing.announced() && header.ContentLength() <= 0

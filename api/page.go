@@ -1,8 +1,10 @@
 package api
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -24,7 +26,9 @@ func (s *Server) asset(c *fiber.Ctx) error {
 }
 
 // fromPage lets a request through that our own page has sent: the Origin that browsers attach and
-// scripts elsewhere cannot forge, JSON, and not too often from one address (DESIGN §4).
+// scripts elsewhere cannot forge, JSON, and not too often (DESIGN §4). Requests count by their link where that
+// lives, and by their address where it does not: nobody can use up what a neighbour needs to sign, though all
+// come from one address, as they do behind a proxy that is not known as one.
 func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		// Before it counts: other pages in the same browser can send what we refuse, and must not use up
@@ -32,20 +36,46 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 		if !hasOrigin(&c.Request().Header, s.origin) {
 			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
 		}
-		q := s.page.take(s.client(c), s.Now())
+		err := s.arrived(c)
+		var fields object
+		if err == nil {
+			fields, err = jsonBody(c)
+		}
+		if err == nil {
+			link := linkOf(c.Path(), fields)
+			q := s.page.take(link, s.Now())
+			if !q.OK {
+				return s.rateLimited(c, q, "a minute")
+			}
+			if err = next(c, fields); !strange(err) {
+				left(c, q)
+				return err
+			}
+			s.page.forget(link)
+		}
+		q := s.badLinks.take(s.client(c), s.Now())
 		if !q.OK {
 			return s.rateLimited(c, q, "a minute")
 		}
 		left(c, q)
-		if err := s.arrived(c); err != nil {
-			return err
-		}
-		fields, err := jsonBody(c)
-		if err != nil {
-			return err
-		}
-		return next(c, fields)
+		return err
 	}
+}
+
+// linkOf is by what the requests of one link are counted: `token` of a bind link, `id` of a sign link.
+func linkOf(path string, fields object) [32]byte {
+	name := "id"
+	if strings.HasPrefix(path, "/w/bind") {
+		name = "token"
+	}
+	secret, _ := fields.text(name) // without one the request is refused as strange
+	return sha256.Sum256([]byte(secret))
+}
+
+// strange tells whether a request of the page was refused for want of a living link.
+func strange(err error) bool {
+	code := wallet.CodeOf(err)
+	return err != nil && (code == wallet.NotFound || code == wallet.InvalidRequest || code == wallet.PayloadTooLarge)
 }
 
 // bare answers the page, which takes no envelope.

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -239,6 +240,36 @@ func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
 	r.Pass(time.Minute)
 	if a := from("192.0.2.1"); a.status != 404 {
 		t.Errorf("a minute later: %d %s", a.status, a.body)
+	}
+}
+
+// TestNobodyUsesUpWhatANeighbourNeedsToSign: all come from one address here, as behind a proxy that is not known.
+func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
+	r := newRig(t)
+	_, signID := r.toSign()
+	for range pagePerMinute {
+		r.refused(r.page("/w/tx/get", fields{"id": "x"}, "X-Forwarded-For", "192.0.2.1"), 404, wallet.NotFound, "")
+	}
+	for _, body := range []fields{{"id": "x"}, {"id": "y"}, {"token": "y"}, {}} {
+		r.refused(r.page("/w/tx/get", body), 429, wallet.RateLimitExceeded, "60 a minute")
+	}
+	for i := range pagePerMinute { // and whoever holds the link has a limit of their own, however they spell it
+		a := r.page("/w/tx/get", fields{"id": signID, "token": fmt.Sprint(i)})
+		if a.status != 200 || a.header.Get("RateLimit-Remaining") != fmt.Sprint(pagePerMinute-1-i) {
+			t.Fatalf("request %d with a living link: %d %s %v", i, a.status, a.body, a.header)
+		}
+	}
+	r.refused(r.page("/w/tx/get", fields{"id": signID}), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(r.do("POST", "/w/tx/get", `{"id":"\u00`+fmt.Sprintf("%02x", signID[0])+signID[1:]+`"}`, "Content-Type", "application/json", "Origin", r.base), 429, wallet.RateLimitExceeded, "60 a minute")
+	_, other := r.toSign()
+	if a := r.page("/w/tx/get", fields{"id": other}); a.status != 200 {
+		t.Errorf("another link: %d %s", a.status, a.body)
+	}
+	if n := len(r.server.page.clients); n != 2 {
+		t.Errorf("%d links are remembered: those that live would do", n)
+	}
+	if n := strings.Count(r.logged.String(), "http.trusted_proxies"); n != 1 || !strings.Contains(r.logged.String(), "address=127.0.0.1") {
+		t.Errorf("the proxy that is not known is named once: %d times", n)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -75,7 +76,8 @@ type Server struct {
 	pages    string // the origin of the portal
 	refusals map[wallet.Code]refusal
 	worn     *fasthttp.ResponseHeader // by every answer
-	page     *window[netip.Prefix]    // requests of the signing page, per client
+	page     *window[[32]byte]        // requests of the signing page, per link
+	badLinks *window[netip.Prefix]    // its requests that show no living link, per client
 	badKeys  *window[netip.Prefix]    // refused keys, per client
 	sessions *window[[32]byte]        // requests of the portal, per session
 	busy     *busy                    // idempotency keys in flight
@@ -94,6 +96,7 @@ type Server struct {
 	http   *fasthttp.Server
 
 	connections *Connections
+	suspected   atomic.Bool // a proxy was (see suspectProxy)
 	app         *fiber.App
 }
 
@@ -119,7 +122,8 @@ func New(o Options) (*Server, error) {
 		refusals: refusals(),
 		worn:     worn(signer.Headers()),
 		pages:    o.PagesURL.Scheme + "://" + o.PagesURL.Host,
-		page:     newWindow[netip.Prefix](pagePerMinute, time.Minute),
+		page:     newWindow[[32]byte](pagePerMinute, time.Minute),
+		badLinks: newWindow[netip.Prefix](pagePerMinute, time.Minute),
 		badKeys:  newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
 		sessions: newWindow[[32]byte](portalPerHour, time.Hour),
 		busy:     newBusy(),

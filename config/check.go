@@ -400,5 +400,8 @@ func (c Config) CheckServe() error {
 			ch.wrong("chain.rpc_url", "is not set: name a Solana RPC, or set chain.cluster to devnet")
 		}
 	}
+	if host, _, err := net.SplitHostPort(c.HTTP.Listen); err == nil && loopback(host) && c.HTTP.PublicURL != nil && c.HTTP.PublicURL.Scheme == "https" && len(c.HTTP.TrustedProxies) == 0 {
+		ch.wrong("http.trusted_proxies", "is not set: a proxy on this machine serves %s, so set this to its address (127.0.0.1), or all people would share one limit", c.HTTP.PublicURL)
+	}
 	return errors.Join(ch.problems...)
 }

@@ -412,6 +412,33 @@ func TestMasterKeyFromSettings(t *testing.T) {
 	}
 }
 
+// TestAProxyThatIsNotKnownIsNoticedAtTheStart: behind it all people would share one limit.
+func TestAProxyThatIsNotKnownIsNoticedAtTheStart(t *testing.T) {
+	serves := "telegram: {token: '" + botToken + "'}\nchain: {cluster: devnet}\n"
+	for http, refused := range map[string]bool{
+		"public_url: 'https://wallet.example.org'":                                                                  true,
+		"public_url: 'https://wallet.example.org', listen: 'localhost:8080'":                                        true,
+		"public_url: 'https://wallet.example.org', listen: '[::1]:8080'":                                            true,
+		"public_url: 'https://wallet.example.org', trusted_proxies: '127.0.0.1'":                                    false,
+		"public_url: 'https://wallet.example.org', listen: '0.0.0.0:8080'":                                          false, // who forwards is seen later
+		"public_url: 'https://wallet.example.org', listen: ':8080'":                                                 false,
+		"public_url: 'http://127.0.0.1:8080'":                                                                       false,
+		"pages_url: 'https://pages.example.org', public_url: 'http://127.0.0.1:8080', pages_listen: '127.0.0.1:82'": false,
+	} {
+		c, err := load(t, serves+"http: {"+http+"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.CheckServe()
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", http, err)
+		}
+		if err != nil && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "PURSER_HTTP_TRUSTED_PROXIES") || !strings.Contains(err.Error(), "127.0.0.1")) {
+			t.Errorf("%s: it says %q", http, err)
+		}
+	}
+}
+
 // TestAGuessableWebhookSecretIsRefused: whoever has it speaks for every Telegram user.
 func TestAGuessableWebhookSecretIsRefused(t *testing.T) {
 	for secret, ok := range map[string]bool{"a": false, strings.Repeat("x", 15): false, strings.Repeat("x", 16): true, strings.Repeat("x", 257): false} {
