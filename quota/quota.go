@@ -2,9 +2,11 @@
 // restarts and crashes, without a durable write on the way of what is counted; and the list of them that
 // operators set. A Meter refuses to know who is limited and what they do.
 //
-// Counts live in memory and are written behind, many at once. What a crash can lose of a counter is
-// bounded (allowance), and after a crash every counter begins with that much spent: so a limit is never
-// exceeded, and a clean stop costs nothing.
+// Counts live in memory and are written behind, many at once. Before a counter is used it is opened: one write
+// says how much of it a crash can lose (allowance). It is closed again when it was not used for a while. After a
+// crash each counter that was open has that much counted as spent, once: a further crash does not add to it. So
+// one crash in a span exceeds no limit, each further one can by the allowance at most, many crashes lock nobody
+// out, and a clean stop costs nothing.
 package quota
 
 import (
@@ -60,9 +62,12 @@ type Meter struct {
 	hurry    chan struct{} // somebody waits for that
 	written  chan struct{} // closed and replaced after each writing
 	start    time.Time     // of this run
-	began    time.Time     // start, where the run before crashed; else zero
-	known    bool          // began is decided
+	run      int64         // its name: start in nanoseconds of Unix, and later than that of every run before
+	crashed  []store.Slot  // runs that ended in a crash: each began at Start, in nanoseconds of Unix; oldest first
+	known    bool          // crashed is
 	failed   error         // of the last writing
+
+	writing sync.Mutex // held by who writes
 }
 
 // counter is one limit's count in memory.
@@ -70,14 +75,27 @@ type counter struct {
 	limit   Limit
 	slots   []store.Slot // oldest first
 	unsaved uint64
-	lost    uint64 // what a crash may have lost, and is counted as spent
+	open    uint64     // how much of it may be unsaved: so much is written as open
+	used    int64      // when it was last asked for, in seconds
+	lost    store.Slot // what a crash may have lost, and is counted as spent
 }
 
 // writeEvery is how long counts gather before they are written.
 const writeEvery = 500 * time.Millisecond
 
-// running is the name of the mark that tells a crash from a clean stop.
+// closeAfter is how long a counter stays open that nobody uses.
+const closeAfter = 10 * time.Second
+
+// running is the name of the mark that tells a crash from a clean stop: it holds the run that goes on, and those
+// before it that ended in a crash.
 const running = "quota/running"
+
+// Crashed runs are remembered for as long as counters can know them: longer than the longest span, and not more
+// than these.
+const (
+	crashesKept = 48 * time.Hour
+	mostCrashes = 256
+)
 
 func (m *Meter) init() {
 	m.once.Do(func() {
@@ -86,15 +104,20 @@ func (m *Meter) init() {
 	})
 }
 
-// Take counts one more under a name, unless the limit is reached. It may wait for a write only where
-// much was done at once. Errors are the store's, and ctx's.
+// Take counts one more under a name, unless the limit is reached. It waits for a write where the counter was not
+// used for a while, and where much was done at once. Errors are the store's, and ctx's.
 func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, error) {
 	m.init()
-	if err := m.begin(ctx); err != nil {
+	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
 	}
 	for {
-		quota, written, err := m.take(ctx, name, limit)
+		quota, closed, written, err := m.take(ctx, name, limit)
+		if closed && err == nil {
+			if err = m.openCounter(ctx, name, limit); err == nil {
+				continue
+			}
+		}
 		if err != nil || written == nil {
 			return quota, err
 		}
@@ -116,25 +139,27 @@ func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, erro
 	}
 }
 
-// take counts; a channel says that what was counted before must be written first.
-func (m *Meter) take(ctx context.Context, name string, limit Limit) (Quota, <-chan struct{}, error) {
+// take counts. The counter may be closed, and must be opened first; or a channel says that what was counted before
+// must be written first.
+func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, closed bool, written <-chan struct{}, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, err := m.counter(ctx, name, limit)
 	if err != nil {
-		return Quota{}, nil, err
-	}
-	if more := limit.allowance() - min(c.lost, limit.allowance()); c.lost > 0 && more > 0 { // another tier: more may have been lost
-		c.slots, c.lost = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: more}), c.lost+more
+		return Quota{}, false, nil, err
 	}
 	c.limit = limit // it may have another tier by now
 	now := m.seconds()
 	used := c.live(now)
 	if used >= limit.Count {
-		return c.quota(used, now), nil, nil
+		return c.quota(used, now), false, nil, nil
 	}
-	if c.unsaved >= limit.allowance() {
-		return Quota{}, m.written, nil
+	c.used = now
+	switch {
+	case c.open == 0, c.unsaved >= c.open && c.open < limit.allowance():
+		return Quota{}, true, nil, nil
+	case c.unsaved >= min(c.open, limit.allowance()):
+		return Quota{}, false, m.written, nil
 	}
 	c.add(now)
 	m.dirty[name] = struct{}{}
@@ -144,13 +169,30 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (Quota, <-ch
 	}
 	q := c.quota(used+1, now)
 	q.OK = true
-	return q, nil, nil
+	return q, false, nil, nil
+}
+
+// openCounter opens a counter for a limit, unless somebody else did meanwhile.
+func (m *Meter) openCounter(ctx context.Context, name string, limit Limit) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	m.mu.Lock()
+	c := m.counters[name] // nil: forgotten meanwhile, and the caller reads it again
+	wanted := c != nil && c.open < limit.allowance()
+	if wanted {
+		m.dirty[name] = struct{}{}
+	}
+	m.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	return m.write(context.WithoutCancel(ctx), false)
 }
 
 // Look is what is left of a limit; nothing is counted.
 func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, error) {
 	m.init()
-	if err := m.begin(ctx); err != nil {
+	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
 	}
 	m.mu.Lock()
@@ -177,23 +219,33 @@ func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter
 	return c, err
 }
 
-// load reads a counter. After a crash it begins with what may have been lost.
+// load reads a counter. Where it was open in a run that crashed, it begins with what may have been lost.
 func (m *Meter) load(ctx context.Context, name string, limit Limit) (*counter, error) {
 	c := &counter{limit: limit}
-	err := m.Store.View(ctx, func(tx store.Tx) error {
-		row, err := tx.Counter(name)
-		if errors.Is(err, store.ErrNotFound) {
+	var row store.Counter
+	err := m.Store.View(ctx, func(tx store.Tx) (err error) {
+		if row, err = tx.Counter(name); errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.slots = row.Slots
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the counter %s: %w", name, err)
 	}
-	if !m.began.IsZero() {
-		c.lost = limit.allowance()
-		c.slots = append(c.slots, store.Slot{Start: floor(m.began.Unix(), limit.slot()), Count: c.lost})
+	c.slots, c.lost = row.Slots, row.Lost
+	if row.Open.Start == m.run { // it was forgotten, and is still open
+		c.open = row.Open.Count
+		return c, nil
+	}
+	for i, run := range m.crashed {
+		if run.Start != row.Open.Start {
+			continue
+		}
+		end := m.run // at the latest it ended when the next one began
+		if i+1 < len(m.crashed) {
+			end = m.crashed[i+1].Start
+		}
+		c.lost = store.Slot{Start: floor(time.Unix(0, end).Unix(), limit.slot()), Count: row.Open.Count}
 	}
 	return c, nil
 }
@@ -226,41 +278,78 @@ func (c *counter) live(now int64) (used uint64) {
 	for _, s := range c.slots {
 		used += s.Count
 	}
-	return used
+	c.lost.Start = min(c.lost.Start, floor(now, c.limit.slot()))
+	if c.ends(c.lost) <= now {
+		c.lost = store.Slot{}
+	}
+	return used + c.lost.Count
 }
 
 func (c *counter) quota(used uint64, now int64) Quota {
 	q := Quota{Limit: c.limit.Count, Left: c.limit.Count - min(used, c.limit.Count)}
+	first := int64(0)
 	if len(c.slots) > 0 {
-		q.Reset = time.Duration(c.ends(c.slots[0])-now) * time.Second
+		first = c.ends(c.slots[0])
+	}
+	if end := c.ends(c.lost); c.lost.Count > 0 && (first == 0 || end < first) {
+		first = end
+	}
+	if first > 0 {
+		q.Reset = time.Duration(first-now) * time.Second
 	}
 	return q
 }
 
-// begin finds out, once, whether the run before ended in a crash, and marks this one as running.
-func (m *Meter) begin(ctx context.Context) error {
+// over is when nothing of a counter is in the span any more.
+func (c *counter) over(now int64) int64 {
+	last := now
+	if n := len(c.slots); n > 0 {
+		last = max(last, c.ends(c.slots[n-1]))
+	}
+	if c.lost.Count > 0 {
+		last = max(last, c.ends(c.lost))
+	}
+	return last
+}
+
+// Begin finds out, once, which runs before ended in a crash, and marks this one as running, durably. Whatever needs
+// it calls it; the start of the program does, to see that it can write.
+func (m *Meter) Begin(ctx context.Context) error {
+	m.init()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known {
 		return nil
 	}
 	now := m.Now()
-	var crashed bool
+	var crashed []store.Slot
+	run := now.UnixNano()
 	err := m.Store.Update(ctx, func(tx store.Tx) error {
 		mark, err := tx.Counter(running)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		crashed = len(mark.Slots) > 0
-		return tx.PutCounters([]store.Counter{{Name: running, Slots: []store.Slot{{Start: now.Unix(), Count: 1}}}})
+		crashed = remembered(mark.Slots, now)
+		if n := len(crashed); n > 0 {
+			run = max(run, crashed[n-1].Start+1) // the clock may have gone back
+		}
+		return tx.PutCounters([]store.Counter{{Name: running, Slots: append(slices.Clone(crashed), store.Slot{Start: run, Count: 1})}})
 	})
 	if err != nil {
 		return fmt.Errorf("begin to count: %w", err)
 	}
-	if m.known, m.start = true, now; crashed {
-		m.began = now
-	}
+	m.known, m.start, m.run, m.crashed = true, now, run, crashed
 	return nil
+}
+
+// remembered are the runs of a mark that counters can still know. A run ended when the next one began, and the last
+// one lately.
+func remembered(runs []store.Slot, now time.Time) []store.Slot {
+	first := max(0, len(runs)-mostCrashes)
+	for first+1 < len(runs) && now.Sub(time.Unix(0, runs[first+1].Start)) > crashesKept {
+		first++
+	}
+	return runs[first:]
 }
 
 // seconds is now, by a clock that does not jump within a run where the system has one (time.Time's
@@ -277,21 +366,26 @@ func (m *Meter) Run(ctx context.Context) error {
 	if after == nil {
 		after = time.After
 	}
-	if err := m.begin(ctx); errors.Is(err, store.ErrUnknownOutcome) {
+	if err := m.Begin(ctx); errors.Is(err, store.ErrUnknownOutcome) {
 		return err
 	} else if err != nil && ctx.Err() == nil {
 		m.Log.Warn("counting could not begin; trying again at the first request", "error", err)
 	}
 	for {
-		select {
-		case <-ctx.Done():
-			return m.stop(context.WithoutCancel(ctx))
-		case <-m.wake:
+		var idle <-chan time.Time
+		if m.anyOpen() {
+			idle = after(closeAfter)
 		}
 		select {
 		case <-ctx.Done():
-		case <-m.hurry:
-		case <-after(writeEvery):
+			return m.stop(context.WithoutCancel(ctx))
+		case <-idle:
+		case <-m.wake:
+			select {
+			case <-ctx.Done():
+			case <-m.hurry:
+			case <-after(writeEvery):
+			}
 		}
 		if err := m.flush(context.WithoutCancel(ctx)); errors.Is(err, store.ErrUnknownOutcome) {
 			return fmt.Errorf("write counters: %w", err)
@@ -303,26 +397,63 @@ func (m *Meter) Run(ctx context.Context) error {
 
 // stop writes the rest, with the mark of a clean end.
 func (m *Meter) stop(ctx context.Context) error {
-	if err := m.flush(ctx, store.Counter{Name: running}); err != nil {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	if err := m.write(ctx, true); err != nil {
 		return fmt.Errorf("write counters: %w", err)
 	}
 	return nil
 }
 
-// flush writes every counter that changed, and others, and forgets those that are over.
-func (m *Meter) flush(ctx context.Context, rows ...store.Counter) error {
+// anyOpen tells whether a counter is to be closed some time.
+func (m *Meter) anyOpen() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.counters {
+		if c.open > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// flush writes every counter that changed, closes those that nobody uses, and forgets those that are over.
+func (m *Meter) flush(ctx context.Context) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	return m.write(ctx, false)
+}
+
+// write is flush for who holds writing already; at the end of the run it also takes away its mark.
+func (m *Meter) write(ctx context.Context, last bool) error {
 	m.mu.Lock()
 	now := m.seconds()
-	saved := map[string]uint64{}
+	for name, c := range m.counters {
+		if c.open > 0 && c.unsaved == 0 && (now-c.used >= int64(closeAfter/time.Second) || now < c.used) {
+			m.dirty[name] = struct{}{}
+		}
+	}
+	type written struct{ counts, open uint64 }
+	saved := map[string]written{}
+	var rows []store.Counter
 	for name := range m.dirty {
 		c := m.counters[name]
 		c.live(now)
-		row := store.Counter{Name: name, Slots: slices.Clone(c.slots)}
-		if n := len(c.slots); n > 0 {
-			row.ExpiresAt = time.Unix(c.ends(c.slots[n-1]), 0).UTC()
-			rows = append(rows, row)
+		w := written{counts: c.unsaved}
+		if c.unsaved > 0 || now-c.used < int64(closeAfter/time.Second) && now >= c.used {
+			w.open = max(c.open, c.limit.allowance())
+		} else if c.open > 0 {
+			c.open = 0 // whoever comes now opens it again, after this write
 		}
-		saved[name] = c.unsaved
+		row, over := store.Counter{Name: name, Slots: slices.Clone(c.slots), Lost: c.lost}, c.over(now)
+		if w.open > 0 {
+			row.Open, over = store.Slot{Start: m.run, Count: w.open}, max(over, c.ends(store.Slot{Start: now}))
+		}
+		row.ExpiresAt = time.Unix(over, 0).UTC()
+		rows, saved[name] = append(rows, row), w
+	}
+	if last && m.known {
+		rows = append(rows, store.Counter{Name: running, Slots: m.crashed})
 	}
 	m.dirty = map[string]struct{}{}
 	m.mu.Unlock()
@@ -333,9 +464,10 @@ func (m *Meter) flush(ctx context.Context, rows ...store.Counter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failed = err
-	for name, n := range saved {
-		if err == nil {
-			m.counters[name].unsaved -= n
+	for name, w := range saved {
+		if c := m.counters[name]; err == nil {
+			c.unsaved -= w.counts
+			c.open = w.open
 		} else {
 			m.dirty[name] = struct{}{}
 		}
@@ -348,7 +480,7 @@ func (m *Meter) flush(ctx context.Context, rows ...store.Counter) error {
 	}
 	maps.DeleteFunc(m.counters, func(name string, c *counter) bool {
 		_, waits := m.dirty[name]
-		return !waits && c.unsaved == 0 && len(c.slots) > 0 && c.live(now) == 0
+		return !waits && c.unsaved == 0 && c.open == 0 && c.live(now) == 0
 	})
 	close(m.written)
 	m.written = make(chan struct{})

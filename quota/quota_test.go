@@ -46,7 +46,12 @@ func (r *rig) start(s store.Store) (m *quota.Meter, stop func()) {
 		s = r.store
 	}
 	m = &quota.Meter{Store: s, Now: r.clock, Log: slog.New(slog.DiscardHandler),
-		After: func(time.Duration) <-chan time.Time { return at(0) }}
+		After: func(d time.Duration) <-chan time.Time {
+			if d > time.Second { // counters that nobody uses are closed by what is written next
+				return nil
+			}
+			return at(0)
+		}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
@@ -119,13 +124,13 @@ func TestLookingCountsNothing(t *testing.T) {
 }
 
 func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(4) {
 		r := newRig(t)
 		chance := rand.New(rand.NewPCG(seed, 1))
 		limit := quota.Limit{Count: 5 + chance.Uint64N(30), Span: time.Minute * time.Duration(1+chance.IntN(60))}
 		m, stop := r.start(nil)
-		var taken []time.Time
-		refused, crashes := 0, 0
+		var taken, crashes []time.Time
+		refused := 0
 		for range 1500 {
 			r.pass(time.Duration(chance.Int64N(int64(2 * limit.Span / time.Duration(limit.Count)))))
 			switch chance.IntN(300) {
@@ -136,7 +141,7 @@ func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 				old := stop
 				m, stop = r.start(&snapshot{Store: r.store})
 				defer old()
-				crashes++
+				crashes = append(crashes, r.clock())
 			}
 			if r.take(m, limit).OK {
 				taken = append(taken, r.clock())
@@ -150,8 +155,15 @@ func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 			for j < len(taken) && taken[j].Sub(taken[i]) < limit.Span {
 				j++
 			}
-			if uint64(j-i) > limit.Count {
-				t.Fatalf("seed %d: %d in one span, the limit is %d", seed, j-i, limit.Count)
+			within := 0
+			for _, at := range crashes {
+				if !at.Before(taken[i]) && !at.After(taken[j-1]) {
+					within++
+				}
+			}
+			// One crash in a span exceeds nothing; each further one can by what it loses of a counter.
+			if most := limit.Count + max(1, limit.Count/20)*uint64(max(0, within-1)); uint64(j-i) > most {
+				t.Fatalf("seed %d: %d in one span with %d crashes, the limit is %d", seed, j-i, within, limit.Count)
 			}
 		}
 		if refused == 0 || len(taken) < 100 {
@@ -184,9 +196,106 @@ func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
 		t.Fatalf("after a crash: %+v", q)
 	}
 	fresh, err := m.Take(context.Background(), "api/usr_9", hourly)
-	if err != nil || fresh.Left != 94 {
-		t.Errorf("of somebody whose counter may have been lost: %+v, %v", fresh, err)
+	if err != nil || fresh.Left != 99 {
+		t.Errorf("of somebody whose counter was not open: %+v, %v", fresh, err)
 	}
+}
+
+// crash starts a meter over what the one before has written so far; that one is never stopped before the test ends.
+func (r *rig) crash() *quota.Meter {
+	m, stop := r.start(&snapshot{Store: r.store})
+	r.Cleanup(stop)
+	return m
+}
+
+func TestManyCrashesLockNobodyOut(t *testing.T) {
+	r := newRig(t)
+	takes := 0
+	var left uint64
+	for range 30 {
+		m := r.crash()
+		q := r.take(m, hourly) // it is open in each of these runs
+		if takes++; !q.OK {
+			t.Fatalf("after %d crashes: %+v", takes-1, q)
+		}
+		left = q.Left
+		r.pass(time.Minute)
+	}
+	if spent := 100 - left; spent > 30+5 {
+		t.Errorf("%d requests and %d crashes have cost %d", takes, takes-1, spent)
+	}
+}
+
+func TestACrashChargesOnlyWhatWasOpen(t *testing.T) {
+	r := newRig(t)
+	m := r.crash()
+	r.take(m, hourly)
+	r.pass(11 * time.Second)
+	other, err := m.Take(context.Background(), "api/usr_2", hourly) // its write closes the first
+	if err != nil || other.Left != 99 {
+		t.Fatalf("%+v, %v", other, err)
+	}
+	m = r.crash()
+	if q := r.take(m, hourly); q.Left != 98 {
+		t.Errorf("a counter that was not used for a while: %+v", q)
+	}
+	if q, err := m.Take(context.Background(), "api/usr_2", hourly); err != nil || q.Left != 100-1-5-1 && q.Left != 100-5-1 {
+		t.Errorf("one that was open: %+v, %v", q, err)
+	}
+}
+
+// TestACrashIsRememberedUntilItsCountersAreAskedFor: also when clean runs come between.
+func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
+	r := newRig(t)
+	m := r.crash()
+	for range 3 {
+		r.take(m, hourly)
+	}
+	for range 3 {
+		r.pass(time.Second)
+		_, stop := r.start(&snapshot{Store: r.store})
+		stop()
+	}
+	m = r.crash()
+	q, err := m.Look(context.Background(), "api/usr_1", hourly)
+	if err != nil || q.Left > 100-5-1 {
+		t.Fatalf("what the crash may have lost is not counted: %+v, %v", q, err)
+	}
+	if q.Reset < time.Hour || q.Reset > time.Hour+2*time.Minute {
+		t.Errorf("room again after %s", q.Reset)
+	}
+	r.pass(time.Hour + 2*time.Minute)
+	if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Left != 100 {
+		t.Errorf("an hour later: %+v, %v", q, err)
+	}
+}
+
+// TestATierThatRisesLosesNoMore: what may be lost is written before it may be.
+func TestATierThatRisesLosesNoMore(t *testing.T) {
+	r := newRig(t)
+	full := &failing{Store: r.store}
+	m, stop := r.start(full)
+	defer stop()
+	r.take(m, hourly)
+	pro := quota.Limit{Count: 1000, Span: time.Hour}
+	r.take(m, pro)
+	full.set(errors.New("the disk is full"))
+	given := 0
+	for range 200 {
+		q, err := m.Take(context.Background(), "api/usr_1", pro)
+		if err != nil {
+			break
+		}
+		if q.OK {
+			given++
+		}
+	}
+	after := r.crash()
+	q, err := after.Look(context.Background(), "api/usr_1", pro)
+	if err != nil || 1000-q.Left < uint64(given)+1 {
+		t.Errorf("%d were given and not written, %d are counted as spent: %v", given, 1000-q.Left, err)
+	}
+	full.set(nil)
 }
 
 // failing is a store whose writes can fail.
@@ -269,7 +378,16 @@ func TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow.shut.Store(true)
-	r.take(m, limit)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := m.Take(context.Background(), "api/usr_1", limit)
+		opened <- err
+	}()
+	<-slow.waiting // the counter is being opened
+	slow.open <- struct{}{}
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
 	<-slow.waiting // one is being written
 	for range 4 {
 		r.take(m, limit) // meanwhile: with that one, five

@@ -322,6 +322,11 @@ type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
 	ExpiresAt time.Time `json:"expires_at"`
+	// Open is the run (as its Start) that may count up to Count more without writing it: what a crash of that run
+	// can lose. The zero value: nobody may.
+	Open Slot `json:"open,omitzero"`
+	// Lost is what the last crash may have lost; it counts as spent.
+	Lost Slot `json:"lost,omitzero"`
 }
 
 // Slot is one slot of a counter: how often in the slot that began at Start (Unix seconds).

@@ -37,7 +37,7 @@ func inTheClear() []string {
 		"Webhook.ID", "Webhook.Kind", "Webhook.Line", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended",
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
-		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start",
+		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start", "Counter.Open.Start", "Counter.Lost.Start",
 		"Conversation.Flow", "Conversation.State",
 		"Button.Nonce",
 		"Update.ID", "Update.Attempts",
