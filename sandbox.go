@@ -117,6 +117,9 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err != nil {
 		return errors.Join(err, world.Close())
 	}
+	if err := p.canWrite(ctx, c.Store.Path); err != nil {
+		return errors.Join(err, p.close(), world.Close())
+	}
 	fmt.Fprint(out, greeting(o, c.HTTP, o.mailListen(c), calledAs(os.Executable())))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.

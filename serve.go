@@ -75,6 +75,9 @@ func runServe(ctx context.Context, settings config.Options, out, errOut io.Write
 	if note != "" {
 		fmt.Fprintln(out, note)
 	}
+	if err := p.canWrite(ctx, c.Store.Path); err != nil {
+		return errors.Join(err, p.close())
+	}
 	fmt.Fprintf(out, "purser serves %s (%s), listening on %s; documentation at %s%s\n", c.HTTP.PublicURL, c.Chain.Cluster, p.listener.Addr(), c.HTTP.PagesURL, pages.Docs)
 	return p.run(ctx)
 }
@@ -228,6 +231,34 @@ func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger)
 	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
 		WebhookURL: c.HTTP.PublicURL.JoinPath(api.WebhookPath).String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
 		Store: s, Chat: talker, Now: time.Now, Log: log})
+}
+
+// spaceAtStart is how many bytes must be free beside the store before anything is promised to anybody.
+const spaceAtStart = 1 << 20
+
+// canWrite finds out before purser says that it serves whether it can keep what it will acknowledge: there is room
+// beside the store, and the store takes the first write of this run.
+func (p *product) canWrite(ctx context.Context, path string) error {
+	if err := probe(path + ".probe"); err != nil {
+		return fmt.Errorf("store %s: nothing can be written beside it; is the disk full? %w", path, err)
+	}
+	if err := p.meter.Begin(ctx); err != nil {
+		return fmt.Errorf("store %s: nothing can be written into it; is the disk full? %w", path, err)
+	}
+	return nil
+}
+
+// probe writes a file, durably, and removes it.
+func probe(path string) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
+	if _, err := f.Write(make([]byte, spaceAtStart)); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.

@@ -159,6 +159,31 @@ func TestFullDiskStopsAndLosesNothing(t *testing.T) {
 	c.look(func(tx store.Tx) { c.once(tx, []payment{p, again}) })
 }
 
+// TestFullDiskAtTheStartIsSaidAtOnce: purser does not say that it serves before it has written something.
+func TestFullDiskAtTheStartIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	w := rig.World(t, 100*time.Millisecond)
+	before := rig.NewProduct(t, binary, w)
+	before.Start()
+	before.Stop()
+	file := filepath.Join(before.Dir, "purser.db")
+	limited := filepath.Join(t.TempDir(), "limited")
+	script := fmt.Sprintf("#!/bin/sh\nexec prlimit --fsize=4096 -- %s \"$@\"\n", binary)
+	if err := os.WriteFile(limited, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := rig.NewProduct(t, limited, w, "PURSER_STORE_URL=bolt:"+file)
+	if err := p.Launch(); err != nil {
+		t.Fatal(err)
+	}
+	err := p.Ended()
+	if log := p.Log(); err == nil || strings.Contains(log, "purser serves") || strings.Count(log, "\n") != 1 || !strings.HasPrefix(log, "purser: ") || !strings.Contains(log, "disk full") {
+		t.Errorf("purser ended with %v and says:\n%s", err, log)
+	}
+	before.Start() // nothing was spoilt
+	before.Stop()
+}
+
 // limitFiles is prlimit(2) with RLIMIT_FSIZE for another process.
 func limitFiles(pid int, limit syscall.Rlimit) error {
 	return exec.Command("prlimit", "--pid", fmt.Sprint(pid), fmt.Sprintf("--fsize=%d:%d", limit.Cur, limit.Max)).Run()
