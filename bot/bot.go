@@ -59,6 +59,8 @@ type Talker interface {
 	About() (description, short string)
 	// Apology is what a person is told when handling what they did failed for good.
 	Apology(in chat.Input) []chat.Reply
+	// TooMany is what a person is told when the oldest of what they sent is left out.
+	TooMany() []chat.Reply
 }
 
 // Options say whose bot this is and what it stands on.
@@ -142,7 +144,7 @@ func New(o Options) (*Bot, error) {
 		o.Log = slog.Default()
 	}
 	b := &Bot{opt: o, now: o.Now, log: o.Log, wire: newWire(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
-	b.intake.limit = maxWaiting
+	b.intake.limit, b.intake.ofChat = maxWaiting, maxOfChat
 	if b.router, err = newRouter(o.Chat.Commands(), b.wire); err != nil {
 		return nil, err
 	}

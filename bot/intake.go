@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 
 	"purser/store"
@@ -14,6 +15,9 @@ import (
 const (
 	// maxWaiting bounds the updates that wait in memory. Beyond it Telegram keeps them for us.
 	maxWaiting = 10_000
+	// maxOfChat bounds those of one chat, so that nobody takes all the room. Beyond it the oldest are left out, and the
+	// person is told once: what somebody wrote last is what they still want.
+	maxOfChat = 100
 	// MaxUpdate bounds a webhook body in bytes; real updates are some kilobytes.
 	MaxUpdate = 1 << 20
 )
@@ -28,6 +32,7 @@ type intake struct {
 	commit sync.Mutex // held while writing and handing over
 	lines  *lines     // nil while nobody works
 	limit  int
+	ofChat int
 }
 
 type arrival struct {
@@ -107,15 +112,89 @@ func (b *Bot) write(ctx context.Context, all []*arrival) error {
 			rows = append(rows, store.Update{ID: u.id, Chat: u.in.Chat, At: now, Body: u.body})
 		}
 	}
+	var cuts []leftOut
+	if b.intake.lines != nil {
+		rows, cuts = b.bound(b.intake.lines, rows)
+	}
 	var fresh []store.Update
 	err := b.update(ctx, func(tx store.Tx) (err error) {
-		fresh, err = tx.PutUpdates(now, rows)
-		return err
+		if fresh, err = tx.PutUpdates(now, rows); err != nil {
+			return err
+		}
+		return leaveOut(tx, cuts)
 	})
-	if err == nil && b.intake.lines != nil {
-		b.intake.lines.add(fresh)
+	if b.intake.lines == nil {
+		return err
 	}
-	return err
+	if err != nil {
+		for _, c := range cuts {
+			b.intake.lines.restore(c.chat, c.out, c.first)
+		}
+		return err
+	}
+	b.intake.lines.add(fresh)
+	return nil
+}
+
+// leftOut is what is left out of one chat's updates.
+type leftOut struct {
+	chat   int64
+	out    []store.Update // rows to be removed
+	first  bool           // the chat is to be told
+	notice []store.Reply
+}
+
+// bound leaves out what is too much for one chat, the oldest first: of what waits, and then of what comes.
+func (b *Bot) bound(workers *lines, rows []store.Update) (kept []store.Update, cuts []leftOut) {
+	coming := map[int64]int{}
+	for _, row := range rows {
+		coming[row.Chat]++
+	}
+	skip := map[int64]int{}
+	for chat, n := range coming {
+		out, excess, first := workers.cut(chat, n, b.intake.ofChat)
+		if len(out) == 0 && excess == 0 {
+			continue
+		}
+		skip[chat] = excess
+		c := leftOut{chat: chat, out: out, first: first}
+		if first {
+			b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out", "updates", len(out)+excess)
+			c.notice = b.flooded(chat)
+		}
+		cuts = append(cuts, c)
+	}
+	if len(cuts) == 0 {
+		return rows, nil
+	}
+	for _, row := range rows {
+		if skip[row.Chat] == 0 {
+			kept = append(kept, row)
+			continue
+		}
+		skip[row.Chat]--
+		if at := slices.IndexFunc(cuts, func(c leftOut) bool { return c.chat == row.Chat }); row.Seq != 0 { // it is in the inbox
+			cuts[at].out = append(cuts[at].out, row)
+		}
+	}
+	return kept, cuts
+}
+
+// leaveOut removes what was cut, and tells its people.
+func leaveOut(tx store.Tx, cuts []leftOut) error {
+	for _, c := range cuts {
+		for _, row := range c.out {
+			if err := tx.DoneUpdate(row.Seq); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+		}
+		if len(c.notice) > 0 {
+			if err := tx.Enqueue(c.notice); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // open hands what the inbox holds from before to the lines, and from then on whatever comes in.
@@ -132,6 +211,12 @@ func (b *Bot) open(ctx context.Context, workers *lines) error {
 	}
 	if len(left) > 0 {
 		b.log.Info("handling updates that waited in the inbox", "updates", len(left))
+	}
+	left, cuts := b.bound(workers, left)
+	if len(cuts) > 0 {
+		if err := b.update(ctx, func(tx store.Tx) error { return leaveOut(tx, cuts) }); err != nil {
+			return err
+		}
 	}
 	workers.add(left)
 	b.intake.lines = workers

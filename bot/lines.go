@@ -14,6 +14,7 @@ type lines struct {
 
 	mu       sync.Mutex
 	chats    map[int64][]store.Update // a key is there while its worker runs
+	flooded  map[int64]bool           // chats that were told that some of theirs are left out, until their worker ends
 	waiting  int
 	stopping chan struct{}
 	stopped  bool
@@ -23,7 +24,7 @@ type lines struct {
 
 func newLines(handle func(store.Update, <-chan struct{})) *lines {
 	return &lines{
-		handle: handle, chats: map[int64][]store.Update{},
+		handle: handle, chats: map[int64][]store.Update{}, flooded: map[int64]bool{},
 		stopping: make(chan struct{}), freed: make(chan struct{}),
 	}
 }
@@ -53,6 +54,7 @@ func (l *lines) run(chat int64) {
 		queue := l.chats[chat]
 		if len(queue) == 0 || l.stopped {
 			delete(l.chats, chat)
+			delete(l.flooded, chat)
 			l.mu.Unlock()
 			return
 		}
@@ -65,10 +67,57 @@ func (l *lines) run(chat int64) {
 
 		l.mu.Lock()
 		l.waiting--
-		close(l.freed)
-		l.freed = make(chan struct{})
+		l.signal()
 		l.mu.Unlock()
 	}
+}
+
+// cut takes the oldest updates out of a chat's line, so that with those that come no more than most wait in it. It
+// tells how many of those that come are too many by themselves, and whether the chat is told of it for the first time.
+// What is being handled counts for nothing, and is not taken.
+func (l *lines) cut(chat int64, coming, most int) (out []store.Update, excess int, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	queue := l.chats[chat]
+	excess = len(queue) + coming - most
+	if excess <= 0 {
+		return nil, 0, false
+	}
+	n := min(excess, len(queue))
+	out = append(out, queue[:n]...)
+	if n > 0 {
+		l.chats[chat] = append([]store.Update(nil), queue[n:]...)
+		l.waiting -= n
+		l.signal()
+	}
+	first = !l.flooded[chat]
+	l.flooded[chat] = true
+	return out, excess - n, first
+}
+
+// restore puts what was cut back to where it was.
+func (l *lines) restore(chat int64, out []store.Update, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if first {
+		delete(l.flooded, chat)
+	}
+	queue, busy := l.chats[chat]
+	if l.stopped || len(out) == 0 {
+		return
+	}
+	l.chats[chat] = append(append([]store.Update(nil), out...), queue...)
+	l.waiting += len(out)
+	if !busy {
+		l.workers.Add(1)
+		go l.run(chat)
+	}
+}
+
+// signal tells who waits that updates are done; l.mu is held.
+func (l *lines) signal() {
+	close(l.freed)
+	l.freed = make(chan struct{})
 }
 
 func (l *lines) count() int {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"purser/chat"
@@ -170,29 +171,41 @@ func (b *Bot) apology(in chat.Input) (rows []store.Reply, err error) {
 			err = errors.Join(err, panicked(p))
 		}
 	}()
+	said := b.opt.Chat.Apology(in)
+	isToast := func(r chat.Reply) bool { return r.Kind == chat.Toast }
+	if in.Tap != nil && !slices.ContainsFunc(said, isToast) {
+		said = append(said, chat.Reply{Kind: chat.Toast, CallbackID: in.Tap.CallbackID})
+	}
+	return b.toSay(in.Chat, said)
+}
+
+// flooded tells a private chat that some of what it sent is left out; a group is told nothing.
+func (b *Bot) flooded(where int64) []store.Reply {
+	if where <= 0 {
+		return nil
+	}
+	rows, err := b.toSay(where, b.opt.Chat.TooMany())
+	if err != nil {
+		b.log.Error("nobody could be told that updates are left out", "error", err)
+	}
+	return rows
+}
+
+// toSay makes rows of what is said outside of a Turn.
+func (b *Bot) toSay(where int64, said []chat.Reply) (rows []store.Reply, err error) {
 	now := b.now().UTC()
-	add := func(reply chat.Reply) error {
+	for _, reply := range said {
 		body, err := json.Marshal(reply)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		row := store.Reply{Chat: in.Chat, Body: body, At: now}
+		row := store.Reply{Chat: where, Body: body, At: now}
 		if reply.Kind == chat.Toast {
 			row.NotAfter = now.Add(toastLife)
 		}
 		rows = append(rows, row)
-		return nil
 	}
-	toast := false
-	said := b.opt.Chat.Apology(in)
-	for _, reply := range said {
-		toast = toast || reply.Kind == chat.Toast
-		err = errors.Join(err, add(reply))
-	}
-	if in.Tap != nil && !toast {
-		err = errors.Join(err, add(chat.Reply{Kind: chat.Toast, CallbackID: in.Tap.CallbackID}))
-	}
-	return rows, err
+	return rows, nil
 }
 
 // reachable notes whether a person lets the bot write to them.

@@ -327,6 +327,8 @@ func (k *talker) Commands() []chat.Command {
 	return []chat.Command{{Name: "start", Description: "Begin"}, {Name: "send", Description: "Send SOL"}}
 }
 
+func (k *talker) TooMany() []chat.Reply { return []chat.Reply{says("too many")} }
+
 func (k *talker) Apology(in chat.Input) []chat.Reply {
 	return []chat.Reply{{Kind: chat.Message, Text: "sorry"}}
 }

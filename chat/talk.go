@@ -299,6 +299,15 @@ func say(key string, v vars) act {
 	return func(s *scene) error { return s.say(key, v) }
 }
 
+// TooMany is what a person is told when they send faster than they can be answered.
+func (c *Chat) TooMany() []Reply {
+	text, err := c.words.text("talk.too_many", nil)
+	if err != nil { // a test keeps the catalogue whole
+		return nil
+	}
+	return []Reply{{Kind: Message, Text: string(text)}}
+}
+
 // Apology is what a person is told when an Input could not be handled at all.
 func (c *Chat) Apology(in Input) []Reply {
 	if in.Tap == nil && (!in.Private || in.Edited || in.From.IsBot) {

@@ -1,0 +1,205 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"purser/chat"
+	"purser/sandbox/telegram"
+	"purser/store"
+)
+
+// flood is a bot in webhook mode whose talker answers Alice only when it is let.
+type flood struct {
+	*world
+	bot     *Bot
+	release chan struct{}
+	begun   chan struct{}
+	refuse  *refusing
+	id      int
+}
+
+func newFlood(t *testing.T) *flood {
+	w := newWorld(t)
+	w.opt.Mode, w.opt.WebhookURL, w.opt.WebhookSecret = Webhook, "https://example.com/hook", "s"
+	w.greet(telegram.Alice, telegram.Bob)
+	refuse := &refusing{Store: w.store}
+	w.opt.Store = refuse
+	f := &flood{world: w, refuse: refuse, release: make(chan struct{}), begun: make(chan struct{}, 10_000)}
+	w.talker.answer = func(ctx context.Context, in chat.Input) ([]store.Reply, error) {
+		if in.Chat == telegram.Alice {
+			f.begun <- struct{}{}
+			select {
+			case <-f.release:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return echo(in), nil
+	}
+	f.bot, _ = w.run()
+	w.eventually("the webhook is set", func() bool { return len(w.calls("setWebhook")) == 1 })
+	return f
+}
+
+func (f *flood) says(from int64, text string) {
+	f.t.Helper()
+	f.id++
+	if err := f.bot.Accept(f.ctx(), "s", message(f.id, from, text)); err != nil {
+		f.t.Fatalf("%q: %v", text, err)
+	}
+}
+
+func (f *flood) heard(from int64) (texts []string) {
+	for _, in := range f.talker.inputs() {
+		if in.Chat == from {
+			texts = append(texts, in.Text)
+		}
+	}
+	return texts
+}
+
+// TestOneChatDoesNotTakeAllTheRoom: beyond a hundred its oldest updates are left out, and it is told once; others are
+// served as ever. What it sent last is answered, in order.
+func TestOneChatDoesNotTakeAllTheRoom(t *testing.T) {
+	f := newFlood(t)
+	f.bot.intake.limit = 2 * maxOfChat // far fewer than one chat sends
+	f.says(telegram.Alice, "first")
+	<-f.begun
+	for n := range 5 * maxOfChat {
+		f.says(telegram.Alice, fmt.Sprint(n))
+	}
+	if n := len(f.inbox()); n != 1+maxOfChat {
+		t.Errorf("the inbox holds %d", n)
+	}
+	f.hears(telegram.Alice, "too many")
+	f.says(telegram.Bob, "and me?")
+	f.hears(telegram.Bob, "you said: and me?")
+	close(f.release)
+	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
+	want := []string{"first"}
+	for n := 4 * maxOfChat; n < 5*maxOfChat; n++ {
+		want = append(want, fmt.Sprint(n))
+	}
+	if got := f.heard(telegram.Alice); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("handled: %v", got)
+	}
+	count := func() int { return strings.Count(strings.Join(f.fromBot(telegram.Alice), "\n"), "too many") }
+	if count() != 1 {
+		t.Errorf("told %d times", count())
+	}
+	// Later, anew.
+	f.release = make(chan struct{})
+	f.says(telegram.Alice, "again")
+	<-f.begun
+	for n := range maxOfChat + 1 {
+		f.says(telegram.Alice, fmt.Sprint("again ", n))
+	}
+	f.eventually("it is told again", func() bool { return count() == 2 })
+	close(f.release)
+}
+
+// TestAGroupThatFloodsIsToldNothing: its oldest are left out all the same.
+func TestAGroupThatFloodsIsToldNothing(t *testing.T) {
+	f := newFlood(t)
+	const group = -77
+	workers := newLines(func(store.Update, <-chan struct{}) {})
+	workers.chats[group] = make([]store.Update, maxOfChat) // as if they waited
+	_, cuts := f.bot.bound(workers, []store.Update{{Chat: group}})
+	if len(cuts) != 1 || len(cuts[0].out) != 1 || cuts[0].notice != nil {
+		t.Errorf("%+v", cuts)
+	}
+}
+
+// TestManyAtOnceOfOneChat: one poll brings a hundred updates, and several webhook calls share a commit.
+func TestManyAtOnceOfOneChat(t *testing.T) {
+	f := newFlood(t)
+	f.says(telegram.Alice, "first")
+	<-f.begun
+	f.bot.intake.ofChat = 3
+	var many []incoming
+	for n := range 10 {
+		u, err := f.bot.reader.arrived(message(100+n, telegram.Alice, fmt.Sprint(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		many = append(many, u)
+	}
+	if err := f.bot.take(f.ctx(), many[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.bot.take(f.ctx(), many[2:]); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.inbox()); n != 1+3 {
+		t.Errorf("the inbox holds %d", n)
+	}
+	close(f.release)
+	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
+	if got := strings.Join(f.heard(telegram.Alice), " "); got != "first 7 8 9" {
+		t.Errorf("handled: %s", got)
+	}
+}
+
+// TestTooManyOfBeforeTheStart are left out as well, and removed.
+func TestTooManyOfBeforeTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.opt.Mode, w.opt.WebhookURL, w.opt.WebhookSecret = Webhook, "https://example.com/hook", "s"
+	w.greet(telegram.Alice)
+	b, err := New(w.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxOfChat + 5 {
+		if err := b.Accept(w.ctx(), "s", message(n, telegram.Alice, fmt.Sprint(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.hears(telegram.Alice, "too many")
+	w.eventually("all are handled", func() bool { return len(w.inbox()) == 0 })
+	if in := w.talker.inputs(); len(in) != maxOfChat || in[0].Text != "5" {
+		t.Errorf("%d handled, from %q", len(in), in[0].Text)
+	}
+}
+
+// refusing is a store whose Updates fail, plainly, while it is told so.
+type refusing struct {
+	store.Store
+	now atomic.Bool
+}
+
+func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) error {
+	if r.now.Load() {
+		return errors.New("refused by the test")
+	}
+	return r.Store.Update(ctx, change)
+}
+
+// TestWhatCouldNotBeLeftOutIsHandled: where the commit fails, nothing is lost of what was acknowledged, and nobody was
+// told.
+func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
+	f := newFlood(t)
+	f.says(telegram.Alice, "first")
+	<-f.begun
+	f.bot.intake.ofChat = 2
+	f.says(telegram.Alice, "second")
+	f.says(telegram.Alice, "third")
+	f.refuse.now.Store(true)
+	if err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth")); err == nil {
+		t.Error("it was taken")
+	}
+	f.refuse.now.Store(false)
+	close(f.release)
+	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
+	if got := strings.Join(f.heard(telegram.Alice), " "); got != "first second third" {
+		t.Errorf("handled: %s", got)
+	}
+	if said := strings.Join(f.fromBot(telegram.Alice), "|"); strings.Contains(said, "too many") {
+		t.Errorf("said: %s", said)
+	}
+}
