@@ -119,6 +119,8 @@ type (
 		Maximum     json.Number       `json:"maximum"`
 		Default     json.RawMessage   `json:"default"`
 		Additional  json.RawMessage   `json:"additionalProperties"`
+		OneOf       []schema          `json:"oneOf"`
+		AllOf       []schema          `json:"allOf"`
 	}
 )
 
@@ -139,6 +141,7 @@ type (
 	page struct {
 		API, Title, Version, Summary, Description string
 		Groups                                    []group
+		Events                                    []event
 		Errors                                    []errorRow
 		Limits                                    quota.Limits
 	}
@@ -162,9 +165,14 @@ type (
 	}
 	answer struct {
 		Status, Text string
-		Codes        []string
+		Refusals     []errorRow // none: it is a success
 		Fields       []field
 		Example      string
+	}
+	event struct {
+		Anchor, Name, When, Whose, Example string
+		Emitted                            bool
+		Fields                             []field // of its data
 	}
 	errorRow struct{ Code, Status, Message string }
 )
@@ -194,6 +202,39 @@ func read(text []byte, api string) (page, error) {
 		p.Groups = append(p.Groups, g)
 	}
 	return p, nil
+}
+
+// catalogue reads the events that webhooks are told of: a list as GET /v1/webhooks/events has it.
+func catalogue(text []byte) ([]event, error) {
+	var all []struct {
+		Event, Kind, When, Scope string
+		Public, Emitted          bool
+		Schema                   schema
+		Example                  json.RawMessage
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read the catalogue of events: %w", err)
+	}
+	var events []event
+	for _, one := range all {
+		kind := map[string]string{"api": "webhooks of API keys", "bot": "the webhook of a bot token"}[one.Kind]
+		e := event{Anchor: "event-" + one.Kind + "-" + one.Event, Name: one.Event, When: one.When, Emitted: one.Emitted, Whose: "Sent to " + kind + "."}
+		switch {
+		case one.Public:
+			e.Whose += " It is about nobody, so everybody may have it."
+		case one.Scope != "":
+			e.Whose += " About the key’s owner, and about people who granted your app " + one.Scope + "."
+		}
+		data, _ := one.Schema.Properties.get("data")
+		e.Fields = document{}.fields(data, 0)
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, one.Example, "", "  "); err != nil {
+			return nil, fmt.Errorf("example of %s: %w", one.Event, err)
+		}
+		e.Example = pretty.String()
+		events = append(events, e)
+	}
+	return events, nil
 }
 
 // errors is every code with its status, in the order of the statuses.
@@ -237,8 +278,12 @@ func (d document) response(r response) response {
 
 // schema follows a reference; a description beside it stands before the one that is found.
 func (d document) schema(s schema) schema {
-	found, ok := d.Components.Schemas.get(last(s.Ref))
-	if !ok || s.Ref == "" {
+	ref := s.Ref
+	if len(s.AllOf) == 1 && len(s.Properties) == 0 { // the way to put a description beside one
+		ref = s.AllOf[0].Ref
+	}
+	found, ok := d.Components.Schemas.get(last(ref))
+	if !ok || ref == "" {
 		return s
 	}
 	if s.Description != "" {
@@ -284,7 +329,7 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 		}
 		sent = compact.String()
 	}
-	secret := map[string]string{"no key": "", "bot token": "$BOT_TOKEN"}
+	secret := map[string]string{"no key": "", "bot token": "$BOT_TOKEN", "session of the portal": "$SESSION"}
 	variable, known := secret[e.Opened]
 	if !known {
 		variable = "$KEY"
@@ -349,10 +394,8 @@ func (d document) answer(status string, r response) (answer, error) {
 		return a, nil
 	}
 	example := content.Example
-	for _, one := range content.Examples { // many endpoints share these: their details would be of another one
-		a.Codes = append(a.Codes, one.Name)
-	}
-	if len(a.Codes) == 0 {
+	a.Refusals = d.codes(status, r) // many endpoints share these: their details would be of another one
+	if len(a.Refusals) == 0 {
 		data, _ := content.Schema.Properties.get("data")
 		a.Fields = d.fields(d.schema(data), 0)
 	}
@@ -378,7 +421,7 @@ func (d document) fields(s schema, depth int) []field {
 			all = append(all, d.fields(d.schema(*inner.Items), depth+1)...)
 		}
 		var values schema
-		if json.Unmarshal(inner.Additional, &values) == nil && values.Ref != "" {
+		if json.Unmarshal(inner.Additional, &values) == nil && (values.Ref != "" || len(values.Properties) > 0) {
 			all = append(all, d.fields(d.schema(values), depth+1)...)
 		}
 	}
@@ -386,6 +429,13 @@ func (d document) fields(s schema, depth int) []field {
 }
 
 func (d document) typeOf(s schema) string {
+	if len(s.OneOf) > 0 {
+		var each []string
+		for _, one := range s.OneOf {
+			each = append(each, d.typeOf(d.schema(one)))
+		}
+		return strings.Join(slices.Compact(filled(each)), " or ")
+	}
 	if s.Items != nil {
 		return listed("list", bounds(s.MinItems, s.MaxItems, "items"), "each "+typeOf(d.schema(*s.Items)))
 	}

@@ -39,6 +39,7 @@ var files embed.FS
 // Options are what the pages are made of.
 type Options struct {
 	Document []byte   // OpenAPI, as JSON
+	Events   []byte   // what webhooks are told of, as GET /v1/webhooks/events lists it
 	API      *url.URL // where the API is: examples call it, and so does the portal
 	Limits   quota.Limits
 	Log      *slog.Logger
@@ -69,8 +70,8 @@ const (
 // New makes the pages; they are served by Run. The documentation is rendered when somebody asks for it, since that
 // would be most of what a start takes.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Log == nil || len(o.Document) == 0 {
-		return nil, errors.New("pages: a document, the API's address and a log are needed")
+	if o.API == nil || o.Log == nil || len(o.Document) == 0 || len(o.Events) == 0 {
+		return nil, errors.New("pages: a document, the events, the API's address and a log are needed")
 	}
 	docs := func() (file, error) {
 		content, err := render(o)
@@ -111,6 +112,9 @@ func made(extension string, content []byte) file {
 func render(o Options) ([]byte, error) {
 	page, err := read(o.Document, o.API.String())
 	if err != nil {
+		return nil, err
+	}
+	if page.Events, err = catalogue(o.Events); err != nil {
 		return nil, err
 	}
 	page.Limits = o.Limits

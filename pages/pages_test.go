@@ -12,20 +12,28 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/api"
 	"purser/quota"
 	"purser/wallet"
+	"purser/webhooks"
 )
 
 // serve runs the pages over a real socket until the test ends, and returns their address.
 func serve(t *testing.T, document []byte) string {
 	t.Helper()
-	s, err := New(Options{Document: document, API: &url.URL{Scheme: "https", Host: "wallet.example.org"},
+	events, err := webhooks.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Document: document, Events: events, API: &url.URL{Scheme: "https", Host: "wallet.example.org"},
 		Limits: quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +133,92 @@ func TestTheDocumentationTellsEverythingOfTheDocument(t *testing.T) {
 	}
 }
 
+// TestTheDocumentationListsEveryEventWithItsFields: what the catalogue has, each with its data's fields and what they
+// mean, an example, and whether it is emitted today.
+func TestTheDocumentationListsEveryEventWithItsFields(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	parts := strings.Split(page, "<article ")
+	later := 0
+	for _, e := range webhooks.Catalogue() {
+		part := ""
+		for _, one := range parts {
+			if strings.HasPrefix(one, `id="event-`+string(e.Kind)+"-"+string(e.Name)+`"`) {
+				part, _, _ = strings.Cut(html.UnescapeString(one), "</article>")
+			}
+		}
+		raw, err := e.Schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s struct {
+			Properties struct {
+				Data struct {
+					Properties map[string]struct{ Description string }
+				}
+			}
+		}
+		if err := json.Unmarshal(raw, &s); err != nil {
+			t.Fatal(err)
+		}
+		example, err := e.Example()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spaced bytes.Buffer
+		if err := json.Indent(&spaced, example, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		wanted := []string{"<code>" + string(e.Name) + "</code>", e.When, spaced.String()}
+		if e.Scope != "" {
+			wanted = append(wanted, string(e.Scope))
+		}
+		for name, field := range s.Properties.Data.Properties {
+			wanted = append(wanted, `<dt class="depth0">`+name+"</dt>", field.Description)
+		}
+		if e.Name == wallet.BalanceUpdated { // what each of its balances holds
+			wanted = append(wanted, `<dt class="depth1">usd_value</dt>`, `<dt class="depth1">change</dt>`)
+		}
+		for _, want := range wanted {
+			if !strings.Contains(part, want) {
+				t.Errorf("%s: the page does not tell %q", e.Name, want)
+			}
+		}
+		if len(wanted) < 6 || strings.Contains(part, "Not emitted yet") == e.Emitted {
+			t.Errorf("%s: %d facts, emitted %v", e.Name, len(wanted), e.Emitted)
+		}
+		if !e.Emitted {
+			later++
+		}
+		if !strings.Contains(page, `<a href="#event-`+string(e.Kind)+"-"+string(e.Name)+`">`) {
+			t.Errorf("the index does not lead to %s", e.Name)
+		}
+	}
+	if later == 0 {
+		t.Error("nothing is said to come later: the test proves less than it did")
+	}
+}
+
+// TestAnswersStandOpen: what a success holds is read without a click, and every field says what it may be.
+func TestAnswersStandOpen(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	for folded := range strings.SplitSeq(page, "<details") {
+		inner, _, _ := strings.Cut(folded, "</details>")
+		if strings.Contains(inner, "<dt ") && strings.Contains(inner, "<summary>Example") {
+			t.Errorf("fields are folded away: %.200s", inner)
+		}
+	}
+	send := page[strings.Index(page, `<article id="send"`):]
+	send = html.UnescapeString(send[:strings.Index(send, "</article>")])
+	for _, want := range []string{`<h4>Answer <span class="status">202</span></h4>`, ">transaction_id</dt>", ">unsigned_transaction</dt>", "<h4>Refusals</h4>"} {
+		if !strings.Contains(send, want) {
+			t.Errorf("send does not tell %q", want)
+		}
+	}
+	for _, field := range regexp.MustCompile(`<dd[^>]*>\s*(\.[^<]*)?</dd>`).FindAllString(page, -1) {
+		t.Errorf("a field of no type: %s", field)
+	}
+}
+
 func TestEveryLinkLeadsSomewhereAndNothingStandsTwice(t *testing.T) {
 	_, page := do(t, "GET", serve(t, api.Document())+Docs)
 	ids := map[string]bool{}
@@ -140,7 +234,7 @@ func TestEveryLinkLeadsSomewhereAndNothingStandsTwice(t *testing.T) {
 		}
 	}
 	for _, address := range regexp.MustCompile(`(?:src|href)="([^#"][^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if !strings.HasPrefix(address[1], Docs+"/") && address[1] != "https://wallet.example.org/v1/openapi.json" {
+		if !strings.HasPrefix(address[1], Docs+"/") && address[1] != "https://wallet.example.org/v1/openapi.json" && address[1] != "https://www.standardwebhooks.com" {
 			t.Errorf("the page leads to %s", address[1])
 		}
 	}
@@ -269,6 +363,101 @@ func TestThePortalsWords(t *testing.T) {
 	}
 }
 
+// TestTheSnippetsThatVerifyRun in Node: they take what is sent, and refuse everything else without throwing.
+func TestTheSnippetsThatVerifyRun(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("node is not installed")
+	}
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	if first, second := strings.Index(page, "webhook-signature</h3>"), strings.Index(page, "x-service-signature</h3>"); first < 0 || second < first {
+		t.Errorf("the better scheme does not come first: %d, %d", first, second)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for id, name := range map[string]string{"example-verify": "verified.mjs", "example-verify-service": "simply.mjs"} {
+		found := regexp.MustCompile(`(?s)<pre id="` + id + `">(.*?)</pre>`).FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("there is no %s", id)
+		}
+		write(name, html.UnescapeString(found[1]))
+	}
+	driver := write("driver.mjs", `import { text } from 'node:stream/consumers';
+import { verified } from './verified.mjs';
+import { verifiedSimply } from './simply.mjs';
+for (const { what, headers, body, secret, standard, simple } of JSON.parse(await text(process.stdin))) {
+  const raw = Buffer.from(body, 'base64');
+  if (verified(raw, headers, secret) !== standard) console.log(what, 'webhook-signature: not', standard);
+  if (verifiedSimply(raw, headers, secret) !== simple) console.log(what, 'x-service-signature: not', simple);
+}
+console.log('done');
+`)
+	type given struct {
+		What     string         `json:"what"`
+		Headers  map[string]any `json:"headers"`
+		Body     []byte         `json:"body"`
+		Secret   string         `json:"secret"`
+		Standard bool           `json:"standard"`
+		Simple   bool           `json:"simple"`
+	}
+	var all []given
+	now, body := time.Now(), []byte(`{"event":"webhook.test","data":{"message":"é \u003c"}}`)
+	for _, secret := range []string{"whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", "a secret of my own"} {
+		add := func(what string, m webhooks.Message, at time.Time, standard, simple bool, change ...string) {
+			g := given{What: what, Headers: map[string]any{}, Body: m.Body, Secret: secret, Standard: standard, Simple: simple}
+			for name, values := range m.Headers(at) {
+				g.Headers[strings.ToLower(name)] = values[0]
+			}
+			for i := 0; i+1 < len(change); i += 2 {
+				if g.Headers[change[i]] = change[i+1]; change[i+1] == "" {
+					delete(g.Headers, change[i])
+				}
+			}
+			all = append(all, g)
+		}
+		m := webhooks.Message{EventID: "evt_1", Body: body, Secret: secret}
+		good := m.Headers(now)
+		add("as it is sent", m, now, true, true)
+		add("a moment ago", m, now.Add(-4*time.Minute), true, true)
+		add("of 2099", m, time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), false, false)
+		add("old", m, now.Add(-6*time.Minute), false, false)
+		add("to come", m, now.Add(6*time.Minute), false, false)
+		add("a new time for an old one", m, now.Add(-time.Hour), false, true, "webhook-timestamp", strconv.FormatInt(now.Unix(), 10), "x-service-timestamp", wallet.Timestamp(now))
+		add("a header that is not ASCII", m, now, false, false, "webhook-signature", strings.Repeat("é", len(good.Get("Webhook-Signature"))), "x-service-signature", strings.Repeat("é", 71))
+		add("half a signature", m, now, false, false, "webhook-signature", good.Get("Webhook-Signature")[:20], "x-service-signature", good.Get("X-Service-Signature")[:20])
+		add("no signature", m, now, false, false, "webhook-signature", "", "x-service-signature", "")
+		add("no time", m, now, false, false, "webhook-timestamp", "", "x-service-timestamp", "")
+		add("no number and no date", m, now, false, false, "webhook-timestamp", "１７", "x-service-timestamp", "yesterday")
+		add("another id", m, now, false, true, "webhook-id", "evt_2")
+		other := m
+		other.Secret = "a newer secret of theirs"
+		add("another secret", other, now, false, false)
+		other.Previous = secret
+		add("while the secret is rotated", other, now, true, false)
+		other = m
+		other.Body = bytes.Replace(body, []byte("test"), []byte("lost"), 1)
+		add("another body", other, now, false, false, "webhook-signature", good.Get("Webhook-Signature"), "x-service-signature", good.Get("X-Service-Signature"))
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), node, driver)
+	run.Stdin = bytes.NewReader(raw)
+	if out, err := run.CombinedOutput(); err != nil || string(out) != "done\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestAPageThatIsKeptIsNotSentAgain(t *testing.T) {
 	base := serve(t, api.Document())
 	resp, _ := do(t, "GET", base+Docs)
@@ -303,7 +492,8 @@ func TestWordsOfTheDocumentAreText(t *testing.T) {
 func TestPagesAreNotMadeOfHalves(t *testing.T) {
 	at, log := &url.URL{Scheme: "https", Host: "x"}, slog.New(slog.NewTextHandler(io.Discard, nil))
 	for name, o := range map[string]Options{
-		"a document": {API: at, Log: log}, "an address": {Document: api.Document(), Log: log}, "a log": {Document: api.Document(), API: at},
+		"a document": {Events: []byte("[]"), API: at, Log: log}, "an address": {Document: api.Document(), Events: []byte("[]"), Log: log},
+		"a log": {Document: api.Document(), Events: []byte("[]"), API: at}, "events": {Document: api.Document(), API: at, Log: log},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("made without %s", name)
@@ -363,6 +553,9 @@ func TestTheDocumentationShowsNothingOfAnotherEndpoint(t *testing.T) {
 	pre := regexp.MustCompile(`(?s)<pre[ >].*?</pre>`)
 	examples := pre.FindAllString(page, -1)
 	for _, example := range examples {
+		if strings.HasPrefix(example, `<pre id="body-event-`) {
+			continue // says beside it whether it comes
+		}
 		for _, odd := range []string{"this field is missing", "nothing at this path", "price.alert", "stake.reward", `"success": false`} {
 			if strings.Contains(html.UnescapeString(example), odd) {
 				t.Errorf("an example holds %q: %s", odd, example)
