@@ -65,6 +65,16 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await second.reload();
     await h2(second, 'Open the portal from the chat');
     await second.close();
+
+    // A link that comes over a running session is asked about, and opened only where it was meant.
+    await tab.evaluate(() => { location.hash = '#t=somebody-elses-token'; });
+    await h2(tab, 'Open another portal?');
+    await says(tab, `You are signed in with the API key …${hint} of Shop <b>.`);
+    assert.equal(tab.url(), `${page}#/`);
+    await look('portal, another link', tab);
+    await press(tab, 'Stay here');
+    await h2(tab, 'Webhooks of this key');
+    assert.equal(JSON.parse(await tab.evaluate(() => sessionStorage.getItem('purser.portal'))).session, sessions[0]);
     await tab.bringToFront();
     await tab.setViewportSize(DESKTOP);
 
@@ -86,6 +96,13 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await tab.getByLabel('Address', { exact: true }).fill('ftp://example.com/x');
     await press(tab, 'Add it');
     await tab.locator('.outcome.bad').filter({ hasText: /http/i }).waitFor();
+    assert.match(await tab.locator('label', { hasText: 'price.alert' }).textContent(), /not emitted yet$/);
+    assert.match(await tab.locator('label', { hasText: 'transaction.failed' }).textContent(), /transaction\.failed$/);
+    for (const [address, refusal] of [['http://8.8.8.8/hook', 'The address must be https'], ['https://10.0.0.1/', 'The address must lead to a public address']]) {
+      await tab.getByLabel('Address', { exact: true }).fill(address); // as each delivery would refuse it
+      await press(tab, 'Add it');
+      await tab.locator('.outcome.bad').filter({ hasText: refusal }).waitFor();
+    }
     await look('portal, add a webhook', tab);
     await tab.getByLabel('Address', { exact: true }).fill(`${receiver}/hook?token=a-secret-of-its-own`);
     await tab.keyboard.press('Enter'); // as forms are sent
@@ -98,7 +115,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await look('portal, a new secret', tab);
     await go(tab, 'Go on to it');
     const { host } = new URL(receiver);
-    await h2(tab, host);
+    await h2(tab, `${host}/hook?…`);
     const there = tab.url();
     const id = decodeURIComponent(there.split('#/w/')[1]);
 
@@ -107,6 +124,13 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await press(tab, 'Send a test');
     await says(tab, 'Delivered: answered 200 after');
     assert.deepEqual(await ask('verified', [hooks[0], '']), [true, false]);
+    // Its whole result stands where it was asked for, and the view is up to date by itself.
+    assert.equal(await tab.locator('.result .answer').textContent(), 'thank you');
+    await open(tab, 'What was sent');
+    assert.match(await tab.locator('.result pre').last().textContent(), /"webhook\.test"/);
+    await says(tab, '1 delivery shown.');
+    await look('portal, a test and its result', tab);
+    await tab.setViewportSize(DESKTOP);
     await go(tab, 'Look at it');
     await h2(tab, 'webhook.test');
     await says(tab, 'The receiver took it.');
@@ -164,11 +188,20 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     }
 
     // The list: filtered, and by pages.
-    await ask('many', id);
     await ask('answers', 'well');
     await tab.goto(there);
     await h2(tab, host);
-    await says(tab, '20 deliveries shown, newest first.');
+    await says(tab, /^1\d deliveries shown\.$/);
+    await open(tab, 'The numbers');
+    await tab.getByRole('link', { name: 'webhook.test' }).first().focus();
+    await ask('answers', 'ill');
+    await ask('many', id);
+    await ask('answers', 'well');
+    await says(tab, '20 deliveries shown, newest first.'); // without a touch
+    assert.equal(await tab.locator('.chart details').evaluate((one) => one.open), true);
+    assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'webhook.test');
+    await tab.goto(there);
+    await h2(tab, host);
     assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
     await press(tab, 'Older ones');
     await says(tab, /^3\d deliveries shown\.$/);

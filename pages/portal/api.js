@@ -15,7 +15,7 @@ export class Api {
 
   /** `over` is told when the session is refused. */
   constructor(base, { fetch = globalThis.fetch.bind(globalThis), over = () => {} } = {}) {
-    Object.assign(this, { base, fetch, over, session: '', kind: 'api' });
+    Object.assign(this, { base, fetch, over, session: '', kind: 'api', left: Infinity }); // left: of the session's requests
   }
 
   get = (path) => this.#call('GET', path);
@@ -55,6 +55,8 @@ export class Api {
     } catch {
       throw new Refusal({ code: 'UNREACHABLE' });
     }
+    const left = answer.headers.get('RateLimit-Remaining');
+    if (left !== null) this.left = Number(left);
     if (read?.success === true) return read.data;
     const refusal = new Refusal({ ...(read?.error ?? { code: 'INTERNAL_ERROR' }), retryAfter: Number(answer.headers.get('Retry-After')) || 0 });
     if (refusal.code === 'INVALID_API_KEY') this.over(refusal);
@@ -89,6 +91,12 @@ export class Api {
       }))));
     }
     return whole.filter(Boolean);
+  }
+
+  /** What tells by one request whether the list of webhooks has changed. */
+  async glance() {
+    if (this.kind === 'bot') return JSON.stringify(await this.hooks());
+    return JSON.stringify((await this.get('/v1/webhooks')).webhooks);
   }
 
   #catalogue = null;

@@ -1,7 +1,7 @@
 // Deliveries: the list with its filter, and one with all its attempts. What receivers answer, and what
 // people wrote into events, is shown as text that does nothing.
 
-import { button, deed, field, h, select } from './dom.js';
+import { button, deed, field, h, renew, select } from './dom.js';
 import { badge } from './hooks.js';
 import { STATES, count, inert, instant, meaningOf, pretty, remark, resultOf, stateOf, trouble } from './words.js';
 
@@ -10,7 +10,7 @@ const TAIL = 12; // of an event's id: tells rows apart, also where it ends in a 
 const time = (iso) => h('time', { datetime: iso, title: iso }, instant(iso));
 const path = (hook, delivery) => `#/w/${encodeURIComponent(hook.webhook_id)}/d/${encodeURIComponent(delivery.delivery_id)}`;
 
-/** The deliveries of a webhook, newest first, filtered and by pages. */
+/** The deliveries of a webhook, newest first, filtered and by pages: {node, renew}. */
 export async function deliveryList(app, hook, events) {
   const names = events.filter((one) => one.kind === app.api.kind || one.event === 'webhook.test').map((one) => one.event);
   const state = select({ '': 'any', ...Object.fromEntries(Object.entries(STATES).map(([name, { text }]) => [name, text])) }, '');
@@ -20,8 +20,9 @@ export async function deliveryList(app, hook, events) {
   const more = h('div', { class: 'row' });
   const said = h('p', { class: 'soft', role: 'status' });
   let turn = 0;
+  let first = ''; // the page that stands there, while it is the only one
 
-  const load = async (cursor) => {
+  const load = async (cursor, quietly = false) => {
     const mine = ++turn;
     const query = new URLSearchParams({ limit: String(PAGE) });
     if (state.value !== '') query.set('state', state.value);
@@ -32,20 +33,25 @@ export async function deliveryList(app, hook, events) {
     try {
       page = await app.api.get(`${app.api.hook(hook.webhook_id)}/deliveries?${query}`);
     } catch (err) {
-      if (mine === turn) said.textContent = trouble(err);
+      if (mine === turn && !quietly) said.textContent = trouble(err);
       return;
     }
-    if (mine !== turn) return; // another filter was chosen meanwhile
-    if (cursor === '') list.replaceChildren();
-    list.append(...page.deliveries.map((one) => row(hook, one)));
+    const whole = cursor === '' ? JSON.stringify(page) : '';
+    if (mine !== turn || quietly && whole === first) return; // another filter was chosen meanwhile, or nothing is new
+    first = whole;
+    const rows = page.deliveries.map((one) => row(hook, one));
+    if (cursor === '') renew(list, rows);
+    else list.append(...rows);
     const shown = list.children.length;
     said.textContent = shown === 0 ? 'No delivery fits.' : `${count(shown, 'delivery', 'deliveries')} shown${page.next_cursor === '' ? '.' : ', newest first.'}`;
     more.replaceChildren(...(page.next_cursor === '' ? [] : [button('Older ones', () => load(page.next_cursor))]));
   };
   await load('');
-  return h('div', null,
+  const node = h('div', null,
     h('div', { class: 'filter', role: 'group', 'aria-label': 'Which deliveries', on: { change: () => load('') } }, field('State', state), field('Event', event), field('Since', since)),
     said, list, more);
+  // Older pages that somebody has opened stay as they are.
+  return { node, renew: async () => { if (first !== '') await load('', true); } };
 }
 
 function row(hook, one) {
@@ -64,9 +70,13 @@ export async function deliveryView(app, hookID, id) {
   const known = stateOf(one.state);
   return {
     title: one.event,
-    // What waits is looked at again, for a while.
-    again: one.state === 'waiting',
-    same: JSON.stringify(one),
+    // What waits is looked at again soon, until it has ended.
+    quick: one.state === 'waiting',
+    live: one.state !== 'waiting' ? null : async () => {
+      if (JSON.stringify(await app.api.get(address)) === JSON.stringify(one)) return false;
+      await app.renew();
+      return true;
+    },
     nodes: [
       h('p', { class: 'back' }, h('a', { href: `#/w/${encodeURIComponent(hookID)}` }, '← The webhook')),
       h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, one.event), app.refresher()),
@@ -92,7 +102,8 @@ export async function deliveryView(app, hookID, id) {
   };
 }
 
-function attempts(all) {
+/** What came of each attempt. */
+export function attempts(all) {
   if (all.length === 0) return h('p', null, 'None yet.');
   return h('ol', { class: 'attempts' }, all.map((one) => h('li', null,
     h('p', null, time(one.at), ' – ', h('strong', null, resultOf(one)), remark(one) !== '' && h('span', { class: 'soft' }, ` (${remark(one)})`)),

@@ -24,6 +24,23 @@ export const h = (tag, props, ...children) => fill(document.createElement(tag), 
 /** The same in a picture. */
 export const svg = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
 
+/**
+ * Puts other content into an element. Where somebody is looking at the same thing as before, what was unfolded stays so,
+ * and the focus stays on the link or button that had it.
+ */
+export function renew(element, children, same = true) {
+  const content = [children].flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false);
+  if (!same) return element.replaceChildren(...content);
+  const open = [...element.querySelectorAll('details')].map((one) => one.open);
+  const name = (one) => one.getAttribute('href') ?? one.textContent;
+  const active = element.contains(document.activeElement) ? name(document.activeElement) : null;
+  element.replaceChildren(...content);
+  [...element.querySelectorAll('details')].forEach((one, i) => { one.open = open[i] ?? false; });
+  if (active === null) return;
+  const all = [...element.querySelectorAll('a, button, summary')];
+  (all.find((one) => name(one) === active) ?? all.at(-1))?.focus({ preventScroll: true }); // what is gone went off the end of a list
+}
+
 let ids = 0;
 /** An id that nothing else has. */
 export const freshID = (what) => `${what}-${++ids}`;

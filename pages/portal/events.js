@@ -11,7 +11,7 @@ export async function eventsView(app) {
     nodes: [
       h('h2', { tabindex: '-1' }, 'Events'),
       h('p', null, 'What a webhook can ask for. Fields may be added to an event; none is taken away.'),
-      all.map((one) => h('article', null, h('h3', null, h('code', null, one.event)), h('p', null, one.when), h('p', { class: 'soft' }, whose(one)),
+      all.map((one) => h('article', null, h('h3', null, h('code', null, one.event)), h('p', null, one.when, one.emitted === false && h('strong', { class: 'soft' }, ' Not emitted yet: it comes with a later version.')), h('p', { class: 'soft' }, whose(one)),
         shown(`An example of ${one.event}`, 'An example', one.example), shown(`JSON Schema of ${one.event}`, 'JSON Schema', one.schema))),
     ],
   };

@@ -1,9 +1,9 @@
 // The webhooks: the list, one of them, and what is done with it.
 
 import { chart } from './chart.js';
-import { deliveryList } from './deliveries.js';
-import { copyable, deed, field, form, h, select, sure } from './dom.js';
-import { count, families, healthOf, hostOf, inert, moment, resultOf, subscription, trouble } from './words.js';
+import { attempts, deliveryList } from './deliveries.js';
+import { copyable, deed, field, form, h, renew, select, sure } from './dom.js';
+import { addressOf, count, families, healthOf, inert, later, moment, pretty, resultOf, subscription, trouble } from './words.js';
 
 export const MOST = 20; // webhooks of an API key
 
@@ -16,25 +16,38 @@ export const badge = ({ kind, text }) => h('span', { class: `badge ${kind}` }, h
 
 /** All webhooks of the key. */
 export async function listView(app) {
-  const hooks = await app.api.hooks();
   const single = app.api.kind === 'bot';
-  const room = single ? hooks.length === 0 : hooks.length < MOST;
-  return {
-    title: 'Webhooks',
-    nodes: [
-      h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, single ? 'The webhook of this bot token' : 'Webhooks of this key'), app.refresher()),
+  let seen = await app.api.glance(); // first: what changes between the two is shown twice, and not missed
+  let hooks = await app.api.hooks();
+  const content = () => {
+    const room = single ? hooks.length === 0 : hooks.length < MOST;
+    return [
       hooks.length === 0 && h('p', null, 'There is none yet. A webhook is an address of yours that purser calls when something happens.'),
       hooks.map(card),
       h('div', { class: 'row' }, room && h('a', { class: 'act main', href: '#/new' }, 'Add a webhook')),
       !single && h('p', { class: 'soft' }, `${hooks.length} of ${MOST} webhooks.`, room ? '' : ' Remove one to add another.'),
-    ],
+    ];
+  };
+  const body = h('div', null, content());
+  return {
+    title: 'Webhooks',
+    nodes: [h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, single ? 'The webhook of this bot token' : 'Webhooks of this key'), app.refresher()), body],
+    // One request tells whether anything has changed; only then is the health of each asked for.
+    live: async () => {
+      const now = await app.api.glance();
+      if (now === seen) return false;
+      hooks = await app.api.hooks();
+      seen = now;
+      renew(body, content());
+      return true;
+    },
   };
 }
 
 function card(hook) {
   const { health } = hook;
   return h('article', { class: 'hook' },
-    h('h3', null, h('a', { href: to(hook) }, hostOf(hook.url))),
+    h('h3', null, h('a', { href: to(hook) }, addressOf(hook.url))),
     h('p', null, badge(healthOf(hook)), hook.failing_since !== '' && hook.active && health.last_error !== '' && h('span', { class: 'soft' }, `: ${inert(health.last_error, 200)}`)),
     h('p', { class: 'soft' }, hook.events.join(', ')),
     h('ul', { class: 'facts' },
@@ -46,30 +59,57 @@ function card(hook) {
 
 /** One webhook. */
 export async function hookView(app, id) {
-  const [hook, events] = await Promise.all([app.api.get(app.api.hook(id)), app.api.events()]);
-  const { health } = hook;
+  let [hook, events] = await Promise.all([app.api.get(app.api.hook(id)), app.api.events()]);
   const path = app.api.hook(id);
+  const state = h('div', null, stateNow(hook));
+  const health = h('div', null, healthNow(hook));
+  const list = await deliveryList(app, hook, events);
+  // What others change meanwhile is shown as it is; forms that somebody is filling in stay as they are.
+  const live = async () => {
+    const now = await app.api.get(path);
+    if (JSON.stringify(now) === JSON.stringify(hook)) return false;
+    hook = now;
+    renew(state, stateNow(hook));
+    renew(health, healthNow(hook));
+    await list.renew();
+    return true;
+  };
   return {
-    title: hostOf(hook.url),
+    title: addressOf(hook.url),
+    live,
     nodes: [
       h('p', { class: 'back' }, h('a', { href: '#/' }, '← All webhooks')),
-      h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, hostOf(hook.url)), app.refresher()),
-      h('p', null, badge(healthOf(hook))),
-      ended(hook),
-      h('section', { 'aria-labelledby': 'health' }, h('h3', { id: 'health' }, 'Health'), healthFacts(hook), chart(health.hours), usage(health.events)),
-      h('section', { 'aria-labelledby': 'try' }, h('h3', { id: 'try' }, 'Try it'), h('p', { class: 'soft' }, 'Sends the event webhook.test now, once.'),
-        deed('Send a test', async (say) => {
-          const got = await app.api.post(`${path}/test`);
-          say(got.delivered ? 'good' : 'bad', got.delivered ? 'Delivered: ' : 'Not delivered: ', resultOf(got), '. ',
-            h('a', { href: `${to(hook)}/d/${encodeURIComponent(got.delivery_id)}` }, 'Look at it'));
-        }, trouble)),
-      h('section', { 'aria-labelledby': 'deliveries' }, h('h3', { id: 'deliveries' }, 'Deliveries'), await deliveryList(app, hook, events), recovery(app, hook)),
+      h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, addressOf(hook.url)), app.refresher()),
+      state,
+      h('section', { 'aria-labelledby': 'health' }, h('h3', { id: 'health' }, 'Health'), health),
+      h('section', { 'aria-labelledby': 'try' }, h('h3', { id: 'try' }, 'Try it'), trial(app, hook, live)),
+      h('section', { 'aria-labelledby': 'deliveries' }, h('h3', { id: 'deliveries' }, 'Deliveries'), list.node, recovery(app, hook)),
       h('section', { 'aria-labelledby': 'settings' }, h('h3', { id: 'settings' }, 'Settings'),
         h('details', null, h('summary', null, 'Address and events'), editor(app, hook, events)),
         h('details', null, h('summary', null, 'Signing secret'), rotation(app, hook)),
         h('details', null, h('summary', null, hook.active ? 'Pause or remove' : 'Turn on or remove'), switches(app, hook))),
     ],
   };
+}
+
+const stateNow = (hook) => [h('p', null, badge(healthOf(hook))), ended(hook)];
+const healthNow = (hook) => [healthFacts(hook), chart(hook.health.hours), usage(hook.health.events)];
+
+/** A test whose whole result is shown where it was asked for. */
+function trial(app, hook, live) {
+  const path = app.api.hook(hook.webhook_id);
+  const shown = h('div', { class: 'result' });
+  return h('div', null, h('p', { class: 'soft' }, 'Sends the event webhook.test now, once.'),
+    deed('Send a test', async (say) => {
+      shown.replaceChildren();
+      const got = await app.api.post(`${path}/test`);
+      say(got.delivered ? 'good' : 'bad', got.delivered ? 'Delivered: ' : 'Not delivered: ', resultOf(got), '. ',
+        h('a', { href: `${to(hook)}/d/${encodeURIComponent(got.delivery_id)}` }, 'Look at it'));
+      const whole = await app.api.get(`${path}/deliveries/${encodeURIComponent(got.delivery_id)}`);
+      shown.replaceChildren(attempts(whole.attempted), h('details', null, h('summary', null, 'What was sent'),
+        h('pre', { tabindex: '0', dir: 'ltr', 'aria-label': 'What was sent' }, inert(pretty(whole.body), 100_000))));
+      await live();
+    }, trouble), shown);
 }
 
 function ended(hook) {
@@ -98,10 +138,11 @@ function usage({ used, limit }) {
 
 /** Which events: boxes by family, and one for all. A family's box stands for its events. */
 function eventBoxes(events, kind, chosen) {
+  const missing = later(events);
   const box = (name, label) => {
     const input = h('input', { type: 'checkbox', value: name });
     input.checked = chosen.includes(name);
-    return { name, input, node: h('label', { class: 'check' }, input, h('span', null, label)) };
+    return { name, input, node: h('label', { class: 'check' }, input, h('span', null, label, missing.has(name) && h('small', { class: 'soft' }, ' not emitted yet'))) };
   };
   const all = box('*', 'All events, also those that are added later');
   const groups = families(events, kind).map((group) => ({ family: box(group.all, `All of ${group.all}`), names: group.names.map((name) => box(name, name)) }));
@@ -145,7 +186,7 @@ export async function newView(app) {
   const boxes = eventBoxes(events, app.api.kind, ['*']);
   const body = h('div', null);
   body.append(form([field('Address', url, 'https, and open to the internet. purser sends a POST there for each event.'), boxes.node,
-    h('details', null, h('summary', null, 'A signing secret of your own'), field('Secret', own, '16 to 128 characters. Left empty, purser makes one and shows it once.'))], 'Add it', async () => {
+    h('details', null, h('summary', null, 'A signing secret of your own'), field('Secret', own, 'Best left empty: purser then generates one that every Standard Webhooks library takes, and shows it once. Your own has 16 to 128 characters. Give libraries a literal one (not whsec_ and base64) as bytes, in JavaScript with {format: "raw"}.'))], 'Add it', async () => {
     const asked = wanted(url, boxes);
     if (own.value !== '') asked.secret = own.value;
     const made = await app.api.post(app.api.hooksPath, asked);
@@ -184,7 +225,7 @@ function switches(app, hook) {
       app.go('#/', 'Removed.');
     }, trouble, {
       class: 'act danger',
-      first: () => sure('Remove this webhook?', `${hostOf(hook.url)} gets no more events, and what waits for it is lost. Nothing brings it back.`, 'Remove it', 'Keep it'),
+      first: () => sure('Remove this webhook?', `${addressOf(hook.url)} gets no more events, and what waits for it is lost. Nothing brings it back.`, 'Remove it', 'Keep it'),
     }));
 }
 

@@ -2,15 +2,14 @@
 // which this tab keeps until it ends; #/… says what is looked at.
 
 import { Api } from './api.js';
-import { button, h } from './dom.js';
+import { button, h, renew } from './dom.js';
 import { eventsView } from './events.js';
 import { hookView, listView, newView } from './hooks.js';
 import { deliveryView } from './deliveries.js';
-import { inert, moment, sentence, trouble, zoneName } from './words.js';
+import { inert, moment, pauseOf, sentence, trouble, zoneName } from './words.js';
 
 const KEPT = 'purser.portal'; // in sessionStorage: of this tab and origin alone
-const LOOKS = 20; // at what waits, before it is left to the person
-const PAUSE = 3000;
+const RESERVE = 200; // of the session's requests, that looks by themselves leave to the person
 
 const main = document.getElementById('content');
 const said = document.getElementById('said');
@@ -21,6 +20,7 @@ const api = new Api(document.querySelector('meta[name="purser-api"]').content, {
 let session = null;
 let turn = 0;
 let greeting = ''; // said when the next view stands
+let look = null; // of the view that stands, by itself: {timer, now}
 
 const app = {
   api,
@@ -29,6 +29,8 @@ const app = {
     greeting = text;
     return route();
   },
+  // The same place as it is now, without a word: the focus and the scroll stay.
+  renew: () => route(true),
   go: (place, text = '') => {
     greeting = text;
     if (location.hash === place) return route();
@@ -37,15 +39,18 @@ const app = {
 };
 
 document.getElementById('skip').addEventListener('click', () => main.focus());
-addEventListener('hashchange', route);
+addEventListener('hashchange', () => route());
+document.addEventListener('visibilitychange', () => { if (!document.hidden) look?.now(); });
 route();
 
 /** Shows what the address asks for. */
-async function route() {
+async function route(silent = false) {
   const mine = ++turn;
   if (location.hash.startsWith('#t=')) {
     const token = location.hash.slice(3);
     history.replaceState(null, '', `${location.pathname}#/`); // it opens once: nobody shall find it here
+    const running = session ?? kept();
+    if (running && Date.parse(running.expires_at) > Date.now()) return whose(token, running);
     if (!await enter(token) || mine !== turn) return;
   }
   session ??= kept();
@@ -56,9 +61,9 @@ async function route() {
   main.setAttribute('aria-busy', 'true');
   try {
     const view = await viewOf(location.hash);
-    if (mine === turn && session) show(view, mine);
+    if (mine === turn && session) show(view, mine, silent);
   } catch (err) {
-    if (mine === turn && session) show(failed(err), mine);
+    if (mine === turn && session) show(failed(err), mine, silent);
   } finally {
     if (mine === turn) main.removeAttribute('aria-busy');
   }
@@ -81,29 +86,60 @@ function plainly(part) {
   }
 }
 
-function show(view, mine, looks = 0) {
-  main.replaceChildren(...view.nodes.flat(Infinity).filter((node) => node !== null && node !== undefined && node !== false));
+function show(view, mine, silent) {
+  renew(main, view.nodes, silent);
   document.title = `${inert(view.title, 80)} · purser webhooks`;
-  said.textContent = greeting;
-  greeting = '';
-  if (looks === 0) {
+  if (!silent) {
+    said.textContent = greeting;
+    greeting = '';
     scrollTo(0, 0);
     main.querySelector('h2')?.focus({ preventScroll: true });
   }
-  if (view.again && looks < LOOKS) setTimeout(() => lookAgain(view, mine, looks + 1), PAUSE);
+  tend(view, mine);
 }
 
-/** Looks whether what waits has come further; the view stays as it is while nothing has. */
-async function lookAgain(before, mine, looks) {
-  if (mine !== turn || !session) return;
-  try {
-    const view = document.hidden ? before : await viewOf(location.hash);
-    if (mine !== turn || !session) return;
-    if (view.same !== before.same) return show(view, mine, looks);
-    if (looks < LOOKS) setTimeout(() => lookAgain(before, mine, looks + 1), PAUSE);
-  } catch {
-    // The person can refresh.
-  }
+/** Has a view look by itself whether something has changed: oftener while it does, and not while nobody sees it. */
+function tend(view, mine) {
+  clearTimeout(look?.timer);
+  look = null;
+  if (!view.live) return;
+  let quiet = 0;
+  let looking = false;
+  const again = () => { look.timer = setTimeout(now, pauseOf(quiet, view.quick)); };
+  const now = async () => {
+    if (mine !== turn || !session || looking) return;
+    clearTimeout(look.timer);
+    if (!document.hidden && api.left > RESERVE) {
+      looking = true;
+      try {
+        quiet = await view.live() ? 0 : quiet + 1;
+      } catch {
+        quiet++; // the person can refresh, and is told then what is wrong
+      }
+      looking = false;
+    }
+    if (mine === turn && session) again();
+  };
+  look = { timer: 0, now };
+  again();
+}
+
+/** Asks before a link takes the place of a session that runs: it may be somebody else's, who wants secrets put into it. */
+function whose(token, running) {
+  session = running;
+  greet();
+  document.title = 'Open another portal? · purser webhooks';
+  main.removeAttribute('aria-busy');
+  main.replaceChildren(h('h2', { tabindex: '-1' }, 'Open another portal?'),
+    h('p', null, `You are signed in with the ${nameOf(running)}. This link opens another session, maybe of somebody else’s key, and ends yours in this tab.`),
+    h('p', null, 'Open it only if you asked for it in your own chat with the bot just now.'),
+    h('div', { class: 'row' }, button('Stay here', () => route(), { class: 'act main' }), button('Open the link', async () => { if (await enter(token)) await route(); })));
+  said.textContent = '';
+  main.querySelector('h2').focus({ preventScroll: true });
+}
+
+function nameOf(one) {
+  return `${one.kind === 'bot' ? 'bot token' : 'API key'} …${inert(one.key_hint, 20)}${one.app === '' ? '' : ` of ${inert(one.app, 100)}`}`;
 }
 
 function failed(err) {
@@ -151,7 +187,7 @@ function kept() {
 
 function forget() {
   session = null;
-  api.session = '';
+  Object.assign(api, { session: '', left: Infinity });
   try {
     sessionStorage.removeItem(KEPT);
   } catch {
@@ -160,7 +196,7 @@ function forget() {
 }
 
 function greet() {
-  who.textContent = `${session.kind === 'bot' ? 'Bot token' : 'API key'} …${inert(session.key_hint, 20)}${session.app === '' ? '' : ` of ${inert(session.app, 100)}`}, ${session.tier}, ${session.cluster}. Open until ${moment(session.expires_at)}. Times are those of ${zoneName()}.`;
+  who.textContent = `${nameOf(session).replace(/^b/, 'B')}, ${session.tier}, ${session.cluster}. Open until ${moment(session.expires_at)}. Times are those of ${zoneName()}.`;
   const here = location.hash.startsWith('#/events') ? 'events' : 'hooks';
   const place = (name, href, label) => h('a', { href, 'aria-current': name === here ? 'page' : null }, label);
   places.replaceChildren(place('hooks', '#/', 'Webhooks'), place('events', '#/events', 'Events'), button('Sign out', signOut));

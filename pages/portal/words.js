@@ -76,14 +76,27 @@ function clock(iso, now, zone, more) {
   return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : `${day(at)}, ${time}`;
 }
 
-/** Whose address: the rest of it may be a secret, and is shown where it is changed. */
-export function hostOf(url) {
+/** An address without its query, which may hold a secret and is shown where it is changed. */
+export function addressOf(url) {
   try {
-    return new URL(url).host;
+    const { host, pathname, search } = new URL(url);
+    return inert(`${host}${pathname === '/' ? '' : pathname}${search === '' ? '' : '?…'}`, 160);
   } catch {
     return inert(url, 100);
   }
 }
+
+/**
+ * How long a view waits before it looks again by itself, in milliseconds, when nothing has changed for so many looks.
+ * A quick one is expected to change soon. An hour of looks leaves most of a session's requests to the person.
+ */
+export function pauseOf(quiet, quick = false) {
+  if (quick && quiet < 20) return 3_000;
+  return quiet < 30 ? 10_000 : 60_000;
+}
+
+/** Which events can be subscribed to and are not emitted yet. */
+export const later = (events) => new Set(events.filter((one) => one.emitted === false).map((one) => one.event));
 
 /** How a webhook fares: {kind: good | bad | off | new, text}. */
 export function healthOf(hook, now = new Date(), zone = undefined) {

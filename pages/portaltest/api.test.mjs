@@ -77,3 +77,16 @@ test('webhooks come with their health, but for one that was removed meanwhile', 
   assert.deepEqual(await api.hooks(), [{ webhook_id: 'wh_a' }]);
   assert.deepEqual(asked.map(({ url }) => url.slice(19)), ['/v1/webhooks', '/v1/webhooks/wh_a', '/v1/webhooks/wh%2Fb']);
 });
+
+test('what is left of the session is known, and one request tells whether the list has changed', async () => {
+  const { api, asked } = against([200, { success: true, data: { webhooks: [{ webhook_id: 'wh_1' }] } }, { 'RateLimit-Remaining': '417' }], done({ webhooks: [] }));
+  assert.equal(api.left, Infinity);
+  const before = await api.glance();
+  assert.equal(api.left, 417);
+  assert.notEqual(await api.glance(), before);
+  assert.equal(api.left, 417); // an answer that does not say changes nothing
+  assert.deepEqual(asked.map(({ url }) => url), Array(2).fill('https://api.example/v1/webhooks'));
+  api.kind = 'bot';
+  await api.glance();
+  assert.equal(asked[2].url, 'https://api.example/v1/telegram/webhook');
+});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  families, healthOf, hostOf, inert, instant, lastDay, meaningOf, moment, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
+  addressOf, families, healthOf, inert, instant, lastDay, later, meaningOf, moment, pauseOf, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
 } from '../portal/words.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -73,10 +73,31 @@ test('health is told in words', () => {
   assert.equal(resultOf({ status: 0, error: '', latency_ms: 3 }), 'no answer after 3 ms');
 });
 
-test('an address is told by its host', () => {
-  assert.equal(hostOf('https://hooks.example.com:8443/x?token=secret'), 'hooks.example.com:8443');
-  assert.equal(hostOf('https://раypal.example/'), 'xn--ypal-43d9g.example');
-  assert.equal(hostOf('nothing'), 'nothing');
+test('an address is told by its host and path, without what may be a secret in its query', () => {
+  assert.equal(addressOf('https://hooks.example.com:8443/x/y?token=secret'), 'hooks.example.com:8443/x/y?…');
+  assert.equal(addressOf('https://hooks.example.com/'), 'hooks.example.com');
+  assert.equal(addressOf('https://hooks.example.com/?a'), 'hooks.example.com?…');
+  assert.equal(addressOf('https://раypal.example/a'), 'xn--ypal-43d9g.example/a');
+  assert.equal(addressOf('https://example.com/\u202eevil'), 'example.com/%E2%80%AEevil');
+  assert.ok(addressOf(`https://example.com/${'x'.repeat(2000)}`).length < 220);
+  assert.equal(addressOf('nothing'), 'nothing');
+});
+
+test('a view that looks by itself looks seldom, and leaves most requests of the hour to the person', () => {
+  const within = (quick, seconds) => {
+    let [at, looks] = [0, 0];
+    while ((at += pauseOf(looks, quick) / 1000) <= seconds) looks++;
+    return looks;
+  };
+  assert.equal(pauseOf(0), 10_000);
+  assert.equal(pauseOf(0, true), 3_000);
+  assert.ok(within(false, 3600) < 100 && within(true, 3600) < 110, `${within(false, 3600)}, ${within(true, 3600)}`);
+  assert.ok(within(true, 60) >= 19);
+  assert.ok(pauseOf(1e9, true) === 60_000 && pauseOf(1e9) === 60_000);
+});
+
+test('what nothing emits yet is known', () => {
+  assert.deepEqual([...later([{ event: 'a', emitted: true }, { event: 'b', emitted: false }, { event: 'c' }])], ['b']);
 });
 
 test('troubles are told with what to do', () => {
