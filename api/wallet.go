@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -122,7 +123,7 @@ type sendData struct {
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
 }
 
-// send is POST /v1/wallet/send {from, to, amount, token}: 202, and the owner is asked in chat. No
+// send is POST /v1/wallet/send {from, to, amount, token, memo, label}: 202, and the owner is asked in chat. No
 // call moves value by itself (DESIGN §1).
 func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
@@ -148,10 +149,10 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// sendRequest reads the four fields of a send. Another one is refused: whoever sends a memo and
-// hears nothing of it may lose the payment.
+// sendRequest reads the fields of a send. Another one is refused: whoever sends a tag and hears nothing
+// of it may lose the payment.
 func sendRequest(fields object) (handlers.SendRequest, error) {
-	if err := fields.only("from", "to", "amount", "token"); err != nil {
+	if err := fields.only("from", "to", "amount", "token", "memo", "label"); err != nil {
 		return handlers.SendRequest{}, err
 	}
 	from, err := fields.address("from")
@@ -177,7 +178,18 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	if err != nil {
 		return handlers.SendRequest{}, err
 	}
-	return handlers.SendRequest{From: from, To: to.String(), Amount: amount, Token: token}, nil
+	memo, err := fields.optional("memo", "")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	label, err := fields.optional("label", "")
+	if err != nil {
+		return handlers.SendRequest{}, err
+	}
+	if err := errors.Join(about("memo", wallet.CheckMemo(memo)), about("label", wallet.CheckLabel(label))); err != nil {
+		return handlers.SendRequest{}, err
+	}
+	return handlers.SendRequest{From: from, To: to.String(), Amount: amount, Token: token, Memo: memo, Label: label}, nil
 }
 
 // transactionData is `data` of GET /v1/wallet/transactions/{id}. What is not known yet is "", or
@@ -195,6 +207,8 @@ type transactionData struct {
 	Rent          string               `json:"rent"`         // SOL: for the recipient's new token account
 	TransferFee   string               `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
 	RetryOf       wallet.TransactionID `json:"retry_of"`     // "" unless it takes the place of a failed one
+	Memo          string               `json:"memo"`         // public note on chain
+	Label         string               `json:"label"`        // what it is said to be for, not on chain
 	Signature     wallet.Signature     `json:"signature"`
 	Reference     wallet.Address       `json:"reference"`
 	CreatedAt     string               `json:"created_at"`
@@ -216,6 +230,7 @@ func recordOf(t wallet.Transaction) transactionData {
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Held,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
+		Memo: t.Memo, Label: t.Label,
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()

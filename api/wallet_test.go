@@ -78,7 +78,7 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	a = r.get("/v1/wallet/transactions/"+id, r.alice.secret)
 	wantEnvelope(t, a)
 	reference := a.text("data", "reference")
-	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","mint":"","fee":"0.000005","rent":"0","transfer_fee":"0","retry_of":"","signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","held":false,"expires_at":"2026-11-21T12:05:00.000Z"}`,
+	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","mint":"","fee":"0.000005","rent":"0","transfer_fee":"0","retry_of":"","memo":"","label":"","signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","held":false,"expires_at":"2026-11-21T12:05:00.000Z"}`,
 		id, r.alice.Address(), r.bob.Address(), reference)
 	var data struct{ Data json.RawMessage }
 	if check(t, json.Unmarshal(a.body, &data)); string(data.Data) != want || reference == "" {
@@ -264,10 +264,38 @@ func TestAmountsAreExact(t *testing.T) {
 
 func TestUnknownFieldsAreRefused(t *testing.T) {
 	r := newRig(t)
-	body := `{"memo":{"x":[1,2]},` + r.sendBody()[1:]
-	r.want(r.send(r.alice.secret, body), 400, wallet.InvalidRequest, "memo: this field is not known")
+	body := `{"tag":{"x":[1,2]},` + r.sendBody()[1:]
+	r.want(r.send(r.alice.secret, body), 400, wallet.InvalidRequest, "tag: this field is not known")
 	if n := r.transactions(); n != 0 {
 		t.Errorf("%d transactions were made", n)
+	}
+}
+
+func TestASendCarriesItsNoteAndWhatItIsFor(t *testing.T) {
+	r := newRig(t)
+	for field, value := range map[string]string{
+		"memo": `""`, "label": `7`, "memo ": `"x"`, "label\u0000": `"x"`,
+	} {
+		if a := r.send(r.alice.secret, `{"`+field+`":`+value+`,`+r.sendBody()[1:]); a.status != 400 {
+			t.Errorf("%s %s: %d %s", field, value, a.status, a.body)
+		}
+	}
+	long := strings.Repeat("m", wallet.MaxMemo+1)
+	r.want(r.send(r.alice.secret, `{"memo":"`+long+`",`+r.sendBody()[1:]), 400, wallet.InvalidRequest, "memo: ")
+	r.want(r.send(r.alice.secret, `{"memo":"a\u202eb",`+r.sendBody()[1:]), 400, wallet.InvalidRequest, "memo: ")
+	r.want(r.send(r.alice.secret, `{"label":"`+long[:wallet.MaxLabel+1]+`",`+r.sendBody()[1:]), 400, wallet.InvalidRequest, "label: ")
+	a := r.send(r.alice.secret, `{"memo":"Order 7","label":"Invoice 2026-11",`+r.sendBody()[1:])
+	if a.status != 202 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	id := a.text("data", "transaction_id")
+	tx := r.Transaction(wallet.TransactionID(id))
+	if tx.Memo != "Order 7" || tx.Label != "Invoice 2026-11" {
+		t.Errorf("stored as %q, %q", tx.Memo, tx.Label)
+	}
+	read := r.do("GET", "/v1/wallet/transactions/"+id, "", "Authorization", "Bearer "+r.alice.secret)
+	if read.status != 200 || !strings.Contains(string(read.body), `"memo":"Order 7","label":"Invoice 2026-11"`) {
+		t.Errorf("read as %d %s", read.status, read.body)
 	}
 }
 

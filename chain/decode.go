@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"unicode"
 	"unicode/utf8"
 
 	"purser/wallet"
@@ -57,21 +56,6 @@ const (
 	transferChecked  = 12 // u8, of both token programs
 	createIdempotent = 1  // u8, of the associated account program; 0 or nothing is Create
 )
-
-// hidden are the characters that a memo may not hold since they do not show, or change how the text
-// around them shows; the list is that of signer/page/decode.js. The joiners U+200C and U+200D stay:
-// Persian and emoji need them.
-var hidden = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x0000, Hi: 0x001f, Stride: 1}, {Lo: 0x007f, Hi: 0x009f, Stride: 1},
-		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, {Lo: 0x061c, Hi: 0x061c, Stride: 1},
-		{Lo: 0x200b, Hi: 0x200b, Stride: 1}, {Lo: 0x200e, Hi: 0x200f, Stride: 1},
-		{Lo: 0x2028, Hi: 0x202e, Stride: 1}, {Lo: 0x2060, Hi: 0x206f, Stride: 1},
-		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, {Lo: 0xfff9, Hi: 0xfffb, Stride: 1},
-	},
-	R32:         []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}},
-	LatinOffset: 3,
-}
 
 // Decode says what message does, read from its bytes alone, if signer may sign it. It is an
 // allow-list (DESIGN §4): one transfer (System, or TransferChecked from the signer's own associated
@@ -272,10 +256,8 @@ func (t *tally) memo(in instruction) error {
 	case !utf8.ValidString(text):
 		return refuse(BadMemo, "the memo is not text")
 	}
-	for _, char := range text {
-		if unicode.Is(hidden, char) {
-			return refuse(BadMemo, "the memo holds characters that do not show")
-		}
+	if wallet.HidesCharacters(text) {
+		return refuse(BadMemo, "the memo holds characters that do not show")
 	}
 	t.actions = append(t.actions, wallet.Action{Type: wallet.ActionMemo, Text: text})
 	return nil

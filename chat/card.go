@@ -188,7 +188,7 @@ func cardText(t wallet.Transaction) string {
 func (s *scene) facts(t wallet.Transaction) (vars, error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": sumName(t.Token), "Mint": html(""),
-		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Warnings": html(""),
+		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Warnings": html(""),
 		"SOL": t.Token.Native(),
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),

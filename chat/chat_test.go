@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"purser/chain"
 	"purser/chat"
 	"purser/handlers"
 	"purser/store"
@@ -408,18 +409,79 @@ func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 	}
 }
 
-// TestALinkToBePaidIsPaidHere: whoever made it is told that it was, and its reference is not needed.
+// TestAShopsLinkIsPaidAsItAsks: with all its references, in its order, and its memo, by which other people's software
+// finds the payment.
+func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	shop, first, second := r.Rich(1777, "Shop", sol).Address(), r.Stranger(), r.Stranger()
+	link := wallet.PayLink{To: shop, Amount: "0.25", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>"}
+	r.says("alice", link.String())
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "Public note on Solana: “order 7”") ||
+		!strings.Contains(said, "For: “Café &lt;b&gt;Rio&lt;/b&gt;”") {
+		t.Fatalf("said %s", said)
+	}
+	r.taps("alice", "Confirm", "alice")
+	r.signs("alice")
+	paid := r.Settled(r.newest("alice").ID)
+	if paid.Status != wallet.Confirmed || paid.Memo != "order 7" || !slices.Equal(paid.LinkReferences, []wallet.Address{first, second}) {
+		t.Fatalf("ended as %+v", paid)
+	}
+	for _, reference := range []wallet.Address{first, second, paid.Reference} {
+		found, err := r.Chain.Payments(t.Context(), shop, reference, wallet.SOL, map[wallet.Signature]bool{})
+		if err != nil || len(found) != 1 || found[0].Units != sol/4 || found[0].Landing.Signature != paid.Signature {
+			t.Errorf("by %s: %+v, %v", reference, found, err)
+		}
+	}
+	d, err := chain.Decode(paid.Message, paid.From)
+	r.Must(err)
+	if d.Actions[0].Text != "order 7" || !slices.Equal(d.Actions[1].References, []wallet.Address{first, second, paid.Reference}) {
+		t.Errorf("signed %+v", d.Actions)
+	}
+	// What a payment changes cannot be what it is found by.
+	bad := link
+	bad.References = []wallet.Address{paid.From}
+	r.seen = nil
+	r.says("alice", bad.String())
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "link") || strings.Contains(said, "[Confirm]") {
+		t.Errorf("said %s", said)
+	}
+}
+
+// TestARequestCarriesItsNote: the wallet that pays it puts it on chain, and the receipt shows it.
+func TestARequestCarriesItsNote(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.rich("bob", sol)
+	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
+	asked := r.newest("bob")
+	link := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{asked.Reference}, Memo: "lunch on Friday"}.String()
+	if said := strings.Join(r.seen, ""); asked.Memo != "lunch on Friday" || !strings.Contains(said, "memo=lunch%20on%20Friday&amp;reference="+asked.Reference.String()) {
+		t.Fatalf("asked with %q, said %s", asked.Memo, said)
+	}
+	r.says("alice", link)
+	r.taps("alice", "Confirm", "alice")
+	r.signs("alice")
+	r.Settled(r.newest("alice").ID)
+	r.seen = nil
+	r.settle()
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "“lunch on Friday”") {
+		t.Errorf("Bob was told: %s", said)
+	}
+}
+
+// TestALinkToBePaidIsPaidHere: whoever made it is told that it was.
 func TestALinkToBePaidIsPaidHere(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL")
 	asked := r.newest("bob")
-	link := wallet.PayLink{To: asked.To, Amount: "1.5", Reference: asked.Reference}.String()
-	for _, text := range []string{"solana:nonsense", "solana:https%3A%2F%2Fevil.example", link + "&memo=x", link + "&reference=" + asked.Reference.String()} {
+	link := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{asked.Reference}}.String()
+	for _, text := range []string{"solana:nonsense", "solana:https%3A%2F%2Fevil.example", link + "&memo=x%0Ay", link + "&reference=" + asked.Reference.String()} {
 		r.seen = nil
 		r.says("alice", text)
-		if said := strings.Join(r.seen, ""); !strings.Contains(said, "link") || strings.Contains(said, "[Confirm]") {
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "link") && !strings.Contains(said, "memo") || strings.Contains(said, "[Confirm]") {
 			t.Errorf("%s: %s", text, said)
 		}
 	}

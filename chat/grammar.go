@@ -86,7 +86,22 @@ type parts struct {
 	Amount string `json:"amount,omitempty"`
 	Token  string `json:"token,omitempty"`
 	To     string `json:"to,omitempty"`
-	Asked  string `json:"asked,omitempty"` // reference of the payment link that To came with
+	Asked  string `json:"asked,omitempty"` // references of the payment link that To came with, a space between them
+	Memo   string `json:"memo,omitempty"`  // public note, typed or of the link
+	Label  string `json:"label,omitempty"` // what the link says that it is for
+}
+
+// memoWord begins a public note: all words after it are the note.
+const memoWord = "memo"
+
+// cutMemo takes the note off a line of words.
+func cutMemo(args []string) (rest []string, memo string) {
+	for i, word := range args {
+		if i > 0 && i < len(args)-1 && strings.EqualFold(word, memoWord) {
+			return args[:i], strings.Join(args[i+1:], " ")
+		}
+	}
+	return args, ""
 }
 
 // shortestAddress is how many base58 digits 32 bytes have at least; amounts and symbols are shorter.
@@ -98,11 +113,15 @@ const shortestAddress = 32
 // come along.
 func readParts(args []string, b book) (parts, error) {
 	var p parts
+	args, p.Memo = cutMemo(args)
+	if err := wallet.CheckMemo(p.Memo); err != nil {
+		return parts{}, err
+	}
 	strange := func(word string) (parts, error) {
 		return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
 	}
 	if len(args) == 1 && wallet.IsPayLink(args[0]) {
-		return payParts(args[0])
+		return payParts(args[0], p.Memo)
 	}
 	odd := "" // stands where an address could be
 	for i := 0; i < len(args); i++ {
@@ -152,20 +171,33 @@ func readParts(args []string, b book) (parts, error) {
 	return p, nil
 }
 
-// payParts are those of a payment link.
-func payParts(link string) (parts, error) {
+// payParts are those of a payment link, which may have a note of its own.
+func payParts(link, memo string) (parts, error) {
 	l, err := wallet.ParsePayLink(link)
 	if err != nil {
 		return parts{}, err
 	}
-	p := parts{Amount: l.Amount, To: l.To.String()}
+	p := parts{Amount: l.Amount, To: l.To.String(), Memo: l.Memo, Label: l.Label}
+	if p.Memo == "" {
+		p.Memo = memo
+	}
 	if !l.Mint.IsZero() {
 		p.Token = l.Mint.String()
 	}
-	if !l.Reference.IsZero() {
-		p.Asked = l.Reference.String()
+	for _, reference := range l.References {
+		p.Asked += " " + reference.String()
 	}
 	return p, nil
+}
+
+// references are those of the link.
+func (p parts) references() (out []wallet.Address) {
+	for _, text := range strings.Fields(p.Asked) {
+		if reference, err := wallet.ParseAddress(text); err == nil { // our own words
+			out = append(out, reference)
+		}
+	}
+	return out
 }
 
 // addressLike tells what is meant as an address, well written or not, so that the answer can say

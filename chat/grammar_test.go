@@ -152,10 +152,10 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 		b.byKey[wallet.ContactKey(name)] = wallet.Contact{Name: name, Address: wallet.Address{to}}
 	}
 	for text, want := range map[string]parts{
-		"5 USDC rent": {"5", "USDC", rent, ""}, "5 usdc to RENT": {"5", "usdc", rent, ""}, "rent": {To: rent}, "5 rent": {"5", "", rent, ""},
-		"5 rent flat": {"5", "", flat, ""}, "rent flat 5": {"5", "", flat, ""}, `5 "rent  flat"`: {"5", "", flat, ""}, "to rent 5 usdc": {"5", "usdc", rent, ""},
-		"5 bonk": {"5", "bonk", "", ""}, "5 usdc bonk": {"5", "usdc", other, ""}, "5 bonk bonk": {"5", "bonk", other, ""},
-		"5 " + rent + " rent": {"5", rent, rent, ""}, "5 usdc rentier": {"5", "usdc", "rentier", ""},
+		"5 USDC rent": {Amount: "5", Token: "USDC", To: rent}, "5 usdc to RENT": {Amount: "5", Token: "usdc", To: rent}, "rent": {To: rent}, "5 rent": {Amount: "5", Token: "", To: rent},
+		"5 rent flat": {Amount: "5", Token: "", To: flat}, "rent flat 5": {Amount: "5", Token: "", To: flat}, `5 "rent  flat"`: {Amount: "5", Token: "", To: flat}, "to rent 5 usdc": {Amount: "5", Token: "usdc", To: rent},
+		"5 bonk": {Amount: "5", Token: "bonk", To: ""}, "5 usdc bonk": {Amount: "5", Token: "usdc", To: other}, "5 bonk bonk": {Amount: "5", Token: "bonk", To: other},
+		"5 " + rent + " rent": {Amount: "5", Token: rent, To: rent}, "5 usdc rentier": {Amount: "5", Token: "usdc", To: "rentier"},
 	} {
 		if got, err := readParts(read("/send "+text).args, b); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -165,5 +165,42 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 		if got, err := readParts(read("/send "+text).args, b); wallet.FieldOf(err) != wallet.FieldTo {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
+	}
+}
+
+func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
+	to, first, second := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
+	link := wallet.PayLink{To: to, Amount: "2", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
+	bare := wallet.PayLink{To: to, Amount: "2"}
+	refs := " " + first.String() + " " + second.String()
+	b := book{byKey: map[string]wallet.Contact{wallet.ContactKey("memo"): {Name: "memo", Address: to}}}
+	for text, want := range map[string]parts{
+		"5 USDC " + to.String() + " memo rent for May": {Amount: "5", Token: "USDC", To: to.String(), Memo: "rent for May"},
+		"5 USDC MEMO lunch":                            {Amount: "5", Token: "USDC", Memo: "lunch"},
+		"5 USDC memo":                                  {Amount: "5", Token: "USDC", To: to.String()}, // the contact
+		"5 USDC memo memo memo":                        {Amount: "5", Token: "USDC", Memo: "memo memo"},
+		link.String():                                  {Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"},
+		bare.String() + " memo thanks":                 {Amount: "2", To: to.String(), Memo: "thanks"},
+		link.String() + " memo thanks":                 {Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"}, // what the link asks for
+	} {
+		got, err := readParts(read("/send "+text).args, b)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+		if want.Asked != "" && !slices.Equal(got.references(), []wallet.Address{first, second}) {
+			t.Errorf("references: %v", got.references())
+		}
+	}
+	if got, err := readParts(read("/send 5 USDC memo "+strings.Repeat("m", wallet.MaxMemo+1)).args, b); wallet.CodeOf(err) != wallet.InvalidRequest {
+		t.Errorf("a long note: %+v, %v", got, err)
+	}
+	// Another address than the link's takes what came with the link along, and a note that was typed stays.
+	p := parts{Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"}
+	p.drop(wallet.FieldTo)
+	if p != (parts{Amount: "2"}) {
+		t.Errorf("dropped to %+v", p)
+	}
+	if p := (parts{Amount: "2", Memo: "typed"}).with(parts{To: first.String()}); p != (parts{Amount: "2", To: first.String(), Memo: "typed"}) {
+		t.Errorf("with an address %+v", p)
 	}
 }

@@ -90,7 +90,10 @@ func (p parts) with(newer parts) parts {
 		p.Token = newer.Token
 	}
 	if newer.To != "" {
-		p.To, p.Asked = newer.To, newer.Asked
+		p.To, p.Asked, p.Label = newer.To, newer.Asked, newer.Label
+	}
+	if newer.Memo != "" {
+		p.Memo = newer.Memo
 	}
 	return p
 }
@@ -116,7 +119,10 @@ func (p *parts) drop(field wallet.Field) {
 	case wallet.FieldAmount:
 		p.Amount = ""
 	case wallet.FieldTo:
-		p.To, p.Asked = "", ""
+		if p.Asked != "" { // the link's
+			p.Memo = ""
+		}
+		p.To, p.Asked, p.Label = "", "", ""
 	case wallet.FieldToken:
 		p.Token = ""
 	}
@@ -183,9 +189,9 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		if err := c.mayAsk(h); err != nil {
 			return weighed{}, err
 		}
-		asked, _ := wallet.ParseAddress(w.parts.Asked) // our own words; none is zero
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
-			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token, Asked: asked,
+			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token,
+			Memo: w.parts.Memo, Label: w.parts.Label, References: w.parts.references(),
 		})
 		if err == nil {
 			w.trigger = possible

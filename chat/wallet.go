@@ -264,7 +264,7 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
-	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), p.Amount, p.Token)
+	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), handlers.RequestFor{Amount: p.Amount, Token: p.Token, Memo: p.Memo})
 	if err != nil {
 		return refuse(err)
 	}
@@ -277,7 +277,7 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 			return s.refuse(err)
 		}
 		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": tokenText(r.Transaction.Token),
-			"URL": code(r.URL), "Network": c.network()})
+			"URL": code(r.URL), "Network": c.network(), "Memo": html(escape(r.Transaction.Memo))})
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.Tran
 	if !t.Token.Native() {
 		token = t.Token.Mint.String()
 	}
-	return s.Prepare(ctx, who, SendRequest{From: t.From, To: t.To.String(), Amount: t.Money().String(), Token: token, RetryOf: id, Asked: t.Asked})
+	return s.Prepare(ctx, who, SendRequest{From: t.From, To: t.To.String(), Amount: t.Money().String(), Token: token, RetryOf: id,
+		Memo: t.Memo, Label: t.Label, References: t.LinkReferences})
 }
 
 // retriable tells whether a new transaction may take the place of t.

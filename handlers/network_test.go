@@ -77,7 +77,7 @@ func TestWhatNeedsNoNodeIsLookedAtFirst(t *testing.T) {
 		"no wallet":            second(r.Transfers.Prepare(context.Background(), stranger, handlers.SendRequest{To: r.Stranger().String(), Amount: "1", Token: mint})),
 		"no address":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: "bob", Amount: "1", Token: mint})),
 		"to oneself":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: alice.Address().String(), Amount: "1", Token: mint})),
-		"a request, no wallet": second(r.Transfers.PrepareRequest(context.Background(), stranger, "1", mint)),
+		"a request, no wallet": second(r.Transfers.PrepareRequest(context.Background(), stranger, handlers.RequestFor{Amount: "1", Token: mint})),
 	} {
 		if err == nil || node.calls > 0 {
 			t.Errorf("%s: %v, after %d questions to the node", name, err, node.calls)

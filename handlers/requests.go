@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -24,18 +25,28 @@ type PaymentRequest struct {
 	URL         string
 }
 
+// RequestFor is what a payment is asked for with. Amount is decimal text, Token a listed symbol or a mint; "" is SOL.
+type RequestFor struct {
+	Amount, Token string
+	Memo          string // that the payment must carry, as a public note; "" for none
+	Label         string // who asks, or for what; "" for nothing
+}
+
 // PrepareRequest makes a request for an amount of a token to a caller's default wallet. What pays it
 // is known by its reference (Solana Pay, Transfer Request).
-func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name string) (PaymentRequest, error) {
+func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestFor) (PaymentRequest, error) {
+	if err := errors.Join(wallet.CheckMemo(req.Memo), wallet.CheckLabel(req.Label)); err != nil {
+		return PaymentRequest{}, err
+	}
 	to, user, err := s.Sender(ctx, who, wallet.Address{})
 	if err != nil {
 		return PaymentRequest{}, err
 	}
-	token, err := s.Token(ctx, name)
+	token, err := s.Token(ctx, req.Token)
 	if err != nil {
 		return PaymentRequest{}, err
 	}
-	units, err := wallet.ParseAmount(amount, token.Decimals)
+	units, err := wallet.ParseAmount(req.Amount, token.Decimals)
 	if err != nil {
 		return PaymentRequest{}, wallet.About(wallet.FieldAmount, err)
 	}
@@ -52,7 +63,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Receive, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
-		To: to.Address, Token: token, Amount: units.Units, CreatedAt: now, Deadline: now.Add(RequestWindow),
+		To: to.Address, Token: token, Amount: units.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
 		return PaymentRequest{}, fmt.Errorf("draw a reference: %w", err)
@@ -60,9 +71,10 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, amount, name
 	return PaymentRequest{t, payURL(t)}, nil
 }
 
-// payURL is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=….
+// payURL is a Solana Pay transfer request.
 func payURL(t wallet.Transaction) string {
-	return wallet.PayLink{To: t.To, Amount: t.Money().String(), Mint: t.Token.Mint, Reference: t.Reference}.String()
+	return wallet.PayLink{To: t.To, Amount: t.Money().String(), Mint: t.Token.Mint, References: []wallet.Address{t.Reference},
+		Label: t.Label, Memo: t.Memo}.String()
 }
 
 // CommitRequest stores a request, which is looked for from now on.

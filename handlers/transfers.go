@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +61,10 @@ type SendRequest struct {
 	Token   string
 	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
 	Ask     bool                 // the owner must confirm in chat, whoever signs
-	Asked   wallet.Address       // reference of the payment link that it answers; zero for none
+	Memo    string               // public note on chain; "" for none
+	Label   string               // what whoever asks says that it is for; "" for nothing
+	// References are those of the payment link that it answers; none without.
+	References []wallet.Address
 }
 
 // Proposal is a transfer that was found possible, ready to be committed.
@@ -81,6 +86,9 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	}
 	named, err := s.Destination(req.To, from.Address)
 	if err != nil {
+		return Proposal{}, err
+	}
+	if err := req.checkWords(); err != nil {
 		return Proposal{}, err
 	}
 	token, err := s.Token(ctx, req.Token)
@@ -112,14 +120,21 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Send, Status: wallet.AwaitingConfirmation,
 		Owner: user.ID, Chat: user.TelegramID, KeyID: who.KeyID, Signer: from.Type,
 		From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
-		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf, Asked: req.Asked,
+		Rent: f.rent, Warnings: f.warnings(), RetryOf: req.RetryOf,
+		Memo: req.Memo, Label: req.Label, LinkReferences: req.References,
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
 	}
 	if named != to {
 		t.Named = named
 	}
-	if f.held.Destination.MemoRequired {
+	if t.Memo == "" && f.held.Destination.MemoRequired {
 		t.Memo = requiredMemo
+	}
+	if len(t.LinkReferences) > 0 {
+		t.Asked = t.LinkReferences[0]
+	}
+	if err := referable(t); err != nil {
+		return Proposal{}, err
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
 		return Proposal{}, fmt.Errorf("draw a reference: %w", err)
@@ -139,6 +154,24 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		p.over = &hash
 	}
 	return p, nil
+}
+
+// checkWords judges what is carried in words, and how many references.
+func (r SendRequest) checkWords() error {
+	if len(r.References) > wallet.MaxLinkReferences {
+		return wallet.Refuse(wallet.InvalidRequest, "that payment link names too many references")
+	}
+	return errors.Join(wallet.CheckMemo(r.Memo), wallet.CheckLabel(r.Label))
+}
+
+// referable finds the references of a link good for a transfer: none may be an account that the transfer changes.
+func referable(t wallet.Transaction) error {
+	for i, reference := range t.LinkReferences {
+		if reference == t.To || slices.Contains(t.Writes(), reference) || slices.Contains(t.LinkReferences[:i], reference) {
+			return wallet.Refuse(wallet.InvalidRequest, "that payment link names a reference twice, or an account of the payment as one")
+		}
+	}
+	return nil
 }
 
 // Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.

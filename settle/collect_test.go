@@ -21,7 +21,7 @@ import (
 // requests makes Bob ask for a payment, and returns what waits for it.
 func (r *rig) requests(amount, token string) handlers.PaymentRequest {
 	r.Helper()
-	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), amount, token)
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: amount, Token: token})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestOnlyAFewRequestsAreLookedForAtOnce(t *testing.T) {
 	for range 5 {
 		r.requests("1", "SOL")
 	}
-	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), "1", "SOL")
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
 	r.look()
 	r.is(asked.ID, wallet.Requested)
 
-	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "2", Token: "SOL", Asked: asked.Reference})
+	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "2", Token: "SOL", References: []wallet.Address{asked.Reference}})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.Commit(tx, p) }))
 	c, err := r.Confirm(r.alice.Caller(), p.Transaction.ID)

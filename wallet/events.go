@@ -384,7 +384,7 @@ func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction
 	receipt := Transaction{
 		ID: ReceivedID(t.Signature, t.To, t.Token.Mint), Kind: Receive, Status: Received,
 		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
-		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Final: true, Asked: t.Asked,
+		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Final: true, Asked: t.Asked, Memo: t.Memo,
 	}
 	event, err := receipt.event(TransactionReceived, 0, at)
 	return receipt, event, err

@@ -5,16 +5,21 @@ import (
 	"strings"
 )
 
-// PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=….
+// PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=…&label=…&memo=….
 type PayLink struct {
-	To        Address
-	Amount    string  // decimal, as it was written; "" where the link leaves it open
-	Mint      Address // zero: SOL
-	Reference Address // zero for none
+	To         Address
+	Amount     string    // decimal, as it was written; "" where the link leaves it open
+	Mint       Address   // zero: SOL
+	References []Address // that the transfer must name, in this order, for whoever made the link to find it by
+	Label      string    // what whoever made it says that it is for; "" for nothing, or for what cannot be shown
+	Memo       string    // that the transfer must carry; "" for none
 }
 
 // payScheme begins every payment link.
 const payScheme = "solana:"
+
+// maxPayLink bounds what is read of a link, in bytes.
+const maxPayLink = 2048
 
 // IsPayLink tells what is meant as a payment link, well written or not.
 func IsPayLink(text string) bool {
@@ -27,25 +32,32 @@ func (l PayLink) String() string {
 	if l.Amount != "" {
 		query.Set("amount", l.Amount)
 	}
-	if !l.Reference.IsZero() {
-		query.Set("reference", l.Reference.String())
+	for _, reference := range l.References {
+		query.Add("reference", reference.String())
 	}
 	if !l.Mint.IsZero() {
 		query.Set("spl-token", l.Mint.String())
 	}
+	if l.Label != "" {
+		query.Set("label", l.Label)
+	}
+	if l.Memo != "" {
+		query.Set("memo", l.Memo)
+	}
 	link := payScheme + l.To.String()
 	if len(query) > 0 {
-		link += "?" + query.Encode()
+		// Solana Pay asks for percent-encoding, where a plus is a plus.
+		link += "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 	}
 	return link
 }
 
 // ParsePayLink reads a transfer request. What purser could not pay as it is meant is INVALID_REQUEST: a
-// request by a server (an https address), a memo, several references. Label and message are somebody
-// else's words, and are passed over.
+// request by a server (an https address), a memo that no device would sign, more references than a transfer
+// names. A message is somebody else's words, and is passed over; so is a label that cannot be shown.
 func ParsePayLink(text string) (PayLink, error) {
 	no := func(reason string) (PayLink, error) { return PayLink{}, Refuse(InvalidRequest, "%s", reason) }
-	if !IsPayLink(text) || len(text) > 2048 {
+	if !IsPayLink(text) || len(text) > maxPayLink {
 		return no("that is no payment link")
 	}
 	to, rawQuery, _ := strings.Cut(text[len(payScheme):], "?")
@@ -62,22 +74,28 @@ func ParsePayLink(text string) (PayLink, error) {
 		return no("that payment link is not well written")
 	}
 	for name, values := range query {
-		switch name {
-		case "label", "message":
-			continue
-		case "memo":
-			return no("that link asks for a memo, which I cannot add: ask for one without")
-		}
-		if len(values) != 1 {
+		if name != "reference" && name != "message" && len(values) != 1 {
 			return no("that payment link names several of what it may name once")
 		}
 		switch name {
+		case "message":
+		case "label":
+			if CheckLabel(values[0]) == nil {
+				l.Label = values[0]
+			}
+		case "memo":
+			if err := CheckMemo(values[0]); err != nil {
+				return PayLink{}, err
+			}
+			l.Memo = values[0]
 		case "amount":
 			l.Amount = values[0]
 		case "spl-token":
 			l.Mint, err = ParseAddress(values[0])
 		case "reference":
-			l.Reference, err = ParseAddress(values[0])
+			if l.References, err = parseReferences(values, l.To); err != nil {
+				return PayLink{}, err
+			}
 		default:
 			return no("that payment link asks for something that I do not know")
 		}
@@ -86,4 +104,24 @@ func ParsePayLink(text string) (PayLink, error) {
 		}
 	}
 	return l, nil
+}
+
+// parseReferences reads the references of a link to an address.
+func parseReferences(texts []string, to Address) ([]Address, error) {
+	if len(texts) > MaxLinkReferences {
+		return nil, Refuse(InvalidRequest, "that payment link names %d references, and a payment can carry %d", len(texts), MaxLinkReferences)
+	}
+	seen := map[Address]bool{to: true}
+	out := make([]Address, len(texts))
+	for i, text := range texts {
+		reference, err := ParseAddress(text)
+		if err != nil {
+			return nil, Refuse(InvalidRequest, "that payment link is not well written")
+		}
+		if seen[reference] {
+			return nil, Refuse(InvalidRequest, "that payment link names a reference twice, or its own recipient as one")
+		}
+		seen[reference], out[i] = true, reference
+	}
+	return out, nil
 }

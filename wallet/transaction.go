@@ -81,9 +81,10 @@ type Transaction struct {
 	Lookalike   Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
 	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
 	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
-	Memo        string        `json:"memo,omitempty"`
-	UnitLimit   uint32        `json:"unit_limit,omitempty"` // compute units; 0 leaves budget out
-	UnitPrice   uint64        `json:"unit_price,omitempty"` // micro-lamports a unit
+	Memo        string        `json:"memo,omitempty"`         // public note on chain; sealed by the store
+	Label       string        `json:"label,omitempty"`        // what the link, the app or the request says that it is for; sealed by the store
+	UnitLimit   uint32        `json:"unit_limit,omitempty"`   // compute units; 0 leaves budget out
+	UnitPrice   uint64        `json:"unit_price,omitempty"`   // micro-lamports a unit
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
 	Asked       Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request

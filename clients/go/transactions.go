@@ -31,8 +31,10 @@ const (
 type SendRequest struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
-	Amount string `json:"amount"` // "1.5", in the token's own unit
-	Token  string `json:"token"`  // a well-known symbol, or a mint
+	Amount string `json:"amount"`          // "1.5", in the token's own unit
+	Token  string `json:"token"`           // a well-known symbol, or a mint
+	Memo   string `json:"memo,omitempty"`  // a public note on chain, at most 256 bytes
+	Label  string `json:"label,omitempty"` // what it is for: the owner sees it before they confirm; not on chain
 }
 
 // Proposal is a transfer that awaits its owner's Confirm or a signature.
@@ -66,6 +68,8 @@ type Transaction struct {
 	Rent          string    `json:"rent"`         // SOL: for the recipient's new token account
 	TransferFee   string    `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
 	RetryOf       string    `json:"retry_of"`     // which failed one it takes the place of
+	Memo          string    `json:"memo"`         // a public note on chain
+	Label         string    `json:"label"`        // what it is said to be for; not on chain
 	Signature     string    `json:"signature"`
 	Reference     string    `json:"reference"`
 	CreatedAt     time.Time `json:"created_at"`

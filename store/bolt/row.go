@@ -241,6 +241,13 @@ type whose struct {
 	Action  string `json:"action,omitempty"` // of a button: it may name a contact's address
 
 	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
+
+	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
+	// and not before. Label is what it is for, in somebody's words.
+	Memo    string `json:"memo,omitempty"`
+	Label   string `json:"label,omitempty"`
+	Message []byte `json:"message,omitempty"`
+	Signed  []byte `json:"signed,omitempty"`
 }
 
 func (w whose) field() (field, error) {

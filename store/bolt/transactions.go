@@ -114,7 +114,10 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
-	r.Chat, r.SignID, r.Lookalike = who.Chat, who.SignID, who.Lookalike
+	r.Chat, r.SignID, r.Lookalike, r.Label = who.Chat, who.SignID, who.Lookalike, who.Label
+	if who.Memo != "" {
+		r.Memo, r.Message, r.Signed = who.Memo, who.Message, who.Signed
+	}
 	return r.Transaction, nil
 }
 
@@ -174,8 +177,13 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
 	}
-	r.Chat, r.SignID, r.Lookalike = 0, "", wallet.Address{}
-	who, err := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.Lookalike}.field()
+	r.Chat, r.SignID, r.Lookalike, r.Label = 0, "", wallet.Address{}, ""
+	sealed := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.Lookalike, Label: n.Label}
+	if n.Memo != "" {
+		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
+		r.Memo, r.Message, r.Signed = "", nil, nil
+	}
+	who, err := sealed.field()
 	if err != nil {
 		return err
 	}

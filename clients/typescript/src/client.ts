@@ -110,8 +110,8 @@ export class PurserClient {
    */
   async send(request: SendRequest, options?: CallOptions): Promise<Proposal> {
     // Field by field: what else an object holds would be refused.
-    const { from, to, amount, token } = request;
-    return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token });
+    const { from, to, amount, token, memo, label } = request;
+    return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token, memo, label });
   }
 
   /** GET /v1/wallet/transactions/{id}. */

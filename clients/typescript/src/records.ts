@@ -118,6 +118,10 @@ export interface SendRequest {
   amount: string;
   /** A well-known symbol, or a mint. */
   token: string;
+  /** A public note on chain, at most 256 bytes. */
+  memo?: string | undefined;
+  /** What it is for: the owner sees it before they confirm; not on chain. */
+  label?: string | undefined;
 }
 
 /** A transfer that awaits its owner's Confirm or a signature. */
@@ -151,6 +155,10 @@ export interface Transaction {
   transferFee: string;
   /** Which failed one it takes the place of. */
   retryOf: string;
+  /** A public note on chain. */
+  memo: string;
+  /** What it is said to be for; not on chain. */
+  label: string;
   signature: string;
   reference: string;
   createdAt: Date | undefined;
@@ -523,7 +531,7 @@ export const read = {
   transaction: (f: Fields): Transaction => ({
     transactionId: f.some("transaction_id"), type: f.text("type"), status: f.some("status"), walletAddress: f.text("wallet_address"),
     recipient: f.text("recipient"), amount: f.text("amount"), token: f.text("token"), mint: f.text("mint"), fee: f.text("fee"),
-    rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), signature: f.text("signature"),
+    rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), signature: f.text("signature"),
     reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
     confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
     errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"),
