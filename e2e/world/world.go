@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -97,12 +96,9 @@ func New(t testing.TB, o Options) *World {
 	var err error
 	w.Cluster, err = solana.Open(solana.Options{Now: w.Now, Seed: "purser"}) // the seed of the listed test mints
 	w.Must(err)
-	node := httptest.NewServer(w.Cluster.Handler())
-	t.Cleanup(func() {
-		w.Must(w.Cluster.Close()) // lets go of hanging requests
-		node.Close()
-	})
-	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{node.URL}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now})
+	node := serve(t, w.Cluster.Handler())
+	t.Cleanup(func() { w.Must(w.Cluster.Close()) }) // before the server: it lets go of hanging requests
+	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{"http://cluster"}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now, Dial: node.Dial})
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
