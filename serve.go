@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"sync"
 	"syscall"
@@ -216,7 +217,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, Reach: p.poster.Check, May: p.webhooks.May, Try: p.webhooks.Try,
 			Used: p.webhooks.Used, Delay: p.webhooks.Delay, Wake: p.webhooks.Wake, Listen: p.webhooks.Listen, Now: time.Now, NewID: newID, Random: rand.Reader,
 			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},
-		Catalogue: catalogue, Portal: portal, BotName: func() string { return p.bot.Me() },
+		Catalogue: catalogue, Portal: portal, BotName: func() string { return p.bot.Me() }, LinkedBot: linkedBot(c, func() string { return p.bot.Me() }),
 		Chat: p.chat, Bot: p.bot, Meter: p.meter, Limits: c.Limits, Cluster: c.Chain.Cluster,
 		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
 	if err != nil {
@@ -225,6 +226,16 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	p.bound = api.BoundConnections(c.HTTP.TrustedProxies, log)
 	p.pages, err = pages.New(pages.Options{Document: api.Document(), Events: catalogue, API: c.HTTP.PublicURL, Limits: c.Limits, Log: log})
 	return p, note, err
+}
+
+// linkedBot returns me where https://t.me leads to this bot: not where Telegram is a program on this machine, as in
+// the sandbox.
+func linkedBot(c config.Config, me func() string) func() string {
+	at, err := url.Parse(c.Telegram.APIURL)
+	if err != nil || at.Hostname() == "localhost" || net.ParseIP(at.Hostname()).IsLoopback() {
+		return func() string { return "" }
+	}
+	return me
 }
 
 func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger) (*bot.Bot, error) {

@@ -108,6 +108,33 @@ func (s *Server) bindChallenge(c *fiber.Ctx, fields object) error {
 	})
 }
 
+// accountsAnswer is POST /w/bind/accounts: which of the addresses have SOL on them, in the order asked.
+type accountsAnswer struct {
+	Holds []bool `json:"holds"`
+}
+
+func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
+	token, err := fields.text("token")
+	if err != nil {
+		return err
+	}
+	texts, err := fields.texts("addresses", handlers.MaxAccountsAsked)
+	if err != nil {
+		return err
+	}
+	addresses := make([]wallet.Address, len(texts))
+	for i, text := range texts {
+		if addresses[i], err = wallet.ParseAddress(text); err != nil {
+			return about("addresses", err)
+		}
+	}
+	holds, err := s.Wallets.InUse(c.UserContext(), token, addresses)
+	if err != nil {
+		return err
+	}
+	return bare(c, accountsAnswer{holds})
+}
+
 // bindAnswer is POST /w/bind. The wallet is not bound yet: the chat asks its owner first.
 type bindAnswer struct {
 	Address wallet.Address    `json:"address"`
@@ -151,11 +178,23 @@ type signAnswer struct {
 	// Recipient is whom the transaction is meant for: the page shows it only where the bytes prove it.
 	Recipient  wallet.Address    `json:"recipient"`
 	WalletType wallet.WalletType `json:"wallet_type"` // what signs: this page, or an external wallet
+	// What no bytes prove, and the page marks as the server's word: "" without.
+	Contact string `json:"contact,omitempty"` // the owner's own name for the recipient
+	App     string `json:"app,omitempty"`     // the program that asked for the payment
+	// How it ends.
+	Signature string         `json:"signature,omitempty"`  // base58, once there is one
+	ErrorCode wallet.Failure `json:"error_code,omitempty"` // of a failed or rejected one
+	Held      bool           `json:"held,omitempty"`       // nobody can tell yet whether it landed
+	Bot       string         `json:"bot,omitempty"`        // its name at https://t.me; "" where that leads nowhere
 }
 
-func answerOf(v handlers.SignView) signAnswer {
-	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(v.Transaction.Deadline),
-		Recipient: v.Transaction.To, WalletType: v.Transaction.Signer}
+func (s *Server) signAnswer(v handlers.SignView) signAnswer {
+	t := v.Transaction
+	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
+		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.App, ErrorCode: t.ErrorCode, Held: t.Held, Bot: s.LinkedBot()}
+	if !t.Signature.IsZero() {
+		a.Signature = t.Signature.String()
+	}
 	if v.Message != nil {
 		message := base64.StdEncoding.EncodeToString(v.Message)
 		a.Message = &message
@@ -172,7 +211,7 @@ func (s *Server) signGet(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	return bare(c, answerOf(view))
+	return bare(c, s.signAnswer(view))
 }
 
 func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
@@ -184,7 +223,7 @@ func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	return bare(c, answerOf(view))
+	return bare(c, s.signAnswer(view))
 }
 
 // blocksAnswer is POST /w/tx/blocks: for how many more blocks the newest blockhash of a transaction lives.

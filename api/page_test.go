@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"purser/e2e/world"
 	"purser/signer"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -120,7 +122,7 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
-	if a := r.page("/w/tx/get", fields{"id": signID}); a.text("status") != "signed" || a.field("message") != nil || !strings.Contains(string(a.body), `"message":null`) {
+	if a := r.page("/w/tx/get", fields{"id": signID}); a.text("status") != "signed" || a.text("signature") != signature.String() || a.field("message") != nil || !strings.Contains(string(a.body), `"message":null`) {
 		t.Errorf("%s", a.body)
 	}
 	a := r.get("/v1/wallet/transactions/"+string(id), r.alice.secret)
@@ -163,6 +165,67 @@ func TestThePageLearnsHowLongASignatureIsGood(t *testing.T) {
 	r.refused(r.page("/w/tx/blocks", fields{"id": signID}), 409, wallet.Conflict, "")
 }
 
+// TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse, ten at a time, and nothing but that.
+func TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse(t *testing.T) {
+	r := newRig(t)
+	token := r.Link(r.alice.User)
+	ask := func(token string, addresses ...string) answer {
+		body, err := json.Marshal(map[string]any{"token": token, "addresses": append([]string{}, addresses...)})
+		r.Must(err)
+		return r.do("POST", "/w/bind/accounts", string(body), "Content-Type", "application/json", "Origin", r.base)
+	}
+	empty, ruled := wallet.Address{9: 7}.String(), r.bob.Address().String()
+	if a := ask(token, empty, ruled, empty); a.status != 200 || string(a.body) != `{"holds":[false,true,false]}` {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	r.refused(ask("another", ruled), 404, wallet.NotFound, "")
+	r.refused(ask(token), 400, wallet.InvalidRequest, "1 to 10")
+	r.refused(ask(token, slices.Repeat([]string{ruled}, 11)...), 400, wallet.InvalidRequest, "10 at most")
+	r.refused(ask(token, ruled, "x"), 400, wallet.InvalidRequest, "Addresses: that is not")
+	r.Pass(11 * time.Minute)
+	r.refused(ask(token, ruled), 404, wallet.NotFound, "")
+}
+
+// TestThePageHearsWhatTheBytesDoNotSay: the owner's name for the recipient, the app that asked, and how it ends.
+func TestThePageHearsWhatTheBytesDoNotSay(t *testing.T) {
+	r := newRig(t)
+	id, signID := r.toSign()
+	told := func() answer {
+		t.Helper()
+		return r.page("/w/tx/get", fields{"id": signID})
+	}
+	var key wallet.Key
+	r.Must(r.Update(func(tx store.Tx) error {
+		transaction, err := tx.Transaction(id)
+		r.Must(err)
+		key, err = tx.Key(transaction.KeyID)
+		return err
+	}))
+	if a := told(); a.text("app") != "API key …"+key.Hint || a.field("contact") != nil || a.text("bot") != "purser_bot" || a.field("signature") != nil {
+		t.Errorf("%s", a.body)
+	}
+	r.Must(r.Update(func(tx store.Tx) error {
+		if err := tx.PutContact(wallet.Contact{Owner: r.alice.User.ID, Name: "Bob of the shop", Address: r.bob.Address()}); err != nil {
+			return err
+		}
+		app := wallet.App{ID: "app_1", Owner: r.alice.User.ID, Name: "Tip jar"}
+		if err := tx.PutApp(app); err != nil {
+			return err
+		}
+		key.App = app.ID
+		return tx.PutKey(key)
+	}))
+	if a := told(); a.text("app") != "Tip jar" || a.text("contact") != "Bob of the shop" {
+		t.Errorf("%s", a.body)
+	}
+	if a := r.page("/w/tx/reject", fields{"id": signID}); a.status != 200 {
+		t.Fatalf("%s", a.body)
+	}
+	if a := told(); a.text("status") != "rejected" || a.text("error_code") != "USER_REJECTED" {
+		t.Errorf("%s", a.body)
+	}
+}
+
 func TestATransactionIsRejectedByThePage(t *testing.T) {
 	r := newRig(t)
 	id, signID := r.toSign()
@@ -177,7 +240,7 @@ func TestATransactionIsRejectedByThePage(t *testing.T) {
 	}
 }
 
-var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}
+var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/bind/accounts", "/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}
 
 func TestOnlyOurOwnPageMayAsk(t *testing.T) {
 	r := newRig(t)

@@ -57,6 +57,7 @@ type Options struct {
 	Catalogue     json.RawMessage // of events: webhooks.Describe
 	Portal        *handlers.Portal
 	BotName       func() string // without @; "" while Telegram has not said it
+	LinkedBot     func() string // BotName where https://t.me leads to it, else "": the page's way back to the chat
 	Chat          Chat
 	Bot           Bot
 	Meter         *quota.Meter
@@ -106,7 +107,7 @@ func New(o Options) (*Server, error) {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return nil, errors.New("api: a public URL and one of the pages are needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
-		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil ||
+		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
 	case o.Webhook != nil && (o.Webhook.Accept == nil || o.Webhook.Knows == nil || o.Webhook.MaxBody <= 0):
@@ -250,6 +251,7 @@ func (s *Server) routes() {
 	s.get("/w/:file", s.asset)
 	s.post("/w/bind/challenge", s.fromPage(s.bindChallenge))
 	s.post("/w/bind", s.fromPage(s.bind))
+	s.post("/w/bind/accounts", s.fromPage(s.bindAccounts))
 	s.post("/w/tx/get", s.fromPage(s.signGet))
 	s.post("/w/tx/refresh", s.fromPage(s.signRefresh))
 	s.post("/w/tx/blocks", s.fromPage(s.signBlocks))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"purser/store"
@@ -45,6 +46,9 @@ type SignView struct {
 	Chain       string
 	Message     []byte
 	Transaction wallet.Transaction
+	// Contact is the owner's own name for the recipient, App that of the program that asked (or the end of its key
+	// where it has no app); "" without. The bytes prove neither: a device shows them as the server's word.
+	Contact, App string
 }
 
 const deadSignLink = "this link is not known here: open the newest one in your chat"
@@ -56,8 +60,47 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 		if err != nil {
 			return SignView{}, err
 		}
-		return s.view(t, t.Message), nil
+		view := s.view(t, t.Message)
+		if view.Contact, err = contactNameOf(tx, t); err != nil {
+			return SignView{}, err
+		}
+		view.App, err = appNameOf(tx, t.KeyID)
+		return view, err
 	})
+}
+
+// contactNameOf is the owner's name for the recipient of a transaction: for the address that they gave, or for its
+// owner where that was a token account.
+func contactNameOf(tx store.Tx, t wallet.Transaction) (string, error) {
+	contacts, err := tx.ContactsOf(t.Owner)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range contacts {
+		if c.Address == t.To || c.Address == t.Named {
+			return c.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// appNameOf names the program behind a key; "" for none, and for a key that is gone.
+func appNameOf(tx store.Tx, keyID string) (string, error) {
+	if keyID == "" {
+		return "", nil
+	}
+	key, err := tx.Key(keyID)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	app, err := tx.App(key.App)
+	if errors.Is(err, store.ErrNotFound) {
+		return "API key …" + key.Hint, nil
+	}
+	return app.Name, err
 }
 
 // Which says how a transaction to be signed is found, and so who has the right to it.

@@ -109,6 +109,30 @@ func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error
 	})
 }
 
+// MaxAccountsAsked is how many addresses one question of InUse may name.
+const MaxAccountsAsked = 10
+
+// InUse tells which of some addresses have SOL on them, for the page that looks for the accounts of a recovery
+// phrase. Only an open bind link may ask, and only this much: the answer is public on Solana, but who asks for
+// which addresses together is not. Nothing of it is stored or logged. NOT_FOUND for a dead link.
+func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Address) ([]bool, error) {
+	if len(addresses) == 0 || len(addresses) > MaxAccountsAsked {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "addresses: 1 to %d of them", MaxAccountsAsked)
+	}
+	if _, err := w.Challenge(ctx, token); err != nil {
+		return nil, err
+	}
+	accounts, err := w.Chain.Accounts(ctx, addresses)
+	if err != nil {
+		return nil, err
+	}
+	inUse := make([]bool, len(accounts))
+	for i, account := range accounts {
+		inUse[i] = account.Lamports > 0
+	}
+	return inUse, nil
+}
+
 // linked is the attempt behind a token and the person who began it.
 func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
 	bind, err := tx.Bind(sha256.Sum256([]byte(token)))

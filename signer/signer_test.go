@@ -109,7 +109,8 @@ func TestPageKeepsToItsOwnRules(t *testing.T) {
 					t.Errorf("page/%s:%d: %s: %s", name, number+1, what, strings.TrimSpace(line))
 				}
 			}
-			known := strings.ReplaceAll(line, "http://www.w3.org/2000/svg", "")
+			// The one way out is a link that a person taps, back to the chat: it names the bot and nothing else.
+			known := strings.NewReplacer("http://www.w3.org/2000/svg", "", "`https://t.me/${bot}`", "").Replace(line)
 			if outside.MatchString(known) {
 				t.Errorf("page/%s:%d: names an address elsewhere: %s", name, number+1, strings.TrimSpace(line))
 			}

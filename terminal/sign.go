@@ -311,11 +311,15 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 	}
 	fmt.Fprintf(s.Out, "Sign a payment, as read from the transaction itself\n")
 	line := func(name, value string) { fmt.Fprintf(s.Out, "  %-12s %s\n", name, value) }
+	recipient := func(name string, address wallet.Address, note string) { // in groups again, to compare it by
+		line(name, address.String()+note)
+		line("", address.Grouped())
+	}
 	for _, a := range d.Actions {
 		switch a.Type {
 		case wallet.ActionTransfer:
 			line("Amount", wallet.Lamports(a.Lamports).String()+" SOL")
-			line("To", a.To.String())
+			recipient("To", a.To, "")
 		case wallet.ActionTokenTransfer:
 			name := "of the unlisted token " + a.Mint.String()
 			if token, ok := tokens.ByMint(a.Mint); ok {
@@ -330,9 +334,9 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 				to = claimed
 			}
 			if to.IsZero() {
-				line("To account", a.Account.String()+" (whose it is cannot be told)")
+				recipient("To account", a.Account, " (whose it is cannot be told)")
 			} else {
-				line("To", to.String())
+				recipient("To", to, "")
 			}
 		case wallet.ActionCreateAccount:
 			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")

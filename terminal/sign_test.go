@@ -109,7 +109,7 @@ func TestAPaymentIsShownAndSigned(t *testing.T) {
 	if err := d.follows("s=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
-	d.shows("1.5 SOL", d.pay.To.String(), d.pay.From.String(), "0.000005 SOL", "localnet")
+	d.shows("1.5 SOL", d.pay.To.String(), d.pay.To.Grouped(), d.pay.From.String(), "0.000005 SOL", "localnet")
 	message, err := chain.Build(d.pay)
 	if err != nil {
 		t.Fatal(err)

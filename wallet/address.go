@@ -1,6 +1,8 @@
 package wallet
 
 import (
+	"strings"
+
 	"filippo.io/edwards25519"
 	"github.com/mr-tron/base58"
 )
@@ -130,4 +132,17 @@ func (a Address) Payable() error {
 		return Refuse(InvalidRequest, "no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
 	}
 	return nil
+}
+
+// Grouped is the address in groups of four with blanks between, for people who compare it character by character.
+// The chat, the signing page and the terminal group alike; what is copied is String.
+func (a Address) Grouped() string {
+	var out strings.Builder
+	for i, letter := range a.String() {
+		if i > 0 && i%4 == 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(letter)
+	}
+	return out.String()
 }

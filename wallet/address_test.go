@@ -81,3 +81,24 @@ func TestSignaturesAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAddressIsGroupedByFourWithoutLosingACharacter(t *testing.T) {
+	for _, text := range []string{"9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu", "11111111111111111111111111111111", "hntyVP6YFm1Hg25TN9WGLqM12b8TQmcknKrdu1oxWux"} {
+		a, err := ParseAddress(text)
+		if a == (Address{}) {
+			a, err = SystemProgram, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups := strings.Split(a.Grouped(), " ")
+		for i, g := range groups {
+			if len(g) != 4 && (i < len(groups)-1 || g == "") {
+				t.Errorf("%s: %q", text, groups)
+			}
+		}
+		if strings.Join(groups, "") != a.String() {
+			t.Errorf("%s: %q", text, groups)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 import { Problem, button, copyButton, foreign, form, h, notice } from './dom.js';
 import { connect, discover } from './external.js';
 import { address as shown } from './parts.js';
+import { lastSix } from './text.js';
 
 const NEITHER = Symbol('neither');
 
@@ -60,7 +61,7 @@ function chooseApp(ui, apps, link, trouble) {
 function chooseOne(ui, accounts) {
   return ui.ask('Which account?', (done) => {
     const choices = accounts.map((a) => h('label', { class: 'choice' },
-      h('input', { type: 'radio', name: 'account', value: a.address }), h('span', null, shown(a.address))));
+      h('input', { type: 'radio', name: 'account', value: a.address, 'aria-label': `Account ending in ${lastSix(a.address)}` }), h('span', null, shown(a.address))));
     const inputs = choices.map((label) => label.querySelector('input'));
     return form(h('fieldset', null, h('legend', null, 'Account'), choices), 'Continue', () => {
       const at = inputs.findIndex((input) => input.checked);

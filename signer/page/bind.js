@@ -33,7 +33,7 @@ export async function bindFlow(ui, token, place, able = true) {
     let wallet = null;
     let signature = null;
     while (signature === null) {
-      wallet = await (await choose(ui, { challenge, wallets: able ? await vault.list() : [], taken, refusal, able, place }))();
+      wallet = await (await choose(ui, { token, challenge, wallets: able ? await vault.list() : [], taken, refusal, able, place }))();
       if (wallet === null) continue;
       const network = await networkOf(wallet.address);
       if (network && network !== challenge.chain && !(await otherNetwork(ui, wallet.address, network, challenge.chain))) continue;
@@ -72,9 +72,10 @@ export async function bindFlow(ui, token, place, able = true) {
 }
 
 /** Resolves to a deed that resolves to {address, key} or {address, app, account}, or to null to choose again. */
-function choose(ui, { challenge: c, wallets, taken, refusal, able, place }) {
+function choose(ui, { token, challenge: c, wallets, taken, refusal, able, place }) {
   const text = signedText(place, c);
-  const made = (deed) => () => done(() => deed(ui, { next: connecting(place, c) }));
+  const inUse = async (addresses) => (await server.accountsInUse(token, addresses)).holds;
+  const made = (deed) => () => done(() => deed(ui, { next: connecting(place, c), inUse }));
   const other = button('Use a wallet app', able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
   let done;
   return ui.ask('Connect a wallet to Telegram', (answer) => (done = answer, [
@@ -127,7 +128,7 @@ function withWallets(wallets, c, taken, text, chosen, others) {
   const known = wallets.map((w) => ({ ...w, ...whose(w, c, taken) }));
   const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
-    h('input', { type: 'radio', name: 'wallet', value: w.address, checked: sure && w.fits }),
+    h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': `Wallet ending in ${lastSix(w.address)}${w.text && `. ${w.text}`}`, checked: sure && w.fits }),
     h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
   const inputs = choices.map((label) => label.querySelector('input'));
   const pick = () => text.show(wallets[inputs.findIndex((input) => input.checked)]?.address);

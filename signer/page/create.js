@@ -3,7 +3,9 @@
 
 import { Problem, button, field, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
-import { PhraseError, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toWords } from './mnemonic.js';
+import { chooseAccount } from './accounts.js';
+import { KeyError, readKey } from './keyfile.js';
+import { PhraseError, accountAt, accountOf, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toSeed, toWords } from './mnemonic.js';
 import { address as shown, askNewPassphrase, rows, wordList } from './parts.js';
 import { sealWallet, unlockKey } from './seal.js';
 import * as vault from './vault.js';
@@ -71,69 +73,140 @@ function pick(of, n) {
   return Array.from(draws, (draw) => places.splice(draw % places.length, 1)[0]).sort((a, b) => a - b);
 }
 
+const MOST_ACCOUNTS = 20; // of a phrase, that are tried for a wallet that is looked for
+const KEY = Symbol('by private key');
+
 /**
- * Restores a wallet from its words. With `needed` (an address) only that wallet will do; `next` as HOME.
- * Resolves to {address, key}, or to null when the person turns back.
+ * Restores a wallet from its words, or from its private key. With `needed` (an address) only that wallet will
+ * do; `next` as HOME; `inUse` tells of addresses whether they hold SOL (see accounts.js). Resolves to
+ * {address, key}, or to null when the person turns back.
  */
-export async function restoreWallet(ui, { needed = null, next = HOME } = {}) {
-  const found = await askWords(ui, needed);
-  if (found === null) return null;
-  try {
-    return await keep(ui, found.indexes, found.entropy, next);
-  } finally {
-    wipe(found.entropy, found.indexes);
+export async function restoreWallet(ui, { needed = null, next = HOME, inUse = null } = {}) {
+  for (;;) {
+    const found = await askWords(ui, needed);
+    if (found === null) return null;
+    if (found === KEY) {
+      const wallet = await importKey(ui, needed, next);
+      if (wallet !== null) return wallet;
+      continue;
+    }
+    try {
+      const account = found.choose ? await chooseAccount(ui, found.seed, inUse) : found.account;
+      if (account === null) continue;
+      return await keep(ui, found.indexes, found.entropy, next, { ...(await accountAt(found.seed, account)), account, extra: found.extra });
+    } finally {
+      wipe(found.entropy, found.indexes, found.seed);
+    }
   }
 }
 
+/** The account of a seed that has the address, or -1. */
+async function accountWith(seed, address) {
+  for (let n = 0; n < MOST_ACCOUNTS; n++) {
+    const account = await accountAt(seed, n);
+    wipe(account.pkcs8);
+    if (account.address === address) return n;
+  }
+  return -1;
+}
+
+/** Resolves to {indexes, entropy, seed, extra (whether there is a BIP-39 passphrase), account, choose}, to KEY, or to null. */
 function askWords(ui, needed) {
   return ui.ask(needed ? 'Restore this wallet' : 'Restore a wallet', (done) => {
     const typed = field('words', 'Recovery words', {
-      tag: 'textarea', rows: '4', hint: '12 or 24 words, in order, with spaces between them.',
+      tag: 'textarea', rows: '4', hint: '12, 15, 18, 21 or 24 words, in order, with spaces between them.',
     });
+    const extra = field('extra', 'BIP-39 passphrase', {
+      type: 'password', hint: 'Only if you chose one with these words: another word, or a “25th word”. It is not the passphrase of this page.',
+    });
+    const choose = h('input', { type: 'checkbox', id: 'choose' });
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
       needed && [h('p', null, 'Its recovery words bring the wallet back into this browser, under a new passphrase:'), rows(['Wallet', shown(needed)])],
       h('p', null, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
-      form([typed.node, wrong], 'Continue', async () => {
+      form([typed.node, wrong,
+        h('details', { class: 'options' }, h('summary', null, 'Other accounts, BIP-39 passphrase'),
+          extra.node, !needed && h('label', { class: 'choice' }, choose, h('span', null, 'Choose another account of these words')))], 'Continue', async () => {
         wrong.replaceChildren();
-        let indexes;
         try {
-          indexes = readPhrase(typed.input.value);
+          const indexes = readPhrase(typed.input.value);
           const entropy = await toEntropy(indexes);
-          const account = await toAccount(indexes);
-          wipe(account.pkcs8);
-          if (needed && account.address !== needed) {
-            throw new PhraseError(`These words belong to another wallet, ending in ${account.address.slice(-6)}. Needed is the one ending in ${needed.slice(-6)}.`);
+          const seed = await toSeed(indexes, extra.input.value);
+          const account = needed ? await accountWith(seed, needed) : 0;
+          if (account < 0) {
+            const first = await accountAt(seed, 0);
+            wipe(seed, entropy, indexes, first.pkcs8);
+            throw new PhraseError(`These words belong to another wallet, ending in ${first.address.slice(-6)}. Needed is the one ending in ${needed.slice(-6)}.${extra.input.value ? '' : ' If you chose a BIP-39 passphrase with them, enter it too.'}`);
           }
+          const protectedBy = extra.input.value !== '';
           typed.input.value = '';
-          done({ indexes, entropy });
+          extra.input.value = '';
+          done({ indexes, entropy, seed, extra: protectedBy, account, choose: choose.checked });
         } catch (err) {
           if (!(err instanceof PhraseError)) throw err;
           wrong.replaceChildren(...err.problems.slice(0, 6).map(({ position, word, suggestion }) =>
             h('li', null, `Word ${position}, “${word.slice(0, 30)}”`, suggestion ? `: did you mean “${suggestion}”?` : '')));
           throw new Problem(err.message, typed.input);
         }
-      }, button('Back', 'secondary', () => done(null))),
-      !needed && h('p', { class: 'hint' }, 'The words of another Solana wallet bring back its first account (path m/44’/501’/0’/0’).'),
+      }, button('Back', 'secondary', () => done(null)), button('Import a private key', 'quiet', () => done(KEY))),
+      !needed && h('p', { class: 'hint' }, 'The words of another Solana wallet bring back its first account (path m/44’/501’/0’/0’), unless you choose another.'),
     ];
   });
 }
 
-/** Passphrase, sealing, storing, and opening once. */
-async function keep(ui, indexes, entropy, next) {
-  const { address, pkcs8 } = await toAccount(indexes);
+/** Takes a private key as another wallet shows it. Resolves like restoreWallet. */
+async function importKey(ui, needed, next) {
+  const seed = await ui.ask('Import a private key', (done) => {
+    const typed = field('private-key', 'Private key', {
+      tag: 'textarea', rows: '3', hint: 'As Phantom shows it (88 letters and digits), or the content of an id.json file ([12, 34, …]).',
+    });
+    return [
+      needed && rows(['Wallet', shown(needed)]),
+      notice('warn', 'Whoever has this key can take everything. Before you paste it, check this site’s address in your browser. Afterwards, copy something else, so that it does not stay in the clipboard.'),
+      form([typed.node], 'Continue', async () => {
+        try {
+          const read = await readKey(typed.input.value);
+          const { address, pkcs8 } = await accountOf(read);
+          wipe(pkcs8);
+          if (needed && address !== needed) {
+            wipe(read);
+            throw new KeyError(`This key belongs to another wallet, ending in ${address.slice(-6)}. Needed is the one ending in ${needed.slice(-6)}.`);
+          }
+          typed.input.value = '';
+          done(read);
+        } catch (err) {
+          if (!(err instanceof KeyError)) throw err;
+          throw new Problem(err.message, typed.input);
+        }
+      }, button('Back', 'secondary', () => done(null))),
+      h('p', { class: 'hint' }, 'A wallet that is imported by its key has no recovery words here. Keep the key, or the words it came from, safe.'),
+    ];
+  });
+  if (seed === null) return null;
+  try {
+    return await keep(ui, null, null, next, await accountOf(seed));
+  } finally {
+    wipe(seed);
+  }
+}
+
+/** Passphrase, sealing, storing, and opening once. `of` is {address, pkcs8, account, extra}; without words the latter two are missing. */
+async function keep(ui, indexes, entropy, next, of = null) {
+  const { address, pkcs8, account = 0, extra = false } = of ?? await toAccount(indexes);
   try {
     const made = await askNewPassphrase(ui, async (passphrase) => {
       const wallet = await sealWallet(passphrase, address, pkcs8, entropy);
-      const lasting = await vault.save({ ...wallet, created_at: new Date().toISOString() });
+      const derived = entropy && { account, extra }; // what its words need besides, to be told when they are shown
+      const lasting = await vault.save({ ...wallet, derived, created_at: new Date().toISOString() });
       return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
-    });
+    }, entropy ? 'the recovery words bring' : 'its private key brings');
+    const kept = entropy ? 'Keep the words safe: they bring it back.' : 'Keep the private key safe: it brings the wallet back.';
     await ui.ask('The wallet is ready', (done) => [
       h('p', { class: 'lead' }, next.step),
       rows(['Address', shown(address)]),
       made.lasting
         ? notice('note', 'It is encrypted and kept in this browser, on this device only.')
-        : notice('warn', 'It is encrypted and kept in this browser, but this browser may clear it when space is short. Keep the words safe: they bring it back.'),
+        : notice('warn', `It is encrypted and kept in this browser, but this browser may clear it when space is short. ${kept}`),
       h('div', { class: 'actions' }, button(next.label, 'primary', () => done())),
       next.more?.(address),
     ]);

@@ -160,10 +160,14 @@ export function mark(kind) {
   return h('p', { class: `mark ${kind}`, 'aria-hidden': 'true' }, kind === 'ok' ? '✓' : '!');
 }
 
-/** An address in full, in groups, the last six characters set apart. Copies as one word. */
+/** An address in full, in groups, its last six characters in another colour. Copies as one word. */
 export function addressText(address, groups) {
-  return h('span', { class: 'address', translate: 'no' },
-    groups.map((g, i) => h('span', { class: i === groups.length - 1 ? 'last' : null }, g)));
+  let plainly = address.length - 6; // characters before those
+  return h('span', { class: 'address', translate: 'no' }, groups.map((group) => {
+    const head = group.slice(0, Math.max(0, plainly));
+    plainly -= group.length;
+    return h('span', null, head, head.length < group.length && h('b', { class: 'last' }, group.slice(head.length)));
+  }));
 }
 
 /** Foreign text, isolated from the direction of what surrounds it. */

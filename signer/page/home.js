@@ -3,9 +3,10 @@
 import { Problem, button, copyButton, field, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
 import { createWallet, restoreWallet } from './create.js';
+import { writeKey } from './keyfile.js';
 import { toIndexes, toWords } from './mnemonic.js';
 import { address, askPassphrase, rows, wordList } from './parts.js';
-import { unlockEntropy } from './seal.js';
+import { unlockEntropy, unlockPrivateKey } from './seal.js';
 import { lastSix } from './text.js';
 import * as vault from './vault.js';
 
@@ -38,7 +39,10 @@ function card(ui, wallet, done) {
     address(wallet.address),
     h('div', { class: 'deeds' },
       copyButton('Copy address', wallet.address, 'secondary'),
-      button('Show words', 'secondary', () => done(() => exportWords(ui, wallet)))),
+      wallet.words
+        ? button('Show words', 'secondary', () => done(() => exportWords(ui, wallet)))
+        : button('Show private key', 'secondary', () => done(() => exportKey(ui, wallet)))),
+    wallet.words && h('div', { class: 'inline more' }, button('Show private key', 'quiet', () => done(() => exportKey(ui, wallet)))),
     h('div', { class: 'foot' },
       h('p', { class: 'hint' }, `Kept here since ${new Date(wallet.created_at).toLocaleDateString('en-GB', { dateStyle: 'medium' })}`),
       button('Forget', 'quiet', () => done(() => forget(ui, wallet)))));
@@ -54,10 +58,12 @@ async function exportWords(ui, wallet) {
   }, (passphrase) => unlockEntropy(passphrase, wallet));
   if (entropy === null) return;
   const indexes = await toIndexes(entropy);
+  const { account = 0, extra = false } = wallet.derived ?? {};
   try {
     await ui.ask('Your recovery words', (done) => [
       wordList(toWords(indexes)),
-      h('p', { class: 'hint' }, 'They fit every wallet that knows BIP-39 and Solana’s path m/44’/501’/0’/0’.'),
+      h('p', { class: 'hint' }, `They fit every wallet that knows BIP-39 and Solana’s path m/44’/501’/${account}’/0’${account > 0 ? ` (account ${account + 1})` : ''}.`),
+      extra && notice('warn', 'The wallet also needs the BIP-39 passphrase that you chose with these words. It is kept nowhere here.'),
       h('div', { class: 'actions' }, button('Hide the words', 'primary', () => done())),
     ]);
   } finally {
@@ -65,11 +71,38 @@ async function exportWords(ui, wallet) {
   }
 }
 
+/** Shows the private key in the forms that other wallets import. */
+async function exportKey(ui, wallet) {
+  const seed = await askPassphrase(ui, {
+    title: 'Show the private key',
+    about: [notice('danger', 'Whoever has this key can take everything, and the passphrase does not protect it any more. Be alone, and let nobody see or record this screen.'),
+      rows(['Wallet', address(wallet.address)])],
+    label: 'Show the key',
+    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: { step: 'It opens with its new passphrase from now on.', label: 'Done' } })) && { instead: null },
+  }, (passphrase) => unlockPrivateKey(passphrase, wallet));
+  if (seed === null) return;
+  try {
+    const { base58, json } = await writeKey(seed);
+    await ui.ask('Your private key', (done) => [
+      h('p', { class: 'label' }, 'For Phantom and most wallets'),
+      h('p', { class: 'signed', translate: 'no' }, base58),
+      h('p', { class: 'label' }, 'As id.json, for Solana’s command line tools'),
+      h('p', { class: 'signed', translate: 'no' }, json),
+      h('div', { class: 'actions' },
+        button('Hide the key', 'primary', () => done()),
+        copyButton('Copy key', base58, 'secondary'), copyButton('Copy id.json', json, 'secondary')),
+      h('p', { class: 'hint' }, 'What you copy stays in the clipboard, where other programs can read it. Copy something else when you are done.'),
+    ]);
+  } finally {
+    wipe(seed);
+  }
+}
+
 function forget(ui, wallet) {
   return ui.ask('Forget this wallet?', (done) => {
     const six = field('six', 'Last six characters of the address', { hint: `To be sure, type ${lastSix(wallet.address)}.` });
     return [
-      notice('danger', 'This device forgets the key. Without the recovery words the money in it is lost for good.'),
+      notice('danger', `This device forgets the key. Without ${wallet.words ? 'the recovery words' : 'the private key'} the money in it is lost for good.`),
       rows(['Wallet', address(wallet.address)]),
       form([six.node], ['Forget it', 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {

@@ -1,12 +1,13 @@
-// Recovery words (BIP-39, English) and the key that they stand for (SLIP-0010, path
-// m/44'/501'/0'/0', where Solana wallets look first). Knows no storage and no page. Words travel as
+// Recovery words (BIP-39, English) and the keys that they stand for (SLIP-0010, path m/44'/501'/n'/0',
+// where Solana wallets look; n is 0 for the first account). Knows no storage and no page. Words travel as
 // indexes into the list, since numbers in an array can be overwritten and strings cannot.
 
 import { encode } from './base58.js';
 import { concat, fromBase64Url, sha256, utf8, wipe } from './bytes.js';
 import { WORDS } from './words.js';
 
-const PATH = [44, 501, 0, 0]; // every step hardened: ed25519 has no other
+const PATH = (account) => [44, 501, account, 0]; // every step hardened: ed25519 has no other
+const LENGTHS = [12, 15, 18, 21, 24]; // words, of 16, 20, 24, 28 and 32 bytes of entropy
 const SPACE = utf8(' ');
 
 /** PKCS #8 header of an Ed25519 private key (RFC 8410 §7); the 32-byte seed follows. */
@@ -26,9 +27,9 @@ export function newEntropy() {
   return crypto.getRandomValues(new Uint8Array(16));
 }
 
-/** Word indexes of 16 or 32 bytes of entropy (12 or 24 words), the checksum in the last one. */
+/** Word indexes of 16 to 32 bytes of entropy (12 to 24 words), the checksum in the last one. */
 export async function toIndexes(entropy) {
-  if (entropy.length !== 16 && entropy.length !== 32) throw new RangeError('entropy is 16 or 32 bytes');
+  if (!LENGTHS.includes((entropy.length * 3) / 4)) throw new RangeError('entropy is 16, 20, 24, 28 or 32 bytes');
   const sum = await sha256(entropy);
   const bits = concat(entropy, sum.subarray(0, 1));
   const indexes = new Uint16Array((entropy.length * 3) / 4);
@@ -44,7 +45,7 @@ function bitsAt(bytes, offset) {
   return (three >> (13 - (offset & 7))) & 0x7ff;
 }
 
-/** Entropy of 12 or 24 word indexes. Throws a PhraseError when the checksum does not fit. */
+/** Entropy of 12 to 24 word indexes. Throws a PhraseError when the checksum does not fit. */
 export async function toEntropy(indexes) {
   const entropy = new Uint8Array((indexes.length * 4) / 3);
   for (let bit = 0; bit < entropy.length * 8; bit++) {
@@ -70,8 +71,8 @@ export function readPhrase(text) {
   const problems = words.flatMap((word, i) =>
     WORDS.includes(word) ? [] : [{ position: i + 1, word, suggestion: nearest(word) }]);
   if (problems.length > 0) throw new PhraseError('Not every word is in the list of recovery words.', problems);
-  if (words.length !== 12 && words.length !== 24) {
-    throw new PhraseError(`A wallet has 12 or 24 words; here are ${words.length}.`);
+  if (!LENGTHS.includes(words.length)) {
+    throw new PhraseError(`A recovery phrase has 12, 15, 18, 21 or 24 words; here are ${words.length}.`);
   }
   return Uint16Array.from(words, (w) => WORDS.indexOf(w));
 }
@@ -106,20 +107,24 @@ export function toWords(indexes) {
   return Array.from(indexes, (i) => WORDS[i]);
 }
 
-/** BIP-39 seed: PBKDF2-HMAC-SHA512, 2048 rounds, no extra passphrase. 64 bytes. */
-export async function toSeed(indexes) {
+/**
+ * BIP-39 seed: PBKDF2-HMAC-SHA512, 2048 rounds. 64 bytes. `extra` is the BIP-39 passphrase of the phrase: any
+ * text gives a wallet, so a slip in it gives another one. It is taken as typed, blanks included, in NFKD.
+ */
+export async function toSeed(indexes, extra = '') {
   const phrase = concat(...Array.from(indexes).flatMap((index, i) => (i ? [SPACE, utf8(WORDS[index])] : [utf8(WORDS[index])])));
+  const salt = utf8(`mnemonic${extra.normalize('NFKD')}`);
   try {
     const key = await crypto.subtle.importKey('raw', phrase, 'PBKDF2', false, ['deriveBits']);
-    const how = { name: 'PBKDF2', hash: 'SHA-512', salt: utf8('mnemonic'), iterations: 2048 };
+    const how = { name: 'PBKDF2', hash: 'SHA-512', salt, iterations: 2048 };
     return new Uint8Array(await crypto.subtle.deriveBits(how, key, 512));
   } finally {
-    wipe(phrase);
+    wipe(phrase, salt);
   }
 }
 
 /** SLIP-0010 for ed25519: the 32-byte private key of a seed at a path of hardened steps. */
-export async function derive(seed, path = PATH) {
+export async function derive(seed, path = PATH(0)) {
   let node = await hmacSha512(utf8('ed25519 seed'), seed);
   for (const step of path) {
     const index = new Uint8Array(4);
@@ -139,17 +144,43 @@ async function hmacSha512(key, data) {
   return new Uint8Array(await crypto.subtle.sign('HMAC', k, data));
 }
 
+/** Account `account` (from 0) of a seed, as accountOf tells it. */
+export async function accountAt(seed, account) {
+  const key = await derive(seed, PATH(account));
+  try {
+    return await accountOf(key);
+  } finally {
+    wipe(key);
+  }
+}
+
 /**
  * The account of some words: {address (base58), pkcs8}. The caller wipes pkcs8, which holds the
  * private key in the form that WebCrypto imports.
  */
-export async function toAccount(indexes) {
-  const seed = await toSeed(indexes);
-  const key = await derive(seed);
+export async function toAccount(indexes, { account = 0, extra = '' } = {}) {
+  const seed = await toSeed(indexes, extra);
+  try {
+    return await accountAt(seed, account);
+  } finally {
+    wipe(seed);
+  }
+}
+
+/** The account of a private key of 32 bytes: {address, pkcs8}. */
+export async function accountOf(key) {
+  return { address: encode(await publicKeyOf(key)), pkcs8: concat(PKCS8, key) };
+}
+
+/** The public key (32 bytes) of a private one. */
+export async function publicKeyOf(key) {
   const pkcs8 = concat(PKCS8, key);
-  wipe(seed, key);
-  // WebCrypto tells the public key of a private one only through an export: hence extractable, once.
-  const once = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', true, ['sign']);
-  const { x } = await crypto.subtle.exportKey('jwk', once);
-  return { address: encode(fromBase64Url(x)), pkcs8 };
+  try {
+    // WebCrypto tells the public key of a private one only through an export: hence extractable, once.
+    const once = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', true, ['sign']);
+    const { x } = await crypto.subtle.exportKey('jwk', once);
+    return fromBase64Url(x);
+  } finally {
+    wipe(pkcs8);
+  }
 }

@@ -41,9 +41,9 @@ const WRITTEN = 'Write it down first. Then type it here, to be sure that you hav
 
 /**
  * Asks for a new passphrase, twice, and hands it to `work`. Resolves to what `work` resolves to;
- * what it throws is shown.
+ * what it throws is shown. `back` says what brings the wallet back without it.
  */
-export function askNewPassphrase(ui, work) {
+export function askNewPassphrase(ui, work, back = 'the recovery words bring') {
   return ui.ask('Choose a passphrase', (done) => {
     const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Five or six words that have nothing to do with each other are best.');
     const second = passphraseField('again', 'The same again', RETYPE);
@@ -77,7 +77,7 @@ export function askNewPassphrase(ui, work) {
           second.input.value = '';
         }
       }),
-      notice('note', 'Nobody can reset it. If it is lost, the recovery words bring the wallet back.'),
+      notice('note', `Nobody can reset it. If it is lost, ${back} the wallet back.`),
     ];
   });
 }

@@ -5,7 +5,8 @@
 //   passphrase (NFKC) --PBKDF2-SHA256, 600,000 rounds, 16-byte salt--> AES-256-GCM key
 //   record = {salt, iv (12 bytes), data}, AAD "purser/v1/<what>/<address>"
 //   what = "key": PKCS #8 of the Ed25519 key; unlocked straight into a key that cannot be exported
-//   what = "words": the BIP-39 entropy, 16 or 32 bytes, for showing the words again
+//   what = "words": the BIP-39 entropy, 16 to 32 bytes, for showing the words again; a wallet that was
+//   imported as a private key has none (null)
 //
 // The number of rounds is no field of the record: nobody can lower it.
 
@@ -43,12 +44,12 @@ async function seal(passphrase, what, address, plain) {
   return { salt, iv, data: new Uint8Array(await crypto.subtle.encrypt(gcm(what, address, iv), key, plain)) };
 }
 
-/** Seals a wallet: {address, key, words}. Neither pkcs8 nor entropy is wiped here. */
+/** Seals a wallet: {address, key, words}. `entropy` is null for a wallet without words. Neither is wiped here. */
 export async function sealWallet(passphrase, address, pkcs8, entropy) {
   return {
     address,
     key: await seal(passphrase, 'key', address, pkcs8),
-    words: await seal(passphrase, 'words', address, entropy),
+    words: entropy && await seal(passphrase, 'words', address, entropy),
   };
 }
 
@@ -63,10 +64,20 @@ export async function unlockKey(passphrase, { address, key: record }) {
 }
 
 /** Unlocks the entropy of the words; the caller wipes it. Throws WrongPassphrase. */
-export async function unlockEntropy(passphrase, { address, words: record }) {
+export const unlockEntropy = (passphrase, { address, words }) => open(passphrase, 'words', address, words);
+
+/** Unlocks the private key (32 bytes), for showing it; the caller wipes it. Throws WrongPassphrase. */
+export async function unlockPrivateKey(passphrase, { address, key }) {
+  const pkcs8 = await open(passphrase, 'key', address, key);
+  const seed = pkcs8.slice(-32); // PKCS #8 of Ed25519 ends with it
+  wipe(pkcs8);
+  return seed;
+}
+
+async function open(passphrase, what, address, record) {
   const key = await recordKey(passphrase, record.salt, ['decrypt']);
   try {
-    return new Uint8Array(await crypto.subtle.decrypt(gcm('words', address, record.iv), key, record.data));
+    return new Uint8Array(await crypto.subtle.decrypt(gcm(what, address, record.iv), key, record.data));
   } catch {
     throw new WrongPassphrase();
   }

@@ -52,6 +52,9 @@ export const bindChallenge = (token) => post('/w/bind/challenge', { token });
 /** Proves an address; type is "page" or "external". Resolves to {address, status}. */
 export const bind = (token, address, signature, type) => post('/w/bind', { token, address, signature, wallet_type: type });
 
+/** {holds: a boolean for each address, whether there is SOL on it}. Needs an open bind link. */
+export const accountsInUse = (token, addresses) => post('/w/bind/accounts', { token, addresses });
+
 /** {status, address, recipient, wallet_type, chain, message (base64 or null), expires_at} of a sign link. */
 export const getTransaction = (id) => post('/w/tx/get', { id });
 

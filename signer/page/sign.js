@@ -26,16 +26,24 @@ const DEPOSIT_2022 = { units: 2_728_320n, about: '0.002 to 0.003 SOL' };
 const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
 const NETWORKS = { mainnet: 'Solana mainnet', devnet: 'devnet', localnet: 'localnet' };
 
-/** What became of a transaction that waits for no signature. */
+/** What became of a transaction that waits for no signature: title and sentence. */
 const STATUS = {
   awaiting_confirmation: ['Not confirmed yet', 'Confirm it in the chat first, then open the link that stands there.'],
   delayed: ['Held back for now', 'Your own rules delay this payment. The chat says until when.'],
-  signed: ['Already signed', 'It is on its way. The chat shows when it is confirmed.'],
-  pending: ['On its way', 'The network has it. The chat shows when it is confirmed.'],
-  confirmed: ['Confirmed', 'The network has confirmed this payment.'],
-  failed: ['It failed', 'The network refused this payment. The chat says why.'],
+  signed: ['Already signed', 'It is on its way to Solana.'],
+  pending: ['On its way', 'Solana has it. It is confirmed in some seconds.'],
+  confirmed: ['Confirmed', 'Solana has confirmed this payment.'],
+  failed: ['It failed', 'This payment failed. The chat says more.'],
   rejected: ['Rejected', 'This payment was turned down. Nothing was sent.'],
   expired: ['Expired', 'The time to sign is over. Nothing was sent. Start again in the chat.'],
+};
+
+/** Why a payment failed, by the server's code. */
+const FAILURES = {
+  INSUFFICIENT_BALANCE: 'There was not enough in the wallet. Nothing was paid.',
+  BLOCKHASH_EXPIRED: 'It did not reach Solana in time. Nothing was paid.',
+  SIMULATION_FAILED: 'Solana refused it before it was sent. Nothing was paid.',
+  CHAIN_ERROR: 'Solana refused it. Only the network fee may have been charged.',
 };
 
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
@@ -50,7 +58,7 @@ const RESTORED = { step: 'One step left: approve the payment.', label: 'Show the
 export async function signFlow(ui, id, link = '', able = true) {
   ui.wait('Reading the transaction');
   const offer = check(await server.getTransaction(id));
-  if (offer.message === null) return showStatus(ui, offer.status);
+  if (offer.message === null) return showStatus(ui, id, offer);
   let facts;
   let pay;
   try {
@@ -66,7 +74,7 @@ export async function signFlow(ui, id, link = '', able = true) {
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
     if (answer === 'reject') return reject(ui, id);
-    if (answer === 'again') return handOver(ui, id, again(id, known.same));
+    if (answer === 'again') return handOver(ui, id, again(id, known.same), offer.bot);
   }
 
   let wallet = able ? await vault.find(offer.address) : null;
@@ -86,8 +94,8 @@ export async function signFlow(ui, id, link = '', able = true) {
   if (approved instanceof SignedMeanwhile) return signFlow(ui, id, link, able);
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
-  if (approved.message === null) return showStatus(ui, approved.status);
-  return handOver(ui, id, approved);
+  if (approved.message === null) return showStatus(ui, id, approved);
+  return handOver(ui, id, approved, offer.bot);
 }
 
 /** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
@@ -95,14 +103,21 @@ function check(answer) {
   const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
   const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
   if (typeof status !== 'string') throw odd('status');
-  if (message === null || message === undefined) return { status, message: null };
+  const told = {
+    status, bot: typeof answer.bot === 'string' && /^[A-Za-z0-9_]{4,32}$/.test(answer.bot) ? answer.bot : '', signature: plain(answer.signature, 100),
+    code: plain(answer.error_code, 40), held: answer.held === true,
+  };
+  if (message === null || message === undefined) return { ...told, message: null };
   if (status !== 'awaiting_signature') throw odd('status');
   if (addressBytes(address) === null) throw odd('address');
   if (!Object.hasOwn(CHAINS, chain)) throw odd('chain');
   if (utcTime(expires) === null) throw odd('expires_at');
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   try {
-    return { status, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external' };
+    return {
+      ...told, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
+      contact: plain(answer.contact, 64), app: plain(answer.app, 64),
+    };
   } catch {
     throw odd('message');
   }
@@ -122,7 +137,7 @@ function signedAlready(ui, pay, same) {
     mark('stop'),
     notice('danger', h('p', null, h('strong', null, `This device signed this payment ${day(same.at)}, and the server asks for it again.`)),
       'If two signatures of one payment reach Solana, you may pay twice.'),
-    h('div', { class: 'card pay small' }, deed(pay)),
+    h('div', { class: 'card pay small' }, deed(pay, {})),
     h('p', null, 'Sending the same signature again is safe: Solana takes it once. Sign a second time only if the chat and an explorer show that the first one failed.'),
     h('div', { class: 'actions' },
       button('Send same signature', 'primary', () => done('again')),
@@ -178,7 +193,7 @@ const sum = (pay) => h('p', { class: 'amount' }, pay.amount, h('span', { class: 
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
-const deed = (pay) => [
+const deed = (pay, offer) => [
   h('p', { class: 'label' }, 'You send'),
   sum(pay),
   pay.mint && !pay.symbol && [
@@ -186,6 +201,10 @@ const deed = (pay) => [
     h('p', { class: 'label' }, 'Token (mint)'), h('p', null, shown(pay.mint))],
   h('p', { class: 'label' }, pay.to ? 'To' : 'To the token account'),
   target(pay),
+  (offer.contact || offer.app) && h('div', { class: 'said' },
+    h('p', { class: 'label' }, 'The server says (not part of the transaction)'),
+    offer.contact && h('p', null, 'Your contact: ', foreign(offer.contact, 64)),
+    offer.app && h('p', null, 'Asked for by the app: ', foreign(offer.app, 64))),
   !pay.to && notice('warn', 'The transaction does not tell whose token account this is. Approve only if you know it.'),
 ].flat();
 
@@ -212,7 +231,7 @@ function more(offer, pay, first = []) {
       pay.reference && ['Payment reference', h('small', { class: 'wrap', translate: 'no' }, pay.reference)],
       ['Sign before', clock(offer.expires)]),
     h('p', { class: 'hint' }, 'Until then the link in the chat opens it again, if you close this page.'),
-    h('p', { class: 'hint' }, 'All this was read from the transaction itself, on this device; only network and time are the server’s word.'),
+    h('p', { class: 'hint' }, 'All this was read from the transaction itself, on this device; only network, time, contact and app are the server’s word.'),
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for: if you doubt the server, read the sum as real money.'));
 }
 
@@ -221,7 +240,7 @@ function review(ui, offer, facts, pay, known) {
   return ui.ask('Approve this payment?', (done) => [
     list,
     h('div', { class: 'card pay' },
-      deed(pay),
+      deed(pay, offer),
       h('p', { class: 'hint' }, 'Compare this whole address with the one you were given. A payment cannot be taken back.'),
       rows(...terms(offer, facts, pay, known.network))),
     h('div', { class: 'actions sticky' },
@@ -233,7 +252,7 @@ function review(ui, offer, facts, pay, known) {
 /** The key is in another browser. Words are asked for only when the person says that it is lost. */
 function elsewhere(ui, offer, facts, pay, link) {
   return ui.ask('A payment waits for you', (done) => [
-    h('div', { class: 'card pay' }, deed(pay)),
+    h('div', { class: 'card pay' }, deed(pay, offer)),
     notice('warn', h('p', null, h('strong', null, 'This wallet’s key is not in this browser.'), ' Open the link in the browser where you made the wallet.'),
       rows(['The wallet that pays', shown(offer.address)])),
     h('div', { class: 'actions' },
@@ -369,7 +388,7 @@ async function stillWaits(ui, id) {
   } catch {
     return false; // the refusal stands for itself
   }
-  return now.message !== null || showStatus(ui, now.status);
+  return now.message !== null || showStatus(ui, id, now);
 }
 
 /** No blockhash, so nothing was signed: the whole flow may begin again. */
@@ -400,19 +419,15 @@ async function compare(offer, facts, fresh) {
 }
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
-async function handOver(ui, id, { signature, send }) {
+async function handOver(ui, id, { signature, send }, bot) {
   ui.wait('Sending your signature');
   for (;;) {
     try {
       const { status } = await send();
       if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
-        return await ui.end('Approved',
-          mark('ok'),
-          h('p', { class: 'lead' }, 'Your signature was handed over. The chat shows when the network has confirmed the payment.'),
-          rows(['Transaction signature', h('small', { class: 'wrap', translate: 'no' }, signature)]),
-          h('p', { class: 'hint' }, 'You can close this page.'));
+        return await followUp(ui, id, 'Approved', { status, signature, bot });
       }
-      return await showStatus(ui, status);
+      return await showStatus(ui, id, { status, signature, bot });
     } catch (err) {
       if (err instanceof server.Refused) {
         await stillWaits(ui, id);
@@ -434,7 +449,7 @@ async function reject(ui, id) {
   for (;;) {
     try {
       const { status } = await server.rejectTransaction(id);
-      return await showStatus(ui, status);
+      return await showStatus(ui, id, { status });
     } catch (err) {
       if (err instanceof server.Refused) await stillWaits(ui, id);
       if (!(err instanceof server.NoAnswer)) throw err;
@@ -465,7 +480,63 @@ function warn(ui, changed) {
     h('p', null, 'Do not use this bot until its operator has explained this. Your wallet can be restored elsewhere with its words.'));
 }
 
-function showStatus(ui, status) {
-  const [title, text] = Object.hasOwn(STATUS, status) ? STATUS[status] : ['Nothing to sign', `The server calls it “${plain(status, 40)}”.`];
-  return ui.end(title, h('p', { class: 'lead' }, text), h('p', { class: 'hint' }, 'You can close this page.'));
+/** Ends with what became of a transaction that waits for no signature; follows one that is on its way. */
+function showStatus(ui, id, told) {
+  const [title, text] = Object.hasOwn(STATUS, told.status) ? STATUS[told.status] : ['Nothing to sign', `The server calls it “${plain(told.status, 40)}”.`];
+  if (told.status === 'signed' || told.status === 'pending') return followUp(ui, id, title, told);
+  const why = told.status === 'failed' && Object.hasOwn(FAILURES, told.code ?? '') ? FAILURES[told.code] : text;
+  return ui.end(title,
+    told.status === 'confirmed' && mark('ok'),
+    told.status === 'failed' && mark('stop'),
+    h('p', { class: 'lead' }, why),
+    told.signature && signatureRow(told.signature),
+    wayBack(told.bot));
+}
+
+const signatureRow = (signature) => rows(['Transaction signature', h('small', { class: 'wrap', translate: 'no' }, signature)]);
+
+/** The way back to the chat. The link carries nothing but the bot's name. */
+const wayBack = (bot) => [
+  bot && h('div', { class: 'actions' }, h('a', { class: 'button', href: `https://t.me/${bot}`, rel: 'noreferrer' }, 'Back to chat')),
+  h('p', { class: 'hint' }, bot ? 'You can close this page.' : 'Go back to the chat. You can close this page.'),
+].filter(Boolean);
+
+const LOOK_EVERY = 2_500; // milliseconds; the server takes 60 requests a minute
+const LOOK_SLOWLY_EVERY = 15_000; // milliseconds, after LOOKS_OFTEN looks
+const LOOKS_OFTEN = 60;
+const LOOKS = 120; // some 18 minutes; the chat tells what comes later
+
+/** Shows how a signed payment gets on until it ends. */
+async function followUp(ui, id, title, { status, signature, bot }) {
+  const reached = (s) => ({ pending: 2, confirmed: 3 })[s] ?? 1;
+  const steps = ['Signed', 'Sent to Solana', 'Confirmed'].map((name) => h('li', null, name));
+  const note = h('p', { class: 'hint' }, 'This page shows when it is confirmed. So does the chat.');
+  const show = (s) => steps.forEach((step, i) => {
+    step.className = i < reached(s) ? 'done' : i === reached(s) ? 'now' : '';
+    if (i === reached(s)) step.setAttribute('aria-current', 'step'); else step.removeAttribute('aria-current');
+  });
+  show(status);
+  const left = ui.end(title,
+    mark('ok'),
+    h('p', { class: 'lead' }, 'Your signature was handed over.'),
+    h('ol', { class: 'steps' }, steps), note,
+    signature && signatureRow(signature), wayBack(bot));
+  for (let look = 0; look < LOOKS; look++) {
+    await Promise.race([left, new Promise((resolve) => { setTimeout(resolve, look < LOOKS_OFTEN ? LOOK_EVERY : LOOK_SLOWLY_EVERY); })]);
+    let now;
+    try {
+      now = check(await server.getTransaction(id));
+    } catch {
+      continue; // the next look may be answered
+    }
+    if (now.message !== null || now.status === status && !now.held) continue;
+    if (now.status !== 'signed' && now.status !== 'pending') {
+      return Promise.race([left, showStatus(ui, id, { ...now, signature: now.signature || signature, bot: now.bot || bot })]);
+    }
+    status = now.status;
+    show(status);
+    note.textContent = now.held ? 'It takes longer than usual. Nobody can tell yet whether Solana took it. The chat shows more. Do not pay again.' : STATUS[status][1];
+    ui.say(note.textContent);
+  }
+  return left;
 }

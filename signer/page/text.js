@@ -30,10 +30,8 @@ export const sol = (lamports) => amount(lamports, 9);
 /** The last six characters of an address: what people compare. */
 export const lastSix = (address) => address.slice(-6);
 
-/** An address cut into groups of four, the last six characters as the last group. */
-export function groups(address) {
-  return [...address.slice(0, -6).match(/.{1,4}/g), lastSix(address)];
-}
+/** An address cut into groups of four, as the chat and `purser sign` write it; the last group has what is left. */
+export const groups = (address) => address.match(/.{1,4}/g);
 
 /** RFC 3339 in UTC, as the server writes times; null for anything else. */
 export function utcTime(text) {

@@ -4,7 +4,7 @@
 
 const NAME = 'purser';
 const VERSION = 2;
-const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account}; account: see usedFor
+const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account, derived}; account: see usedFor, derived: see create.js
 export const HISTORY = 'signed'; // intent -> record, see history.js
 export const NETWORKS = 'networks'; // address -> {address, chain}
 const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address' };

@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
+import * as oracle39 from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english';
+import { HDKey } from 'micro-key-producer/slip10.js';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
 import {
   ADDRESS, BIND, BOB, OTHER_WORDS, PASSPHRASE, PHONE, REFERENCE, SIGN, WORDS, answerQuiz, approve,
@@ -554,12 +557,14 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
 const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
 
 it('a refusal by a payment that has moved on ends with what became of it', () => onSign(async (tab) => {
+  let payments = 0x70;
   await title(tab, 'Approve this payment?'); // what the first visit asks is not counted below
   for (const [path, status, heading] of [
     ['/w/tx/refresh', 'rejected', 'Rejected'], ['/w/tx/refresh', 'expired', 'Expired'], ['/w/tx/refresh', 'signed', 'Already signed'],
     ['/w/tx/signature', 'rejected', 'Rejected'], ['/w/tx/signature', 'confirmed', 'Confirmed'],
   ]) {
     server.reset();
+    server.world.payment = payment({ reference: addr(++payments) }); // another one each time
     await follow(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
     server.world.fail[path] = { ...CONFLICT, then: status };
@@ -567,7 +572,7 @@ it('a refusal by a payment that has moved on ends with what became of it', () =>
     await title(tab, heading);
     assert.equal(await tab.getByRole('button').count(), 0, `${path}: something can still be pressed`);
     assert.equal(await tab.locator('input').count(), 0, `${path}: the passphrase is still asked for`);
-    assert.equal(server.said('/w/tx/get').length, 2, path);
+    assert.ok(server.said('/w/tx/get').length >= 2, path); // one that is on its way is asked after again
   }
   server.reset();
   await follow(tab, server, SIGN);
@@ -776,10 +781,206 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
   assert.ok(!(await tab.content()).includes('>art<'));
 }));
 
+/** What web wallets derive: account n of words, with a BIP-39 passphrase. */
+const oracle = (words, n = 0, extra = '') => {
+  const { privateKey } = HDKey.fromMasterSeed(oracle39.mnemonicToSeedSync(words.trim(), extra)).derive(`m/44'/501'/${n}'/0'`);
+  const publicKey = ed25519.getPublicKey(privateKey);
+  return { address: base58.encode(publicKey), secret: base58.encode(Uint8Array.from([...privateKey, ...publicKey])) };
+};
+const options = async (tab, { extra = '', choose = false }) => {
+  await tab.getByText('Other accounts, BIP-39 passphrase').click();
+  await tab.getByLabel('BIP-39 passphrase').fill(extra);
+  if (choose) await tab.getByLabel('Choose another account').check();
+};
+
+it('a further account is chosen, by what is on it if the person asks the server', () => on(BIND, async (tab) => {
+  const third = oracle(WORDS, 2).address;
+  await press(tab, 'Restore from words');
+  await options(tab, { choose: true });
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await title(tab, 'Which account?');
+  const listed = await tab.locator('.choice .address').allTextContents();
+  assert.deepEqual(listed, Array.from({ length: 10 }, (_, n) => oracle(WORDS, n).address));
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'Choose one' }).waitFor();
+  assert.deepEqual(server.said('/w/bind/accounts'), [], 'asked before the button was pressed');
+  assert.match(await text(tab), /know that they belong together/);
+  server.world.fail['/w/bind/accounts'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too many requests.' };
+  await press(tab, 'Find used accounts');
+  await tab.getByText('Too many requests.').waitFor();
+  server.world.fail = {};
+  server.world.inUse = [third];
+  await press(tab, 'Find used accounts');
+  await tab.getByText('m/44’/501’/2’/0’ · holds SOL').waitFor();
+  assert.equal(await tab.getByText('· no SOL').count(), 9);
+  assert.deepEqual(server.said('/w/bind/accounts').at(-1), { token: BIND.slice(3), addresses: listed });
+  await press(tab, 'Continue'); // the only one in use was chosen beforehand
+  await choosePassphrase(tab);
+  await press(tab, 'Connect to Telegram');
+  await title(tab, 'Now go back to the chat');
+  assert.equal(server.said('/w/bind')[0].address, third);
+
+  await tab.goto('about:blank');
+  await tab.goto(`${server.origin}/w/`);
+  await press(tab, 'Show words');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Show the words');
+  await title(tab, 'Your recovery words');
+  assert.match(await text(tab), /m\/44’\/501’\/2’\/0’ \(account 3\)/);
+  assert.equal((await tab.locator('.words li').allTextContents()).join(' '), WORDS.trim());
+  await press(tab, 'Hide the words');
+  await press(tab, 'Restore from words'); // without a link nobody is asked
+  await options(tab, { choose: true });
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await title(tab, 'Which account?');
+  assert.equal(await tab.getByRole('button', { name: 'Find used accounts' }).count(), 0);
+  await press(tab, 'Show 10 more');
+  await tab.getByText('Account 11 · m/44’/501’/10’/0’').waitFor();
+  assert.equal(await tab.locator('.choice .address').last().textContent(), oracle(WORDS, 19).address);
+  await press(tab, 'Back');
+  await title(tab, 'Restore a wallet');
+}));
+
+it('a BIP-39 passphrase and 15 words give the wallet that others derive; the passphrase is kept and sent nowhere', () => on('', async (tab) => {
+  const words = oracle39.entropyToMnemonic(new Uint8Array(20).fill(7), wordlist);
+  await press(tab, 'Restore from words');
+  await options(tab, { extra: 'a Secret twentyfifth' });
+  await tab.getByLabel('Recovery words').fill(words);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  assert.ok((await whole(tab)).includes(oracle(words, 0, 'a Secret twentyfifth').address));
+  await press(tab, 'Done');
+  await press(tab, 'Show words');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Show the words');
+  await title(tab, 'Your recovery words');
+  assert.match(await text(tab), /also needs the BIP-39 passphrase[^]*kept nowhere/);
+  assert.ok(!(await stored(tab)).includes('twentyfifth'));
+  assert.deepEqual(server.heard, []);
+}));
+
+it('a payment from a further account, or with a BIP-39 passphrase, finds its account in the words by itself', () => on(SIGN, async (tab) => {
+  for (const [n, extra, at] of [[3, '', '#s=fedcbafedcba00000001'], [1, 'TREZOR', '#s=fedcbafedcba00000002']]) {
+    server.reset();
+    const { address } = oracle(WORDS, n, extra);
+    server.world.address = address;
+    server.world.payment = payment({ payer: address });
+    await follow(tab, server, at);
+    await title(tab, 'A payment waits for you');
+    await press(tab, LOST);
+    await tab.getByLabel('Recovery words').fill(WORDS);
+    if (extra) {
+      await press(tab, 'Continue');
+      await tab.getByText(/belong to another wallet[^]*If you chose a BIP-39 passphrase/).waitFor();
+      await options(tab, { extra });
+      assert.equal(await tab.getByLabel('Choose another account').count(), 0);
+    }
+    await press(tab, 'Continue');
+    await choosePassphrase(tab);
+    await press(tab, 'Show the payment');
+    await approve(tab);
+    await title(tab, 'Approved');
+    assert.deepEqual(server.said('/w/bind/accounts'), []);
+  }
+}));
+
+it('a private key is imported as Phantom shows it or from id.json, signs, and is shown again', () => on(SIGN, async (tab) => {
+  const { secret } = oracle(WORDS);
+  const { secret: foreign } = oracle(OTHER_WORDS);
+  await press(tab, LOST);
+  await press(tab, 'Import a private key');
+  const typed = tab.getByLabel('Private key');
+  await typed.fill(foreign);
+  await press(tab, 'Continue');
+  await tab.getByText(/belongs to another wallet, ending in/).waitFor();
+  await typed.fill(secret.slice(0, -1));
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: /64 bytes|do not belong/ }).waitFor();
+  await typed.fill(JSON.stringify([...base58.decode(secret)]));
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  await press(tab, 'Show the payment');
+  await approve(tab);
+  await title(tab, 'Approved');
+
+  await tab.goto('about:blank');
+  await tab.goto(`${server.origin}/w/`);
+  await title(tab, 'Wallets on this device');
+  assert.equal(await tab.getByRole('button', { name: 'Show words' }).count(), 0, 'words of a wallet that has none');
+  const shows = async () => {
+    await press(tab, 'Show private key');
+    await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
+    await press(tab, 'Show the key');
+    await tab.getByRole('alert').filter({ hasText: 'does not open' }).waitFor();
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Show the key');
+    await title(tab, 'Your private key');
+    const forms = await tab.locator('main .signed').allTextContents();
+    await press(tab, 'Hide the key');
+    await title(tab, 'Wallets on this device');
+    assert.ok(!(await tab.content()).includes(forms[0]));
+    return forms;
+  };
+  assert.deepEqual(await shows(), [secret, JSON.stringify([...base58.decode(secret)])]);
+  assert.ok(!(await stored(tab)).includes(String.fromCharCode(...base58.decode(secret).slice(0, 32))), 'the key lies open in the vault');
+  assert.ok(!server.heard.some((h) => h.text.includes(secret)));
+  await restore(tab); // the same wallet by its words
+  assert.deepEqual(await shows(), [secret, JSON.stringify([...base58.decode(secret)])]);
+}));
+
+it('contact and app stand apart, marked as the server\'s word', () => {
+  server.world.view = { contact: 'Bob\u202e <img src=x>', app: 'Shop', bot: 'purser_bot' };
+  return onSign(async (tab) => {
+    await title(tab, 'Approve this payment?');
+    const said = (await tab.locator('.said').innerText()).replace(/\s+/g, ' ');
+    assert.equal(said, 'The server says (not part of the transaction) Your contact: Bob\ufffd <img src=x> Asked for by the app: Shop');
+    assert.ok((await above(tab, 'Approve')).includes(BOB));
+    server.world.view = { contact: 7, app: null };
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+    await tab.locator('.said').waitFor({ state: 'detached' });
+  });
+});
+
+it('a signed payment is followed to its end, with a way back to the chat', () => {
+  server.world.view = { bot: 'purser_bot' };
+  return onSign(async (tab) => {
+    const done = () => tab.locator('.steps .done').allTextContents();
+    await approve(tab);
+    await title(tab, 'Approved');
+    assert.deepEqual(await done(), ['Signed']);
+    const link = tab.getByRole('link', { name: 'Back to chat' });
+    assert.deepEqual([await link.getAttribute('href'), await link.getAttribute('rel')], ['https://t.me/purser_bot', 'noreferrer']);
+    server.world.fail['/w/tx/get'] = { status: 503, code: 'X', message: 'x' }; // one look without an answer is no end
+    await tab.waitForResponse('**/w/tx/get');
+    server.world.fail = {};
+    server.world.status = 'pending';
+    await tab.locator('.steps .done').filter({ hasText: 'Sent to Solana' }).waitFor();
+    assert.match(await tab.locator('#status').textContent(), /Solana has it/);
+    server.world.view.held = true;
+    await tab.getByText('Nobody can tell yet').waitFor();
+    server.world.status = 'confirmed';
+    await title(tab, 'Confirmed');
+    assert.ok((await whole(tab)).includes(server.world.signature) && await link.count() === 1);
+    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana refused it/], ['toString', /This payment failed/]]) {
+      Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
+      await follow(tab, server, SIGN);
+      await title(tab, 'Already signed');
+      server.world.status = 'failed';
+      await title(tab, 'It failed');
+      assert.match(await text(tab), says);
+      assert.equal(await link.count(), 0, 'a link that the page did not check');
+      assert.match(await text(tab), /Go back to the chat/);
+    }
+  });
+});
+
 it('restoring speaks plainly', () => on('', async (tab) => {
   await press(tab, 'Restore from words');
   await title(tab, 'Restore a wallet');
-  assert.match(await text(tab), /check this site’s address[^]*12 or 24 words, in order, with spaces between them/);
+  assert.match(await text(tab), /check this site’s address[^]*12, 15, 18, 21 or 24 words, in order, with spaces between them/);
   assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
   await tab.getByLabel('Recovery words').fill(WORDS);
   await press(tab, 'Continue');
@@ -791,7 +992,7 @@ it('restoring speaks plainly', () => on('', async (tab) => {
 const offered = async (tab) => {
   await title(tab, 'Connect a wallet to Telegram');
   return tab.locator('.choice').evaluateAll((all) => all.map((c) =>
-    [c.querySelector('.last').textContent + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
+    [[...c.querySelectorAll('.last')].map((l) => l.textContent).join('') + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
 };
 
 it('of the wallets on a device, one is chosen beforehand only if it alone fits', () => on('', async (tab) => {

@@ -186,6 +186,36 @@ test('random bytes never break the decoder', async () => {
   }
 });
 
+test('spliced, repeated and shuffled pieces of good messages never break the decoder, and show the truth', async () => {
+  const random = numbers(20261123);
+  const below = (n) => Math.floor(random() * n);
+  const all = fixtures.map((f) => ({ bytes: bytesOf(f), signer: f.signer })).filter((f) => f.bytes.length < 600);
+  let shown = 0;
+  for (let round = 0; round < 4000; round++) {
+    const { bytes, signer } = all[below(all.length)];
+    const other = all[below(all.length)].bytes;
+    let mutant = [...bytes];
+    for (let n = 1 + below(3); n > 0; n--) {
+      const at = below(mutant.length + 1);
+      switch (below(5)) {
+        case 0: mutant.splice(at, below(40), ...other.slice(below(other.length), below(other.length))); break;
+        case 1: mutant.splice(at, 0, ...mutant.slice(at, at + 32)); break; // an account or instruction twice
+        case 2: mutant[at] = [0, 1, 0x7f, 0x80, 0x81, 0xff][below(6)]; break;
+        case 3: mutant = mutant.slice(0, at); break;
+        default: mutant.splice(at, 1, below(256));
+      }
+    }
+    const raw = Uint8Array.from(mutant, (b) => b ?? 0);
+    const said = await verdict(raw, signer);
+    if (typeof said === 'object') {
+      shown++;
+      agree(said, raw, `round ${round}`);
+    }
+    assert.ok(!(raw[0] > 0x80) || said === 'version', `round ${round}: ${said} of a first byte ${raw[0]}`);
+  }
+  assert.ok(shown > 100, `${shown} shown`);
+});
+
 test('the intent ignores the blockhash and nothing else', async () => {
   const find = (name) => bytesOf(fixtures.find((f) => f.name === name));
   const signer = fixtures[0].signer;

@@ -11,6 +11,7 @@ import { ed25519 } from '@noble/curves/ed25519';
 import { HDKey } from 'micro-key-producer/slip10.js';
 import * as base58 from '../page/base58.js';
 import * as bytes from '../page/bytes.js';
+import * as keyfile from '../page/keyfile.js';
 import * as mnemonic from '../page/mnemonic.js';
 import * as passphrase from '../page/passphrase.js';
 import { strength } from '../page/strength.js';
@@ -77,7 +78,7 @@ test('published BIP-39 vectors, whose seeds use the passphrase TREZOR, give the 
 
 test('random entropy gives the oracle\'s words, seed, key and address', async () => {
   for (let round = 0; round < 40; round++) {
-    const entropy = new Uint8Array(randomBytes(round % 2 ? 16 : 32));
+    const entropy = new Uint8Array(randomBytes([16, 20, 24, 28, 32][round % 5]));
     const words = oracle39.entropyToMnemonic(entropy, wordlist);
     const indexes = mnemonic.readPhrase(words);
     assert.equal(mnemonic.toWords(await mnemonic.toIndexes(entropy)).join(' '), words);
@@ -108,6 +109,105 @@ test('published SLIP-0010 ed25519 vectors', async () => {
 test('the address of well-known words is the one that other wallets show', async () => {
   const { address } = await mnemonic.toAccount(mnemonic.readPhrase(`${'abandon '.repeat(11)}about`));
   assert.equal(address, 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk');
+});
+
+test('further accounts, and a BIP-39 passphrase, give the oracle\'s keys', async () => {
+  for (let round = 0; round < 12; round++) {
+    const words = oracle39.entropyToMnemonic(randomBytes([16, 20, 24, 28, 32][round % 5]), wordlist);
+    const extra = ['', 'TREZOR', ' two  blanks ', 'Crème brûlée ﬁn', '🔑 パスワード', 'x'.repeat(300)][round % 6];
+    const account = [0, 1, 9, 99, 2 ** 31 - 1][round % 5];
+    const node = HDKey.fromMasterSeed(oracle39.mnemonicToSeedSync(words, extra)).derive(`m/44'/501'/${account}'/0'`);
+    const ours = await mnemonic.toAccount(mnemonic.readPhrase(words), { account, extra });
+    assert.equal(ours.address, oracle58.encode(ed25519.getPublicKey(node.privateKey)), `${extra} ${account}`);
+    assert.deepEqual(ours.pkcs8.slice(16), new Uint8Array(node.privateKey));
+  }
+  const zeros = mnemonic.readPhrase(`${'abandon '.repeat(11)}about`);
+  assert.equal(hex(await mnemonic.toSeed(zeros, 'TREZOR')), 'c55257c360c07c72029aebc1b53c05ed0362ada38ead3e3e9efa3708e53495531f09a6987599d18264c1e1c92f2cf141630c7a3c4ab7c81b2f001698e7463b04'); // published vector
+  const a = (await mnemonic.toAccount(zeros)).address;
+  const others = await Promise.all([{ account: 1 }, { extra: ' ' }, { extra: 'a' }].map(async (o) => (await mnemonic.toAccount(zeros, o)).address));
+  assert.equal(new Set([a, ...others]).size, 4);
+});
+
+test('private keys are read in the forms of Phantom and solana-keygen, and written so', async () => {
+  for (let round = 0; round < 30; round++) {
+    const seed = new Uint8Array(randomBytes(32));
+    if (round === 0) seed.fill(0); // leading zeros become ones
+    const whole = Uint8Array.from([...seed, ...ed25519.getPublicKey(seed)]);
+    const phantom = oracle58.encode(whole);
+    const file = JSON.stringify([...whole]);
+    for (const text of [phantom, ` ${phantom}\n`, file, `${file}\n`, JSON.stringify([...whole], null, 2)]) assert.deepEqual(await keyfile.readKey(text), seed);
+    assert.deepEqual(await keyfile.writeKey(seed), { base58: phantom, json: file });
+    const { address, pkcs8 } = await mnemonic.accountOf(seed);
+    assert.equal(address, oracle58.encode(ed25519.getPublicKey(seed)));
+    assert.deepEqual(pkcs8.slice(16), seed);
+  }
+});
+
+test('what is no private key is refused with a reason that does not repeat it', async () => {
+  const seed = new Uint8Array(32).fill(7);
+  const whole = [...seed, ...ed25519.getPublicKey(seed)];
+  const changed = (at) => { const copy = [...whole]; copy[at] ^= 1; return copy; };
+  for (const [text, reason] of [
+    ['', /Paste/], ['   ', /Paste/], [oracle58.encode(Uint8Array.from(whole.slice(32))), /32 bytes: it may be an address/], [oracle58.encode(seed), /32 bytes/],
+    [oracle58.encode(Uint8Array.from(changed(0))), /do not belong together/], [JSON.stringify(changed(63)), /do not belong together/],
+    [JSON.stringify(whole.slice(0, 63)), /has 64 bytes/], [JSON.stringify([...whole, 1]), /has 64 bytes/], ['[]', /has 64 bytes/], ['[1,2', /not whole/], ['[1] x', /not whole/],
+    [JSON.stringify(whole.with(3, 256)), /0 to 255/], [JSON.stringify(whole.with(3, -1)), /0 to 255/], [JSON.stringify(whole.with(3, 1.5)), /0 to 255/], [JSON.stringify(whole.with(3, '7')), /0 to 255/], ['[null]', /0 to 255/], ['[[1]]', /0 to 255/],
+    ['abandon ability able', /no spaces/], ['0OIl', /base58 does not know/], [`${oracle58.encode(Uint8Array.from(whole))}é`, /base58/], ['1'.repeat(64), /do not belong/], ['z'.repeat(3000), /longer/], [`[${'1,'.repeat(2000)}1]`, /longer/], ['{}', /base58/],
+  ]) {
+    await assert.rejects(keyfile.readKey(text), (err) => {
+      assert.ok(err instanceof keyfile.KeyError, `${text}: ${err}`);
+      assert.match(err.message, reason, text);
+      assert.ok(text.trim().length < 6 || !err.message.includes(text.trim().slice(0, 20)), 'the key is in the error');
+      return true;
+    });
+  }
+});
+
+/** A small generator of repeatable numbers (mulberry32), so that a failure can be run again. */
+function numbers(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+test('random text never breaks the parsers of keys and phrases, and nothing but a good one passes', async () => {
+  const random = numbers(20261122);
+  const below = (n) => Math.floor(random() * n);
+  const seed = Uint8Array.from({ length: 32 }, () => below(256));
+  const whole = [...seed, ...ed25519.getPublicKey(seed)];
+  const words = oracle39.entropyToMnemonic(Uint8Array.from({ length: 20 }, () => below(256)), wordlist);
+  const starts = [oracle58.encode(Uint8Array.from(whole)), JSON.stringify(whole), words, '', '[', WORDS[5], 'é\u0301\ud800'];
+  const letters = [...'[]{},.:0123456789 abcdefghijklmnopqrstuvwxyzABCDEFGH\n\t"-+eé', '\u0000', '\ud800', '\u{1f468}', '\u3000', 'ﬁ', WORDS[below(2048)]];
+  let keys = 0;
+  let phrases = 0;
+  for (let round = 0; round < 6000; round++) {
+    const text = [...starts[below(starts.length)]];
+    for (let n = below(4); n > 0; n--) {
+      const at = below(text.length + 1);
+      text.splice(at, below(3), ...Array.from({ length: below(3) }, () => letters[below(letters.length)]));
+    }
+    const typed = text.join('');
+    try {
+      assert.deepEqual(await keyfile.readKey(typed), seed, 'another key was read');
+      keys++;
+    } catch (err) {
+      if (!(err instanceof keyfile.KeyError)) throw err;
+    }
+    try {
+      const indexes = mnemonic.readPhrase(typed);
+      assert.ok([12, 15, 18, 21, 24].includes(indexes.length));
+      const good = await mnemonic.toEntropy(indexes).then(() => true, (err) => { assert.ok(err instanceof mnemonic.PhraseError); return false; });
+      assert.equal(good, oracle39.validateMnemonic(mnemonic.toWords(indexes).join(' '), wordlist));
+      phrases++;
+    } catch (err) {
+      if (!(err instanceof mnemonic.PhraseError)) throw err;
+    }
+    assert.ok(strength(typed) >= 0);
+  }
+  assert.ok(keys > 200 && phrases > 200, `${keys} keys, ${phrases} phrases`);
 });
 
 test('each last word but the right ones fails the checksum', async () => {
@@ -232,6 +332,12 @@ test('wrong passphrase, damaged, exchanged or renamed records do not open', asyn
     await wrong({ ...wallet, key: { ...wallet.key, [field]: damaged } });
   }
   await assert.rejects(seal.unlockEntropy(GOOD, { ...wallet, words: wallet.key }), seal.WrongPassphrase);
+  await assert.rejects(seal.unlockPrivateKey(GOOD, { ...wallet, key: wallet.words }), seal.WrongPassphrase);
+  await assert.rejects(seal.unlockPrivateKey('A calm green river bends', wallet), seal.WrongPassphrase);
+  assert.deepEqual(await seal.unlockPrivateKey(GOOD, wallet), pkcs8.slice(16));
+  const wordless = await seal.sealWallet(GOOD, wallet.address, pkcs8, null);
+  assert.equal(wordless.words, null);
+  assert.ok(await seal.unlockKey(GOOD, wordless));
   const stored = Buffer.concat([wallet.key.data, wallet.words.data]);
   assert.ok(!stored.includes(Buffer.from(pkcs8.slice(16))), 'the key lies open in the record');
 });

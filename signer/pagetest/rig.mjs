@@ -76,6 +76,7 @@ export async function serve() {
       issued_at: minutes(0), expires_at: minutes(10), ...world.challenge,
     }),
     '/w/bind': ({ address, signature }) => { world.bound = { address, signature }; return { address: world.answerAddress ?? address, status: 'awaiting_choice' }; },
+    '/w/bind/accounts': ({ addresses }) => ({ holds: addresses.map((a) => (world.inUse ?? []).includes(a)) }),
     '/w/tx/get': () => view(world.status === 'awaiting_signature' ? (world.rawMessage ?? b64(compile(world.payment, ZERO_HASH))) : null),
     '/w/tx/refresh': () => {
       issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));

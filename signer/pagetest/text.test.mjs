@@ -65,7 +65,7 @@ test('addresses are grouped without losing a character', () => {
     const address = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.slice(0, length);
     const parts = groups(address);
     assert.equal(parts.join(''), address);
-    assert.equal(parts.at(-1).length, 6);
+    assert.ok(parts.slice(0, -1).every((p) => p.length === 4) && parts.at(-1).length >= 1, 'not the groups of four of the chat');
   }
 });
 
