@@ -164,7 +164,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
     assert.ok(shown.includes(part), `${part} is not on the device: ${shown}`);
   }
   await approve(tab, PASSPHRASES[from.person], look);
-  await screen(tab, 'Approved');
+  await screen(tab, /^(Approved|Confirmed)$/); // it follows the payment to its end
   await look('approved', tab);
   await tab.close();
   await card.becomes(`Sent ${amount} SOL`);

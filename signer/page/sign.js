@@ -535,8 +535,10 @@ async function followUp(ui, id, title, { status, signature, bot }) {
     }
     status = now.status;
     show(status);
-    note.textContent = now.held ? 'It takes longer than usual. Nobody can tell yet whether Solana took it. The chat shows more. Do not pay again.' : STATUS[status][1];
-    ui.say(note.textContent);
+    const text = now.held ? 'It takes longer than usual. Nobody can tell yet whether Solana took it. The chat shows more. Do not pay again.' : STATUS[status][1];
+    if (note.textContent === text) continue;
+    note.textContent = text;
+    ui.say(text);
   }
   return left;
 }

@@ -866,7 +866,7 @@ it('a payment from a further account, or with a BIP-39 passphrase, finds its acc
     server.reset();
     const { address } = oracle(WORDS, n, extra);
     server.world.address = address;
-    server.world.payment = payment({ payer: address });
+    server.world.payment = payment({ payer: address, reference: addr(0x80 + n) });
     await follow(tab, server, at);
     await title(tab, 'A payment waits for you');
     await press(tab, LOST);
@@ -960,7 +960,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     await tab.locator('.steps .done').filter({ hasText: 'Sent to Solana' }).waitFor();
     assert.match(await tab.locator('#status').textContent(), /Solana has it/);
     server.world.view.held = true;
-    await tab.getByText('Nobody can tell yet').waitFor();
+    await tab.locator('main').getByText('Nobody can tell yet').waitFor();
     server.world.status = 'confirmed';
     await title(tab, 'Confirmed');
     assert.ok((await whole(tab)).includes(server.world.signature) && await link.count() === 1);
