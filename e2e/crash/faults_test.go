@@ -140,7 +140,7 @@ func TestFullDiskStopsAndLosesNothing(t *testing.T) {
 		select {
 		case err := <-ended:
 			full = true
-			if err == nil || !strings.Contains(c.purser.Log(), "\npurser: ") || !strings.Contains(c.purser.Log(), "outcome of a commit unknown") {
+			if err == nil || !strings.Contains(c.purser.Log(), "\npurser: ") || !strings.Contains(c.purser.Log(), "outcome of a commit unknown") || !strings.Contains(c.purser.Log(), file+": no room is left for it: free some space") {
 				t.Fatalf("purser ended with %v:\n%s", err, c.purser.Log())
 			}
 		case <-deadline:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
+	"syscall"
 
 	"purser/store"
 )
@@ -169,7 +171,7 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 func (s *Store) finish(g *group, batch []*job, wrote bool) {
 	if !wrote {
 		_ = g.tx.Rollback() // nothing was written: there is nothing to keep or to lose
-	} else if err := s.commit(g); err != nil {
+	} else if err := s.fullOr(s.commit(g)); err != nil {
 		s.stop(err)
 		answer(batch, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err))
 		return
@@ -201,6 +203,22 @@ func (s *Store) commit(g *group) error {
 	return s.keyFile.destroy(g.doomed)
 }
 
+// ErrFull says that the disk, or a limit on the size of files, leaves no room for the store.
+var ErrFull = errors.New("no room is left for it: free some space there (or raise the limit on file sizes), then start purser again; nothing that was acknowledged is lost")
+
+// fullOr says what to do where an error of writing is one of room.
+func (s *Store) fullOr(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if strings.Contains(err.Error(), full.Error()) { // bbolt wraps some as text alone
+			return fmt.Errorf("%s: %w (%w)", s.path, ErrFull, err)
+		}
+	}
+	return err
+}
+
 // stop makes the store refuse everything from here on: nobody knows what the file holds.
 func (s *Store) stop(err error) {
 	if s.poison == nil {
@@ -216,7 +234,7 @@ func (s *Store) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-s.failed:
-		return fmt.Errorf("the store stopped: %w", store.ErrUnknownOutcome)
+		return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, s.poison)
 	}
 }
 

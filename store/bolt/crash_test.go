@@ -78,8 +78,9 @@ func child() {
 	group.Wait()
 	// The store refuses to go on.
 	err = s.Update(context.Background(), func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) })
-	if errors.Is(err, store.ErrUnknownOutcome) && errors.Is(s.Run(context.Background()), store.ErrUnknownOutcome) {
-		fmt.Println("stopped")
+	why := s.Run(context.Background())
+	if errors.Is(err, store.ErrUnknownOutcome) && errors.Is(why, store.ErrUnknownOutcome) {
+		fmt.Println("stopped:", why)
 	}
 	os.Exit(0)
 }
@@ -201,22 +202,23 @@ func TestFullDiskStopsTheStore(t *testing.T) {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "purser.db")
 			acknowledged := map[uint64]bool{}
-			unknown, stopped := 0, false
+			unknown, stopped, last := 0, false, ""
 			runChild(t, path, 1, fmt.Sprint(limit), func(line string) bool {
 				var n uint64
+				last = line
 				switch _, err := fmt.Sscanf(line, "wrote %d", &n); {
 				case err == nil:
 					acknowledged[n] = true
 				case line == "unknown outcome":
 					unknown++
-				case line == "stopped":
-					stopped = true
+				case strings.HasPrefix(line, "stopped:"): // in one line, with what to do
+					stopped = strings.Contains(line, path+": no room is left") && strings.Contains(line, "free some space")
 				}
 				return false
 			})
 			if unknown != childWriters || !stopped || len(acknowledged) == 0 {
-				t.Errorf("%d acknowledged; %d of %d writers were told that the outcome is unknown; stopped: %v",
-					len(acknowledged), unknown, childWriters, stopped)
+				t.Errorf("%s: %d acknowledged; %d of %d writers were told that the outcome is unknown; stopped: %v",
+					last, len(acknowledged), unknown, childWriters, stopped)
 			}
 			checkNumbered(t, path, acknowledged)
 		})
