@@ -65,6 +65,7 @@ func owners() map[string][]string {
 		"github.com/wneessen/go-mail":                              {"mail"},
 		"code.dny.dev/ssrf":                                        {"webhooks"},
 		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
+		"github.com/klauspost/compress":                            {"sandbox/solana"},
 	}
 }
 

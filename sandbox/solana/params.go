@@ -96,6 +96,10 @@ type config struct {
 	MaxVersion          *uint8     `json:"maxSupportedTransactionVersion"`
 	TransactionDetails  string     `json:"transactionDetails"`
 	WithContext         bool       `json:"withContext"`
+	WithoutList         bool       `json:"excludeNonCirculatingAccountsList"`
+	Filter              string     `json:"filter"`
+	Identity            string     `json:"identity"`
+	Range               *slotRange `json:"range"`
 
 	Filters              []programFilter `json:"filters"`
 	ReceivedNotification bool            `json:"enableReceivedNotification"`

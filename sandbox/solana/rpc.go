@@ -32,6 +32,7 @@ const (
 	codeBlockNotHere     = -32004
 	codeUnhealthy        = -32005
 	codeSlotSkipped      = -32007
+	codeNoSnapshot       = -32008
 	codeVersion          = -32015
 	codeMinContextNotYet = -32016
 	codeFilterNotFound   = -32020
@@ -76,6 +77,24 @@ type method func(c *Cluster, p params) (any, *rpcError)
 
 // methods are all that HTTP clients can call; subscriptions are in ws.go.
 var methods = map[string]method{
+	"getBlockCommitment": getBlockCommitment,
+	"getBlockProduction": getBlockProduction,
+	"getBlocksWithLimit": getBlocksWithLimit,
+	"getClusterNodes":    getClusterNodes,
+	"getEpochSchedule":   getEpochSchedule,
+	"getHighestSnapshotSlot": func(*Cluster, params) (any, *rpcError) {
+		return nil, &rpcError{Code: codeNoSnapshot, Message: "No snapshot"}
+	},
+	"getLargestAccounts":                getLargestAccounts,
+	"getMaxRetransmitSlot":              func(c *Cluster, _ params) (any, *rpcError) { return slotOf(c.tip), nil },
+	"getMaxShredInsertSlot":             func(c *Cluster, _ params) (any, *rpcError) { return slotOf(c.tip), nil },
+	"getRecentPerformanceSamples":       getPerformanceSamples,
+	"getSlotLeader":                     getSlotLeader,
+	"getSlotLeaders":                    getSlotLeaders,
+	"getSupply":                         getSupply,
+	"getTokenAccountsByDelegate":        getTokenAccountsByDelegate,
+	"getTokenLargestAccounts":           getTokenLargestAccounts,
+	"minimumLedgerSlot":                 func(*Cluster, params) (any, *rpcError) { return 0, nil },
 	"getAccountInfo":                    getAccountInfo,
 	"getBalance":                        getBalance,
 	"getBlock":                          getBlock,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/mr-tron/base58"
 )
 
@@ -35,7 +36,7 @@ func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	shown, bad := c.show(c.state.at(key, height), cfg, height)
+	shown, bad := c.show(key, c.state.at(key, height), cfg, height)
 	return withContext(height, shown), bad
 }
 
@@ -67,26 +68,27 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 		if bad != nil {
 			return nil, bad
 		}
-		if list[i], bad = c.show(c.state.at(key, height), cfg, height); bad != nil {
+		if list[i], bad = c.show(key, c.state.at(key, height), cfg, height); bad != nil {
 			return nil, bad
 		}
 	}
 	return withContext(height, list), nil
 }
 
+// compressed is one zstd frame of the data.
+func compressed(data []byte) []byte {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // its options are right
+	}
+	return encoder.EncodeAll(data, nil)
+}
+
 // maxBase58Data is the most data that Agave still writes in base58, in bytes.
 const maxBase58Data = 128
 
-// showAccount is an account as JSON-RPC shows it; null when there is none. jsonParsed falls back to
+// showExisting shows an account even when it is gone: with nothing in it. jsonParsed falls back to
 // base64 here: show knows more.
-func showAccount(a account, encoding string, slice *dataSlice) (any, *rpcError) {
-	if !a.exists() {
-		return nil, nil
-	}
-	return showExisting(a, encoding, slice)
-}
-
-// showExisting shows an account even when it is gone, as subscribers see it: with nothing in it.
 func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError) {
 	data := a.Data
 	if slice != nil {
@@ -104,8 +106,10 @@ func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError)
 		}
 	case "base64", "jsonParsed":
 		shown = []any{base64.StdEncoding.EncodeToString(data), "base64"}
+	case "base64+zstd":
+		shown = []any{base64.StdEncoding.EncodeToString(compressed(data)), encoding}
 	default:
-		return nil, invalidParams("Invalid params: unknown variant `%.20s`, expected one of `binary`, `base58`, `base64`, `jsonParsed`.", encoding)
+		return nil, invalidParams("Invalid params: unknown variant `%.20s`, expected one of `binary`, `base58`, `base64`, `jsonParsed`, `base64+zstd`.", encoding)
 	}
 	return object{
 		"data":       shown,

@@ -88,13 +88,13 @@ func (m *message) showInstruction(ix instruction) object {
 	return object{"programIdIndex": ix.Program, "accounts": places, "data": base58.Encode(ix.Data), "stackHeight": 1}
 }
 
-// showParsedInstruction parses memos; all other instructions take the shape that Agave gives to
-// programs without a parser.
+// showParsedInstruction is an instruction as parseInstruction reads it; one that it cannot read takes
+// the shape that Agave gives to programs without a parser.
 func (m *message) showParsedInstruction(ix instruction) object {
 	program := m.Keys[ix.Program]
 	shown := object{"programId": program.String(), "stackHeight": 1}
-	if isMemo(program) && validPrefix(ix.Data) == len(ix.Data) {
-		shown["program"], shown["parsed"] = "spl-memo", string(ix.Data)
+	if name, parsed, ok := m.parseInstruction(ix); ok {
+		shown["program"], shown["parsed"] = name, parsed
 		return shown
 	}
 	accounts := make([]string, len(ix.Accounts))

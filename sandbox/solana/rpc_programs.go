@@ -70,16 +70,8 @@ func (f programFilter) accept() (accountFilter, *rpcError) {
 	}, nil
 }
 
-// getProgramAccounts lists a program's accounts that pass all filters, by address.
-func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
-	program, bad := p.address(0)
-	if bad != nil {
-		return nil, bad
-	}
-	cfg, bad := p.config(1)
-	if bad != nil {
-		return nil, bad
-	}
+// accounts keeps a program's accounts that pass all of the config's filters.
+func (cfg config) accounts(program address) (accountFilter, *rpcError) {
 	if len(cfg.Filters) > maxFilters {
 		return nil, invalidParams("Too many filters provided; max %d", maxFilters)
 	}
@@ -91,21 +83,39 @@ func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
 		}
 		filters = append(filters, accept)
 	}
+	return func(a account) bool {
+		return !slices.ContainsFunc(filters, func(accept accountFilter) bool { return !accept(a) })
+	}, nil
+}
+
+// getProgramAccounts lists a program's accounts that pass all filters, by address.
+func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
+	program, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	cfg, bad := p.config(1)
+	if bad != nil {
+		return nil, bad
+	}
+	accepted, bad := cfg.accounts(program)
+	if bad != nil {
+		return nil, bad
+	}
 	height, bad := c.height(cfg.Commitment, cfg.MinContextSlot)
 	if bad != nil {
 		return nil, bad
 	}
 	var keys []address
 	for key := range c.state {
-		a := c.state.at(key, height)
-		if !slices.ContainsFunc(filters, func(accept accountFilter) bool { return !accept(a) }) {
+		if accepted(c.state.at(key, height)) {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, func(a, b address) int { return bytes.Compare(a[:], b[:]) })
 	list := make([]object, len(keys))
 	for i, key := range keys {
-		shown, bad := showAccount(c.state.at(key, height), cfg.Encoding, cfg.DataSlice)
+		shown, bad := c.show(key, c.state.at(key, height), cfg, height)
 		if bad != nil {
 			return nil, bad
 		}

@@ -136,7 +136,7 @@ func (c *Cluster) showAfter(want wanted, out outcome, height uint64) (any, *rpcE
 		if !ok {
 			a = c.state.at(key, height)
 		}
-		if list[i], bad = showAccount(a, want.Encoding, nil); bad != nil {
+		if list[i], bad = c.show(key, a, config{Encoding: want.Encoding}, height); bad != nil {
 			return nil, bad
 		}
 	}

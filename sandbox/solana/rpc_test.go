@@ -431,7 +431,8 @@ func TestAccountsAreShown(t *testing.T) {
 			t.Errorf("%s: %s", encoding, got.Value)
 		}
 	}
-	s.refused(t, codeInvalidParams, "getAccountInfo", alice, object{"encoding": "base64+zstd"})
+	s.refused(t, codeInvalidParams, "getAccountInfo", alice, object{"encoding": "base32"})
+	s.refused(t, codeInvalidParams, "getAccountInfo", addressOf("carol").String(), object{"encoding": "base32"})
 	var several struct{ Value []json.RawMessage }
 	s.must(t, &several, "getMultipleAccounts", []string{alice, addressOf("carol").String(), systemProgram.String()},
 		object{"encoding": "base64", "dataSlice": object{"offset": 0, "length": 6}})

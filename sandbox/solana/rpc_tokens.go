@@ -1,6 +1,10 @@
 package solana
 
 import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -117,7 +121,7 @@ func (l extensionList) shown() []object {
 	return list
 }
 
-// tokenFilter is the second argument of getTokenAccountsByOwner: accounts of one mint, or of one
+// tokenFilter is the second argument of getTokenAccountsBy...: accounts of one mint, or of one
 // token program.
 func (c *Cluster) tokenFilter(p params, height uint64) (func(account, holding) bool, *rpcError) {
 	var filter struct {
@@ -155,7 +159,18 @@ func (c *Cluster) tokenFilter(p params, height uint64) (func(account, holding) b
 }
 
 func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
-	owner, bad := p.address(0)
+	return c.tokenAccounts(p, func(h holding, owner address) bool { return h.owner() == owner })
+}
+
+func getTokenAccountsByDelegate(c *Cluster, p params) (any, *rpcError) {
+	return c.tokenAccounts(p, func(h holding, delegate address) bool {
+		return h.delegate().some() && h.delegate().key() == delegate
+	})
+}
+
+// tokenAccounts lists the token accounts that belong to the call's first address.
+func (c *Cluster) tokenAccounts(p params, belongs func(holding, address) bool) (any, *rpcError) {
+	whose, bad := p.address(0)
 	if bad != nil {
 		return nil, bad
 	}
@@ -179,10 +194,10 @@ func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
 	for key := range c.state {
 		a := c.state.at(key, height)
 		h, ok := holdingIn(a)
-		if !ok || h.owner() != owner || !wanted(a, h) {
+		if !ok || !belongs(h, whose) || !wanted(a, h) {
 			continue
 		}
-		shown, bad := c.show(a, cfg, height)
+		shown, bad := c.show(key, a, cfg, height)
 		if bad != nil {
 			return nil, bad
 		}
@@ -196,16 +211,67 @@ func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), nil
 }
 
-// show is showAccount that also knows the jsonParsed form of what token programs keep.
-func (c *Cluster) show(a account, cfg config, height uint64) (any, *rpcError) {
-	shown, bad := showAccount(a, cfg.Encoding, cfg.DataSlice)
-	if cfg.Encoding != "jsonParsed" || bad != nil || shown == nil {
+// show is showAccount that also knows the jsonParsed form of what programs keep.
+func (c *Cluster) show(key address, a account, cfg config, height uint64) (any, *rpcError) {
+	if !a.exists() {
+		return nil, c.mayShow(cfg)
+	}
+	return c.showParsedOr(key, a, cfg, height)
+}
+
+// mayShow refuses an encoding that does not exist, even where there is nothing to show.
+func (c *Cluster) mayShow(cfg config) *rpcError {
+	_, bad := showExisting(account{}, cfg.Encoding, cfg.DataSlice)
+	return bad
+}
+
+// showParsedOr shows an account even when it is gone, as subscribers see it.
+func (c *Cluster) showParsedOr(key address, a account, cfg config, height uint64) (any, *rpcError) {
+	shown, bad := showExisting(a, cfg.Encoding, cfg.DataSlice)
+	if cfg.Encoding != "jsonParsed" || bad != nil {
 		return shown, bad
 	}
-	if parsed, ok := c.showToken(a, height); ok {
+	parsed, ok := c.showToken(a, height)
+	if !ok {
+		parsed, ok = showNative(key, a)
+	}
+	if ok {
 		shown.(object)["data"] = parsed
 	}
 	return shown, nil
+}
+
+// showNative is the jsonParsed form of lookup tables and of the Rent sysvar; false for other accounts.
+func showNative(key address, a account) (any, bool) {
+	switch {
+	case a.Owner == lookupProgram:
+		t, err := readTable(a.Data)
+		if err != nil {
+			if err.Name == "UninitializedAccount" {
+				return object{"program": "address-lookup-table", "parsed": object{"type": "uninitialized"}, "space": len(a.Data)}, true
+			}
+			return nil, false
+		}
+		addresses := make([]string, len(t.Addresses)/32)
+		for i := range addresses {
+			addresses[i] = keyAt(t.Addresses, 32*i).String()
+		}
+		info := object{
+			"deactivationSlot": strconv.FormatUint(t.Deactivated, 10), "lastExtendedSlot": strconv.FormatUint(t.Extended, 10),
+			"lastExtendedSlotStartIndex": t.Before, "addresses": addresses,
+		}
+		if t.Authority != nil {
+			info["authority"] = t.Authority.String()
+		}
+		return object{"program": "address-lookup-table", "parsed": object{"type": "lookupTable", "info": info}, "space": len(a.Data)}, true
+	case key == rentSysvar && len(a.Data) == 17:
+		info := object{
+			"lamportsPerByteYear": strconv.FormatUint(u64At(a.Data, 0), 10),
+			"exemptionThreshold":  math.Float64frombits(u64At(a.Data, 8)), "burnPercent": a.Data[16],
+		}
+		return object{"program": "sysvar", "parsed": object{"type": "rent", "info": info}, "space": len(a.Data)}, true
+	}
+	return nil, false
 }
 
 func getTokenAccountBalance(c *Cluster, p params) (any, *rpcError) {
@@ -230,6 +296,57 @@ func getTokenAccountBalance(c *Cluster, p params) (any, *rpcError) {
 		return nil, invalidParams("Invalid param: could not find mint")
 	}
 	return withContext(height, showAmount(h.amount(), decimals)), nil
+}
+
+// maxLargest is how many accounts the methods of the largest list.
+const maxLargest = 20
+
+func getTokenLargestAccounts(c *Cluster, p params) (any, *rpcError) {
+	mint, bad := p.address(0)
+	if bad != nil {
+		return nil, bad
+	}
+	height, bad := c.heightFor(p, 1)
+	if bad != nil {
+		return nil, bad
+	}
+	if a := c.state.at(mint, height); !a.exists() {
+		return nil, invalidParams("Invalid param: could not find mint")
+	}
+	decimals, ok := decimalsOf(mint, c.state.at(mint, height))
+	if !ok {
+		return nil, invalidParams("Invalid param: not a Token mint")
+	}
+	list := []sized{}
+	for key := range c.state {
+		if h, ok := holdingIn(c.state.at(key, height)); ok && h.mint() == mint {
+			list = append(list, sized{key, h.amount()})
+		}
+	}
+	shown := []object{}
+	for _, e := range largest(list) {
+		amount := showAmount(e.amount, decimals)
+		amount["address"] = e.key.String()
+		shown = append(shown, amount)
+	}
+	return withContext(height, shown), nil
+}
+
+// sized is an account and what it holds of something.
+type sized struct {
+	key    address
+	amount uint64
+}
+
+// largest are the first maxLargest by amount, the same amount by address.
+func largest(list []sized) []sized {
+	slices.SortFunc(list, func(a, b sized) int {
+		if c := cmp.Compare(b.amount, a.amount); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.key[:], b.key[:])
+	})
+	return list[:min(len(list), maxLargest)]
 }
 
 func getTokenSupply(c *Cluster, p params) (any, *rpcError) {

@@ -1,15 +1,19 @@
 package solana
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // subscription is one wish of a WebSocket client.
 type subscription struct {
 	id       uint64
-	kind     string // account, logs, root, signature, slot
-	level    string // commitment
-	encoding string
-	key      address // account, or the one that logs must mention
-	any      bool    // logs of every transaction
+	kind     string        // account, logs, program, root, signature, slot
+	level    string        // commitment
+	shape    config        // how accounts are shown
+	key      address       // account, program, or the one that logs must mention
+	accepted accountFilter // program: which of its accounts are wanted
+	any      bool          // logs of every transaction
 	sig      signature
 	received bool   // signature: tell too when it arrived
 	seen     uint64 // height up to which the client has been told
@@ -23,6 +27,9 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	switch method {
 	case "accountSubscribe":
 		s.kind = "account"
+		s.key, bad = p.address(0)
+	case "programSubscribe":
+		s.kind = "program"
 		s.key, bad = p.address(0)
 	case "signatureSubscribe":
 		s.kind = "signature"
@@ -47,10 +54,13 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	if s.level, bad = level(cfg.Commitment); bad != nil {
 		return nil, bad
 	}
-	if _, bad = showExisting(account{}, cfg.Encoding, nil); bad != nil {
+	if bad = c.mayShow(cfg); bad != nil {
 		return nil, bad
 	}
-	s.encoding, s.received = cfg.Encoding, cfg.ReceivedNotification
+	if s.accepted, bad = cfg.accounts(s.key); bad != nil {
+		return nil, bad
+	}
+	s.shape, s.received = config{Encoding: cfg.Encoding, DataSlice: cfg.DataSlice}, cfg.ReceivedNotification
 	switch s.kind {
 	case "slot":
 		s.level = processed
@@ -118,8 +128,18 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 		w.tell(s, slotOf(height))
 	case "account":
 		if changed, ok := c.state.changed(s.key, height); ok && changed > s.seen {
-			if shown, bad := showExisting(c.state.at(s.key, height), s.encoding, nil); bad == nil {
+			if shown, bad := c.showParsedOr(s.key, c.state.at(s.key, height), s.shape, height); bad == nil {
 				w.tell(s, withContext(height, shown))
+			}
+		}
+	case "program":
+		for _, key := range c.written(s.seen, height) {
+			a := c.state.at(key, height)
+			if !s.accepted(a) {
+				continue
+			}
+			if shown, bad := c.show(key, a, s.shape, height); bad == nil {
+				w.tell(s, withContext(height, object{"pubkey": key.String(), "account": shown}))
 			}
 		}
 	case "logs":
@@ -134,6 +154,22 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 		}
 	}
 	s.seen = height
+}
+
+// written are the accounts that transactions wrote above one height and up to another, by address.
+func (c *Cluster) written(above, upTo uint64) []address {
+	seen := map[address]bool{}
+	var keys []address
+	for _, l := range c.history.between(above, upTo) {
+		for key := range l.Writes {
+			if !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b address) int { return bytes.Compare(a[:], b[:]) })
+	return keys
 }
 
 // notifySignature tells once, and then the subscription is over.
