@@ -106,6 +106,8 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, p parcel, reply chat.R
 	case reply.Kind == chat.Toast && no.saysAny("query is too old", "query ID is invalid"),
 		reply.Kind == chat.Delete && no.saysAny("message to delete not found", "message can't be deleted"):
 		return b.sent(ctx, row, 0, nil)
+	case reply.Kind == chat.Strip && no.saysAny("message is not modified", "message to edit not found", "message can't be edited"):
+		return b.sent(ctx, row, 0, nil)
 	case no.code != http.StatusBadRequest && no.code != http.StatusRequestEntityTooLarge:
 		// Nothing that the Bot API says to a reply: something else answers in its place.
 		b.log.Error("an odd answer to a reply; trying again", "error", err)
@@ -167,6 +169,8 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 		}, nil)
 	case chat.Delete:
 		return 0, b.wire.call(ctx, "deleteMessage", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
+	case chat.Strip:
+		return 0, b.wire.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
 	case chat.Photo:
 		return b.photo(ctx, where, reply)
 	case chat.Message:

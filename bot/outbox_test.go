@@ -94,6 +94,31 @@ func TestAnAppsMessageIsKnownWhenItIsRepliedTo(t *testing.T) {
 	})
 }
 
+// TestButtonsAreTakenFromAMessage, once: a second time, or from a message that is gone, is no trouble.
+func TestButtonsAreTakenFromAMessage(t *testing.T) {
+	w := newWorld(t)
+	w.greet(telegram.Alice)
+	w.run()
+	asked := says("Delete everything?")
+	asked.Buttons = [][]chat.Button{{{Text: "Keep it", Data: "x"}}}
+	w.enqueue(row(telegram.Alice, 0, asked))
+	m := w.hears(telegram.Alice, "Delete everything?")
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Strip, MessageID: int(m.ID)}))
+	w.sentAll()
+	for _, now := range w.telegram.Messages(telegram.Alice) {
+		if now.ID == m.ID && (now.ReplyMarkup != nil && len(now.ReplyMarkup.Rows) > 0 || now.Text != m.Text) {
+			t.Errorf("it is now %+v", now)
+		}
+	}
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Strip, MessageID: int(m.ID)}))
+	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Strip, MessageID: 99999}))
+	w.enqueue(row(telegram.Alice, 0, says("after it")))
+	w.hears(telegram.Alice, "after it")
+	if log := w.log.String(); strings.Contains(log, "ERROR") || strings.Contains(log, "cannot be sent") {
+		t.Errorf("logged %s", log)
+	}
+}
+
 func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)

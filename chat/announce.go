@@ -188,7 +188,7 @@ func response(r Reply) string {
 	switch {
 	case r.Secret:
 		return withheld
-	case r.Kind == Toast, r.Kind == Delete:
+	case r.Kind == Toast, r.Kind == Delete, r.Kind == Strip:
 		return ""
 	}
 	return markdown(r.Text)

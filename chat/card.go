@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,6 +83,9 @@ func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	if v["Who"], err = s.who(t.From); err != nil {
+		return err
+	}
 	rows, err := s.explorer(t)
 	if err != nil {
 		return err
@@ -139,6 +143,11 @@ func (s *scene) card(t wallet.Transaction) error {
 			return err
 		}
 	}
+	if t.Status == wallet.Received {
+		if v["Who"], err = s.who(t.From); err != nil {
+			return err
+		}
+	}
 	text, err := s.words.text(cardText(t), v)
 	if err != nil {
 		return err
@@ -185,7 +194,7 @@ func cardText(t wallet.Transaction) string {
 }
 
 // facts are what every text about a transaction may use.
-func (s *scene) facts(t wallet.Transaction) (vars, error) {
+func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": sumName(t.Token), "Mint": html(""),
 		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Warnings": html(""),
@@ -195,8 +204,12 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Final, "ID": code(string(t.ID)),
 		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.Asked.IsZero(),
+		"Who": code("…" + t.From.Tail()),
 	}
 	maps.Copy(v, resemblance(t))
+	if v["TellsRequester"], err = s.requesterIsTold(t); err != nil {
+		return nil, err
+	}
 	if t.KeyID != "" {
 		if err := s.askedBy(t.KeyID, t.Owner, v); err != nil {
 			return nil, err
@@ -230,6 +243,26 @@ func (s *scene) facts(t wallet.Transaction) (vars, error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// requesterIsTold tells whether t pays a request that was made here and still waits: its maker is told of the payment.
+// Whoever pays has the request's reference from its maker.
+func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
+	if t.Asked.IsZero() {
+		return false, nil
+	}
+	to, err := s.tx.Wallet(t.To)
+	if errors.Is(err, store.ErrNotFound) || err == nil && to.Owner == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	const look = 100 // where CommitRequest looks for open ones, too
+	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
+	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
+		return r.Status == wallet.Requested && r.Reference == t.Asked && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
+	}), err
 }
 
 // askedBy names the program that asked something of a person: its app, and the key where it is their own.
@@ -354,11 +387,35 @@ func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
 		return nil, err
 	case t.Held:
 		label, verb = "button.check", "check"
+	case t.Kind == wallet.Send && t.Status == wallet.Confirmed:
+		return s.paidButtons(t, rows)
 	case t.Kind != wallet.Send || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "" || t.KeyID != "":
 		return rows, nil // what an app asked for, the app may ask for again
 	}
 	b, err := s.buttonUntil(t, label, verb, s.now.Add(menuLife))
 	return append(rows, []Button{b}), err
+}
+
+// paidButtons are below a payment that went through.
+func (s *scene) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, error) {
+	name, err := s.nameOf(t.To)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.tx.Wallet(t.To)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	var row []Button
+	if name == "" && (err != nil || own.Owner != t.Owner) {
+		b, err := s.buttonUntil(t, "button.save_contact", "savecontact", s.now.Add(menuLife))
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, b)
+	}
+	again, err := s.buttonUntil(t, "button.send_again", "sendagain", s.now.Add(menuLife))
+	return append(rows, append(row, again)), err
 }
 
 // explorer is a button to see a landed transaction elsewhere; none without an explorer.

@@ -61,6 +61,7 @@ const (
 	Message ReplyKind = "message" // sends, or edits the message of its card
 	Photo   ReplyKind = "photo"   // sends a PNG with Text as its caption
 	Toast   ReplyKind = "toast"   // answers a tap; worthless after some seconds
+	Strip   ReplyKind = "strip"   // takes the buttons from a message
 	Delete  ReplyKind = "delete"  // removes a message, for example one with words typed into it
 )
 
@@ -75,7 +76,7 @@ type Reply struct {
 	PNG        []byte     `json:"png,omitempty"`
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
-	MessageID  int        `json:"message_id,omitempty"`  // of a delete
+	MessageID  int        `json:"message_id,omitempty"`  // of a delete or a strip
 	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 

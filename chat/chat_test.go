@@ -488,9 +488,20 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 	r.seen = nil
 	r.says("alice", link)
 	r.says("alice", "/send "+link)
-	if said := strings.Join(r.seen, ""); strings.Count(said, "<b>Send 1.5 SOL?</b>") < 2 || !strings.Contains(said, "This pays a link") {
+	if said := strings.Join(r.seen, ""); strings.Count(said, "<b>Send 1.5 SOL?</b>") < 2 || strings.Count(said, "This pays a payment request. I tell the requester") != 2 {
 		t.Fatalf("said %s", said)
 	}
+	// Of a link that nobody here looks for, or that asks for something else by now, nothing is promised.
+	foreign := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{r.people["carol"].Address()}}.String()
+	for _, other := range []string{foreign, wallet.PayLink{To: asked.To, Amount: "1.4", References: []wallet.Address{asked.Reference}}.String(),
+		wallet.PayLink{To: r.people["carol"].Address(), Amount: "1.5", References: []wallet.Address{asked.Reference}}.String()} {
+		r.seen = nil
+		r.says("alice", "/send "+other)
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "can see on Solana that you paid") || strings.Contains(said, "I tell the requester") {
+			t.Errorf("%s: %s", other, said)
+		}
+	}
+	r.says("alice", "/send "+link)
 	r.taps("alice", "Confirm", "alice")
 	r.signs("alice")
 	r.seen = nil

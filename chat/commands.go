@@ -54,6 +54,35 @@ func notYet() map[string]string {
 	}
 }
 
+// meant are commands that other wallets have and people try, by what they do here.
+func meant() map[string]string {
+	return map[string]string{
+		"balance": "wallet balance", "bal": "wallet balance", "funds": "wallet balance", "portfolio": "wallet balance", "tokens": "wallet balance",
+		"history": "wallet history", "transactions": "wallet history", "txs": "wallet history", "activity": "wallet history", "payments": "wallet history",
+		"address": "wallet address", "receive": "wallet address", "deposit": "wallet address", "qr": "wallet address", "request": "wallet address",
+		"wallets": "wallet list", "accounts": "wallet list", "account": "wallet",
+		"new": "wallet new", "create": "wallet new", "connect": "wallet new", "import": "wallet new", "link": "wallet new",
+		"disconnect": "wallet disconnect", "use": "wallet use",
+		"pay": "send", "transfer": "send", "tip": "send", "withdraw": "send",
+		"contact": "contacts", "friends": "contacts", "addressbook": "contacts",
+		"key": "api", "keys": "api", "token": "api", "developer": "api", "webhook": "api", "webhooks": "api",
+		"app": "apps", "permissions": "apps", "access": "apps", "connections": "apps",
+		"stop": "cancel", "abort": "cancel", "commands": "help", "menu": "help", "about": "help", "support": "help", "faq": "help", "security": "help security",
+		"delete": "delete_me", "deleteme": "delete_me", "forget": "delete_me", "forgetme": "delete_me",
+	}
+}
+
+// asMeant reads a command that other wallets have as the one that does the same here.
+func (c *Chat) asMeant(l line) line {
+	to, ok := meant()[l.command]
+	if !ok || c.known(l.command) {
+		return l
+	}
+	words := strings.Fields(to)
+	l.command, l.args = words[0], slices.Concat(words[1:], l.args)
+	return l
+}
+
 // Commands lists the command table, in the order of the menu.
 func (c *Chat) Commands() []Command {
 	out := make([]Command, 0, len(c.table))

@@ -101,6 +101,8 @@ func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
 		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1]), nil
 	case (action == "remove" || action == "delete") && len(args) > 1:
 		return removeContact(strings.Join(args[1:], " ")), nil
+	case action == "rename" && len(args) > 1:
+		return c.renameContact(ctx, h, args[1:])
 	case action == "findable" && len(args) == 2 && (strings.EqualFold(args[1], "on") || strings.EqualFold(args[1], "off")):
 		return letFind(strings.EqualFold(args[1], "on")), nil
 	}
@@ -109,7 +111,7 @@ func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
 		return nil, err
 	}
 	if contact, n := b.at(args); n == len(args) {
-		return say("contacts.shown", vars{"Name": contact.Name, "Address": code(contact.Address.String())}), nil
+		return showContact(contact.Name), nil
 	}
 	return func(s *scene) error {
 		usage, err := s.usage("contacts")
@@ -132,8 +134,143 @@ func (s *scene) listContacts() error {
 	for _, contact := range all[:min(len(all), mostListed)] {
 		lines = append(lines, "<b>"+escape(contact.Name)+"</b>\n"+string(code(contact.Address.String())))
 	}
+	rows, err := s.contactButtons(all[:min(len(all), mostListed)])
+	if err != nil {
+		return err
+	}
 	return s.say("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-mostListed, 0),
-		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID})
+		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID}, rows...)
+}
+
+// contactButtons are the contacts to tap, two in a row.
+func (s *scene) contactButtons(all []wallet.Contact) ([][]Button, error) {
+	var rows [][]Button
+	for i, contact := range all {
+		b, err := s.button(html(escape(contact.Name)), "contact:"+contact.Name, "contacts", s.now.Add(menuLife))
+		if err != nil {
+			return nil, err
+		}
+		if i%2 == 0 {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], b)
+	}
+	return rows, nil
+}
+
+// contactCard is the newest message about one contact, by its address: names change.
+func contactCard(address wallet.Address) string { return "contact:" + address.String() }
+
+// contactNamed finds a contact of the person's; NOT_FOUND for none of that name.
+func (s *scene) contactNamed(name string) (wallet.Contact, error) {
+	all, err := s.tx.ContactsOf(s.user.ID)
+	if err != nil {
+		return wallet.Contact{}, err
+	}
+	for _, contact := range all {
+		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) {
+			return contact, nil
+		}
+	}
+	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "you have no contact of that name")
+}
+
+// showContact shows one contact, and what can be done with it.
+func showContact(name string) act {
+	return func(s *scene) error {
+		contact, err := s.contactNamed(name)
+		if err != nil {
+			return s.refuse(err)
+		}
+		if err := s.moveCard(contactCard(contact.Address)); err != nil {
+			return err
+		}
+		return s.drawContact(contact)
+	}
+}
+
+func (s *scene) drawContact(contact wallet.Contact) error {
+	card := contactCard(contact.Address)
+	var rows [][]Button
+	for _, row := range [][][2]string{{{"button.pay_contact", "contactpay:"}}, {{"button.rename", "contactname:"}, {"button.remove", "contactremove:"}}} {
+		var buttons []Button
+		for _, what := range row {
+			label, err := s.words.text(what[0], vars{"Name": contact.Name})
+			if err != nil {
+				return err
+			}
+			b, err := s.button(label, what[1]+contact.Name, card, s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			buttons = append(buttons, b)
+		}
+		rows = append(rows, buttons)
+	}
+	text, err := s.words.text("contacts.shown", vars{"Name": contact.Name, "Address": code(contact.Address.String())})
+	if err != nil {
+		return err
+	}
+	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, card)
+}
+
+// tapContact shows the contact that was tapped in a list.
+func (c *Chat) tapContact(_ context.Context, _ heard, name string) (act, error) {
+	return showContact(name), nil
+}
+
+// tapPayContact begins a payment to a contact.
+func (c *Chat) tapPayContact(ctx context.Context, h heard, name string) (act, error) {
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	contact, ok := b.byKey[wallet.ContactKey(name)]
+	if !ok {
+		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+	}
+	return c.begin(c.transfer(ctx, h, idle, parts{To: contact.Address.String()}, nil))
+}
+
+// tapRemove asks once more.
+func (c *Chat) tapRemove(_ context.Context, _ heard, name string) (act, error) {
+	return func(s *scene) error {
+		contact, err := s.contactNamed(name)
+		if err != nil {
+			return s.refuse(err)
+		}
+		card := contactCard(contact.Address)
+		no, err := s.ours("button.keep", "contactkeep:"+contact.Name, card, s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		yes, err := s.ours("button.remove", "contactgone:"+contact.Name, card, s.now.Add(Silence))
+		if err != nil {
+			return err
+		}
+		return s.show(card, "contacts.remove_ask", vars{"Name": contact.Name, "Address": code(contact.Address.String())}, []Button{no, yes})
+	}, nil
+}
+
+// tapKeepContact goes back to the contact.
+func (c *Chat) tapKeepContact(_ context.Context, _ heard, name string) (act, error) {
+	return func(s *scene) error {
+		contact, err := s.contactNamed(name)
+		if ok, err := s.did(err, "toast.kept"); !ok {
+			return err
+		}
+		return s.drawContact(contact)
+	}, nil
+}
+
+// tapRemoveYes removes a contact.
+func (c *Chat) tapRemoveYes(_ context.Context, h heard, name string) (act, error) {
+	return func(s *scene) error {
+		if ok, err := s.did(s.Contacts.Remove(s.tx, s.user.ID, name), "toast.contact_removed"); !ok {
+			return err
+		}
+		return s.show(h.button.Subject, "contacts.removed", vars{"Name": name})
+	}, nil
 }
 
 func (c *Chat) addContact(name, address string) act {

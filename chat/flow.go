@@ -99,11 +99,21 @@ const (
 	keySaved       Trigger = "I have saved it"
 )
 
+// The conversation of naming a contact.
+const (
+	naming State = "name"
+
+	nameWanted Trigger = "name missing or wrong"
+	named      Trigger = "name given"
+)
+
 // Names of the flows, as conversations carry them.
 const (
 	sendFlow   = "send"
 	walletFlow = "wallet"
 	apiFlow    = "api"
+
+	contactFlow = "contacts"
 )
 
 // flows is every conversation there is. The person's words and taps become triggers in send.go,
@@ -165,6 +175,16 @@ func flows() map[string]Flow {
 				cancelled: {idle, (*scene).closeLink},
 				movedOn:   {idle, nil},
 				silence:   {idle, (*scene).linkRanOut},
+			},
+		},
+		contactFlow: {
+			idle: {nameWanted: {naming, (*scene).askName}},
+			naming: {
+				nameWanted: {naming, (*scene).askName},
+				named:      {idle, nil},
+				cancelled:  {idle, (*scene).sayNotNamed},
+				movedOn:    {idle, nil},
+				silence:    {idle, nil},
 			},
 		},
 		apiFlow: onboarding(),

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -287,6 +288,37 @@ func checkAmount(text string, token wallet.Token) error {
 	}
 	_, err := wallet.ParseAmount(text, token.Decimals)
 	return err
+}
+
+// meantAmounts are what an amount with commas may mean, as it is to be written: "1,5" is 1.5, and "1,500" is 1.5 to
+// some and 1500 to others. None where it makes no amount of the token.
+func meantAmounts(text string, token wallet.Token) []string {
+	if !strings.Contains(text, ",") {
+		return nil
+	}
+	var meant []string
+	whole, rest, _ := strings.Cut(text, ",")
+	if !strings.ContainsAny(rest, ",.") {
+		meant = append(meant, whole+"."+rest)
+	}
+	// Thousands stand in threes, and a point may follow the last three.
+	groups, fraction, pointed := strings.Cut(text, ".")
+	parts := strings.Split(groups, ",")
+	threes := !slices.ContainsFunc(parts[1:], func(part string) bool { return len(part) != 3 })
+	if threes && len(parts[0]) > 0 && len(parts[0]) <= 3 && parts[0] != "0" {
+		plain := strings.Join(parts, "")
+		if pointed {
+			plain += "." + fraction
+		}
+		meant = append(meant, plain)
+	}
+	var out []string
+	for _, text := range meant {
+		if amount, err := wallet.ParseAmount(text, token.Decimals); err == nil && !slices.Contains(out, amount.String()) {
+			out = append(out, amount.String())
+		}
+	}
+	return out
 }
 
 // scientific tells how programs and calculators write small and large numbers: 1e-3, 1E5.

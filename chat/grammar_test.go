@@ -204,3 +204,17 @@ func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 		t.Errorf("with an address %+v", p)
 	}
 }
+
+// TestAnAmountWithCommasOffersWhatItMayMean, and never decides.
+func TestAnAmountWithCommasOffersWhatItMayMean(t *testing.T) {
+	token := wallet.Token{Symbol: "USDC", Decimals: 6}
+	for text, want := range map[string]string{
+		"1,5": "1.5", "0,25": "0.25", "1,500": "1.5 1500", "12,345.67": "12345.67", "1,234,567": "1234567", "1,234,567.8": "1234567.8",
+		"0,500": "0.5", "1.5": "", "1,5,0": "", "1,2.5": "", ",5": "0.5", "1,": "", "1,5x": "", "-1,5": "", "1,1234567": "", "1,,5": "",
+		"1,23": "1.23", "1234,567": "1234.567", "99999999999999,999": "",
+	} {
+		if got := strings.Join(meantAmounts(text, token), " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -215,6 +215,15 @@ func (r *rig) deliver(row store.Reply) {
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DoneReply(row) }))
 	who := r.nameOf(row.Chat)
 	switch reply.Kind {
+	case chat.Strip:
+		for _, m := range r.messages[row.Chat] {
+			if m.id == reply.MessageID {
+				reply.Text, _, _ = strings.Cut(m.reply.Text, "\n")
+				reply.Text, m.reply.Buttons = "("+reply.Text+")", nil
+			}
+		}
+		r.seen = append(r.seen, r.show(who, "", reply))
+		return
 	case chat.Delete:
 		reply.Text = r.delete(row.Chat, reply.MessageID)
 		fallthrough

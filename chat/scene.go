@@ -338,6 +338,14 @@ func (s *scene) use() error {
 	return s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now)
 }
 
+// strip takes the buttons from the message that was tapped, which no card redraws: they are used.
+func (s *scene) strip() error {
+	if s.heard.Tap == nil || s.heard.MessageID == 0 {
+		return nil
+	}
+	return s.reply(Reply{Kind: Strip, MessageID: s.heard.MessageID}, "")
+}
+
 // takeAwaySecret removes a message that holds what must never be in a chat, and says why and what to do. Its
 // text is gone since the update came in: see Input.Secret.
 func (s *scene) takeAwaySecret() error {

@@ -183,6 +183,10 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	if p.Amount != "" {
 		if err := checkAmount(p.Amount, token); err != nil {
 			w.refusal, w.parts.Amount = err, ""
+			if w.amounts = meantAmounts(p.Amount, token); len(w.amounts) > 0 {
+				w.refusal = wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest,
+					"did you mean %s? Write amounts with a point", strings.Join(w.amounts, " or ")))
+			}
 		}
 	}
 	if w.parts.Amount != "" && w.parts.To != "" {
@@ -205,7 +209,7 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	if w.parts.Amount == "" {
 		w.trigger = amountMissing
 	}
-	if w.trigger == amountMissing || at == idle { // who has nothing to send is told before being asked
+	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) { // who has nothing to send is told before being asked
 		if c.mayAsk(h) != nil {
 			return w, nil
 		}

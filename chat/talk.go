@@ -115,6 +115,7 @@ type topic struct {
 	Bind        string               `json:"bind,omitempty"`   // nonce of the link
 	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
 	Access      access               `json:"access,omitzero"`  // of /api
+	Naming      namedContact         `json:"naming,omitzero"`  // of a contact that gets a name
 }
 
 // act is what an Input leads to once everything slow is done: it runs inside the store transaction,
@@ -157,7 +158,7 @@ func nothing() Turn { return Turn{Commit: func(store.Tx) error { return nil }} }
 
 // hear reads what the store knows of the speaker.
 func (c *Chat) hear(ctx context.Context, in Input) (heard, error) {
-	h := heard{Input: in, line: read(in.Text)}
+	h := heard{Input: in, line: c.asMeant(read(in.Text))}
 	err := c.Store.View(ctx, func(tx store.Tx) error {
 		var err error
 		if h.user, err = tx.UserByTelegram(in.From.TelegramID); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -235,6 +236,9 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
 		return act, err
 	}
+	if h.at(contactFlow) == naming {
+		return c.hearName(h), nil
+	}
 	if act, err := c.hearDeveloper(ctx, h); act != nil || err != nil {
 		return act, err
 	}
@@ -264,6 +268,9 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
 		}
 	}
+	if to, ok := meant()[strings.ToLower(h.line.args[0])]; ok {
+		return free(c.offer("/" + to)), nil
+	}
 	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {
 		return free(say("talk.did_you_mean", vars{"Commands": slashes(meant)})), nil
 	}
@@ -271,6 +278,17 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		return free(say("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])})), nil
 	}
 	return free(say("talk.stray", nil)), nil
+}
+
+// offer proposes a command that was meant, by a button that runs it.
+func (c *Chat) offer(command string) act {
+	return func(s *scene) error {
+		b, err := s.button(html(escape(command)), "run:"+command, "menu", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		return s.say("talk.did_you_mean", vars{"Commands": command}, []Button{b})
+	}
 }
 
 // begin leaves what was being asked before something new begins.

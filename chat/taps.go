@@ -57,7 +57,16 @@ func taps() map[string]tap {
 		"takeback":   (*Chat).tapTakeBack,
 
 		"changeaccess": (*Chat).tapChangeAccess,
-		"switch":       (*Chat).tapSwitch,
+		"sendagain":    (*Chat).tapSendAgain,
+		"savecontact":  (*Chat).tapSaveContact,
+
+		"contact":       (*Chat).tapContact,
+		"contactpay":    (*Chat).tapPayContact,
+		"contactname":   (*Chat).tapRename,
+		"contactremove": (*Chat).tapRemove,
+		"contactkeep":   (*Chat).tapKeepContact,
+		"contactgone":   (*Chat).tapRemoveYes,
+		"switch":        (*Chat).tapSwitch,
 	}
 }
 
@@ -211,6 +220,9 @@ func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, e
 		if ok, err := s.did(err, "toast.disconnected"); !ok {
 			return err
 		}
+		if err := s.strip(); err != nil {
+			return err
+		}
 		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
 		if !now.IsZero() {
 			v["Default"] = code(now.String())
@@ -274,6 +286,9 @@ func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error)
 		if ok, err := s.did(err, "toast.connected"); !ok {
 			return err
 		}
+		if err := s.strip(); err != nil {
+			return err
+		}
 		return s.say("claim.moved", vars{"Address": code(w.Address.String())})
 	}, nil
 }
@@ -288,6 +303,9 @@ func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error
 		if ok, err := s.did(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
 			return err
 		}
+		if err := s.strip(); err != nil {
+			return err
+		}
 		return s.say("claim.stopped", vars{"Address": code(address.String())})
 	}, nil
 }
@@ -299,7 +317,7 @@ func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
 			return s.refuse(err)
 		}
 		s.moved = false // the conversation went with the rest
-		if err := s.toast("toast.erased", nil); err != nil {
+		if err := errors.Join(s.toast("toast.erased", nil), s.strip()); err != nil {
 			return err
 		}
 		return s.say("erase.done", nil)
@@ -309,7 +327,7 @@ func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
 // tapKeep leaves everything as it is.
 func (c *Chat) tapKeep(context.Context, heard, string) (act, error) {
 	return func(s *scene) error {
-		if err := s.use(); err != nil {
+		if err := errors.Join(s.use(), s.strip()); err != nil {
 			return err
 		}
 		return s.toast("toast.kept", nil)

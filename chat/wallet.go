@@ -27,6 +27,8 @@ func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
 			return c.walletRequest(ctx, h)
 		}
 		return c.walletAddress(ctx, h)
+	case "history":
+		return (*scene).history, nil
 	case "new":
 		return c.begin((*scene).makeLink, nil)
 	case "use", "disconnect":
@@ -60,7 +62,7 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 		return nil, err
 	}
 	return func(s *scene) error {
-		rows, err := s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
+		rows, err := s.menu("button.balance", "/wallet balance", "button.history", "/wallet history", "button.address", "/wallet address", "button.send", "/send")
 		if err != nil {
 			return err
 		}

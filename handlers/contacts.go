@@ -27,13 +27,9 @@ func (c *Contacts) Of(ctx context.Context, who wallet.UserID) ([]wallet.Contact,
 // that it must not come in this way.
 func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name, address string) (wallet.Contact, error) {
 	none := wallet.Contact{}
-	name, err := wallet.ParseContactName(name)
+	name, err := c.name(name)
 	if err != nil {
 		return none, err
-	}
-	first := wallet.FirstWord(name)
-	if _, listed := c.Tokens.BySymbol(first); listed || strings.EqualFold(first, wallet.SOL.Symbol) {
-		return none, wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose a name that does not begin with it", strings.ToUpper(first))
 	}
 	to, err := wallet.ParseAddress(address)
 	if err != nil {
@@ -83,6 +79,48 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
 	}
 	return nil
+}
+
+// Rename gives a contact another name. Errors: NOT_FOUND without one of the old name; INVALID_REQUEST and CONFLICT for
+// the new name, as Add has them. Its address stays what it was.
+func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wallet.Contact, error) {
+	none := wallet.Contact{}
+	name, err := c.name(name)
+	if err != nil {
+		return none, err
+	}
+	book, err := tx.ContactsOf(who)
+	if err != nil {
+		return none, err
+	}
+	for _, contact := range book {
+		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) && wallet.ContactKey(name) != wallet.ContactKey(old) {
+			return none, wallet.Refuse(wallet.Conflict, "you have a contact “%s” already. Choose another name", contact.Name)
+		}
+	}
+	for _, contact := range book {
+		if wallet.ContactKey(contact.Name) == wallet.ContactKey(old) {
+			if err := tx.DeleteContact(who, contact.Name); err != nil {
+				return none, err
+			}
+			contact.Name = name
+			return contact, tx.PutContact(contact)
+		}
+	}
+	return none, wallet.Refuse(wallet.NotFound, "you have no contact of that name")
+}
+
+// name reads a contact's name, which must not begin like a token.
+func (c *Contacts) name(text string) (string, error) {
+	name, err := wallet.ParseContactName(text)
+	if err != nil {
+		return "", err
+	}
+	first := wallet.FirstWord(name)
+	if _, listed := c.Tokens.BySymbol(first); listed || strings.EqualFold(first, wallet.SOL.Symbol) {
+		return "", wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose a name that does not begin with it", strings.ToUpper(first))
+	}
+	return name, nil
 }
 
 // Remove takes a contact out; NOT_FOUND without one of that name.

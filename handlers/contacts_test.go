@@ -106,3 +106,41 @@ func TestOnlyWhoAllowsItIsFound(t *testing.T) {
 		t.Errorf("who allows it no more: %v", err)
 	}
 }
+
+// TestARenamedContactKeepsItsAddress, and takes nobody else's name.
+func TestARenamedContactKeepsItsAddress(t *testing.T) {
+	r := newRig(t)
+	person, bob, carol := r.rich(1001, sol), r.rich(1002, sol), r.rich(1003, sol)
+	alice := person.User.ID
+	in := func(do func(tx store.Tx) error) error { return r.Update(do) }
+	added := func(name string, to wallet.Address) wallet.Contact {
+		var c wallet.Contact
+		r.Must(in(func(tx store.Tx) (err error) { c, err = r.Contacts.Add(tx, alice, name, to.String()); return err }))
+		return c
+	}
+	anna := added("Anna", bob.Address())
+	added("Bea", carol.Address())
+	rename := func(old, name string) (got wallet.Contact, err error) {
+		err = in(func(tx store.Tx) error { got, err = r.Contacts.Rename(tx, alice, old, name); return err })
+		return got, err
+	}
+	if got, err := rename("anna", " Anna   Smith "); err != nil || got.Name != "Anna Smith" || got.Address != anna.Address || !got.AddedAt.Equal(anna.AddedAt) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := rename("anna smith", "ANNA SMITH"); err != nil || got.Name != "ANNA SMITH" { // only its case
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, code := range map[string]wallet.Code{"bea": wallet.Conflict, "sol": wallet.InvalidRequest, "": wallet.InvalidRequest, "1st": wallet.InvalidRequest} {
+		if _, err := rename("Anna Smith", name); wallet.CodeOf(err) != code {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := rename("Anna", "Other"); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("a name that there is no more: %v", err)
+	}
+	all, err := r.Contacts.Of(context.Background(), alice)
+	r.Must(err)
+	if len(all) != 2 {
+		t.Errorf("%+v", all)
+	}
+}

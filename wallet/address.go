@@ -28,11 +28,16 @@ func MustAddress(text string) Address {
 func ParseAddress(text string) (Address, error) {
 	// 32 bytes are 32 to 44 base58 digits; the bound keeps hostile text from costing anything.
 	if len(text) < 32 || len(text) > 44 {
-		return Address{}, Refuse(InvalidRequest, "that is not a Solana address: it must be 32 to 44 letters and digits")
+		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. An address has 32 to 44 letters and digits")
 	}
 	raw, err := base58.Decode(text)
-	if err != nil || len(raw) != 32 {
-		return Address{}, Refuse(InvalidRequest, "that is not a Solana address: check for a missing or mistyped character")
+	switch {
+	case err != nil: // of characters that base58 does not have: 0, O, I, l
+		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. A character is mistyped: addresses have letters and digits, but no 0, O, I or l")
+	case len(raw) < 32:
+		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. A character may be missing")
+	case len(raw) > 32:
+		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. It may have a character too many, or a mistyped one")
 	}
 	return Address(raw), nil
 }
@@ -129,7 +134,7 @@ func (a Address) Payable() error {
 	case a.IsZero():
 		return Refuse(InvalidRequest, "that is the System program, not a wallet")
 	case !a.OnCurve():
-		return Refuse(InvalidRequest, "no key can exist for that address: it belongs to a program. Ask for the owner's wallet address")
+		return Refuse(InvalidRequest, "that address belongs to a program, or a character of it is missing or mistyped. Ask for the owner's wallet address")
 	}
 	return nil
 }

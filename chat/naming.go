@@ -1,0 +1,148 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// namedContact is what gets a name in a conversation: a new contact, or one that is renamed.
+type namedContact struct {
+	Address     wallet.Address       `json:"address,omitzero"`
+	Old         string               `json:"old,omitempty"`         // its name so far; "" for a new one
+	Transaction wallet.TransactionID `json:"transaction,omitempty"` // whose card offered to save it; "" for none
+}
+
+// askName asks for the name.
+func (s *scene) askName() error {
+	if err := s.newQuestion(); err != nil {
+		return err
+	}
+	return s.ask("contacts.ask_name", vars{"Old": s.topic.Naming.Old, "Address": code(s.topic.Naming.Address.String())}, nil)
+}
+
+func (s *scene) sayNotNamed() error { return s.say("contacts.not_named", nil) }
+
+// name begins the conversation that names a contact.
+func (c *Chat) name(of namedContact) (act, error) {
+	return c.begin(func(s *scene) error {
+		s.topic = topic{Naming: of}
+		return s.walk(contactFlow, nameWanted)
+	}, nil)
+}
+
+// hearName takes the answer to the question for a name.
+func (c *Chat) hearName(h heard) act {
+	of, name := h.topic.Naming, strings.Join(h.line.args, " ")
+	return func(s *scene) error {
+		added, err := s.putName(of, name)
+		if labelled(err) {
+			s.weighed.refusal = err
+			return s.walk(contactFlow, nameWanted)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.walk(contactFlow, named); err != nil {
+			return err
+		}
+		if of.Old != "" {
+			if err := s.drawContact(added); err != nil {
+				return err
+			}
+			return s.say("contacts.renamed", vars{"Old": of.Old, "Name": added.Name})
+		}
+		if of.Transaction != "" { // its card offers it no more
+			t, err := s.tx.Transaction(of.Transaction)
+			if err != nil {
+				return err
+			}
+			if err := s.card(t); err != nil {
+				return err
+			}
+		}
+		return s.say("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
+	}
+}
+
+// putName adds a contact, or gives one another name.
+func (s *scene) putName(of namedContact, name string) (wallet.Contact, error) {
+	if s.known(wallet.ContactKey(name)) {
+		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "/%s is a command. Choose another name", wallet.ContactKey(name))
+	}
+	if of.Old != "" {
+		return s.Contacts.Rename(s.tx, s.user.ID, of.Old, name)
+	}
+	return s.Contacts.Add(s.tx, s.user.ID, name, of.Address.String())
+}
+
+// renameContact answers /contacts rename: the words are a contact's name, and the new one if it is said.
+func (c *Chat) renameContact(ctx context.Context, h heard, words []string) (act, error) {
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	contact, n := b.at(words)
+	switch {
+	case n == 0:
+		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+	case n == len(words):
+		return c.name(namedContact{Address: contact.Address, Old: contact.Name})
+	}
+	return func(s *scene) error {
+		renamed, err := s.putName(namedContact{Address: contact.Address, Old: contact.Name}, strings.Join(words[n:], " "))
+		if err != nil {
+			return s.refuse(err)
+		}
+		return s.say("contacts.renamed", vars{"Old": contact.Name, "Name": renamed.Name})
+	}, nil
+}
+
+// tapRename asks for a contact's new name.
+func (c *Chat) tapRename(ctx context.Context, h heard, name string) (act, error) {
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	contact, ok := b.byKey[wallet.ContactKey(name)]
+	if !ok {
+		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+	}
+	return c.name(namedContact{Address: contact.Address, Old: contact.Name})
+}
+
+// paid reads a payment of the person's whose card was tapped.
+func (c *Chat) paid(ctx context.Context, h heard) (t wallet.Transaction, err error) {
+	err = c.Store.View(ctx, func(tx store.Tx) error {
+		t, err = tx.Transaction(wallet.TransactionID(h.button.Subject))
+		if err == nil && t.Owner != h.user.ID {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	return t, err
+}
+
+// tapSaveContact asks for a name for whom somebody has paid.
+func (c *Chat) tapSaveContact(ctx context.Context, h heard, _ string) (act, error) {
+	t, err := c.paid(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return c.name(namedContact{Address: t.To, Transaction: t.ID})
+}
+
+// tapSendAgain proposes the same payment anew, as often as it is tapped: each waits for its own Confirm.
+func (c *Chat) tapSendAgain(ctx context.Context, h heard, _ string) (act, error) {
+	t, err := c.paid(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	p := parts{Amount: t.Money().String(), To: t.To.String(), Memo: t.Memo}
+	if !t.Token.Native() {
+		p.Token = t.Token.Mint.String()
+	}
+	return c.begin(c.transfer(ctx, h, idle, p, nil))
+}
