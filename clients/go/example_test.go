@@ -76,7 +76,9 @@ func ExampleClient_Transactions() {
 func ExampleSign() {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)) // yours, from where you keep it
 
-	_, err := purser.Sign(key, "AgAA") // proposal.UnsignedTransaction
+	// What is to be paid is the program's own knowledge, and nothing that purser said.
+	want := purser.Expected{To: "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin", Amount: "0.5", Token: "SOL"}
+	_, err := purser.Sign("AgAA", key, want) // proposal.UnsignedTransaction
 	fmt.Println(err)
 	// Output: purser: the transaction has not one empty signature
 }

@@ -19,56 +19,63 @@ func Address(key ed25519.PrivateKey) string {
 	return base58(key.Public().(ed25519.PublicKey))
 }
 
-// Sign signs a Proposal's UnsignedTransaction with a key of the developer's own, and returns the
-// signature in base58 for SubmitSignature. It refuses what the key would not sign alone, as payer of the
-// fee. It does not read what the transaction pays: whoever calls it trusts the purser that made it.
-func Sign(key ed25519.PrivateKey, unsignedTransaction string) (signature string, err error) {
-	if len(key) != ed25519.PrivateKeySize {
-		return "", errors.New("purser: not an Ed25519 private key")
-	}
-	if len(unsignedTransaction) > base64.StdEncoding.EncodedLen(maxTransaction) {
-		return "", errors.New("purser: the transaction is too large")
-	}
-	wire, err := base64.StdEncoding.Strict().DecodeString(unsignedTransaction)
-	if err != nil {
-		return "", errors.New("purser: the transaction is not base64")
-	}
-	if len(wire) < 1+ed25519.SignatureSize || wire[0] != 1 || len(bytes.Trim(wire[1:1+ed25519.SignatureSize], "\x00")) > 0 {
-		return "", errors.New("purser: the transaction has not one empty signature")
-	}
-	message := wire[1+ed25519.SignatureSize:]
-	payer, err := onlySigner(message)
+// Sign signs a Proposal's UnsignedTransaction with a key of the developer's own, and returns the signature in
+// base58 for SubmitSignature. It reads the transaction itself and refuses it unless it is the expected payment
+// from this key's wallet and nothing else: whatever the purser that made it says, the key signs what its owner
+// meant. Beside the payment there may be the recipient's new token account, a memo, references, and a compute
+// budget whose priority fee is at most 0.001 SOL. Transactions of version 1 and with lookup tables are refused.
+func Sign(unsignedTransaction string, key ed25519.PrivateKey, want Expected) (signature string, err error) {
+	message, err := ownMessage(unsignedTransaction, key)
 	if err != nil {
 		return "", err
 	}
-	if !bytes.Equal(payer, key.Public().(ed25519.PublicKey)) {
-		return "", errors.New("purser: the transaction is another wallet's")
+	if err := want.check(message); err != nil {
+		return "", err
 	}
 	return base58(ed25519.Sign(key, message)), nil
 }
 
-// onlySigner reads as much of a message (legacy, or version 0) as tells who must sign it.
-func onlySigner(message []byte) (payer []byte, err error) {
-	malformed := errors.New("purser: the transaction's message is malformed")
-	if len(message) > 0 && message[0] == 0x80 { // version 0
-		message = message[1:]
+// SignBlindly signs a Proposal's UnsignedTransaction without reading what it pays: whoever calls it trusts the
+// purser that made it, and everybody on the way, with all that the wallet holds. It refuses only what the key
+// would not sign alone, as payer of the fee. Sign is the safe way.
+func SignBlindly(unsignedTransaction string, key ed25519.PrivateKey) (signature string, err error) {
+	message, err := ownMessage(unsignedTransaction, key)
+	if err != nil {
+		return "", err
 	}
-	// Three counts (signers, and read-only accounts of both sorts), the number of keys, the keys, and
-	// the blockhash. More than 127 keys do not fit into a transaction, so their number is one byte.
-	if len(message) < 4 || message[0] >= 0x80 || message[3] == 0 || message[3] >= 0x80 ||
-		len(message) < 4+int(message[3])*ed25519.PublicKeySize+32 {
-		return nil, malformed
+	return base58(ed25519.Sign(key, message)), nil
+}
+
+// ownMessage is the message of a transaction that awaits the key's signature and no other.
+func ownMessage(unsignedTransaction string, key ed25519.PrivateKey) ([]byte, error) {
+	if len(key) != ed25519.PrivateKeySize {
+		return nil, errors.New("purser: not an Ed25519 private key")
 	}
-	if message[0] != 1 || message[1] != 0 {
-		return nil, errors.New("purser: the transaction needs not exactly one signer who pays")
+	if len(unsignedTransaction) > base64.StdEncoding.EncodedLen(maxTransaction) {
+		return nil, errors.New("purser: the transaction is too large")
 	}
-	return message[4 : 4+ed25519.PublicKeySize], nil
+	wire, err := base64.StdEncoding.Strict().DecodeString(unsignedTransaction)
+	if err != nil {
+		return nil, errors.New("purser: the transaction is not base64")
+	}
+	if len(wire) < 1+ed25519.SignatureSize || wire[0] != 1 || len(bytes.Trim(wire[1:1+ed25519.SignatureSize], "\x00")) > 0 {
+		return nil, errors.New("purser: the transaction has not one empty signature")
+	}
+	message := wire[1+ed25519.SignatureSize:]
+	m, err := readMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(m.keys[0], key.Public().(ed25519.PublicKey)) {
+		return nil, errors.New("purser: the transaction is another wallet's")
+	}
+	return message, nil
 }
 
 // SignChallenge signs a Challenge's Message, and returns the signature in base58 for Connect. It refuses
 // every text that does not ask to sign in with the key's own address: no answer can have a transaction
 // signed by it.
-func SignChallenge(key ed25519.PrivateKey, message string) (signature string, err error) {
+func SignChallenge(message string, key ed25519.PrivateKey) (signature string, err error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return "", errors.New("purser: not an Ed25519 private key")
 	}
@@ -81,9 +88,10 @@ func SignChallenge(key ed25519.PrivateKey, message string) (signature string, er
 	return base58(ed25519.Sign(key, []byte(message))), nil
 }
 
+const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
 // base58 writes bytes in Bitcoin's alphabet, as Solana does.
 func base58(b []byte) string {
-	const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 	var digits []byte // least first
 	for _, carry := range b {
 		c := int(carry)
@@ -98,10 +106,10 @@ func base58(b []byte) string {
 	}
 	var out strings.Builder
 	for i := 0; i < len(b) && b[i] == 0; i++ {
-		out.WriteByte(alphabet[0])
+		out.WriteByte(base58Alphabet[0])
 	}
 	for i := len(digits) - 1; i >= 0; i-- {
-		out.WriteByte(alphabet[digits[i]])
+		out.WriteByte(base58Alphabet[digits[i]])
 	}
 	return out.String()
 }

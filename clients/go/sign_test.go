@@ -28,12 +28,12 @@ func unsigned(header [3]byte, version []byte, payer ed25519.PublicKey) []byte {
 	return wire
 }
 
-func TestSignSignsWhatTheKeyAlonePaysFor(t *testing.T) {
+func TestSignBlindlySignsWhatTheKeyAlonePaysFor(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(seed)
 	own := key.Public().(ed25519.PublicKey)
 	for _, version := range [][]byte{nil, {0x80}} {
 		wire := unsigned([3]byte{1, 0, 1}, version, own)
-		signature, err := purser.Sign(key, base64.StdEncoding.EncodeToString(wire))
+		signature, err := purser.SignBlindly(base64.StdEncoding.EncodeToString(wire), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,14 +60,14 @@ func TestSignSignsWhatTheKeyAlonePaysFor(t *testing.T) {
 		"nothing":              nil,
 		"too large":            append(slices.Clone(good), make([]byte, 1300)...),
 	} {
-		if signature, err := purser.Sign(key, base64.StdEncoding.EncodeToString(wire)); err == nil {
+		if signature, err := purser.SignBlindly(base64.StdEncoding.EncodeToString(wire), key); err == nil {
 			t.Errorf("%s: signed %s", name, signature)
 		}
 	}
-	if _, err := purser.Sign(key, "not base64"); err == nil {
+	if _, err := purser.SignBlindly("not base64", key); err == nil {
 		t.Error("signed what is not base64")
 	}
-	if _, err := purser.Sign(key[:32], base64.StdEncoding.EncodeToString(good)); err == nil {
+	if _, err := purser.SignBlindly(base64.StdEncoding.EncodeToString(good), key[:32]); err == nil {
 		t.Error("signed with half a key")
 	}
 }
@@ -75,7 +75,7 @@ func TestSignSignsWhatTheKeyAlonePaysFor(t *testing.T) {
 func TestSignChallengeSignsNothingElse(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(seed)
 	text := "wallet.example.org wants you to sign in with your Solana account:\n" + purser.Address(key) + "\n\nConnect this wallet."
-	if _, err := purser.SignChallenge(key, text); err != nil {
+	if _, err := purser.SignChallenge(text, key); err != nil {
 		t.Fatal(err)
 	}
 	for name, other := range map[string]string{
@@ -86,7 +86,7 @@ func TestSignChallengeSignsNothingElse(t *testing.T) {
 		"hidden characters": text + "\u202e",
 		"nothing":           "",
 	} {
-		if _, err := purser.SignChallenge(key, other); err == nil {
+		if _, err := purser.SignChallenge(other, key); err == nil {
 			t.Errorf("%s was signed", name)
 		}
 	}
@@ -97,7 +97,7 @@ func FuzzSign(f *testing.F) {
 	f.Add(unsigned([3]byte{1, 0, 1}, nil, key.Public().(ed25519.PublicKey)))
 	f.Add([]byte{1})
 	f.Fuzz(func(t *testing.T, wire []byte) {
-		signature, err := purser.Sign(key, base64.StdEncoding.EncodeToString(wire))
+		signature, err := purser.SignBlindly(base64.StdEncoding.EncodeToString(wire), key)
 		if err != nil {
 			return
 		}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign as nodeSign } from "node:crypto";
 import { setTimeout as after } from "node:timers/promises";
-import { PurserClient, PurserError, SecretLostError, sign, signChallenge } from "../../clients/typescript/dist/index.js";
+import { PurserClient, PurserError, SecretLostError, sign, signBlindly, signChallenge } from "../../clients/typescript/dist/index.js";
 import { base58 } from "../../clients/typescript/dist/bytes.js";
 
 const s = JSON.parse(process.argv[2]);
@@ -30,9 +30,11 @@ async function sends(client, to, amount) {
   const proposal = await client.send({ from: own, to, amount, token: "SOL" }, { signal });
   assert.deepEqual([proposal.status, proposal.recipient], ["awaiting_signature", to]);
   assert.ok(proposal.expiresAt > new Date());
-  await sign(proposal.unsignedTransaction, signer, own);
+  await signBlindly(proposal.unsignedTransaction, signer, own);
   const fresh = await client.refresh(proposal.transactionId, { signal });
-  const signature = await sign(fresh.unsignedTransaction, signer, own);
+  const want = { from: own, to, amount, token: "SOL" };
+  const signature = await sign(fresh.unsignedTransaction, signer, want);
+  await assert.rejects(sign(fresh.unsignedTransaction, signer, { ...want, amount: "0.000000001" }), /pays/);
   assert.equal((await client.submitSignature(proposal.transactionId, { signature })).transactionId, proposal.transactionId);
   await until(async () => {
     const t = await client.transaction(proposal.transactionId);
@@ -76,6 +78,10 @@ async function person(client) {
   assert.ok(set.updatedAt instanceof Date);
   assert.deepEqual(await client.notifications(), set);
   assert.equal(set.events.length, 2);
+  const sent = await client.messageOwner({ message: "*The backup is done*", parseMode: "Markdown" });
+  assert.ok(sent.messageId > 0 && sent.sentAt instanceof Date);
+  const ran = await client.commandOwner({ command: "/wallet balance", silent: true });
+  assert.match(ran.response, /SOL/);
   const link = await client.createWallet(s.alice);
   assert.equal(link.status, "sent_to_chat");
   assert.ok(link.expiresAt > new Date());

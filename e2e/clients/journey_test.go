@@ -59,7 +59,7 @@ func (j *journey) connect(c *purser.Client, want string) {
 	j.Helper()
 	challenge, err := c.ConnectChallenge(j.ctx, purser.Address(j.own))
 	j.must("challenge", err)
-	signature, err := purser.SignChallenge(j.own, challenge.Message)
+	signature, err := purser.SignChallenge(challenge.Message, j.own)
 	j.must("sign the challenge", err)
 	connected, err := c.Connect(j.ctx, challenge.Address, signature)
 	if err != nil || connected.Status != want || challenge.ExpiresAt.Before(time.Now()) {
@@ -94,13 +94,18 @@ func (j *journey) sends(c *purser.Client, to, amount string) string {
 	if proposal.Status != purser.AwaitingSignature || proposal.Recipient != to || proposal.ExpiresAt.Before(time.Now()) {
 		j.Fatalf("proposal: %+v", proposal)
 	}
-	if _, err := purser.Sign(j.own, proposal.UnsignedTransaction); err != nil {
+	if _, err := purser.SignBlindly(proposal.UnsignedTransaction, j.own); err != nil {
 		j.Errorf("sign the first: %v", err)
 	}
 	fresh, err := c.Refresh(j.ctx, proposal.TransactionID)
 	j.must("refresh", err)
-	signature, err := purser.Sign(j.own, fresh.UnsignedTransaction)
+	want := purser.Expected{To: to, Amount: amount, Token: "SOL"}
+	signature, err := purser.Sign(fresh.UnsignedTransaction, j.own, want)
 	j.must("sign", err)
+	want.Amount = "0.000000001"
+	if _, err := purser.Sign(fresh.UnsignedTransaction, j.own, want); err == nil {
+		j.Error("signed what was not expected")
+	}
 	progress, err := c.SubmitSignature(j.ctx, proposal.TransactionID, purser.Signature{Signature: signature})
 	j.must("submit", err)
 	if progress.TransactionID != proposal.TransactionID {
@@ -181,6 +186,14 @@ func (j *journey) person(c *purser.Client) {
 	got, err := c.Notifications(j.ctx)
 	if err != nil || !slices.Equal(got.Events, set.Events) || got.UpdatedAt.IsZero() {
 		j.Errorf("notifications: %+v (%v)", got, err)
+	}
+	sent, err := c.MessageOwner(j.ctx, purser.OwnerMessage{Text: "*The backup is done*", ParseMode: "Markdown"})
+	if err != nil || sent.SentAt.IsZero() {
+		j.Errorf("message to the owner: %+v (%v)", sent, err)
+	}
+	ran, err := c.CommandOwner(j.ctx, purser.OwnerCommand{Command: "/wallet balance", Silent: true})
+	if err != nil || !strings.Contains(ran.Response, "SOL") || ran.ExecutedAt.IsZero() {
+		j.Errorf("command for the owner: %+v (%v)", ran, err)
 	}
 	link, err := c.CreateWallet(j.ctx, j.Alice)
 	if err != nil || link.Status != "sent_to_chat" || link.ExpiresAt.Before(time.Now()) {

@@ -35,3 +35,18 @@ export function base58(bytes: Uint8Array): string {
   const zeros = bytes.findIndex((b) => b !== 0);
   return "1".repeat(zeros < 0 ? bytes.length : zeros) + digits.reverse().map((d) => alphabet[d]).join("");
 }
+
+/** Reads the base58 of 32 bytes; undefined for what is none, or has another spelling. */
+export function fromBase58(text: string): Bytes | undefined {
+  if (typeof text !== "string" || text.length < 32 || text.length > 44) return undefined;
+  let n = 0n;
+  for (const c of text) {
+    const digit = alphabet.indexOf(c);
+    if (digit < 0) return undefined;
+    n = n * 58n + BigInt(digit);
+  }
+  if (n >> 256n !== 0n) return undefined;
+  const bytes = new Uint8Array(32);
+  for (let i = 31; i >= 0; i--, n >>= 8n) bytes[i] = Number(n & 0xffn);
+  return base58(bytes) === text ? bytes : undefined;
+}

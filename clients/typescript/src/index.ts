@@ -7,7 +7,8 @@
  */
 export { Hook, PurserClient, type CallOptions, type ClientOptions } from "./client.js";
 export { PurserError, SecretLostError, WebhookError, type Code } from "./errors.js";
-export { sign, signChallenge, type Signer } from "./sign.js";
+export type { Expected } from "./decode.js";
+export { sign, signBlindly, signChallenge, type Signer } from "./sign.js";
 export { verifyWebhook } from "./webhook.js";
 export type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Holding, Key,

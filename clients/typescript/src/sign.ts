@@ -1,4 +1,5 @@
 import { base58, fromBase64, utf8, type Bytes } from "./bytes.js";
+import { check, readMessage, type Expected, type Message } from "./decode.js";
 
 /** Signs bytes with a wallet's Ed25519 key, wherever that is kept; 64 bytes come back. */
 export type Signer = (message: Uint8Array) => Promise<Uint8Array>;
@@ -7,30 +8,36 @@ export type Signer = (message: Uint8Array) => Promise<Uint8Array>;
 const maxTransaction = 1232;
 
 /**
- * Signs a Proposal's unsignedTransaction with a key of the developer's own, and returns the signature in
- * base58 for submitSignature. It refuses what the wallet of this address would not sign alone, as payer of
- * the fee, before the signer sees it. It does not read what the transaction pays: whoever calls it trusts
- * the purser that made it.
+ * Signs a Proposal's unsignedTransaction with a key of the developer's own, and returns the signature in base58 for
+ * submitSignature. It reads the transaction itself and refuses it, before the signer sees it, unless it is the
+ * expected payment and nothing else: whatever the purser that made it says, the key signs what its owner meant.
+ * Beside the payment there may be the recipient's new token account, a memo, references, and a compute budget whose
+ * priority fee is at most 0.001 SOL. Transactions of version 1 and with lookup tables are refused.
  */
-export async function sign(unsignedTransaction: string, signer: Signer, address?: string): Promise<string> {
+export async function sign(unsignedTransaction: string, signer: Signer, expected: Expected): Promise<string> {
+  const { bytes, message } = ownMessage(unsignedTransaction);
+  await check(message, expected);
+  return signed(bytes, message.keys[0]!, signer);
+}
+
+/**
+ * Signs a Proposal's unsignedTransaction without reading what it pays: whoever calls it trusts the purser that made
+ * it, and everybody on the way, with all that the wallet holds. It refuses only what the wallet of this address
+ * would not sign alone, as payer of the fee. sign is the safe way.
+ */
+export async function signBlindly(unsignedTransaction: string, signer: Signer, address?: string): Promise<string> {
+  const { bytes, message } = ownMessage(unsignedTransaction);
+  if (address !== undefined && message.names[0] !== address) throw new Error("purser: the transaction is another wallet's");
+  return signed(bytes, message.keys[0]!, signer);
+}
+
+/** The message of a transaction that awaits one signature. */
+function ownMessage(unsignedTransaction: string): { bytes: Bytes; message: Message } {
   const wire = unsignedTransaction.length <= Math.ceil(maxTransaction / 3) * 4 ? fromBase64(unsignedTransaction) : undefined;
   if (wire === undefined) throw new Error("purser: the transaction is not base64, or too large");
   if (wire.length < 65 || wire[0] !== 1 || wire.subarray(1, 65).some((b) => b !== 0)) throw new Error("purser: the transaction has not one empty signature");
-  const message = wire.slice(65);
-  const payer = onlySigner(message);
-  if (address !== undefined && base58(payer) !== address) throw new Error("purser: the transaction is another wallet's");
-  return signed(message, payer, signer);
-}
-
-/** Reads as much of a message (legacy, or version 0) as tells who must sign it. */
-function onlySigner(message: Bytes): Bytes {
-  const m = message[0] === 0x80 ? message.subarray(1) : message;
-  // Three counts (signers, and read-only accounts of both sorts), the number of keys, the keys, and the
-  // blockhash. More than 127 keys do not fit into a transaction, so their number is one byte.
-  const [signers = 0x80, readOnly = 0, , keys = 0] = m;
-  if (signers >= 0x80 || keys === 0 || keys >= 0x80 || m.length < 4 + keys * 32 + 32) throw new Error("purser: the transaction's message is malformed");
-  if (signers !== 1 || readOnly !== 0) throw new Error("purser: the transaction needs not exactly one signer who pays");
-  return m.slice(4, 36);
+  const bytes = wire.slice(65);
+  return { bytes, message: readMessage(bytes) };
 }
 
 /**

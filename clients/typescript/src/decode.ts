@@ -1,0 +1,190 @@
+import { base58, fromBase58, utf8, type Bytes } from "./bytes.js";
+
+/** What a transaction must pay to be signed by sign: no more, no less, and nothing else. */
+export interface Expected {
+  /** The wallet that pays. Left out, it is whichever wallet the signer's signature fits. */
+  from?: string;
+  /** The recipient's wallet, or the token account that is paid, in base58. */
+  to: string;
+  /** In the token's own unit, as in SendRequest: "1.5". */
+  amount: string;
+  /** "SOL", or the address of a token's mint; a symbol says nothing that could be checked here. */
+  token: string;
+}
+
+const system = "11111111111111111111111111111111";
+const tokenPrograms: readonly string[] = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
+const associated = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+const budgetProgram = "ComputeBudget111111111111111111111111111111";
+const memoPrograms: readonly string[] = ["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH"]; // of versions 3 and 4
+
+const solDecimals = 9;
+/** The most that a transaction may offer to be taken sooner, in lamports. */
+const maxPriorityFee = 1_000_000n;
+/** What a transaction may compute at most. */
+const maxUnits = 1_400_000n;
+/** Bounds the read-only accounts by which a payment is found again. */
+const maxReferences = 8;
+
+/** A legacy message or one of version 0, read whole. */
+export interface Message {
+  keys: Bytes[];
+  names: string[];
+  /** How many of the last keys no instruction may write to. */
+  readOnly: number;
+  instructions: { program: string; accounts: number[]; data: Bytes }[];
+}
+
+const malformed = () => new Error("purser: the transaction's message is malformed");
+
+/** Reads a message of one signer, which pays for it. */
+export function readMessage(raw: Bytes): Message {
+  let at = 0;
+  const bytes = (n: number): Bytes => {
+    if (at + n > raw.length) throw malformed();
+    return raw.slice(at, at += n);
+  };
+  const byte = () => bytes(1)[0]!;
+  // A length in Solana's compact form: no transaction holds more than two of its bytes can say, and each length
+  // has one spelling.
+  const count = () => {
+    const first = byte();
+    if (first < 0x80) return first;
+    const second = byte();
+    if (second === 0 || second >= 0x80) throw malformed();
+    return first & 0x7f | second << 7;
+  };
+  const version = raw[0] ?? 0;
+  if (version > 0x80) throw new Error(`purser: the transaction has version ${version & 0x7f}, which is not signed here`);
+  if (version === 0x80) bytes(1);
+  const [signers, readOnlySigners, readOnly] = bytes(3) as unknown as [number, number, number];
+  const keys = Array.from({ length: count() }, () => bytes(32));
+  const names = keys.map(base58);
+  bytes(32); // blockhash
+  const raws = Array.from({ length: count() }, () => ({ program: byte(), accounts: [...bytes(count())], data: bytes(count()) }));
+  if (version === 0x80 && count() !== 0) throw new Error("purser: the transaction takes accounts from lookup tables, which cannot be seen here");
+  if (at !== raw.length || readOnly >= keys.length || new Set(names).size < names.length) throw malformed();
+  if (signers !== 1 || readOnlySigners !== 0) throw new Error("purser: the transaction needs not exactly one signer who pays");
+  const instructions = raws.map(({ program, accounts, data }) => {
+    if (program >= keys.length || accounts.some((a) => a >= keys.length)) throw malformed();
+    return { program: names[program]!, accounts, data };
+  });
+  return { keys, names, readOnly, instructions };
+}
+
+/** Refuses a message unless all that it does is the expected payment from its only signer. */
+export async function check(m: Message, want: Expected): Promise<void> {
+  const amount = plainDecimal(want.amount);
+  const to = fromBase58(want.to);
+  if (to === undefined) throw new Error("purser: expected to: that is no Solana address");
+  if (want.from !== undefined && want.from !== m.names[0]) throw new Error("purser: the transaction is another wallet's");
+  let paid: string | undefined;
+  let memos = 0;
+  let created = 0;
+  const budgets = new Map<number, bigint>();
+  for (const [i, { program, accounts, data }] of m.instructions.entries()) {
+    const refuse = (why: string) => new Error(`purser: instruction ${i + 1} of the transaction ${why}`);
+    if (program === system || tokenPrograms.includes(program)) {
+      const one = await transfer(m, program, accounts, data, to, want, refuse);
+      if (paid !== undefined) throw refuse("is a second payment");
+      paid = one;
+    } else if (program === associated) {
+      await creates(m, accounts, data, want, refuse);
+      if (++created > 1) throw refuse("creates a second account");
+    } else if (program === budgetProgram) {
+      const kind = data[0] ?? 0;
+      const known = kind === 2 && data.length === 5 || kind === 3 && data.length === 9; // units, price of one
+      if (!known || accounts.length > 0 || budgets.has(kind)) throw refuse("sets a compute budget in an unknown way");
+      budgets.set(kind, littleEndian(data.slice(1)));
+    } else if (memoPrograms.includes(program)) {
+      if (++memos > 1 || accounts.length > 0) throw refuse("is a memo that is not the only one, or is signed");
+    } else {
+      throw refuse(`calls the program ${program}`);
+    }
+  }
+  if (paid === undefined) throw new Error("purser: the transaction pays nothing");
+  const limit = budgets.get(2) ?? 0n;
+  if (budgets.has(3) && !budgets.has(2) || limit > maxUnits) throw new Error("purser: the transaction's priority fee has no limit");
+  if ((budgets.get(3) ?? 0n) * limit > maxPriorityFee * 1_000_000n) throw new Error("purser: the transaction's priority fee is too high");
+  if (paid !== amount) throw new Error(`purser: the transaction pays ${paid}, not ${amount}`);
+}
+
+/** Reads a transfer of SOL (System program) or of a token (TransferChecked), and returns how much it pays. */
+async function transfer(m: Message, program: string, accounts: number[], data: Bytes, to: Bytes, want: Expected, refuse: (why: string) => Error): Promise<string> {
+  const fixed = program === system ? 2 : 4; // from, to; or source, mint, destination, owner
+  if (accounts.length < fixed || accounts.length > fixed + maxReferences) throw refuse("is no plain transfer");
+  if (new Set(accounts).size < accounts.length) throw refuse("names an account twice");
+  const writable = (a: number) => a < m.keys.length - m.readOnly; // the first is the signer's
+  if (accounts.slice(fixed).some(writable)) throw refuse("has a reference that can be written to");
+  const name = (i: number) => m.names[accounts[i]!]!;
+  const key = (i: number) => m.keys[accounts[i]!]!;
+  if (program === system) {
+    if (data.length !== 12 || littleEndian(data.slice(0, 4)) !== 2n || accounts[0] !== 0) throw refuse("is no transfer of the signer's SOL");
+    if (want.token !== "SOL") throw refuse(`pays SOL, not the token ${want.token}`);
+    if (name(1) !== want.to || !writable(accounts[1]!)) throw refuse(`pays ${name(1)}, not ${want.to}`);
+    return decimal(littleEndian(data.slice(4)), solDecimals);
+  }
+  if (data.length !== 10 || data[0] !== 12 || accounts[3] !== 0 || !writable(accounts[0]!) || !writable(accounts[2]!)) throw refuse("is no TransferChecked of the signer's tokens");
+  if (name(1) !== want.token) throw refuse(`pays the token ${name(1)}, not ${want.token}`);
+  const programKey = fromBase58(program)!;
+  if (!await isAssociated(key(0), m.keys[0]!, key(1), programKey)) throw refuse("takes tokens from another account than the signer's own");
+  if (name(2) !== want.to && !await isAssociated(key(2), to, key(1), programKey)) throw refuse(`pays the token account ${name(2)}, which is not that of ${want.to}`);
+  return decimal(littleEndian(data.slice(1, 9)), data[9]!);
+}
+
+/** Reads the creation of the recipient's token account, which the signer pays the rent of. */
+async function creates(m: Message, accounts: number[], data: Bytes, want: Expected, refuse: (why: string) => Error): Promise<void> {
+  const known = data.length === 0 || data.length === 1 && data[0]! <= 1; // Create, CreateIdempotent
+  if (!known || accounts.length !== 6 || accounts[0] !== 0 || accounts[1]! >= m.keys.length - m.readOnly) throw refuse("creates an account in an unknown way");
+  const [, account, owner, mint, systemName, program] = accounts.map((a) => m.names[a]!);
+  const [, accountKey, ownerKey, mintKey, , programKey] = accounts.map((a) => m.keys[a]!);
+  if (!tokenPrograms.includes(program!) || systemName !== system || mint !== want.token || !await isAssociated(accountKey!, ownerKey!, mintKey!, programKey!)) {
+    throw refuse("creates an account of another token");
+  }
+  if (owner !== want.to && account !== want.to) throw refuse(`creates an account of ${owner}, not of ${want.to}`);
+}
+
+/**
+ * Whether a token account is derived from its owner and mint. The true one has the highest bump that is no point of
+ * the curve. Whether it is one is not looked at: an account under another bump has no key that anybody could find,
+ * and the program creates none there.
+ */
+async function isAssociated(account: Bytes, owner: Bytes, mint: Bytes, program: Bytes): Promise<boolean> {
+  const end = [...fromBase58(associated)!, ...utf8("ProgramDerivedAddress")];
+  for (let bump = 255; bump >= 0; bump--) {
+    const seeds = Uint8Array.from([...owner, ...program, ...mint, bump, ...end]);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", seeds));
+    if (hash.every((b, i) => b === account[i])) return true;
+  }
+  return false;
+}
+
+function littleEndian(bytes: Bytes): bigint {
+  return bytes.reduceRight((n, b) => n << 8n | BigInt(b), 0n);
+}
+
+/** Writes base units as an exact decimal without needless zeros. */
+export function decimal(units: bigint, decimals: number): string {
+  const text = units.toString().padStart(decimals + 1, "0");
+  const fraction = text.slice(text.length - decimals).replace(/0+$/, "");
+  const whole = text.slice(0, text.length - decimals);
+  return decimals === 0 ? text : fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
+/** Writes an amount ("1.50", "1e-7") as decimal does. */
+export function plainDecimal(text: string): string {
+  const parts = typeof text === "string" && text.length <= 300 ? /^([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/.exec(text) : null;
+  const wrong = new Error(`purser: expected amount: ${String(text).slice(0, 40)} is no positive decimal such as 1.5`);
+  if (parts === null) throw wrong;
+  const [, before = "", after = "", exponent = "0"] = parts;
+  if (before + after === "") throw wrong;
+  let point = before.length + Number(exponent);
+  if (point < -300 || point > 600) throw wrong;
+  const digits = "0".repeat(Math.max(0, 1 - point)) + before + after;
+  point = Math.max(1, point);
+  const padded = digits.padEnd(point, "0");
+  const whole = padded.slice(0, point).replace(/^0+/, "");
+  const fraction = padded.slice(point).replace(/0+$/, "");
+  if (whole + fraction === "") throw wrong;
+  return (whole || "0") + (fraction && `.${fraction}`);
+}
