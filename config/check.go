@@ -102,16 +102,20 @@ func (ch *checker) parseURL(name, value string, schemes ...string) (*url.URL, bo
 
 func (ch *checker) chain() Chain {
 	c := Chain{Cluster: ch.values["chain.cluster"], ExplorerURL: ch.values["chain.explorer_url"]}
+	openWS := false
+	open := false // an address that anybody on the way can answer for
 	for _, item := range split(ch.values["chain.rpc_url"]) {
-		if _, ok := ch.parseURL("chain.rpc_url", item, "http", "https"); ok {
+		if u, ok := ch.parseURL("chain.rpc_url", item, "http", "https"); ok {
 			c.RPCURLs = append(c.RPCURLs, Secret(item))
+			open = open || u.Scheme == "http" && !nearby(u.Hostname())
 		}
 	}
 	if len(c.RPCURLs) > 2 {
 		ch.wrong("chain.rpc_url", "give one address, or two separated by a comma")
 	}
-	if _, ok := ch.url("chain.ws_url", "ws", "wss"); ok {
+	if u, ok := ch.url("chain.ws_url", "ws", "wss"); ok {
 		c.WSURL = Secret(ch.values["chain.ws_url"])
+		openWS = u.Scheme == "ws" && !nearby(u.Hostname())
 	}
 	if c.ExplorerURL != "" {
 		ch.url("chain.explorer_url", "http", "https")
@@ -127,7 +131,30 @@ func (ch *checker) chain() Chain {
 			ch.wrong("chain.cluster", "set mainnet, devnet or localnet: the address of the RPC does not tell which it is")
 		}
 	}
+	if c.Cluster == wallet.Mainnet {
+		const unsafe = "must begin with %s:// on mainnet: without TLS, anybody between you and the RPC can change what it says of people's money. Only addresses of this machine or its own network may go without"
+		if open {
+			ch.wrong("chain.rpc_url", unsafe, "https")
+		}
+		if openWS {
+			ch.wrong("chain.ws_url", unsafe, "wss")
+		}
+	}
 	return c
+}
+
+// nearby tells whether a host is this machine, or one of its own network: a private address, or a name that no
+// public DNS has.
+func nearby(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if !strings.Contains(host, ".") {
+		return host[0] > '9' // a number alone is an address too, for some resolvers
+	}
+	return slices.ContainsFunc([]string{".localhost", ".local", ".internal"}, func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
 // publicRPC is where a cluster can be asked by anybody. Mainnet's takes no steady use, so there an

@@ -343,6 +343,34 @@ func TestClusterIsReadOffAKnownRPC(t *testing.T) {
 	}
 }
 
+// TestOnMainnetNobodyOnTheWayAnswersForTheRPC: without TLS they could call a payment failed that landed.
+func TestOnMainnetNobodyOnTheWayAnswersForTheRPC(t *testing.T) {
+	for chain, setting := range map[string]string{
+		"cluster: mainnet, rpc_url: 'http://rpc.example.org/s3cret'":                                  "chain.rpc_url",
+		"rpc_url: 'http://mainnet.rpc.example.org/?k=s3cret'":                                         "chain.rpc_url",
+		"cluster: mainnet, rpc_url: 'https://rpc.example.org,http://203.0.113.5:8899'":                "chain.rpc_url",
+		"cluster: mainnet, rpc_url: 'http://3405803781:8899'":                                         "chain.rpc_url",
+		"cluster: mainnet, rpc_url: 'http://[2001:db8::1]:8899'":                                      "chain.rpc_url",
+		"cluster: mainnet, rpc_url: 'http://local.example.org'":                                       "chain.rpc_url",
+		"cluster: mainnet, rpc_url: 'https://rpc.example.org', ws_url: 'ws://rpc.example.org'":        "chain.ws_url",
+		"cluster: mainnet, rpc_url: 'http://127.0.0.1:8899', ws_url: 'ws://127.0.0.1:8900'":           "",
+		"cluster: mainnet, rpc_url: 'http://localhost:8899,http://[::1]:8899'":                        "",
+		"cluster: mainnet, rpc_url: 'http://10.1.2.3:8899,http://[fd00::7]:8899'":                     "",
+		"cluster: mainnet, rpc_url: 'http://node:8899,http://rpc.internal', ws_url: 'ws://rpc.local'": "",
+		"cluster: mainnet, rpc_url: 'https://rpc.example.org', ws_url: 'wss://rpc.example.org'":       "",
+		"cluster: devnet, rpc_url: 'http://rpc.example.org', ws_url: 'ws://rpc.example.org'":          "", // test money
+		"rpc_url: 'http://203.0.113.5:8899', cluster: localnet":                                       "",
+	} {
+		_, err := load(t, "chain: {"+chain+"}")
+		switch {
+		case setting == "" && err != nil:
+			t.Errorf("%s: %v", chain, err)
+		case setting != "" && (err == nil || !strings.Contains(err.Error(), setting) || !strings.Contains(err.Error(), "TLS") || strings.Contains(err.Error(), "s3cret")):
+			t.Errorf("%s: %v", chain, err)
+		}
+	}
+}
+
 func TestMasterKeyIsMadeOnceForANewStore(t *testing.T) {
 	dir := t.TempDir()
 	c := Config{Store: Store{Path: filepath.Join(dir, "purser.db")}}

@@ -339,8 +339,8 @@ func TestOneFailingRowHoldsUpNoOther(t *testing.T) {
 	r.is(late.ID, wallet.Expired)
 }
 
-// TestAPaymentToAnOperatorsOwnWalletEnds: nobody is behind its address who could be told.
-func TestAPaymentToAnOperatorsOwnWalletEnds(t *testing.T) {
+// TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms: nobody is behind its address who could be told in a chat.
+func TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms(t *testing.T) {
 	r := newRig(t)
 	carol := r.Rich(1003, "Carol", sol)
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -350,8 +350,29 @@ func TestAPaymentToAnOperatorsOwnWalletEnds(t *testing.T) {
 		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyLine: "key_1", ConnectedAt: r.Now()})
 	}))
 	tx := r.Signed(r.alice, carol.Address(), "1", "SOL")
-	if got := r.Settled(tx.ID); got.Status != wallet.Confirmed {
-		t.Fatalf("ended as %s", got.Status)
+	paid := r.Settled(tx.ID)
+	if paid.Status != wallet.Confirmed {
+		t.Fatalf("ended as %s", paid.Status)
+	}
+	// Its programs are told, once.
+	r.Restart()
+	r.Rounds(2)
+	receipt := r.is(wallet.ReceivedID(paid.Signature, carol.Address(), wallet.SOL.Mint), wallet.Received)
+	if receipt.Owner != "" || receipt.Chat != 0 || receipt.Amount != sol || receipt.From != r.alice.Address() {
+		t.Errorf("received %+v", receipt)
+	}
+	var told []wallet.Event
+	r.View(func(s store.Tx) error {
+		all, err := s.PendingEvents(1000)
+		for _, event := range all {
+			if event.Name == wallet.TransactionReceived {
+				told = append(told, event)
+			}
+		}
+		return err
+	})
+	if len(told) != 1 || told[0].User != "" || told[0].Transaction != receipt.ID || !strings.Contains(string(told[0].Data), carol.Address().String()) {
+		t.Errorf("announced %+v", told)
 	}
 }
 

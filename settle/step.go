@@ -43,21 +43,24 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Change)
 }
 
 // receipt tells a recipient who is ours. Its id is the payment's own, so that it is told once,
-// whoever sees it first.
+// whoever sees it first. Of a wallet that an operator's key holds for nobody, programs are told alone.
 func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 	to, err := tx.Wallet(t.To)
-	if errors.Is(err, store.ErrNotFound) || err == nil && to.Owner == "" { // a program's own: nobody is told
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	owner, err := tx.User(to.Owner)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	var owner wallet.User
+	if to.Owner != "" {
+		owner, err = tx.User(to.Owner)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 	receipt, event, err := t.ReceiptOf(to, owner.TelegramID, s.Now().UTC())
 	if err != nil {
@@ -79,7 +82,7 @@ func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 // gives it a reference of its own, so that the request's is not on chain.
 func (s *Settler) answers(tx store.Tx, receipt wallet.Transaction) error {
 	const look = 100 // of the recipient's newest
-	if receipt.Asked.IsZero() {
+	if receipt.Asked.IsZero() || receipt.Owner == "" { // requests are people's
 		return nil
 	}
 	all, err := tx.TransactionsOf(receipt.Owner, store.Page{Limit: look})
