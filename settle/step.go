@@ -81,7 +81,7 @@ func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 // answers ends the request of ours that a payment by one of our own people was made for: their wallet
 // gives it a reference of its own, so that the request's is not on chain.
 func (s *Settler) answers(tx store.Tx, receipt wallet.Transaction) error {
-	const look = 100 // of the recipient's newest
+	const look = 100                                   // of the recipient's newest
 	if receipt.Asked.IsZero() || receipt.Owner == "" { // requests are people's
 		return nil
 	}
