@@ -3,6 +3,7 @@ package bot
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -234,4 +235,61 @@ func TestTheSandboxSeesNoWebApp(t *testing.T) {
 	if strings.Contains(all.String(), "web_app") || strings.Contains(all.String(), "setChatMenuButton") {
 		t.Errorf("the calls:\n%s", &all)
 	}
+}
+
+// answering answers every call with the same bytes.
+type answering struct {
+	status int
+	body   []byte
+}
+
+func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(a.body)), Request: req}, nil
+}
+
+// FuzzAnswer: whatever answers in Telegram's place, a call ends in a result or in one of the two errors that callers
+// know, whose text tells nothing of the token, or of what Telegram quoted; and its updates are read or left.
+func FuzzAnswer(f *testing.F) {
+	for _, body := range []string{
+		`{"ok":true,"result":[{"update_id":1,"message":{"message_id":1,"from":{"id":7},"chat":{"id":7,"type":"private"},"text":"hi"}}]}`,
+		`{"ok":true,"result":{"message_id":5}}`, `{"ok":true,"result":true}`, `{"ok":true}`, `{"ok":true,"result":null}`,
+		`{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 99999999999","parameters":{"retry_after":99999999}}`,
+		`{"ok":false,"error_code":-1,"parameters":{"retry_after":-5}}`, `{"ok":false,"description":"quoted-secret"}`, `{"ok":"yes"}`, `[]`, ``, `{"ok":true,"result":[{"update_id":-1}]}`,
+	} {
+		f.Add(200, []byte(body))
+		f.Add(502, []byte(body))
+	}
+	const token = "123456:fuzz-token"
+	base, err := url.Parse("https://api.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	read := testReader()
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		w := newWire(base, token, answering{status, body})
+		var updates []json.RawMessage
+		var me account
+		var sent struct {
+			ID int `json:"message_id"`
+		}
+		for method, result := range map[string]any{"getUpdates": &updates, "getMe": &me, "sendMessage": &sent, "answerCallbackQuery": nil} {
+			err := w.call(t.Context(), method, struct{}{}, result)
+			var quiet *silence
+			no := refused(err)
+			if err != nil && no == nil && !errors.As(err, &quiet) {
+				t.Errorf("%s: an error of another kind: %T %v", method, err, err)
+			}
+			if err != nil && (strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "quoted-secret")) {
+				t.Errorf("%s: the error tells too much: %v", method, err)
+			}
+			if no != nil && (no.retryAfter < 0 || no.retryAfter > 24*time.Hour) {
+				t.Errorf("%s: a wait of %s", method, no.retryAfter)
+			}
+		}
+		for _, raw := range updates {
+			if u, err := read.arrived(raw); err == nil && u.id < 0 {
+				t.Errorf("an update of the id %d", u.id)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"crypto/rand"
+	mrand "math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -16,6 +17,16 @@ func masterKey() []byte { return bytes.Repeat([]byte{7}, store.MasterKeySize) }
 func openAt(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(Options{Path: path, MasterKey: masterKey(), Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// openSame is openAt with the same randomness each time, so that the same rows are the same bytes in every process.
+func openSame(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(Options{Path: path, MasterKey: masterKey(), Random: mrand.NewChaCha8([32]byte{7})})
 	if err != nil {
 		t.Fatal(err)
 	}

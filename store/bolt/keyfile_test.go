@@ -413,3 +413,46 @@ func TestAnUpgradeThatWasCutShortBeginsAnew(t *testing.T) {
 	}
 	closed(t, s)
 }
+
+// FuzzKeyFile: whatever is written over a part of the file of keys, the program lives, and nobody reads as another.
+func FuzzKeyFile(f *testing.F) {
+	folder := f.TempDir()
+	path := filepath.Join(folder, "purser.db")
+	s := openSame(f, path)
+	for n := range 5 {
+		mustUpdate(f, s, func(tx store.Tx) error { return tx.PutUser(human(n)) })
+	}
+	mustUpdate(f, s, func(tx store.Tx) error { return tx.EraseUser("usr_2") })
+	if err := s.Close(); err != nil {
+		f.Fatal(err)
+	}
+	database, keys := fileBytes(f, path), fileBytes(f, path+keysSuffix)
+	f.Add(uint16(0), []byte{1}, uint16(len(keys)))
+	f.Add(uint16(slotSize), make([]byte, slotSize), uint16(len(keys)))
+	f.Add(uint16(slotSize), keys[2*slotSize:3*slotSize], uint16(len(keys)))
+	f.Add(uint16(len(keys)), []byte("behind the end"), uint16(len(keys)+7))
+	f.Fuzz(func(t *testing.T, at uint16, patch []byte, length uint16) {
+		broken := append(bytes.Clone(keys), make([]byte, 1<<16)...)
+		copy(broken[at:], patch)
+		if err := errors.Join(os.WriteFile(path, database, 0o600), os.WriteFile(path+keysSuffix, broken[:length], 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(options(path))
+		if err != nil {
+			if !errors.Is(err, ErrKeyFile) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		defer closed(t, s)
+		for n := range 5 {
+			if err := knows(t, s, n); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && (n != 2 || !errors.Is(err, store.ErrNotFound)) {
+				t.Errorf("person %d: %v", n, err)
+			}
+		}
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(human(9)) })
+		if err := knows(t, s, 9); err != nil {
+			t.Errorf("somebody new: %v", err)
+		}
+	})
+}

@@ -21,7 +21,7 @@ import (
 // grown makes, at a path, the file of a store with pages of every kind: branches, leaves, long rows, and free pages.
 func grown(t testing.TB, path string) (raw []byte, pageSize int) {
 	t.Helper()
-	s := openAt(t, path)
+	s := openSame(t, path)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	x := newSamples()
 	mustUpdate(t, s, x.write)

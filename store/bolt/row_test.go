@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -34,7 +35,8 @@ func FuzzDecodeRow(f *testing.F) {
 // FuzzDamagedRows puts foreign bytes in the place of every kind of row and index and calls every
 // verb: each answers a row or an error, and never panics.
 func FuzzDamagedRows(f *testing.F) {
-	s := fresh(f)
+	s := openSame(f, filepath.Join(f.TempDir(), "purser.db"))
+	f.Cleanup(func() { _ = s.Close() })
 	x := newSamples()
 	mustUpdate(f, s, x.write)
 	f.Add(uint8(users), []byte("garbage"))
