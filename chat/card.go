@@ -142,6 +142,10 @@ func (s *scene) card(t wallet.Transaction) error {
 		if err := s.nameBoth(t, v); err != nil {
 			return err
 		}
+		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // to be compared
+		if !t.Named.IsZero() {
+			v["Named"] = grouped(t.Named.String())
+		}
 	}
 	if t.Status == wallet.Received {
 		if v["Who"], err = s.who(t.From); err != nil {

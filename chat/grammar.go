@@ -25,7 +25,7 @@ func read(text string) line {
 	if len(text) > longestLine {
 		text = strings.ToValidUTF8(text[:longestLine], "")
 	}
-	words := split(text)
+	words := ungroup(split(text))
 	if len(words) == 0 {
 		return line{}
 	}
@@ -65,6 +65,34 @@ func split(text string) []string {
 	}
 	flush()
 	return words
+}
+
+// ungroup puts addresses together that were copied in groups of four. Words that make no address stay apart.
+func ungroup(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		n := i
+		for n < len(words) && len(words[n]) == groupSize {
+			n++
+		}
+		if n < len(words) && len(words[n]) < groupSize { // the last group may be shorter
+			n++
+		}
+		joined := 0
+		for ; n-i >= shortestAddress/groupSize; n-- {
+			if _, err := wallet.ParseAddress(strings.Join(words[i:n], "")); err == nil {
+				joined = n - i
+				break
+			}
+		}
+		if joined > 0 {
+			out = append(out, strings.Join(words[i:i+joined], ""))
+			i += joined - 1
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
 }
 
 // closes is the quote that ends what r begins, or 0.

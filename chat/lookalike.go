@@ -43,7 +43,7 @@ func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
 	t, err := c.Transfers.Of(ctx, h.caller(), h.topic.Transaction)
 	if err == nil && !t.Lookalike.IsZero() && t.Status == wallet.AwaitingConfirmation {
 		before, _ := t.To.Middle()
-		return say("lookalike.wrong", vars{"Before": code(before)}), nil
+		return say("lookalike.wrong", vars{"Before": grouped(before)}), nil
 	}
 	if err != nil && !labelled(err) {
 		return nil, err
@@ -61,7 +61,7 @@ func resemblance(t wallet.Transaction) vars {
 	to, known := t.Resembles().String(), t.Lookalike.String()
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
-	v["Lookalike"], v["Before"], v["Front"], v["Back"] = code(known), code(before), front, back
+	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), front, back
 	v["Here"], v["There"] = code(to[front:len(to)-back]), code(known[front:len(known)-back])
 	return v
 }

@@ -362,6 +362,7 @@ func (r *rig) addresses(text string) string {
 		text = strings.ReplaceAll(text, fmt.Sprintf("…k%d", i+1), "…"+key.Hint)
 	}
 	for name, p := range r.people {
+		text = strings.ReplaceAll(text, "$"+name+"-in-groups", inGroups(p.Address().String()))
 		text = strings.ReplaceAll(text, "$"+name, p.Address().String())
 		text = strings.ReplaceAll(text, "…"+name, "…"+p.Address().Tail())
 	}
@@ -384,10 +385,17 @@ func (r *rig) keys() []wallet.Key {
 	return keys
 }
 
+// inGroups is a text in groups of four characters.
+func inGroups(text string) string {
+	return strings.TrimSpace(regexp.MustCompile(`.{4}`).ReplaceAllString(text, "$0 "))
+}
+
 // show is one delivered reply as a transcript shows it.
 func (r *rig) show(who, how string, reply chat.Reply) string {
-	text := strings.ReplaceAll(reply.Text, world.Resembling(r, r.people["bob"].Address(), 4, 4).String(), "$bob~")
+	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4).String()
+	text := strings.NewReplacer(twin, "$bob~", inGroups(twin), "$bob~ in groups").Replace(reply.Text)
 	for name, p := range r.people {
+		text = strings.ReplaceAll(text, inGroups(p.Address().String()), "$"+name+" in groups")
 		text = strings.ReplaceAll(text, p.Address().String(), "$"+name)
 		text = strings.ReplaceAll(text, p.Address().Tail(), name)
 	}
