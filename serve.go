@@ -224,7 +224,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		return p, "", err
 	}
 	p.bound = api.BoundConnections(c.HTTP.TrustedProxies, log)
-	p.pages, err = pages.New(pages.Options{Document: api.Document(), Events: catalogue, API: c.HTTP.PublicURL, Limits: c.Limits, Log: log})
+	p.pages, err = pages.New(pages.Options{Document: api.Document(), Events: catalogue, API: c.HTTP.PublicURL, URL: c.HTTP.PagesURL, Limits: c.Limits, Log: log})
 	return p, note, err
 }
 

@@ -24,6 +24,7 @@ func (s *Server) key(e endpoint) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		asked(c).known = true
 		if e.scope != "" && !key.May(e.scope) {
 			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", e.scope)
 		}

@@ -23,6 +23,7 @@ type request struct {
 
 	framing  framing
 	withheld bool // a body was announced and is not read (see headerReceived)
+	known    bool // it showed a key, a session, a living link or Telegram's secret
 }
 
 // asked is what is known of a request that came through the door.
@@ -86,7 +87,7 @@ func (s *Server) recovered(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// log writes the one line of a request. Its level is that of the worst that can be behind it.
+// log writes the one line of a request; of strangers' requests only so many (see sampler). Its level is that of the worst that can be behind it.
 func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	status := c.Response().StatusCode()
 	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {
@@ -96,12 +97,21 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 		slog.String("method", c.Method()), slog.String("route", asked(c).route), slog.Int("status", status),
 		slog.Int64("ms", time.Since(c.Context().Time()).Milliseconds()), slog.String("request_id", id),
 	}
-	level := slog.LevelInfo
+	level, lines := slog.LevelInfo, &s.strangers
 	switch {
 	case status >= 500 && status != fiber.StatusServiceUnavailable:
-		level = slog.LevelError
+		level, lines = slog.LevelError, &s.strangersTrouble
 	case status >= 500:
-		level = slog.LevelWarn
+		level, lines = slog.LevelWarn, &s.strangersTrouble
+	}
+	if !asked(c).known {
+		ok, leftOut := lines.take(c.Context().Time())
+		if !ok {
+			return
+		}
+		if leftOut > 0 {
+			attrs = append(attrs, slog.Int("left_out", leftOut))
+		}
 	}
 	if err != nil && status >= 500 {
 		attrs = append(attrs, slog.String("error", err.Error()))

@@ -98,7 +98,9 @@ type Server struct {
 
 	connections *Connections
 	suspected   atomic.Bool // a proxy was (see suspectProxy)
-	app         *fiber.App
+
+	strangers, strangersTrouble sampler // of lines of the log: of usual requests, and of those that failed by us
+	app                         *fiber.App
 }
 
 // New builds the server; it serves nothing before Run.
@@ -121,7 +123,7 @@ func New(o Options) (*Server, error) {
 		Options:  o,
 		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
 		refusals: refusals(),
-		worn:     worn(signer.Headers()),
+		worn:     worn(signer.Headers(), o.PublicURL),
 		pages:    o.PagesURL.Scheme + "://" + o.PagesURL.Host,
 		page:     newWindow[[32]byte](pagePerMinute, time.Minute),
 		badLinks: newWindow[netip.Prefix](pagePerMinute, time.Minute),

@@ -41,6 +41,7 @@ type Options struct {
 	Document []byte   // OpenAPI, as JSON
 	Events   []byte   // what webhooks are told of, as GET /v1/webhooks/events lists it
 	API      *url.URL // where the API is: examples call it, and so does the portal
+	URL      *url.URL // where these pages are; nil: on this machine
 	Limits   quota.Limits
 	Log      *slog.Logger
 }
@@ -51,6 +52,7 @@ type Server struct {
 	files  map[string]file // by path
 	docs   func() (file, error)
 	portal string // what the portal's files may do: their Content-Security-Policy
+	https  bool   // browsers reach the pages by it
 }
 
 type file struct {
@@ -84,7 +86,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
-	s := &Server{files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
+	s := &Server{https: o.URL != nil && o.URL.Scheme == "https", files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
 		if err != nil {
@@ -149,6 +151,9 @@ func (s *Server) headers(h http.Header, path string) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
+	if s.https {
+		h.Set("Strict-Transport-Security", "max-age=31536000") // as on the API's origin
+	}
 	h.Set("Cache-Control", keep)
 }
 

@@ -55,6 +55,24 @@ func serve(t *testing.T, document []byte) string {
 	return "http://" + ln.Addr().String()
 }
 
+func TestBrowsersAreToldToStayWithHTTPS(t *testing.T) {
+	for address, want := range map[string]string{"https://pages.example.org": "max-age=31536000", "http://127.0.0.1:8082": ""} {
+		own, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(Options{Document: api.Document(), API: own, URL: own, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := http.Header{}
+		s.headers(h, Docs)
+		if got := h.Get("Strict-Transport-Security"); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}
+
 func do(t *testing.T, method, address string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, address, nil)
