@@ -86,6 +86,7 @@ type Server struct {
 	fromStrangers, fromKeys, fromTelegram budget // of bodies (see senderOf)
 
 	documentTag string
+	deprecated  map[string]deprecation
 
 	serving context.Context // of connections that last; ends when draining begins
 	beat    time.Duration   // usualBeat
@@ -133,6 +134,7 @@ func New(o Options) (*Server, error) {
 
 		connections: BoundConnections(o.TrustedProxies, o.Log),
 		documentTag: documentTag(document),
+		deprecated:  deprecated(),
 		beat:        usualBeat,
 	}
 	s.fromStrangers.most, s.fromKeys.most, s.fromTelegram.most = strangersBudget, keysBudget, telegramBudget
@@ -268,7 +270,7 @@ func (s *Server) routes() {
 // add names the route's pattern for the log before anything can refuse the request. A GET answers
 // HEAD too.
 func (s *Server) add(method, pattern string, h fiber.Handler) {
-	h = named(pattern, h)
+	h = s.named(method, pattern, h)
 	if method == fiber.MethodGet {
 		s.app.Get(pattern, h)
 		return
@@ -279,9 +281,11 @@ func (s *Server) add(method, pattern string, h fiber.Handler) {
 func (s *Server) get(pattern string, h fiber.Handler)  { s.add(fiber.MethodGet, pattern, h) }
 func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost, pattern, h) }
 
-func named(pattern string, h fiber.Handler) fiber.Handler {
+func (s *Server) named(method, pattern string, h fiber.Handler) fiber.Handler {
+	endpoint := method + " " + pattern
 	return func(c *fiber.Ctx) error {
 		asked(c).route = pattern
+		s.announceEnd(c, endpoint)
 		return h(c)
 	}
 }

@@ -169,6 +169,9 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 	return f, err
 }
 
+// Years that times may lie in.
+const firstYear, lastYear = 1970, 2200
+
 // parseMoment reads a time; "" is the zero time.
 func parseMoment(name, text string) (time.Time, error) {
 	if text == "" {
@@ -177,6 +180,10 @@ func parseMoment(name, text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return at, wallet.Refuse(wallet.InvalidRequest, "%s: must be a time in ISO 8601, such as 2026-01-31T12:00:00Z", name)
+	}
+	// The year 1 is Go's zero time, which would mean no bound at all; far off years have no nanoseconds of Unix.
+	if year := at.UTC().Year(); year < firstYear || year > lastYear {
+		return at, wallet.Refuse(wallet.InvalidRequest, "%s: must be in the years %d to %d", name, firstYear, lastYear)
 	}
 	return at, nil
 }
