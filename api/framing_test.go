@@ -83,6 +83,7 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 func TestStrangersAreRefusedBeforeTheirBodies(t *testing.T) {
 	r := newRig(t)
 	r.knows = func(secret string) bool { return secret == "telegram's" }
+	began := time.Now()
 	for name, test := range map[string]struct {
 		head   string
 		status int
@@ -107,8 +108,8 @@ func TestStrangersAreRefusedBeforeTheirBodies(t *testing.T) {
 			}
 		})
 	}
-	if log := r.logged.String(); strings.Contains(log, "status=408") || strings.Contains(log, "ms=8") {
-		t.Errorf("something was waited for:\n%s", log)
+	if took := time.Since(began); took > readTimeout-time.Second {
+		t.Errorf("a body was waited for: it took %s", took)
 	}
 }
 

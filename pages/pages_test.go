@@ -61,7 +61,7 @@ func TestBrowsersAreToldToStayWithHTTPS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(Options{Document: api.Document(), API: own, URL: own, Log: slog.New(slog.DiscardHandler)})
+		s, err := New(Options{Document: api.Document(), Events: []byte("[]"), API: own, URL: own, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
