@@ -31,7 +31,7 @@ func TestTroubleWithTheNodeIsANetworkError(t *testing.T) {
 	}
 }
 
-// everyCall makes each call of the client and hands its error on.
+// everyCall makes each call of the client and hands its error on. Without a judge an answer may also have made sense.
 func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 	t.Helper()
 	ctx := t.Context()
@@ -65,12 +65,16 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"Find by reference":    func() error { _, err := c.Find(ctx, byReference); return err },
 		"FindEverywhere": func() error {
 			found, certain, err := c.FindEverywhere(ctx, s.sought)
-			if found != nil || certain {
+			if judge != nil && (found != nil || certain) {
 				t.Errorf("FindEverywhere: %+v, certain %v, %v", found, certain, err)
 			}
 			return err
 		},
 	} {
+		if judge == nil {
+			judged(t, name, call())
+			continue
+		}
 		t.Run(name, func(t *testing.T) { judge(t, call()) })
 	}
 }
