@@ -510,6 +510,14 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   assert.doesNotMatch(decides, /test money/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
 
+  await press(tab, 'Approve anyway'); // a signature all the same changes nothing of what is remembered
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Approved');
+  assert.deepEqual((await kept(tab))[1], [{ address: ADDRESS, chain: 'mainnet' }]);
+  server.world.status = 'awaiting_signature';
+  server.world.payment = payment({ reference: addr(0x73) });
+
   await follow(tab, server, BIND);
   await press(tab, 'Continue');
   await connect();
@@ -529,6 +537,28 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   assert.match(await above(tab, 'Approve anyway'), /used on devnet, and the server now says Solana mainnet/);
+}));
+
+it('what was signed is kept within bounds: the oldest go', () => on('', async (tab) => {
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+  await tab.evaluate(async () => {
+    const wait = (r) => new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error); });
+    const db = await wait(indexedDB.open('purser'));
+    const tx = db.transaction('signed', 'readwrite');
+    const put = (n, daysAgo) => tx.objectStore('signed').put({ intent: `${n}`, reference: '', address: 'a', paid: '', at: Date.now() - daysAgo * 86_400_000 + n, signature: '', handed: {} });
+    for (let n = 0; n < 505; n++) put(n, 1);
+    put(1000, 91);
+    await new Promise((resolve) => { tx.oncomplete = resolve; });
+    db.close();
+  });
+  await follow(tab, server, SIGN);
+  await approve(tab);
+  await title(tab, 'Approved');
+  const [signed] = await kept(tab);
+  const names = signed.map((r) => r.intent);
+  assert.equal(names.length, 500);
+  assert.ok(!names.includes('1000') && !names.includes('5') && names.includes('6') && names.some((n) => n.length === 64), 'others than the oldest went');
 }));
 
 it('the first signature pins the network of a wallet that was never connected here', () => onSign(async (tab) => {
@@ -841,6 +871,14 @@ it('a further account is chosen, by what is on it if the person asks the server'
   assert.equal(await tab.locator('.choice .address').last().textContent(), oracle(WORDS, 19).address);
   await press(tab, 'Back');
   await title(tab, 'Restore a wallet');
+  await options(tab, { choose: true });
+  await tab.getByLabel('Recovery words').fill(WORDS);
+  await press(tab, 'Continue');
+  await press(tab, 'Show 10 more');
+  await tab.getByText('Account 11 ·').click();
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  assert.ok((await whole(tab)).includes(oracle(WORDS, 10).address), 'another account than was chosen');
 }));
 
 it('a BIP-39 passphrase and 15 words give the wallet that others derive; the passphrase is kept and sent nowhere', () => on('', async (tab) => {

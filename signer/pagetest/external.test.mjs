@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
-import { BIND, BOB, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './rig.mjs';
+import { BIND, BOB, REFERENCE, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './rig.mjs';
 
 let browser;
 let server;
@@ -242,6 +242,33 @@ it('a wallet app is not asked for a second signature unawares, nor on another ne
   await press(tab, 'Sign a second time');
   await title(tab, 'Approve this payment?');
   assert.match(await text(tab), /used on Solana mainnet, and the server now says devnet/);
+});
+
+it('a version 1 message behind the signatures of an older version is refused as well', async (t) => {
+  paying();
+  const tab = await withApp(t, { behave: (bytes) => { const v1 = Uint8Array.from([0x81, ...bytes.subarray(1)]); return Uint8Array.from([1, ...ed25519.sign(v1, key), ...v1]); } });
+  await pays(tab);
+  await title(tab, 'Stop: the wallet app changed the payment');
+  assert.match(await text(tab), /a version 1 transaction/);
+  assert.deepEqual(server.said('/w/tx/signature'), []);
+});
+
+it('two tabs on one payment: an app is not asked by the second once the first has signed', async (t) => {
+  paying();
+  let asked = 0;
+  const tab = await withApp(t, { behave: (bytes) => { asked++; return resigned(bytes, () => null); } });
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await title(tab, 'Use a wallet app');
+  await tab.evaluate(async (reference) => { // what the other tab leaves behind
+    const wait = (r) => new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error); });
+    const db = await wait(indexedDB.open('purser'));
+    await wait(db.transaction('signed', 'readwrite').objectStore('signed').put({ intent: 'of the other tab', reference, address: '', paid: '', at: Date.now(), signature: 'x', handed: { sha256: 'x' } }));
+    db.close();
+  }, REFERENCE);
+  await press(tab, 'Test Wallet');
+  await title(tab, 'You signed this payment before');
+  assert.equal(asked, 0);
 });
 
 it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {
