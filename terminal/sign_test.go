@@ -317,12 +317,31 @@ func TestASecondSignatureOfOnePaymentIsWarnedOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.shows("the same amount to the same recipient on")
+	shown, at := d.pay, d.now
 	for _, other := range []func(){func() { d.pay.Amount++ }, func() { d.pay.To[5]++ }, func() { d.now = d.now.Add(24 * time.Hour) }} {
+		d.pay, d.now = shown, at
 		d.pay.Reference[0]++
 		other()
 		if err := d.follows("s=fourth", "no"); err != ErrDeclined || strings.Contains(d.out.String(), "You signed") {
 			t.Errorf("another payment: %v\n%s", err, d.out.String())
 		}
+	}
+}
+
+// TestAPaymentWithoutReferenceIsKnownByItsIntent: everything but its blockhash.
+func TestAPaymentWithoutReferenceIsKnownByItsIntent(t *testing.T) {
+	d := newDesk(t)
+	d.pay.Reference = wallet.Address{}
+	if err := d.follows("s=secret", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.follows("s=another", "no"); err != ErrDeclined {
+		t.Fatal(err)
+	}
+	d.shows("WARNING: you signed this payment on")
+	d.pay.Amount++
+	if err := d.follows("s=third", "yes"); err != nil || strings.Contains(d.out.String(), "WARNING") {
+		t.Errorf("another payment without reference: %v\n%s", err, d.out.String())
 	}
 }
 
@@ -338,6 +357,14 @@ func TestTheNetworkOfAWalletIsPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.shows(changed, "real money", "localnet, says the server")
+	if err := d.follows("s=secret", "yes"); err != nil { // a signature all the same changes nothing of what is remembered
+		t.Fatal(err)
+	}
+	d.pay.Reference[0]++
+	if err := d.follows("s=another", "no"); err != ErrDeclined {
+		t.Fatal(err)
+	}
+	d.shows(changed)
 	d.challenge["chain"] = "localnet"
 	if err := d.follows("b=secret", "no"); err != ErrDeclined {
 		t.Fatal(err)
