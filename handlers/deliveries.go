@@ -61,7 +61,10 @@ func parseCursor(text string) (c cursor, err error) {
 	if err != nil {
 		return c, refused
 	}
-	return cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}, nil
+	if c = (cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}); c.String() != text { // a number is written in one way
+		return cursor{}, refused
+	}
+	return c, nil
 }
 
 // behind tells whether an entry comes after the cursor's in the list.

@@ -28,7 +28,7 @@ var thisMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.Mus
 func hasty(o *Options) { o.Timeout = time.Second }
 
 // poster reaches this machine, also without TLS.
-func poster(t *testing.T, change ...func(*Options)) *Poster {
+func poster(t testing.TB, change ...func(*Options)) *Poster {
 	t.Helper()
 	o := Options{AllowPrivate: thisMachine, AllowHTTP: true, Now: time.Now}
 	for _, c := range change {

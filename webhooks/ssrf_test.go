@@ -2,16 +2,20 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"purser/wallet"
 )
 
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -289,4 +293,53 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	if p := poster(t); p.transport.Proxy != nil {
 		t.Error("a proxy resolves names itself")
 	}
+}
+
+// loopback is a DNS whose every name leads to this machine, in any form that a resolver may give.
+type loopback struct{}
+
+func (loopback) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("::ffff:127.0.0.1")}, nil
+}
+
+// FuzzReceiverAddress: no text leads a packet to what is none of the internet's; what is refused at a delivery is
+// refused when it is registered; and another query or spelling of the scheme names no other receiver.
+func FuzzReceiverAddress(f *testing.F) {
+	for _, seed := range []string{"https://example.com/hook", "https://127.0.0.1/", "https://[::1]:443/", "https://0x7f.1/", "https://2130706433/", "https://8.8.8.8@10.0.0.1/",
+		"https://[::ffff:7f00:1]/", "https://[fe80::1%25eth0]/", "http://8.8.8.8/", "https://8.8.8.8/x?y#z", "https://8.8.8.8:0443/", "https://%31%32%37.0.0.1/", "https://1.1.1.1.", "//8.8.8.8",
+		"https:8.8.8.8", "https://8.8.8.8\\@127.0.0.1/", "https://0177.0.0.1/", "https://①②⑦.0.0.1/", "https://localhost:65536/"} {
+		f.Add(seed)
+	}
+	var dialed string
+	p := poster(f, func(o *Options) {
+		o.AllowPrivate, o.AllowHTTP, o.Resolver = nil, true, loopback{}
+		o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed = address
+			return nil, io.ErrUnexpectedEOF
+		}
+	})
+	f.Fuzz(func(t *testing.T, text string) {
+		dialed = ""
+		registered := errors.Join(wallet.WebhookNetworks{Plain: true}.Check(text), p.Check(t.Context(), text))
+		if dialed != "" {
+			t.Fatalf("%q is dialed (%s) when it is registered", text, dialed)
+		}
+		r := p.Post(t.Context(), messageTo(text))
+		if dialed != "" {
+			host, _, err := net.SplitHostPort(dialed)
+			address, bad := netip.ParseAddr(host)
+			if err != nil || bad != nil || address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || !address.IsGlobalUnicast() {
+				t.Fatalf("%q leads to %s", text, dialed)
+			}
+		}
+		if registered == nil && dialed == "" {
+			t.Errorf("%q is registered, and refused when it is delivered to: %+v", text, r)
+		}
+		if u, err := url.Parse(text); err == nil && registered == nil && receiverOf(text) != "" {
+			u.RawQuery, u.ForceQuery = "another="+url.QueryEscape(text), false
+			if receiverOf(u.String()) != receiverOf(text) {
+				t.Errorf("%q and %q are two receivers", text, u)
+			}
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -97,7 +98,7 @@ func (d *days) open(day string, create bool) (*bbolt.DB, error) {
 // openDay opens or creates a day's file. Its freelist is written: little is ever freed in it, and a file
 // of any size opens at once.
 func openDay(path string) (db *bbolt.DB, err error) {
-	if db, err = openFile(path, bbolt.Options{}); err != nil {
+	if err := mended(func() (err error) { db, err = openFile(path, bbolt.Options{}); return err }); err != nil {
 		return nil, err
 	}
 	err = mended(func() error { return layOut(db) })
@@ -208,8 +209,11 @@ func (d *days) write(day string, change func(*bbolt.Tx) error) error {
 	}
 }
 
+// mended runs what reads or writes a day's file. Its pages are not checked when it is opened, so a damaged length may
+// lead beyond the file: that fault, too, becomes an error instead of the end of the program.
 func mended(run func() error) (err error) {
 	defer mend(&err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine
 	return run()
 }
 

@@ -148,6 +148,18 @@ func (r entryRows) at(place []byte) (raw []byte) {
 	if raw == nil && r.old != nil {
 		raw = r.old.Get(place)
 	}
+	return sane(raw)
+}
+
+// longestLogged bounds a key or a row, in bytes, far above any that is written.
+const longestLogged = 16 << 20
+
+// sane asserts, as bbolt does, that what it found has a length that it can have: a damaged one would have memory
+// allocated for gigabytes.
+func sane(raw []byte) []byte {
+	if len(raw) > longestLogged {
+		panic("a length of a page is damaged")
+	}
 	return raw
 }
 
@@ -479,7 +491,7 @@ func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most i
 		if walked++; walked > walkedAtOnce || len(rows) == most {
 			return rows, true, nil
 		}
-		w.behind = bytes.Clone(created)
+		w.behind = bytes.Clone(sane(created))
 		state, event, _ := bytes.Cut(value, []byte{0})
 		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
 			continue

@@ -402,3 +402,95 @@ func idsOf(all []store.LogEntry) []string {
 	}
 	return ids
 }
+
+// FuzzDamagedDay: whatever is written over a part of a day's file, or stands in its place, nothing panics, and the log
+// goes on: what is written to that day afterwards is found.
+func FuzzDamagedDay(f *testing.F) {
+	folder := f.TempDir()
+	s := openAt(f, filepath.Join(folder, "purser.db"))
+	f.Cleanup(func() { s.Close() }) //nolint:errcheck // of a test
+	if err := s.Update(f.Context(), func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a"}) }); err != nil {
+		f.Fatal(err)
+	}
+	l, err := OpenLog(filepath.Join(folder, "log"), s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var day []store.LogEntry
+	for i := range 60 { // several pages
+		day = append(day, logEntry(fmt.Sprintf("dlv_%02d", i), 0))
+	}
+	if err := errors.Join(l.Log(f.Context(), day), l.Close()); err != nil {
+		f.Fatal(err)
+	}
+	name := dayOf(someDay()) + dayEnd
+	raw := fileBytes(f, filepath.Join(folder, "log", name))
+	page := os.Getpagesize()
+	for id := range min(10, len(raw)/page) {
+		f.Add(uint32(id*page+8), []byte{2, 0, 255, 255}, false)
+		f.Add(uint32(id*page+16), bytes.Repeat([]byte{0xff}, 16), false)
+		for element := range 3 { // the lengths of keys and values: far beyond the file, and just beyond it
+			at := uint32(id*page + pageHeader + element*pageElement)
+			f.Add(at+11, []byte{0xff}, false)
+			f.Add(at+15, []byte{0xff}, false)
+			f.Add(at+14, []byte{0x08}, false)
+		}
+	}
+	f.Add(uint32(bytes.Index(raw, []byte("delivered"))), []byte("x"), false)
+	f.Add(uint32(0), []byte("dear diary"), true)
+	f.Add(uint32(0), []byte{}, true)
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte, whole bool) {
+		broken := bytes.Clone(raw)
+		copy(broken[int(at)%len(broken):], patch)
+		if whole {
+			broken = patch
+		}
+		logs := t.TempDir()
+		if err := os.WriteFile(filepath.Join(logs, name), broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenLog(logs, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		var after string
+		for range 5 {
+			got, err := l.List(ctx, "wh", store.LogPage{Limit: 25, After: after})
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("list: %v", err)
+			}
+			if len(got) > 25 {
+				t.Errorf("%d entries of a page", len(got))
+			}
+			if len(got) == 0 {
+				break
+			}
+			after = got[len(got)-1].ID
+		}
+		if _, err := l.Oldest(ctx, "wh", store.DeliveryDelivered, time.Time{}, "", 25); err != nil {
+			t.Errorf("the oldest: %v", err)
+		}
+		if _, err := l.Logged(ctx, "wh", "dlv_07"); err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("one: %v", err)
+		}
+		if _, err := l.Tallies(ctx, "wh", time.Time{}); err != nil {
+			t.Errorf("tallies: %v", err)
+		}
+		fresh := logEntry("dlv_fresh", 0)
+		if err := l.Log(ctx, []store.LogEntry{fresh}); err != nil {
+			t.Errorf("log: %v", err)
+		} else if e, err := l.Logged(ctx, "wh", fresh.ID); err != nil || string(e.Body) != "secret dlv_fresh" {
+			t.Errorf("what was logged: %+v, %v", e, err)
+		}
+		if _, err := l.DropBefore(ctx, someDay().AddDate(0, 0, 5)); err != nil {
+			t.Errorf("drop: %v", err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(logs); err != nil || len(left) > 0 {
+			t.Errorf("left after its time: %v, %v", left, err)
+		}
+	})
+}
