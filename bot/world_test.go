@@ -82,7 +82,7 @@ func newBubbleWorld(t testing.TB) (*world, func()) {
 
 func makeWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "purser.db"), talker: newTalker(), log: &journal{}, patience: 20 * time.Second}
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "purser.db"), talker: newTalker(), log: &journal{}, patience: 2 * time.Minute}
 	w.openStore()
 	t.Cleanup(func() { w.store.Close() })
 	var err error

@@ -3,109 +3,180 @@ package bolt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// together commits closures in one transaction, in their order, and returns what each was told. The last ones wait
-// until all are queued behind one that is held up.
-func together(t *testing.T, s *Store, closures ...func(store.Tx) error) []error {
+// together runs Updates in one batch, in this order: one that writes nothing holds the committer until all are queued.
+func together(t *testing.T, s *Store, changes ...func(store.Tx) error) (outcomes []error) {
 	t.Helper()
-	ctx, release, began := context.Background(), make(chan struct{}), make(chan struct{})
-	first := make(chan error, 1)
-	go func() {
-		first <- s.Update(ctx, func(store.Tx) error {
-			close(began)
-			<-release
-			return nil
-		})
-	}()
-	<-began
-	told := make([]chan error, len(closures))
-	for i, closure := range closures {
-		told[i] = make(chan error, 1)
-		go func() { told[i] <- s.Update(ctx, closure) }()
-		synctest.Wait() // it is queued
+	holding, release := make(chan struct{}), make(chan struct{})
+	outcomes = make([]error, len(changes))
+	var group sync.WaitGroup
+	group.Go(func() {
+		_ = s.Update(context.Background(), func(store.Tx) error { close(holding); <-release; return nil })
+	})
+	<-holding
+	for i, change := range changes {
+		group.Go(func() { outcomes[i] = s.Update(context.Background(), change) })
+		for len(s.jobs) <= i {
+			runtime.Gosched()
+		}
 	}
 	close(release)
-	errs := make([]error, len(closures))
-	for i := range told {
-		errs[i] = <-told[i]
-	}
-	if err := <-first; err != nil {
-		t.Errorf("the one that was held up: %v", err)
-	}
-	return errs
+	group.Wait()
+	return outcomes
 }
 
-// registers and meets are two closures of one transaction: the second refuses because of what the first wrote, and
-// writes nothing itself.
-var errMet = errors.New("this person is known already")
-
-func registers(tx store.Tx) error {
-	return tx.PutUser(wallet.User{ID: "usr_1", TelegramID: 1, RegisteredAt: time.Unix(0, 0).UTC()})
+func put(n int) func(store.Tx) error {
+	return func(tx store.Tx) error { return tx.PutUser(human(n)) }
 }
 
-func meets(tx store.Tx) error {
-	_, err := tx.User("usr_1")
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
+// noRoom makes the next commit that needs another page fail, as a full disk does.
+func noRoom(s *Store) { s.db.MaxSize = 1 }
+
+// fill writes more than any free page holds.
+func fill(tx store.Tx) error {
+	return tx.Enqueue([]store.Reply{{Chat: 1, Body: make([]byte, 2*growth)}})
+}
+
+// TestACommitThatFailsIsDoubtForAllOfItsBatch: also for who wrote nothing and has an answer of its own, because that
+// may rest on what was not committed; and for all who come after. Nobody is signalled, and what was there before is
+// there after a start.
+func TestACommitThatFailsIsDoubtForAllOfItsBatch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateKey(wallet.Key{ID: "key_1"}, "secret") })
+	for _, queue := range []store.Queue{store.Outbox, store.Events, store.Inbox} {
+		select {
+		case <-s.Changed(queue):
+		default:
+		}
 	}
-	return errors.Join(errMet, err)
+	keys := s.KeysVersion()
+	noRoom(s)
+	refused := errors.New("refused by what is not committed")
+	outcomes := together(t, s, put(2), func(tx store.Tx) error {
+		if _, err := tx.User("usr_2"); err != nil {
+			return fmt.Errorf("the row before is not seen: %w", err)
+		}
+		return refused
+	}, fill, func(tx store.Tx) error { return tx.PutKey(wallet.Key{ID: "key_1", Hint: "new"}) })
+	for i, err := range outcomes {
+		if !errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, refused) {
+			t.Errorf("%d was told %v", i, err)
+		}
+	}
+	if err := s.Update(t.Context(), func(store.Tx) error { t.Error("it ran"); return nil }); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("one that came later: %v", err)
+	}
+	if err := s.Run(t.Context()); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("the store goes on: %v", err)
+	}
+	if s.KeysVersion() != keys {
+		t.Error("keys are said to have changed")
+	}
+	select {
+	case <-s.Changed(store.Outbox):
+		t.Error("a worker was signalled")
+	default:
+	}
+	if err := knows(t, s, 1); err != nil {
+		t.Errorf("what was committed before: %v", err)
+	}
+	if err := knows(t, s, 2); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("what was not: %v", err)
+	}
+	closed(t, s)
+	s = openAt(t, path)
+	if err := errors.Join(knows(t, s, 1)); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
 }
 
-// TestARefusalWaitsForTheCommitThatItRestsOn: where nobody knows whether that became durable, the refusal is not
-// told either, though it wrote nothing.
-func TestARefusalWaitsForTheCommitThatItRestsOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
-		defer s.Close() //nolint:errcheck // it has stopped
-		breaks := func(tx store.Tx) error { return tx.(interface{ rollback() error }).rollback() }
-		told := together(t, s, registers, meets, breaks)
-		for i, err := range told {
-			if !errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, errMet) {
-				t.Errorf("closure %d of a commit that failed was told %v", i, err)
+// TestAFailureRerunsThoseBeforeItAndIsThenItsOwn: the batch is rolled back with it, those before it run again and are
+// committed, and it runs again on what they committed. Those behind it run once they have their turn.
+func TestAFailureRerunsThoseBeforeItAndIsThenItsOwn(t *testing.T) {
+	s := fresh(t)
+	var ran []string
+	run := func(name string, change func(store.Tx) error) func(store.Tx) error {
+		return func(tx store.Tx) error {
+			ran = append(ran, name)
+			return change(tx)
+		}
+	}
+	broken := errors.New("broken")
+	seen := errors.New("saw the row before it")
+	outcomes := together(t, s,
+		run("a", put(1)),
+		run("b", func(tx store.Tx) error { // writes nothing, and answers from what a wrote
+			if _, err := tx.User("usr_1"); err != nil {
+				return err
 			}
-		}
-	})
+			return seen
+		}),
+		run("c", func(tx store.Tx) error { return errors.Join(tx.PutUser(human(3)), broken) }),
+		run("d", func(tx store.Tx) error {
+			if _, err := tx.User("usr_3"); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("d sees what c rolled back: %v", err)
+			}
+			return tx.PutUser(human(4))
+		}))
+	if want := []string{"a", "b", "c", "a", "b", "c", "d"}; !slices.Equal(ran, want) {
+		t.Errorf("ran %v, want %v", ran, want)
+	}
+	if outcomes[0] != nil || !errors.Is(outcomes[1], seen) || !errors.Is(outcomes[2], broken) || outcomes[3] != nil {
+		t.Errorf("told %v", outcomes)
+	}
+	if err := errors.Join(knows(t, s, 1), knows(t, s, 4)); err != nil {
+		t.Error(err)
+	}
+	if err := knows(t, s, 3); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("what failed is there: %v", err)
+	}
 }
 
-// TestARefusalIsToldWithItsCommit, which others see when it is told.
-func TestARefusalIsToldWithItsCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
-		defer s.Close() //nolint:errcheck // of a test
-		if told := together(t, s, registers, meets); told[0] != nil || !errors.Is(told[1], errMet) {
-			t.Errorf("told %v", told)
+// TestAnAnswerThatWroteNothingWaitsForTheCommitItRestsOn.
+func TestAnAnswerThatWroteNothingWaitsForTheCommitItRestsOn(t *testing.T) {
+	s := fresh(t)
+	taken := errors.New("taken")
+	var durable error
+	outcomes := together(t, s, put(1), func(tx store.Tx) error {
+		if _, err := tx.User("usr_1"); err == nil {
+			return taken
 		}
+		return nil
 	})
+	durable = knows(t, s, 1)
+	if !errors.Is(outcomes[1], taken) || durable != nil {
+		t.Errorf("told %v; the row: %v", outcomes[1], durable)
+	}
 }
 
-// TestARefusalThatRestsOnARollbackIsThoughtOverAgain: the one whose row it met wrote, and failed.
-func TestARefusalThatRestsOnARollbackIsThoughtOverAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
-		defer s.Close() //nolint:errcheck // of a test
-		failed, runs := errors.New("no"), 0
-		fails := func(tx store.Tx) error { return errors.Join(failed, registers(tx)) }
-		counts := func(tx store.Tx) error { runs++; return meets(tx) }
-		told := together(t, s, fails, counts)
-		if !errors.Is(told[0], failed) || told[1] != nil {
-			t.Errorf("told %v", told)
+// TestASignalComesAfterTheCommit, and one for each queue that was added to by any of the batch.
+func TestASignalComesAfterTheCommit(t *testing.T) {
+	s := fresh(t)
+	outcomes := together(t, s,
+		func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("x")}}) },
+		func(tx store.Tx) error { return tx.Emit(wallet.Event{ID: "e", Name: wallet.TransactionProposed}) })
+	if err := errors.Join(outcomes...); err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []store.Queue{store.Outbox, store.Events} {
+		select {
+		case <-s.Changed(queue):
+		case <-time.After(time.Minute):
+			t.Errorf("%s is not signalled", queue)
 		}
-		// Behind one that fails later it runs twice, and is told what the second run says.
-		runs = 0
-		told = together(t, s, registers, counts, fails)
-		if told[0] != nil || !errors.Is(told[1], errMet) || !errors.Is(told[2], failed) || runs != 2 {
-			t.Errorf("told %v after %d runs", told, runs)
-		}
-	})
+	}
 }
-
-// rollback takes away what a transaction has done, so that its commit fails.
-func (t *tx) rollback() error { return t.group.tx.Rollback() }
