@@ -300,6 +300,10 @@ it('a legacy message without note, reference and budget is signed as well', () =
     assert.ok(shown.includes('0.000000001 SOL') && !shown.includes('Note') && !shown.includes('reference'), shown);
     await approve(tab);
     await title(tab, 'Approved');
+    await offerAgain(tab, { lamports: 2n }); // two payments without a reference are not one
+    await title(tab, 'Approve this payment?');
+    await offerAgain(tab, { lamports: 1n });
+    await title(tab, BEFORE);
   });
 });
 
@@ -542,23 +546,32 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
 it('what was signed is kept within bounds: the oldest go', () => on('', async (tab) => {
   await restore(tab);
   await title(tab, 'Wallets on this device');
-  await tab.evaluate(async () => {
+  const fill = (many) => tab.evaluate(async (many) => {
     const wait = (r) => new Promise((resolve, reject) => { r.onsuccess = () => resolve(r.result); r.onerror = () => reject(r.error); });
     const db = await wait(indexedDB.open('purser'));
     const tx = db.transaction('signed', 'readwrite');
     const put = (n, daysAgo) => tx.objectStore('signed').put({ intent: `${n}`, reference: '', address: 'a', paid: '', at: Date.now() - daysAgo * 86_400_000 + n, signature: '', handed: {} });
-    for (let n = 0; n < 505; n++) put(n, 1);
+    for (let n = 0; n < many; n++) put(n, 1);
     put(1000, 91);
+    put(1001, 89);
     await new Promise((resolve) => { tx.oncomplete = resolve; });
     db.close();
-  });
-  await follow(tab, server, SIGN);
-  await approve(tab);
-  await title(tab, 'Approved');
-  const [signed] = await kept(tab);
-  const names = signed.map((r) => r.intent);
+  }, many);
+  const signs = async (reference) => {
+    server.reset();
+    server.world.payment = payment({ reference });
+    await follow(tab, server, SIGN);
+    await approve(tab);
+    await title(tab, 'Approved');
+    return (await kept(tab))[0].map((r) => r.intent);
+  };
+  await fill(10);
+  const few = await signs(addr(0x64));
+  assert.ok(few.length === 12 && !few.includes('1000') && few.includes('1001') && few.includes('0'), 'by age');
+  await fill(505);
+  const names = await signs(addr(0x65));
   assert.equal(names.length, 500);
-  assert.ok(!names.includes('1000') && !names.includes('5') && names.includes('6') && names.some((n) => n.length === 64), 'others than the oldest went');
+  assert.ok(!names.includes('1001') && !names.includes('6') && names.includes('7') && names.filter((n) => n.length === 64).length === 2, `others than the oldest went: ${names.slice(0, 9)}`);
 }));
 
 it('the first signature pins the network of a wallet that was never connected here', () => onSign(async (tab) => {

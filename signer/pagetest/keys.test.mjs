@@ -285,6 +285,10 @@ test('the strength of a passphrase: more is never much less, and nothing takes l
   assert.ok(strength('abandon-ability-able-about-above-absent') >= 6 * 11);
   assert.ok(strength('kX9#vQ2!mZ7$') > strength('kX9#vQ2!mZ') && strength('quiet amber lantern ferry') > strength('quiet amber lantern'));
   assert.ok(strength('a calm green river bends') > strength('a calm green river') + 5);
+  const base = strength('quiet amber lantern');
+  assert.ok(strength('quiet amber lanternquiet amber lanternquiet amber lantern') < base + 4, 'a repeat costs nothing to guess');
+  assert.ok(strength('quiet amber lantern1987') < base + 8, 'a year is one of a hundred');
+  assert.ok(strength('poiuytrewq') < 12 && strength('qwertyuiop') < 12, 'a row is a row either way');
   assert.equal(strength(''), 0);
   for (const long of ['x'.repeat(100_000), 'qwertzuiop asdfg hjkl '.repeat(2000), '1'.repeat(5000), '\u{1f468}'.repeat(3000)]) {
     const began = performance.now();
