@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mr-tron/base58"
+
 	"purser/wallet"
 )
 
@@ -14,7 +16,10 @@ func TestAnAddressInGroupsIsOneAddress(t *testing.T) {
 		if n%2 == 0 {
 			address[31] = byte(n)
 		}
-		text := address.String()
+		if n == 63 { // the shortest there is
+			address = wallet.Address{}
+		}
+		text := base58.Encode(address[:])
 		groups := strings.Join(groupsOf(text), " ")
 		if strings.ReplaceAll(groups, " ", "") != text {
 			t.Fatalf("%s in groups: %s", text, groups)

@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,6 +126,19 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	r.happen("bob taps Allow")
 	r.happen("alice's app writes to bob: When?")
 	r.happen("bob answers the app: At five 123456")
+	// Another app of hers has a webhook; this one's is turned off.
+	shop := r.keys()[0]
+	r.Must(r.Update(func(tx store.Tx) error {
+		hooks, err := tx.WebhooksOf(shop.Line())
+		hooks[0].Active = false
+		return errors.Join(err, tx.PutWebhook(hooks[0]))
+	}))
+	r.happen("alice has a pro token for Till")
+	r.happen("alice has a webhook at https://till.example/hook")
+	r.seen = nil
+	if r.happen("bob answers the app: Is anybody there?"); !strings.Contains(strings.Join(r.seen, ""), "doesn't receive messages") {
+		t.Errorf("said %s", r.seen)
+	}
 	r.happen("the operator writes to bob: Hello")
 	operators, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	r.Must(err)

@@ -514,3 +514,29 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 		t.Errorf("the request is %s", got.Status)
 	}
 }
+
+// TestAFailureRingsOnce, however often its event comes: a new message, and edits of it after that.
+func TestAFailureRingsOnce(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 5*sol)
+	r.happen("alice: /send 1 SOL $bob")
+	r.happen("alice taps Confirm")
+	r.happen("alice's page signs")
+	r.seen = nil
+	r.happen("network: became uncertain alice")
+	if said := strings.Join(r.seen, ""); strings.Count(said, "alice < ⚠️") != 1 {
+		t.Fatalf("said %s", said)
+	}
+	r.seen = nil
+	for range 2 {
+		r.Must(r.Update(func(tx store.Tx) error { return r.chat.ShowTransaction(tx, r.newest("alice")) }))
+		r.settle()
+	}
+	if len(r.seen) != 0 {
+		t.Errorf("said again %s", r.seen)
+	}
+	r.happen("network: can never land alice")
+	if said := strings.Join(r.seen, ""); strings.Count(said, "alice < ❌") != 1 || strings.Count(said, "edit See the newer message") != 1 {
+		t.Errorf("said %s", said)
+	}
+}

@@ -56,6 +56,7 @@ type person struct {
 	app  string // the newest consent link that stood in their chat
 
 	called string // their first name in Telegram; "" for their own
+	handle string // their username in Telegram; "" for their own
 }
 
 func newRig(t testing.TB) *rig {
@@ -128,7 +129,7 @@ func (r *rig) input(name string) chat.Input {
 	p := r.people[name]
 	r.lastID++
 	return chat.Input{Chat: p.TelegramID, Private: true, MessageID: r.lastID, At: r.Now(),
-		From: chat.Person{TelegramID: p.TelegramID, Username: name, FirstName: cmp.Or(p.called, title(name)), Language: "en"}}
+		From: chat.Person{TelegramID: p.TelegramID, Username: cmp.Or(p.handle, name), FirstName: cmp.Or(p.called, title(name)), Language: "en"}}
 }
 
 // does hands an input to the chat as the bot does, and delivers what comes of it.

@@ -88,6 +88,7 @@ func difference(want, got string) string {
 //	alice opens the operator's app      the operator's newest one
 //	alice's app writes to bob: TEXT     with her newest bot token; the operator writes to bob: TEXT
 //	bob answers the app: TEXT           replies to the newest message of an app in his chat; or answers me
+//	alice is @NAME                      in Telegram, from now on
 //	alice is called NAME                in Telegram, from now on
 //	the operator has a key for APP      made by 'purser key create' without an owner
 //	steps contact email                 verification.steps; operators carol dave: who may approve
@@ -154,6 +155,8 @@ func (r *rig) happen(line string) {
 		r.Must(err)
 	case r.people[who] == nil:
 		r.Fatalf("what is %q?", line)
+	case strings.Contains(line, " is @"):
+		_, r.people[who].handle, _ = strings.Cut(line, " is @")
 	case strings.Contains(line, " is called "):
 		_, r.people[who].called, _ = strings.Cut(line, " is called ")
 	case isSaid && strings.HasPrefix(text, `"`) && before == who:

@@ -500,3 +500,25 @@ func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestAnAppIsAllowedWhatWasChosenOfWhatWasShown, and nothing else.
+func TestAnAppIsAllowedWhatWasChosenOfWhatWasShown(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.meet(1001), r.meet(1002)
+	app := wallet.App{ID: "app_1", Owner: alice.ID, Name: "Shop", Scopes: []wallet.Scope{wallet.WalletRead, wallet.WalletSend}, CreatedAt: r.Now()}
+	r.Must(r.Update(func(tx store.Tx) error { return tx.PutApp(app) }))
+	allow := func(shown, chosen []wallet.Scope) error {
+		return r.Update(func(tx store.Tx) error { return r.Apps.Allow(tx, bob.ID, app.ID, shown, chosen) })
+	}
+	r.Refused(wallet.InvalidRequest, allow(app.Scopes, nil))
+	r.Refused(wallet.InvalidRequest, allow(app.Scopes, []wallet.Scope{wallet.WalletRead, wallet.BotMessages})) // which was not shown
+	r.Refused(wallet.Conflict, allow([]wallet.Scope{wallet.WalletRead}, []wallet.Scope{wallet.WalletRead}))
+	r.Must(allow(app.Scopes, []wallet.Scope{wallet.WalletSend}))
+	r.View(func(tx store.Tx) error {
+		asked, err := r.Apps.ConsentFor(tx, bob.ID, app.ID)
+		if err == nil && (asked.Given() || len(asked.Granted) != 1 || asked.Granted[0] != wallet.WalletSend) {
+			t.Errorf("granted %v", asked.Granted)
+		}
+		return err
+	})
+}
