@@ -427,7 +427,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	alice.Tap(alice.HearButton("API key …"))
 	alice.Tap(alice.HearButton("Revoke"))
 	alice.Tap(alice.HearButton("Revoke it"))
-	hear("opens nothing any more")
+	hear("no longer works")
 	if status := ask(); status != http.StatusUnauthorized {
 		t.Errorf("with a revoked key: %d", status)
 	}

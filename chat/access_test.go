@@ -303,7 +303,7 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 	r.Must(err)
 	r.seen = nil
 	r.taps("alice", "Rotate", "alice")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was rotated already and ends 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already rotated and ends 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
 		t.Errorf("said %q", said)
 	}
 	if len(r.keys()) != 2 {

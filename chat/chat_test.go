@@ -278,7 +278,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	r.Must(err)
 	r.Must(worker.Run(ctx))
 	r.settle()
-	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "Five minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
+	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "for 5 minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
 		t.Errorf("said %q", r.seen)
 	}
 	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {
@@ -294,7 +294,7 @@ func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
 	r.seen = nil
 	r.Pass(chat.Silence)
 	r.says("alice", "0.5")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Five minutes") || !strings.Contains(said, "I only understand commands") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "for 5 minutes") || !strings.Contains(said, "I only understand commands") {
 		t.Errorf("said %q", said)
 	}
 }
@@ -332,7 +332,7 @@ func FuzzTap(f *testing.F) {
 		in := r.input("alice")
 		in.Tap = &chat.Tap{CallbackID: "cb", Data: data}
 		r.does(in)
-		if len(r.seen) != 1 || !strings.HasPrefix(r.seen[0], "  alice < toast This button is old") {
+		if len(r.seen) != 1 || !strings.HasPrefix(r.seen[0], "  alice < toast This button has expired") {
 			t.Errorf("%q was answered by %q", data, r.seen)
 		}
 		if after := r.newest("alice"); after.Version != before.Version {

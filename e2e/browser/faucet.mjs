@@ -103,12 +103,12 @@ async function whatTheBotSays(tab) {
     ['the only one let go', [connected, `Disconnected\n${mine}`], ''],
     ['another one let go', [connected, more, `Disconnected\n${second}`], mine],
     ['claimed', [`✅ Wallet connected\n${mine}\nThe other account is told that it is no longer its own.`], mine],
-    ['all deleted', [connected, 'Everything about you is deleted here. /start begins anew, as somebody we have never met.'], ''],
+    ['all deleted', [connected, 'Your data is deleted. Send /start to begin again as a new user.'], ''],
   ];
   const found = await tab.evaluate(async (all) => {
     const { ownAddress } = await import('/page/own.js');
     const of = (texts) => texts.map((text, i) => ({ message_id: i, date: i, from: { is_bot: true }, text }));
-    const edited = [{ ...of([all[1][1][0]])[0], edit_date: 9 }, { message_id: 5, date: 5, from: { is_bot: true }, text: 'You have no wallet here yet. /wallet new makes one' }];
+    const edited = [{ ...of([all[1][1][0]])[0], edit_date: 9 }, { message_id: 5, date: 5, from: { is_bot: true }, text: 'You have no wallet here yet. Create or connect one' }];
     const said = [...of([all[1][1][0]]), { message_id: 7, date: 7, from: { is_bot: false }, text: 'Your wallet\nMemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' }];
     return [...all.map(([, texts]) => ownAddress(of(texts))), ownAddress(edited), ownAddress(said)];
   }, cases);

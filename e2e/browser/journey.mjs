@@ -202,7 +202,7 @@ async function buttonsOnly(alice, payee, look) {
   assert.equal(await page.locator('main').getByRole('button').count(), 0, 'the page still offers to sign');
   await look('rejected meanwhile', page);
   await page.close();
-  await alice.ask('/cancel', 'There is nothing to cancel.');
+  await alice.ask('/cancel', "There's nothing to cancel.");
 
   assert.equal(await question.node.locator('.buttons').getByRole('button').count(), 0, 'an answered question keeps its buttons');
 }

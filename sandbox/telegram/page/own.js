@@ -16,7 +16,7 @@ export function ownAddress(messages) {
 /** What is known after one more text. */
 function after(own, text) {
   const lines = text.split("\n");
-  if (/^You have no wallet here yet|^Everything about you is deleted here/m.test(text)) return "";
+  if (/^You have no wallet here yet|^Your data is deleted/m.test(text)) return "";
   lines.forEach((line, i) => {
     const next = lines[i + 1];
     if (!isAddress(next)) return;
