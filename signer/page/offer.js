@@ -1,0 +1,37 @@
+// What the server offers to sign, and says of it: the answers of /w/tx/get and /w/tx/refresh, checked for their
+// shape. Pure. Everything in it but the message is the server's word.
+
+import { addressBytes } from './base58.js';
+import { fromBase64 } from './bytes.js';
+import { plain, utcTime } from './text.js';
+
+/** Networks with what their money is worth. */
+export const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
+
+/** Networks by name alone. */
+export const NETWORKS = { mainnet: 'Solana mainnet', devnet: 'devnet', localnet: 'localnet' };
+
+/** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
+export function check(answer) {
+  const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
+  const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
+  if (typeof status !== 'string') throw odd('status');
+  const told = {
+    status, bot: typeof answer.bot === 'string' && /^[A-Za-z0-9_]{4,32}$/.test(answer.bot) ? answer.bot : '', signature: plain(answer.signature, 100),
+    code: plain(answer.error_code, 40), held: answer.held === true,
+  };
+  if (message === null || message === undefined) return { ...told, message: null };
+  if (status !== 'awaiting_signature') throw odd('status');
+  if (addressBytes(address) === null) throw odd('address');
+  if (!Object.hasOwn(CHAINS, chain)) throw odd('chain');
+  if (utcTime(expires) === null) throw odd('expires_at');
+  if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
+  try {
+    return {
+      ...told, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
+      contact: plain(answer.contact, 64), app: plain(answer.app, 64),
+    };
+  } catch {
+    throw odd('message');
+  }
+}
