@@ -35,7 +35,7 @@ export async function bindFlow(ui, token, place, able = true) {
     while (signature === null) {
       wallet = await (await choose(ui, { token, challenge, wallets: able ? await vault.list() : [], taken, refusal, able, place }))();
       if (wallet === null) continue;
-      const network = await networkOf(wallet.address);
+      const network = await networkOf(wallet.address).catch(() => null); // a browser that keeps nothing knows nothing
       if (network && network !== challenge.chain && !(await otherNetwork(ui, wallet.address, network, challenge.chain))) continue;
       const text = signInText(place, wallet.address, challenge);
       if (wallet.key) {
@@ -62,7 +62,7 @@ export async function bindFlow(ui, token, place, able = true) {
       taken.add(wallet.address);
     }
   }
-  await pinNetwork(address, challenge.chain);
+  await pinNetwork(address, challenge.chain).catch(() => {}); // proven it is all the same
   await vault.usedFor(address, challenge.telegram_id).catch(() => {}); // a help for the next choice, no more
   await ui.end('Now go back to the chat',
     h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),

@@ -50,7 +50,7 @@ export async function signFlow(ui, id, link = '', able = true) {
   }
 
   const record = { intent: facts.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
-  const known = { record, ...(await signedBefore(record)), network: await networkOf(offer.address) };
+  const known = await recall(record);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
     if (answer === 'reject') return reject(ui, id);
@@ -78,6 +78,15 @@ export async function signFlow(ui, id, link = '', able = true) {
   return handOver(ui, id, approved, offer.bot);
 }
 
+/** What this device knows of a payment; `forgetful` where the browser keeps nothing (its wallets are then apps of their own). */
+async function recall(record) {
+  try {
+    return { record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false };
+  } catch {
+    return { record, same: null, alike: null, network: null, forgetful: true };
+  }
+}
+
 /** The very signature that was given before, to be handed over once more. */
 function again(id, { signature, handed }) {
   return {
@@ -103,7 +112,7 @@ function signedAlready(ui, pay, same) {
 }
 
 /** What speaks against a payment by what this device remembers: notices, and whether any is red. */
-function cautions(offer, { same, alike, network }) {
+function cautions(offer, { same, alike, network, forgetful }) {
   const list = [];
   if (network && network !== offer.chain) {
     list.push(notice('danger', h('p', null, h('strong', null, `The network changed. This wallet is used on ${NETWORKS[network]}, and the server now says ${NETWORKS[offer.chain]}.`)),
@@ -116,6 +125,7 @@ function cautions(offer, { same, alike, network }) {
   if (alike) {
     list.push(notice('warn', `You signed a payment of the same amount to the same recipient ${day(alike.at)}. Approve this one only if you want to pay again.`));
   }
+  if (forgetful) list.push(notice('warn', 'This browser keeps nothing, so this page cannot tell whether you signed this payment before.'));
   return { list, red };
 }
 
@@ -257,13 +267,15 @@ function approve(ui, id, offer, facts, pay, wallet, known) {
 }
 
 /** Throws SignedMeanwhile when this payment was signed after the person was asked about it. */
-async function notMeanwhile({ record, same }) {
+async function notMeanwhile({ record, same, forgetful }) {
+  if (forgetful) return;
   const now = await signedBefore(record);
   if ((now.same?.at ?? 0) !== (same?.at ?? 0)) throw new SignedMeanwhile();
 }
 
 /** Notes what was signed, and the network of a wallet that has none yet, before the signature leaves this page. */
-async function remember(offer, { record, network }, given) {
+async function remember(offer, { record, network, forgetful }, given) {
+  if (forgetful) return;
   await noteSigned({ ...record, ...given });
   if (network === null) await pinNetwork(offer.address, offer.chain);
 }

@@ -271,6 +271,25 @@ it('two tabs on one payment: an app is not asked by the second once the first ha
   assert.equal(asked, 0);
 });
 
+it('a browser that keeps nothing says so, and its wallet app connects and signs all the same', async (t) => {
+  paying();
+  const tab = await withApp(t);
+  await tab.addInitScript(() => {
+    SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); };
+    IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); };
+  });
+  await follow(tab, server, BIND);
+  await press(tab, 'Use a wallet app');
+  await press(tab, 'Test Wallet');
+  await title(tab, 'Now go back to the chat');
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  assert.match(await text(tab), /keeps nothing, so this page cannot tell/);
+  await press(tab, 'Approve');
+  await press(tab, 'Test Wallet');
+  await title(tab, 'Approved');
+});
+
 it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {
   paying();
   const context = await browser.newContext({ viewport: { width: 390, height: 780 }, permissions: ['clipboard-read', 'clipboard-write'] });
