@@ -152,7 +152,8 @@ async function showAddress(chat, address, look) {
 /** One person pays another: the device shows what it read, and both chats tell how it went. */
 async function pay(from, to, { amount, from: payer, to: payee, look }) {
   const card = await from.ask(`/send ${amount} SOL ${payee}`, `Send ${amount} SOL?`);
-  assert.deepEqual((await card.code()).slice(0, 2), [payee, payer]);
+  const inChat = (await card.code()).slice(0, 2);
+  assert.deepEqual(inChat.map((groups) => groups.replaceAll(' ', '')), [payee, payer]);
   await look('chat, review', from.tab);
   await card.tap('Confirm');
   await card.becomes(`Sign ${amount} SOL on your device`);
@@ -163,6 +164,8 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   for (const part of [`${amount} SOL`, payer, payee, '0.000005 SOL', 'localnet (test money)']) {
     assert.ok(shown.includes(part), `${part} is not on the device: ${shown}`);
   }
+  const onPage = await tab.locator('main .address').first().locator('> span').allTextContents();
+  assert.equal(onPage.join(' '), inChat[0], 'chat and page group an address differently');
   await approve(tab, PASSPHRASES[from.person], look);
   await screen(tab, /^(Approved|Confirmed)$/); // it follows the payment to its end
   await look('approved', tab);
