@@ -112,6 +112,9 @@ func TestACrashBetweenAnyTwoCommitsOfARequest(t *testing.T) {
 		"send": func(r *rig) prepared {
 			return prepared{"POST", "/v1/wallet/send", r.alice.secret, r.sendBody()}
 		},
+		"a request": func(r *rig) prepared {
+			return prepared{"POST", "/v1/wallet/request", r.alice.secret, fmt.Sprintf(`{"address":%q,"amount":"1","token":"SOL","memo":"Order 7"}`, r.alice.Address())}
+		},
 		"rotate": func(r *rig) prepared {
 			return prepared{"POST", "/v1/key/rotate", r.alice.secret, "{}"}
 		},

@@ -52,6 +52,7 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/wallet/create":                       consent,
 		"GET /v1/wallet/balance":                       own(200), // what the chain holds is public
 		"POST /v1/wallet/send":                         noWallet,
+		"POST /v1/wallet/request":                      noWallet,
 		"GET /v1/wallet/transactions":                  noWallet,
 		"GET /v1/wallet/transactions/:id":              noTransaction,
 		"POST /v1/wallet/transactions/:id/refresh":     noTransaction,
@@ -107,6 +108,7 @@ func newCustomer(r *rig) *customer {
 		"POST /v1/commands":                            `{"command":"/wallet address","silent":true}`,
 		"POST /v1/wallet/create":                       `{"chat_id":"1004"}`,
 		"POST /v1/wallet/send":                         r.sendBody("from", `"`+address+`"`),
+		"POST /v1/wallet/request":                      `{"address":"` + address + `","amount":"1","token":"SOL"}`,
 		"POST /v1/wallet/transactions/:id/signature":   fmt.Sprintf(`{"signature":%q}`, carol.Sign([]byte("x"))),
 		"POST /v1/wallet/connect/challenge":            `{"address":"` + address + `"}`,
 		"POST /v1/wallet/connect":                      fmt.Sprintf(`{"address":%q,"signature":%q}`, address, carol.Sign([]byte("x"))),
@@ -319,7 +321,7 @@ func grantable(kind wallet.KeyKind) []string {
 	if kind == wallet.BotKey {
 		return []string{"POST /v1/telegram/execute-command", "GET /v1/telegram/user/:telegram_id", "PUT /v1/telegram/user/:chat_id/notifications"}
 	}
-	return []string{"POST /v1/wallet/create", "POST /v1/wallet/send", "GET /v1/wallet/transactions"}
+	return []string{"POST /v1/wallet/create", "POST /v1/wallet/send", "POST /v1/wallet/request", "GET /v1/wallet/transactions"}
 }
 
 // successor is the key that takes the place of another: what it was told is kept under another name.
@@ -362,7 +364,7 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 	c := newCustomer(r)
 	ends := foreignEnds()
 	opens := map[string]wallet.Scope{
-		"POST /v1/wallet/create": wallet.WalletSend, "POST /v1/wallet/send": wallet.WalletSend, "GET /v1/wallet/transactions": wallet.WalletRead,
+		"POST /v1/wallet/create": wallet.WalletSend, "POST /v1/wallet/send": wallet.WalletSend, "POST /v1/wallet/request": wallet.WalletSend, "GET /v1/wallet/transactions": wallet.WalletRead,
 		"POST /v1/telegram/execute-command": wallet.BotExecute, "GET /v1/telegram/user/:telegram_id": wallet.BotUsers,
 		"PUT /v1/telegram/user/:chat_id/notifications": wallet.BotUsers, "POST /v1/telegram/send-message": wallet.BotSend,
 	}

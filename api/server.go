@@ -189,6 +189,7 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/wallet/create", api, wallet.WalletSend, s.createWallet},
 		{fiber.MethodGet, "/v1/wallet/balance", api, wallet.WalletRead, s.balance},
 		{fiber.MethodPost, "/v1/wallet/send", api, wallet.WalletSend, s.send},
+		{fiber.MethodPost, "/v1/wallet/request", api, wallet.WalletSend, s.requestPayment},
 		{fiber.MethodGet, "/v1/wallet/transactions", api, wallet.WalletRead, s.transactions},
 		{fiber.MethodGet, "/v1/wallet/transactions/:id", api, wallet.WalletRead, s.transaction},
 		{fiber.MethodPost, "/v1/wallet/transactions/:id/refresh", api, wallet.WalletSend, s.refresh},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -178,15 +177,8 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	if err != nil {
 		return handlers.SendRequest{}, err
 	}
-	memo, err := fields.optional("memo", "")
+	memo, label, err := words(fields)
 	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	label, err := fields.optional("label", "")
-	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	if err := errors.Join(about("memo", wallet.CheckMemo(memo)), about("label", wallet.CheckLabel(label))); err != nil {
 		return handlers.SendRequest{}, err
 	}
 	return handlers.SendRequest{From: from, To: to.String(), Amount: amount, Token: token, Memo: memo, Label: label}, nil

@@ -95,6 +95,20 @@ func TestABigAccountIsNotReadWhole(t *testing.T) {
 			t.Errorf("%s: %d calls took %d bytes", name, node.calls, node.sent)
 		}
 	}
+	foreign := &big{t: t, owner: memoProgram, data: zeros, space: 5_000}
+	if _, err := clientOf(t, newServer(t, foreign)).Mint(t.Context(), mint); wallet.CodeOf(err) != wallet.TokenNotFound || foreign.calls != 1 {
+		t.Errorf("somebody else's account as a mint: %v, after %d calls", err, foreign.calls)
+	}
+	// What is longer than a token account can be may say more than was read.
+	held := append(append(append([]byte{}, mint[:]...), at[:]...), make([]byte, 10<<20)...)
+	held[108], held[tokenSize] = 1, kindAccount
+	if _, ok := parseTokenAccount(at, wallet.Token2022Program, held[:tokenData]); !ok {
+		t.Fatal("the example is no token account")
+	}
+	odd := &big{t: t, owner: wallet.Token2022Program, data: func(length int) []byte { return held[:length] }, space: len(held)}
+	if account, err := clientOf(t, newServer(t, odd)).TokenAccountAt(t.Context(), at); err != nil || account.Exists {
+		t.Errorf("a token account of 10 MiB: %+v, %v", account, err)
+	}
 	// A mint with a page of metadata is read to its end: what comes last may be what matters.
 	long := append(aMint(anExtension(19, make([]byte, 5_000)...)), anExtension(14, append(make([]byte, 32), at[:]...)...)...)
 	node := &big{t: t, owner: wallet.Token2022Program, data: func(length int) []byte { return long[:length] }, space: len(long)}
@@ -146,7 +160,14 @@ func (c *crowded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // broadcast and settlement have places of their own, and a reader that waits too long goes away.
 func TestACrowdOfReadersDelaysNoPayment(t *testing.T) {
 	node := &crowded{arrived: make(chan string, 1000), leave: make(chan struct{})}
-	c := clientOf(t, newServer(t, node))
+	leave := sync.OnceFunc(func() { close(node.leave) })
+	url := newServer(t, node)
+	t.Cleanup(leave) // before the server closes
+	c, err := New(Options{RPCURLs: []string{url}, Cluster: wallet.Localnet, Timeout: time.Minute, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	ended := make(chan error, 200)
@@ -186,7 +207,7 @@ func TestACrowdOfReadersDelaysNoPayment(t *testing.T) {
 			t.Fatalf("a reader ended with %v", err)
 		}
 	}
-	close(node.leave)
+	leave()
 	again, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	if _, err := c.Holdings(again, testKey(1).address()); err != nil {

@@ -27,18 +27,19 @@ type PaymentRequest struct {
 
 // RequestFor is what a payment is asked for with. Amount is decimal text, Token a listed symbol or a mint; "" is SOL.
 type RequestFor struct {
+	To            wallet.Address // the wallet that is paid; zero is the caller's default wallet
 	Amount, Token string
 	Memo          string // that the payment must carry, as a public note; "" for none
 	Label         string // who asks, or for what; "" for nothing
 }
 
-// PrepareRequest makes a request for an amount of a token to a caller's default wallet. What pays it
-// is known by its reference (Solana Pay, Transfer Request).
+// PrepareRequest makes a request for an amount of a token to a wallet that a caller may send from: their own, or that of
+// a person who lets their app propose transfers. What pays it is known by its reference (Solana Pay, Transfer Request).
 func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestFor) (PaymentRequest, error) {
 	if err := errors.Join(wallet.CheckMemo(req.Memo), wallet.CheckLabel(req.Label)); err != nil {
 		return PaymentRequest{}, err
 	}
-	to, user, err := s.Sender(ctx, who, wallet.Address{})
+	to, user, err := s.Sender(ctx, who, req.To)
 	if err != nil {
 		return PaymentRequest{}, err
 	}
@@ -63,7 +64,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Receive, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
-		To: to.Address, Token: token, Amount: units.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
+		KeyID: who.KeyID, To: to.Address, Token: token, Amount: units.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
 		return PaymentRequest{}, fmt.Errorf("draw a reference: %w", err)
@@ -80,7 +81,13 @@ func payURL(t wallet.Transaction) string {
 // CommitRequest stores a request, which is looked for from now on.
 func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	const look = 100
-	past, err := tx.TransactionsOf(r.Transaction.Owner, store.Page{Limit: look})
+	list, page := tx.TransactionsOf, store.Page{Limit: look}
+	if r.Transaction.Owner == "" { // of an operator's key: counted by the wallet
+		list = func(_ wallet.UserID, page store.Page) ([]wallet.Transaction, error) {
+			return tx.TransactionsAt(r.Transaction.To, page)
+		}
+	}
+	past, err := list(r.Transaction.Owner, page)
 	if err != nil {
 		return err
 	}
@@ -91,7 +98,7 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 		}
 	}
 	if open >= maxRequests {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests of yours wait to be paid: each is looked for during an hour", open)
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests wait to be paid already: each is looked for during an hour", open)
 	}
 	return tx.CreateTransaction(r.Transaction)
 }

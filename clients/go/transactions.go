@@ -54,6 +54,34 @@ func (c *Client) Send(ctx context.Context, r SendRequest) (Proposal, error) {
 	return do[Proposal](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/send", body: r})
 }
 
+// PaymentRequest asks anybody for a payment.
+type PaymentRequest struct {
+	Address string `json:"address"`         // the wallet that is paid
+	Amount  string `json:"amount"`          // "1.5", in the token's own unit
+	Token   string `json:"token"`           // a well-known symbol, or a mint
+	Memo    string `json:"memo,omitempty"`  // a public note that the payment must carry, at most 256 bytes
+	Label   string `json:"label,omitempty"` // who asks, or for what: wallets show it
+}
+
+// RequestedPayment is a payment that is looked for until ExpiresAt.
+type RequestedPayment struct {
+	TransactionID string    `json:"transaction_id"`
+	Status        Status    `json:"status"`
+	Recipient     string    `json:"recipient"`
+	Amount        string    `json:"amount"`
+	Token         string    `json:"token"`
+	URL           string    `json:"url"`       // a Solana Pay link: show it as a QR code
+	Reference     string    `json:"reference"` // what the payment is found by
+	ExpiresAt     time.Time `json:"expires_at"`
+}
+
+func (p RequestedPayment) complete() bool { return p.TransactionID != "" && p.URL != "" }
+
+// RequestPayment is POST /v1/wallet/request. Each payment is told as transaction.received once it is final.
+func (c *Client) RequestPayment(ctx context.Context, r PaymentRequest) (RequestedPayment, error) {
+	return do[RequestedPayment](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/request", body: r})
+}
+
 // Transaction is one transfer. What is not known yet is "", zero or nil.
 type Transaction struct {
 	TransactionID string    `json:"transaction_id"`

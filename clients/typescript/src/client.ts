@@ -2,7 +2,7 @@ import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Key, Message,
-  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, Progress, Proposal, Recovery, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -112,6 +112,12 @@ export class PurserClient {
     // Field by field: what else an object holds would be refused.
     const { from, to, amount, token, memo, label } = request;
     return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token, memo, label });
+  }
+
+  /** POST /v1/wallet/request. Each payment is told as transaction.received once it is final. */
+  async requestPayment(request: PaymentRequest, options?: CallOptions): Promise<RequestedPayment> {
+    const { address, amount, token, memo, label } = request;
+    return this.#wire.call("POST", "/v1/wallet/request", read.requestedPayment, options, { address, amount, token, memo, label });
   }
 
   /** GET /v1/wallet/transactions/{id}. */

@@ -12,7 +12,7 @@ export { sign, signBlindly, signChallenge, type Signer } from "./sign.js";
 export { verifyWebhook } from "./webhook.js";
 export type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Holding, Key,
-  Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, Progress, Proposal, RateLimit, Recovery, RotatedKey, SendRequest, SentMessage, Signature,
+  Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, RateLimit, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature,
   Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
   WebhookRequest, WebhookSecret, WebhookStatus, WebhookTest, WholeDelivery,
 } from "./records.js";

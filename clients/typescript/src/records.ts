@@ -124,6 +124,34 @@ export interface SendRequest {
   label?: string | undefined;
 }
 
+/** Asks anybody for a payment. */
+export interface PaymentRequest {
+  /** The wallet that is paid. */
+  address: string;
+  /** "1.5", in the token's own unit. */
+  amount: string;
+  /** A well-known symbol, or a mint. */
+  token: string;
+  /** A public note that the payment must carry, at most 256 bytes. */
+  memo?: string | undefined;
+  /** Who asks, or for what: wallets show it. */
+  label?: string | undefined;
+}
+
+/** A payment that is looked for until `expiresAt`. */
+export interface RequestedPayment {
+  transactionId: string;
+  status: Status;
+  recipient: string;
+  amount: string;
+  token: string;
+  /** A Solana Pay link: show it as a QR code. */
+  url: string;
+  /** What the payment is found by. */
+  reference: string;
+  expiresAt: Date | undefined;
+}
+
 /** A transfer that awaits its owner's Confirm or a signature. */
 export interface Proposal {
   transactionId: string;
@@ -524,6 +552,10 @@ export const read = {
     }])),
   }),
   notifications: (f: Fields): Notifications => ({ enabled: f.flag("enabled"), events: f.texts("events"), updatedAt: f.time("updated_at") }),
+  requestedPayment: (f: Fields): RequestedPayment => ({
+    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), amount: f.text("amount"),
+    token: f.text("token"), url: f.some("url"), reference: f.text("reference"), expiresAt: f.time("expires_at"),
+  }),
   proposal: (f: Fields): Proposal => ({
     transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"),
     unsignedTransaction: f.text("unsigned_transaction") || undefined,

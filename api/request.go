@@ -1,0 +1,89 @@
+package api
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// requestData is `data` of POST /v1/wallet/request: url is a Solana Pay link, by which any wallet pays it, and
+// reference what the payment is known by.
+type requestData struct {
+	TransactionID wallet.TransactionID `json:"transaction_id"`
+	Status        wallet.Status        `json:"status"`
+	Recipient     wallet.Address       `json:"recipient"`
+	Amount        string               `json:"amount"`
+	Token         string               `json:"token"`
+	URL           string               `json:"url"`
+	Reference     wallet.Address       `json:"reference"`
+	ExpiresAt     string               `json:"expires_at"`
+}
+
+// requestPayment is POST /v1/wallet/request {address, amount, token, memo, label}: 201, and what pays it is looked for until
+// expires_at.
+func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
+	fields, err := jsonBody(c)
+	if err != nil {
+		return err
+	}
+	req, err := paymentRequest(fields)
+	if err != nil {
+		return err
+	}
+	return s.once(c, key, func(remember remember) error {
+		p, err := s.Transfers.PrepareRequest(c.UserContext(), handlers.CallerOf(key), req)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusCreated, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.Transfers.CommitRequest(tx, p); err != nil {
+				return nil, err
+			}
+			t := p.Transaction
+			return s.envelope("Payment requested.", requestData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Amount: t.Money().String(),
+				Token: t.Token.Name(), URL: p.URL, Reference: t.Reference, ExpiresAt: wallet.Timestamp(t.Deadline)})
+		})
+	})
+}
+
+// paymentRequest reads the fields of a request for payment.
+func paymentRequest(fields object) (handlers.RequestFor, error) {
+	var req handlers.RequestFor
+	if err := fields.only("address", "amount", "token", "memo", "label"); err != nil {
+		return req, err
+	}
+	var err error
+	if req.To, err = fields.address("address"); err != nil {
+		return req, err
+	}
+	if req.To.IsZero() { // the default wallet, in the operation's eyes; a program must name one
+		return req, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
+	}
+	if req.Amount, err = fields.decimal("amount"); err != nil {
+		return req, err
+	}
+	if strings.EqualFold(req.Amount, wallet.Max) {
+		return req, wallet.Refuse(wallet.InvalidRequest, "amount: say exactly how much, for example 1.5")
+	}
+	if req.Token, err = fields.text("token"); err != nil {
+		return req, err
+	}
+	req.Memo, req.Label, err = words(fields)
+	return req, err
+}
+
+// words reads memo and label, which may be left out.
+func words(fields object) (memo, label string, err error) {
+	if memo, err = fields.optional("memo", ""); err != nil {
+		return "", "", err
+	}
+	if label, err = fields.optional("label", ""); err != nil {
+		return "", "", err
+	}
+	return memo, label, errors.Join(about("memo", wallet.CheckMemo(memo)), about("label", wallet.CheckLabel(label)))
+}
