@@ -181,7 +181,7 @@ func hostileBodies(r *rig) []struct {
 		{"number from", r.sendBody("from", "1"), 400, wallet.InvalidRequest, "from: must be a string"},
 		{"object to", r.sendBody("to", "{}"), 400, wallet.InvalidRequest, "to: must be a string"},
 		{"empty from", r.sendBody("from", `""`), 400, wallet.InvalidRequest, "from: must not be empty"},
-		{"short from", r.sendBody("from", `"abc"`), 400, wallet.InvalidRequest, "from: that is not a Solana address"},
+		{"short from", r.sendBody("from", `"abc"`), 400, wallet.InvalidRequest, "from: that isn't a Solana address"},
 		{"system from", r.sendBody("from", `"11111111111111111111111111111111"`), 404, wallet.WalletNotFound, "from"},
 		{"long to", r.sendBody("to", `"`+strings.Repeat("1", 20000)+`"`), 400, wallet.InvalidRequest, "to:"},
 		{"to with NUL", r.sendBody("to", `"\u0000`+r.bob.Address().String()+`"`), 400, wallet.InvalidRequest, "to:"},
