@@ -2,7 +2,8 @@
 // them. It refuses to know what is said (see chat), what a deed does (see handlers) and how rows
 // are kept (see store/bolt).
 //
-// An update travels: poll loop or webhook → inbox row (durable, and only then acknowledged) → the
+// An update travels: poll loop or webhook → what we read of it, without secrets that were typed by
+// mistake → inbox row (durable, and only then acknowledged) → the
 // one worker of its chat → telebot routes it → Talker.Handle → one store transaction that removes
 // the inbox row and writes whatever was decided, replies included → the sender. So a crash at any
 // point repeats nothing that took effect and loses nothing that was acknowledged (DESIGN §5).
