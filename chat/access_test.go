@@ -310,3 +310,41 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 		t.Errorf("%d keys", len(r.keys()))
 	}
 }
+
+// TestAKeyBesideAConversationIsRemovedOnceItCanBe: nothing can be deleted in the chat of somebody who has blocked the bot.
+func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.happen("alice: /cancel_nothing") // a command that there is not leaves the key
+	r.happen("alice: /send 1 SOL")
+	unreachable := func(yes bool) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			user, err := tx.UserByTelegram(r.people["alice"].TelegramID)
+			if err != nil {
+				return err
+			}
+			user.Unreachable = yes
+			return tx.PutUser(user)
+		}))
+	}
+	look := func() string {
+		r.seen = nil
+		r.Must(r.chat.Silent(context.Background()))
+		r.settle()
+		return strings.Join(r.seen, "")
+	}
+	unreachable(true)
+	r.Pass(2 * time.Minute)
+	if said := look(); said != "" {
+		t.Errorf("said to whoever hears nothing: %s", said)
+	}
+	unreachable(false)
+	r.Pass(2 * time.Hour)
+	if said := look(); !strings.Contains(said, "delete (🔑") || !strings.Contains(said, "I removed the message with the new key") {
+		t.Errorf("said %s", said)
+	}
+	if said := look(); said != "" {
+		t.Errorf("said again %s", said)
+	}
+}
