@@ -179,20 +179,24 @@ func losing(t *testing.T, origin string) *httptest.Server {
 
 const typescript = "../../clients/typescript"
 
+// missing is what becomes of a test without its tools.
+func missing(t *testing.T) func(...any) {
+	if os.Getenv("CI") == "true" {
+		return t.Fatal
+	}
+	return t.Skip
+}
+
 // node compiles the TypeScript client and returns how Node is run. Without the tools a test is skipped on
 // a person's machine and fails in CI.
 func node(t *testing.T) func(folder string, args ...string) string {
 	t.Helper()
-	missing := t.Skip
-	if os.Getenv("CI") == "true" {
-		missing = t.Fatal
-	}
 	if _, err := os.Stat(filepath.Join(typescript, "node_modules")); err != nil {
-		missing("clients/typescript has no node_modules: run `npm ci` there")
+		missing(t)("clients/typescript has no node_modules: run `npm ci` there")
 	}
 	program, err := exec.LookPath("node")
 	if err != nil {
-		missing("node is not installed")
+		missing(t)("node is not installed")
 	}
 	run := func(folder string, args ...string) string {
 		t.Helper()
