@@ -65,7 +65,7 @@ func TestExponentsAreWrittenOutExactly(t *testing.T) {
 			t.Errorf("%q became %q (%v), want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"1e999999999", "1e-999999999", "1e99999999999999999999999999", "1e151", "1e-300", strings.Repeat("1", 301), "0." + strings.Repeat("0", 297) + "1e-9"} {
+	for _, text := range []string{"1e999999999", "1e-999999999", "1e99999999999999999999999999", "1e18446744073709551617", "1e-18446744073709551617", "1e151", "1e-300", strings.Repeat("1", 301), "0." + strings.Repeat("0", 297) + "1e-9"} {
 		var err error
 		// Two allocations are the refusal's; the size of the exponent costs nothing.
 		if cost := testing.AllocsPerRun(10, func() { _, err = PlainDecimal(text) }); CodeOf(err) != InvalidRequest || cost > 4 {

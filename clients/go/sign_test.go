@@ -64,6 +64,9 @@ func TestSignBlindlySignsWhatTheKeyAlonePaysFor(t *testing.T) {
 			t.Errorf("%s: signed %s", name, signature)
 		}
 	}
+	if _, err := purser.SignBlindly(base64.StdEncoding.EncodeToString(unsigned([3]byte{1, 0, 1}, []byte{0x81}, own)), key); err == nil || !strings.Contains(err.Error(), "version 1") {
+		t.Errorf("version 1: %v", err)
+	}
 	if _, err := purser.SignBlindly("not base64", key); err == nil {
 		t.Error("signed what is not base64")
 	}
