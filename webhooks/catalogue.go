@@ -78,7 +78,7 @@ func Catalogue() []EventType {
 		{Name: wallet.WebhookTest, Kind: api, When: "The test of a webhook was asked for; it goes to that webhook alone.",
 			data: wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
 
-		{Name: wallet.MessageReceived, Kind: bot, When: "A person wrote to the bot outside its own questions. A reply to an app's message goes to that app alone.", Scope: wallet.BotMessages,
+		{Name: wallet.MessageReceived, Kind: bot, When: "A person wrote to the bot outside its own questions. A reply to an app's message goes to that app and to operators alone.", Scope: wallet.BotMessages,
 			data: wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
 		{Name: wallet.CommandExecuted, Kind: bot, When: "A person ran a command, or an app ran one for them. Unknown commands count, with success false.", Scope: wallet.BotMessages,
 			data: wallet.CommandExecutedData{ChatID: chat, Command: "/price SOL", Success: true, Response: "1 SOL is 151.27 USD", Timestamp: at}},
