@@ -3,12 +3,14 @@ package bolt
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -403,6 +405,46 @@ func idsOf(all []store.LogEntry) []string {
 	return ids
 }
 
+// TestADamagedLengthTakesNoMemory: one that says gigabytes is noticed before they are allocated.
+func TestADamagedLengthTakesNoMemory(t *testing.T) {
+	folder := t.TempDir()
+	s, l := openLog(t, folder)
+	var day []store.LogEntry
+	for i := range 60 {
+		day = append(day, logEntry(fmt.Sprintf("dlv_%02d", i), 0))
+	}
+	if err := errors.Join(l.Log(t.Context(), day), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "log", dayOf(someDay())+dayEnd)
+	raw := fileBytes(t, path)
+	row := bytes.Index(raw, []byte{'d', 'l', 'v', '_', '0', '0', rowFormat}) // its key and the beginning of its row
+	page := raw[row/os.Getpagesize()*os.Getpagesize():]
+	if row < 0 || binary.NativeEndian.Uint16(page[8:]) != leafFlag {
+		t.Fatalf("no page of rows around %d", row)
+	}
+	page[pageHeader+15] = 0x70 // the length of its first value: almost 2 GiB
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenLog(filepath.Join(folder, "log"), s.(*Store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if got, err := again.List(t.Context(), "wh", store.LogPage{Limit: 100}); err != nil || len(got) != 0 {
+		t.Errorf("%d entries, %v", len(got), err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+		t.Errorf("%d MiB were allocated for it", used>>20)
+	}
+	if err := errors.Join(again.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // FuzzDamagedDay: whatever is written over a part of a day's file, or stands in its place, nothing panics, and the log
 // goes on: what is written to that day afterwards is found.
 func FuzzDamagedDay(f *testing.F) {
@@ -432,8 +474,8 @@ func FuzzDamagedDay(f *testing.F) {
 		for element := range 3 { // the lengths of keys and values: far beyond the file, and just beyond it
 			at := uint32(id*page + pageHeader + element*pageElement)
 			f.Add(at+11, []byte{0xff}, false)
-			f.Add(at+15, []byte{0xff}, false)
-			f.Add(at+14, []byte{0x08}, false)
+			f.Add(at+15, []byte{0x70}, false)
+			f.Add(at+14, []byte{0xf0}, false)
 		}
 	}
 	f.Add(uint32(bytes.Index(raw, []byte("delivered"))), []byte("x"), false)
