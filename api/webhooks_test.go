@@ -174,7 +174,7 @@ func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
 		r.want(r.call("POST", hooksPath, key, fmt.Sprintf(`{"url":"https://hooks.example.com/","events":["*"],"secret":%q}`, secret)), 201, "", "")
 	}
 	for secret, says := range map[string]string{strings.Repeat(" ", 20): "space", " 0123456789abcdef": "space", "0123456789abcdef ": "space", strings.Repeat("x", 20): "guess",
-		strings.Repeat("abcd", 5): "guess", "a" + strings.Repeat(" ", 17) + "b": "guess", "whsec_" + strings.Repeat("A", 32): "guess", "whsec_0123456789abcde": "base64",
+		strings.Repeat("abcd", 5): "guess", "abcd abcd abcd abcd": "guess", "a" + strings.Repeat(" ", 17) + "b": "guess", "whsec_" + strings.Repeat("A", 32): "guess", "whsec_0123456789abcde": "base64",
 		"whsec_" + strings.Repeat("abcde012", 3)[:20]: "base64", "whsec_not base64 at all!": "base64", "whsec_" + strings.Repeat("abcde-_2", 4): "base64"} {
 		r.want(r.call("POST", hooksPath, key, fmt.Sprintf(`{"url":"https://hooks.example.com/","events":["*"],"secret":%q}`, secret)), 400, wallet.InvalidRequest, says)
 	}

@@ -177,7 +177,7 @@ func checkSecret(secret string) error {
 	rest, ours := strings.CutPrefix(secret, secretPrefix)
 	different := map[rune]bool{}
 	for _, r := range rest {
-		different[r] = r != ' '
+		different[r] = true
 	}
 	delete(different, ' ')
 	switch key, err := base64.StdEncoding.DecodeString(rest); {
