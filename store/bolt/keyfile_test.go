@@ -456,3 +456,20 @@ func FuzzKeyFile(f *testing.F) {
 		}
 	})
 }
+
+// TestAKeyThatIsInUseIsNotDestroyedAtTheStart, whatever is noted of it.
+func TestAKeyThatIsInUseIsNotDestroyedAtTheStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		return tx.put(destroyedKeys, bytes.Clone(tx.get(dataKeys, []byte("usr_1"))), nil)
+	})
+	closed(t, s)
+	s = openAt(t, path)
+	if err := knows(t, s, 1); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+}

@@ -344,3 +344,60 @@ func TestAMissingBucketAndACounterGoneBackAreDamage(t *testing.T) {
 		refusesFile(t, what, folder, fileBytes(t, path))
 	}
 }
+
+// TestDamageThatLooksLikeATree: each element lies where it may, and yet the tree is none.
+func TestDamageThatLooksLikeATree(t *testing.T) {
+	folder := t.TempDir()
+	raw, pageSize := grown(t, filepath.Join(folder, "purser.db"))
+	kinds, native := inUse(t, raw, pageSize), binary.NativeEndian
+	root := kinds["root"][0] * pageSize
+	e := func(page []byte, n int) []byte { return page[pageHeader+n*pageElement:] }
+	leaves := []int{root}
+	if native.Uint16(raw[root+8:]) == branchFlag { // the names of buckets fill more than a page
+		leaves = nil
+		for n := range int(native.Uint16(raw[root+10:])) {
+			leaves = append(leaves, int(native.Uint64(e(raw[root:], n)[8:]))*pageSize)
+		}
+	}
+	var roots []int // where elements of a leaf of the root hold the roots of buckets that have pages of their own
+	for _, page := range leaves {
+		var here []int
+		for n := range int(native.Uint16(raw[page+10:])) {
+			head := e(raw[page:], n)
+			at := page + pageHeader + n*pageElement + int(native.Uint32(head[4:])) + int(native.Uint32(head[8:]))
+			if native.Uint64(raw[at:]) != 0 {
+				here = append(here, at)
+			}
+		}
+		if len(here) > len(roots) {
+			roots, root = here, page
+		}
+	}
+	leaf := 0
+	for _, id := range kinds["leaf"] {
+		if page := raw[id*pageSize:]; id*pageSize != root && native.Uint16(page[10:]) > 2 {
+			leaf = id * pageSize
+		}
+	}
+	if len(roots) < 2 || leaf == 0 {
+		t.Fatalf("%d buckets, leaf %d", len(roots), leaf)
+	}
+	for what, damage := range map[string]func(raw []byte){
+		"two buckets of one root": func(raw []byte) { copy(raw[roots[0]:roots[0]+8], raw[roots[1]:]) },
+		"a bucket that is a row":  func(raw []byte) { native.PutUint32(e(raw[root:], 0), 0) },
+		"a value beyond the page": func(raw []byte) { native.PutUint32(e(raw[leaf:], 0)[12:], uint32(pageSize)*8) },
+		"a value without end":     func(raw []byte) { native.PutUint32(e(raw[leaf:], 0)[12:], 0xffffffff) },
+		"an element of no kind":   func(raw []byte) { native.PutUint32(e(raw[leaf:], 0), 2) },
+		"a row that is a bucket":  func(raw []byte) { native.PutUint32(e(raw[leaf:], 0), bucketElement) },
+		"one key twice": func(raw []byte) {
+			first, second := e(raw[leaf:], 0), e(raw[leaf:], 1)
+			native.PutUint32(second[4:], native.Uint32(first[4:])-pageElement)
+			native.PutUint32(second[8:], native.Uint32(first[8:]))
+			native.PutUint32(second[12:], 0)
+		},
+	} {
+		broken := bytes.Clone(raw)
+		damage(broken)
+		refusesFile(t, what, folder, broken)
+	}
+}

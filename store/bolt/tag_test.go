@@ -284,3 +284,17 @@ func TestOldProposalsAreNotedByTheUpgrade(t *testing.T) {
 	})
 	closed(t, s)
 }
+
+// TestANoteRemovesNothingThatWasSigned, however it came about.
+func TestANoteRemovesNothingThatWasSigned(t *testing.T) {
+	s := fresh(t)
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		return errors.Join(contract.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Status: wallet.Failed, Final: true, Signature: wallet.Signature{1}}),
+			contract.(*tx).expire(proposalOver, at, []byte("tx_1")))
+	})
+	mustUpdate(t, s, func(tx store.Tx) error { _, err := tx.Sweep(at, 10); return err })
+	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.Transaction("tx_1"); return err }); err != nil {
+		t.Error(err)
+	}
+}
