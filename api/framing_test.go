@@ -57,6 +57,7 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 		"a length after a bare line feed":       {send + key + "X-A: b\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 400},
 		"a body without a key":                  {send + "Content-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 401},
 		"a body of a GET":                       {"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 200},
+		"a body of a GET with a key":            {"GET /v1/key HTTP/1.1\r\nHost: x\r\n" + key + "Content-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 200},
 		"a body of a HEAD":                      {"HEAD /w/ HTTP/1.1\r\nHost: x\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 200},
 		"a body at no path":                     {"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, 404},
 		"a large body of an unknown method":     {"BREW /v1/key HTTP/1.1\r\nHost: x\r\n" + key + "Content-Length: 20000\r\n\r\n" + strings.Repeat(hidden, 20000/len(hidden)+1), 405},

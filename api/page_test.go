@@ -328,7 +328,17 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 	if a := r.page("/w/tx/get", fields{"id": other}); a.status != 200 {
 		t.Errorf("another link: %d %s", a.status, a.body)
 	}
-	if n := len(r.server.page.clients); n != 2 {
+	first, second := r.Link(r.alice.User), r.Link(r.bob.User)
+	for range pagePerMinute {
+		if a := r.page("/w/bind/challenge", fields{"token": first}); a.status != 200 {
+			t.Fatalf("with a living bind link: %d %s", a.status, a.body)
+		}
+	}
+	r.refused(r.page("/w/bind/challenge", fields{"token": first}), 429, wallet.RateLimitExceeded, "60 a minute")
+	if a := r.page("/w/bind/challenge", fields{"token": second}); a.status != 200 {
+		t.Errorf("another bind link: %d %s", a.status, a.body)
+	}
+	if n := len(r.server.page.clients); n != 4 {
 		t.Errorf("%d links are remembered: those that live would do", n)
 	}
 	if n := strings.Count(r.logged.String(), "http.trusted_proxies"); n != 1 || !strings.Contains(r.logged.String(), "address=127.0.0.1") {

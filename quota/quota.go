@@ -156,9 +156,9 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, cl
 	}
 	c.used = now
 	switch {
-	case c.open == 0, c.unsaved >= c.open && c.open < limit.allowance():
+	case c.unsaved >= c.open && c.open < limit.allowance():
 		return Quota{}, true, nil, nil
-	case c.unsaved >= min(c.open, limit.allowance()):
+	case c.unsaved >= limit.allowance():
 		return Quota{}, false, m.written, nil
 	}
 	c.add(now)

@@ -244,6 +244,22 @@ func TestACrashChargesOnlyWhatWasOpen(t *testing.T) {
 	}
 }
 
+// TestACrashDoesNotChargeWhatACleanRunHadOpen: what is open belongs to its run.
+func TestACrashDoesNotChargeWhatACleanRunHadOpen(t *testing.T) {
+	r := newRig(t)
+	m, stop := r.start(nil)
+	r.take(m, hourly)
+	stop()
+	r.pass(time.Second)
+	if _, err := r.crash().Take(context.Background(), "api/usr_2", hourly); err != nil { // of another counter
+		t.Fatal(err)
+	}
+	r.pass(time.Second)
+	if q := r.take(r.crash(), hourly); q.Left != 98 {
+		t.Errorf("two requests leave %+v", q)
+	}
+}
+
 // TestACrashIsRememberedUntilItsCountersAreAskedFor: also when clean runs come between.
 func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
 	r := newRig(t)
@@ -253,7 +269,10 @@ func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
 	}
 	for range 3 {
 		r.pass(time.Second)
-		_, stop := r.start(&snapshot{Store: r.store})
+		clean, stop := r.start(&snapshot{Store: r.store})
+		if err := clean.Begin(context.Background()); err != nil {
+			t.Fatal(err)
+		}
 		stop()
 	}
 	m = r.crash()
