@@ -164,6 +164,7 @@ func refusesFile(t *testing.T, what, folder string, broken []byte) {
 	if err := os.WriteFile(path, broken, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_ = checkPages(bytes.NewReader(broken), int64(len(broken)), os.Getpagesize()) // never panics, with nobody to recover it
 	s, err := Open(options(path))
 	switch {
 	case err == nil:
