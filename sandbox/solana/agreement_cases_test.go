@@ -287,6 +287,27 @@ func agreementCases(blockhash hash) []agreementCase {
 		add(name+" with a cut character", instr(1, unreadable), nil, one(pay(5), memoCall(program, "ab\xe4\xb8")))
 		add(name+" signed", "null", nil, both(memoCall(program, "signed", meta{alice, "s"}, meta{bob, "s"})))
 	}
+	for _, program := range []address{memoV3, memoV4} {
+		of := program.String()[:5]
+		for _, length := range []int{0, 1, 9, 10, 99, 100, 101, 900} {
+			for signers := range 3 {
+				metas := []meta{{alice, "s"}, {bob, "s"}}[:signers]
+				add(fmt.Sprintf("units of %s: %d bytes, %d signers", of, length, signers), "null", nil, both(memoCall(program, strings.Repeat("x", length), metas...)))
+			}
+		}
+		add("signer of "+of+" twice", "null", nil, one(memoCall(program, "x", meta{alice, "s"}, meta{alice, "s"})))
+		add("signer of "+of+" twice, with another", "null", nil, both(memoCall(program, "x", meta{alice, "s"}, meta{bob, "s"}, meta{alice, "s"})))
+		for limit, want := range map[uint32]string{
+			0: "ProgramFailedToComplete", 6: "ProgramFailedToComplete", 7: "ComputationalBudgetExceeded", 106: "ComputationalBudgetExceeded",
+			107: "ProgramFailedToComplete", 124: "ComputationalBudgetExceeded", 224: "ProgramFailedToComplete", 266: "ComputationalBudgetExceeded",
+			276: "ProgramFailedToComplete", 295: "ComputationalBudgetExceeded", 395: "ProgramFailedToComplete", 398: "ComputationalBudgetExceeded",
+			497: "ComputationalBudgetExceeded", 498: "ProgramFailedToComplete", 499: "ProgramFailedToComplete",
+		} {
+			add(fmt.Sprintf("units of %s run out at %d", of, limit), instr(1, want), nil,
+				one(unitLimit(limit+150), memoCall(program, "hello", meta{alice, "s"})))
+		}
+		add("just enough units for "+of, "null", nil, one(unitLimit(650), memoCall(program, "hello", meta{alice, "s"})))
+	}
 	add("memo with an account that did not sign", instr(0, "MissingRequiredSignature"), nil, one(memoCall(memoV3, "x", meta{bob, ""})))
 	add("memo with a second account that did not sign", instr(0, "MissingRequiredSignature"), nil,
 		one(memoCall(memoV3, "x", meta{alice, "s"}, meta{bob, ""})))
@@ -324,6 +345,19 @@ func agreementCases(blockhash hash) []agreementCase {
 	add("heap frame small", instr(0, "InvalidInstructionData"), nil, one(budgetCall(byte(1), uint32(1024)), pay(5)))
 	add("loaded data limit", "null", nil, one(budgetCall(byte(4), uint32(100_000)), pay(5)))
 	add("loaded data limit of zero", quoted("InvalidLoadedAccountsDataSizeLimit"), nil, one(budgetCall(byte(4), uint32(0)), pay(5)))
+	for _, program := range []address{systemProgram, memoV1, memoV3, memoV4, tokenProgram, token2022Program, associatedProgram, lookupProgram, budgetProgram} {
+		size := 2*loadedOverhead + len("compute_budget_program")
+		if program != budgetProgram {
+			size += loadedOverhead + map[address]int{systemProgram: 21, memoV1: 17_280, memoV3: 2304, associatedProgram: 105_032}[program]
+		}
+		switch program {
+		case memoV4, tokenProgram, token2022Program, lookupProgram:
+			size += 36
+		}
+		brought := call{budgetProgram, []meta{{program, ""}}, pack(byte(2), uint32(1000))}
+		add("loaded data limit that fits "+program.String(), "null", nil, one(budgetCall(byte(4), uint32(size)), brought))
+		add("loaded data limit a byte short of "+program.String(), quoted("MaxLoadedAccountsDataSizeExceeded"), nil, one(budgetCall(byte(4), uint32(size-1)), brought)).unlike("")
+	}
 	add("loaded data limit too low", quoted("MaxLoadedAccountsDataSizeExceeded"), nil, one(budgetCall(byte(4), uint32(10)), pay(5))).unlike("")
 
 	// Programs.

@@ -174,7 +174,7 @@ func (c *Cluster) genesis(g genesisRecord) error {
 	c.world = sha256.Sum256(fmt.Appendf(nil, "genesis %q %d", g.Seed, g.Pace.At.UnixNano()))
 	put := func(key address, a account) { c.state.set(key, 0, a, 0) }
 	put(systemProgram, account{1, nativeLoader, []byte("solana_system_program"), true})
-	put(budgetProgram, account{1, nativeLoader, []byte("solana_compute_budget_program"), true})
+	put(budgetProgram, account{1, nativeLoader, []byte("compute_budget_program"), true})
 	for _, program := range []address{memoV1, memoV3} {
 		put(program, account{rent.minimum(len(programStub)), loaderV2, []byte(programStub), true})
 	}

@@ -2,76 +2,118 @@ package solana
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// memo runs the Memo program: the data must be UTF-8, and in version 3 every account that the
-// instruction names must have signed. Version 3 is the rewritten one: it logs the memo first and
+// memo runs the Memo program: the data must be UTF-8, and since version 3 every account that the
+// instruction names must have signed. Versions 3 and 4 are one program: it logs the memo first and
 // fails in the log call when that is not UTF-8.
 func (in *invocation) memo() *InstructionError {
 	before := in.units
-	err := in.consume(in.memoUnits())
-	used := before - in.units
-	switch {
-	case err != nil:
-		err = refused("ProgramFailedToComplete")
-		err.logged = "exceeded CUs meter at BPF instruction"
-	case in.program == memoV1:
-		if !utf8.Valid(in.data) {
-			err = refused("InvalidInstructionData")
-		}
-	default:
-		err = in.memoV3()
+	run := in.memoV4
+	if in.program == memoV1 {
+		run = in.memoV1
 	}
-	in.log("Program %s consumed %d of %d compute units", in.program, used, before)
+	err := run()
+	in.log("Program %s consumed %d of %d compute units", in.program, before-in.units, before)
 	return err
 }
 
-func (in *invocation) memoV3() *InstructionError {
-	if len(in.accounts) > 0 {
-		in.log("Program log: Signed by:")
+// memoV1 logs nothing. Its units were fitted to measurements (docs/sandbox-differences.md).
+func (in *invocation) memoV1() *InstructionError {
+	length := uint64(len(in.data))
+	wide := uint64(0) // bytes outside ASCII, which take longer to check
+	for _, b := range in.data {
+		if b >= 0x80 {
+			wide++
+		}
 	}
+	if err := in.spend(240 + length*2/3 + 22*wide + 260*uint64(len(in.accounts))); err != nil {
+		return err
+	}
+	if !utf8.Valid(in.data) {
+		return refused("InvalidInstructionData")
+	}
+	return nil
+}
+
+// memoV4 uses the units that the program does, step by step, so that it runs out of them where the
+// program would: in its own instructions, or in a call of the runtime.
+func (in *invocation) memoV4() *InstructionError {
+	format := uint64(27) // instructions until the memo's length is written
 	for i := range in.accounts {
+		if i == 0 {
+			if err := in.step(7, unitsOfLog); err != nil {
+				return err
+			}
+			in.log("Program log: Signed by:")
+			format += 2
+		}
+		if in.repeated(i) { // an account named again is passed over
+			if err := in.spend(6); err != nil {
+				return err
+			}
+			continue
+		}
+		check := uint64(15)
+		if i == 0 {
+			check = 17
+		}
 		if !in.signs(i) {
+			if err := in.spend(check + 6); err != nil {
+				return err
+			}
 			return refused("MissingRequiredSignature")
+		}
+		if err := in.step(check, unitsOfLog); err != nil {
+			return err
 		}
 		in.log("Program log: %s", in.key(i))
 	}
-	in.log("Program log: Memo (len %d)", len(in.data))
+	length := uint64(len(in.data))
+	if length > 0 {
+		format += 13 * uint64(len(strconv.FormatUint(length, 10)))
+		if err := in.step(format, 10); err != nil { // copies the length into its line
+			return err
+		}
+		format = 19
+	}
+	if err := in.step(format, unitsOfLog); err != nil {
+		return err
+	}
+	in.log("Program log: Memo (len %d)", length)
+	if err := in.step(3, max(unitsOfLog, length)); err != nil {
+		return err
+	}
 	if fault := utf8Fault(in.data); fault != "" {
 		err := refused("ProgramFailedToComplete")
 		err.logged = fault
 		return err
 	}
 	in.log("Program log: %s", in.data)
-	return nil
+	return in.spend(2)
 }
 
-// memoUnits estimates what the program uses. Logging is priced by the runtime, 100 units or one a
-// byte; the rest was fitted to measurements (docs/sandbox-differences.md).
-func (in *invocation) memoUnits() uint64 {
-	length := uint64(len(in.data))
-	if in.program == memoV1 {
-		wide := uint64(0) // bytes outside ASCII, which take longer to check
-		for _, b := range in.data {
-			if b >= 0x80 {
-				wide++
-			}
+// repeated says whether an earlier account of the instruction is the same one.
+func (in *invocation) repeated(i int) bool {
+	for j := range i {
+		if in.same(i, j) {
+			return true
 		}
-		return 240 + length*2/3 + 22*wide + 260*uint64(len(in.accounts))
 	}
-	signing := uint64(0) // what checking and logging the signers takes
-	for i := range in.accounts {
-		if !in.signs(i) {
-			return 130 + 115*uint64(i)
-		}
-		signing = 113 + 113*uint64(i+1)
+	return false
+}
+
+const unitsOfLog = 100 // what the runtime takes for a line of log at least; it takes one a byte
+
+// step takes the units of a program's instructions, then of the runtime's call that they end in.
+func (in *invocation) step(instructions, call uint64) *InstructionError {
+	if err := in.spend(instructions); err != nil {
+		return err
 	}
-	if length == 0 {
-		return 232 + signing
-	}
-	return 180 + max(100, length) + signing
+	return in.consume(call)
 }
 
 func validPrefix(data []byte) int {
