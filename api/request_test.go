@@ -97,4 +97,10 @@ func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 		r.want(r.requests(secret, fields), 201, "", "")
 	}
 	r.want(r.requests(secret, fields), 429, wallet.RateLimitExceeded, "")
+	// Another wallet is another till.
+	other := r.Stranger()
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: other, Type: wallet.DeveloperWallet, KeyLine: key.Line(), ConnectedAt: r.Now()})
+	}))
+	r.want(r.requests(secret, strings.ReplaceAll(fields, shop.String(), other.String())), 201, "", "")
 }

@@ -291,3 +291,28 @@ func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
 		return nil
 	})
 }
+
+// TestAnotherTryCarriesTheSameWords: memo, label and the references of the link that it answers.
+func TestAnotherTryCarriesTheSameWords(t *testing.T) {
+	r := newRig(t)
+	alice, bob, reference := r.rich(1001, 2*sol), r.rich(1002, sol), r.Stranger()
+	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "1", Token: "SOL",
+		Memo: "order 7", Label: "Café", References: []wallet.Address{reference}})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		if err := r.Transfers.Commit(tx, p); err != nil {
+			return err
+		}
+		first, err := tx.Transaction(p.Transaction.ID)
+		if err != nil {
+			return err
+		}
+		first.Status, first.Final = wallet.Failed, true
+		return tx.PutTransaction(first)
+	}))
+	again, err := r.Transfers.PrepareRetry(context.Background(), alice.Caller(), p.Transaction.ID)
+	r.Must(err)
+	if got := again.Transaction; got.Memo != "order 7" || got.Label != "Café" || got.Asked != reference || len(got.LinkReferences) != 1 {
+		t.Errorf("tried again as %+v", got)
+	}
+}
