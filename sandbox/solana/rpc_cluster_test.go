@@ -188,6 +188,11 @@ func TestTokenAccountsAreFound(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 
+	s.must(t, &found, "getTokenAccountsByDelegate", systemProgram.String(), object{"programId": tokenProgram.String()})
+	if len(found.Value) != 0 {
+		t.Errorf("accounts without a delegate: %+v", found)
+	}
+
 	// getProgramAccounts parses and compresses too.
 	filters := []object{{"dataSize": accountSize}, {"memcmp": object{"offset": 32, "bytes": addressOf("alice").String()}}}
 	var list []struct {

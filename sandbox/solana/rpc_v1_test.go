@@ -168,6 +168,9 @@ func TestLargeVersion1IsTaken(t *testing.T) {
 	if st := s.status(t, sig); answered != sig || st == nil {
 		t.Errorf("%+v", st)
 	}
+	if _, err := parseTransaction(large(4097).bytes()); err == nil {
+		t.Error("4,097 bytes parse")
+	}
 	text, _, _ = s.v1(t, large(4097))
 	s.refused(t, codeInvalidParams, "sendTransaction", text, preflight)
 	// The other versions have not grown.
