@@ -29,52 +29,48 @@ await play(async (settings, ask) => {
     devices[who] = { context, close: async () => { await context.close(); complaints.push(...heard); } };
     return context;
   };
-  try {
-    const alices = await device('alice');
-    const bobs = await device('bob');
-    const alice = await Chat.open(alices, settings.chat, 'alice');
-    const bob = await Chat.open(bobs, settings.chat, 'bob');
-    await look('chat, empty', alice.tab);
+  const alices = await device('alice');
+  const bobs = await device('bob');
+  const alice = await Chat.open(alices, settings.chat, 'alice');
+  const bob = await Chat.open(bobs, settings.chat, 'bob');
+  await look('chat, empty', alice.tab);
 
-    const words = await connectNew(alice, look);
-    const [address] = (await newest(alice, 'Wallet connected').code());
-    await testMoney(alice, 5);
-    await balance(alice, '5');
-    await showAddress(alice, address, look);
+  const words = await connectNew(alice, look);
+  const [address] = (await newest(alice, 'Wallet connected').code());
+  await testMoney(alice, 5);
+  await balance(alice, '5');
+  await showAddress(alice, address, look);
 
-    await bob.start();
-    await connectOld(bob);
-    const [bobs58] = await newest(bob, 'Wallet connected').code();
+  await bob.start();
+  await connectOld(bob);
+  const [bobs58] = await newest(bob, 'Wallet connected').code();
 
-    await pay(alice, bob, { amount: '1.5', from: address, to: bobs58, look });
-    await buttonsOnly(alice, bobs58, look);
-    assert.equal(await alice.tab.getByLabel('To the address').inputValue(), address, 'the faucet proposes an address that is not hers');
-    await questions(alice, look);
+  await pay(alice, bob, { amount: '1.5', from: address, to: bobs58, look });
+  await buttonsOnly(alice, bobs58, look);
+  assert.equal(await alice.tab.getByLabel('To the address').inputValue(), address, 'the faucet proposes an address that is not hers');
+  await questions(alice, look);
 
-    if (settings.restart) {
-      const before = await alice.count();
-      await ask('restart');
-      await alice.connected();
-      await balance(alice, '3.499995');
-      assert.ok(await alice.count() >= before + 2, 'messages were lost by the restart');
-      await pay(bob, alice, { amount: '0.25', from: bobs58, to: address, look: nothing });
-      await balance(alice, '3.749995');
-    }
-
-    const secrets = { alice: secretsOf(words, PASSPHRASES.alice), bob: secretsOf(BOBS_WORDS, PASSPHRASES.bob), decoy: decoy() };
-    if (settings.plant) {
-      const tab = await alices.newPage();
-      await tab.goto(settings.page);
-      await plant(tab, await ask('needles', secrets.decoy));
-      await devices.alice.close();
-      await afterwards(await device('alice'), settings.page, address, words);
-    }
-    await Promise.all(Object.values(devices).map((d) => d.close()));
-    assert.deepEqual(complaints, []);
-    return { secrets, addresses: { alice: address, bob: bobs58 }, marker: MARKER, findings: look.findings, looked: look.looked };
-  } finally {
-    await Promise.allSettled(Object.values(devices).map((d) => d.context.close()));
+  if (settings.restart) {
+    const before = await alice.count();
+    await ask('restart');
+    await alice.connected();
+    await balance(alice, '3.499995');
+    assert.ok(await alice.count() >= before + 2, 'messages were lost by the restart');
+    await pay(bob, alice, { amount: '0.25', from: bobs58, to: address, look: nothing });
+    await balance(alice, '3.749995');
   }
+
+  const secrets = { alice: secretsOf(words, PASSPHRASES.alice), bob: secretsOf(BOBS_WORDS, PASSPHRASES.bob), decoy: decoy() };
+  if (settings.plant) {
+    const tab = await alices.newPage();
+    await tab.goto(settings.page);
+    await plant(tab, await ask('needles', secrets.decoy));
+    await devices.alice.close();
+    await afterwards(await device('alice'), settings.page, address, words);
+  }
+  await Promise.all(Object.values(devices).map((d) => d.close()));
+  assert.deepEqual(complaints, []);
+  return { secrets, addresses: { alice: address, bob: bobs58 }, marker: MARKER, findings: look.findings, looked: look.looked };
 });
 
 /** The latest message that says this. */

@@ -25,336 +25,332 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     complaints.push(`a dialog: ${dialog.message()}`);
     dialog.dismiss();
   }));
-  try {
-    const alice = await Chat.open(context, chat, 'alice');
-    await alice.start();
-    const hint = await ask('key', 'api');
+  const alice = await Chat.open(context, chat, 'alice');
+  await alice.start();
+  const hint = await ask('key', 'api');
 
-    /** Opens the portal of a key from the chat. */
-    const enter = async (key = hint) => {
-      await alice.tab.bringToFront();
-      const keys = await alice.ask('/api', 'Your keys');
-      await keys.tap(new RegExp(`…${key}$`));
-      await (await alice.hear(`…${key}`)).tap('Webhooks');
-      const offer = await alice.hear('Webhooks of the');
-      links.push(new URL(await offer.node.getByRole('link', { name: 'Open the portal' }).getAttribute('href')).hash.slice(3));
-      const tab = await offer.follow('Open the portal');
-      tab.on('request', (request) => asked.push(request.url()));
-      await tab.setViewportSize(DESKTOP);
-      await tab.bringToFront();
-      await h2(tab, /webhook/i);
-      const kept = await tab.evaluate(() => sessionStorage.getItem('purser.portal'));
-      sessions.push(JSON.parse(kept).session);
-      return tab;
-    };
-    const tab = await enter();
-
-    // Nothing of the link is left, and whose portal it is stands above all.
-    assert.equal(tab.url(), `${page}#/`);
-    assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until .*\\. Times are those of \\S+\\.$`));
-    assert.equal(await tab.evaluate(() => localStorage.length + document.cookie.length), 0);
-    await look('portal without webhooks', tab);
-
-    // The link opens once, also in the same browser.
-    const second = await context.newPage();
-    await second.goto(`${page}#t=${links[0]}`);
-    await h2(second, 'Open the portal again');
-    await says(second, 'This link was used');
-    assert.equal(second.url(), `${page}#/`);
-    await look('portal, a used link', second);
-    await second.reload();
-    await h2(second, 'Open the portal from the chat');
-    await second.close();
-
-    // A link that comes over a running session is asked about, and opened only where it was meant.
-    await tab.evaluate(() => { location.hash = '#t=somebody-elses-token'; });
-    await h2(tab, 'Open another portal?');
-    await says(tab, `You are signed in with the API key …${hint} of Shop <b>.`);
-    assert.equal(tab.url(), `${page}#/`);
-    await look('portal, another link', tab);
-    await press(tab, 'Stay here');
-    await h2(tab, 'Webhooks of this key');
-    assert.equal(JSON.parse(await tab.evaluate(() => sessionStorage.getItem('purser.portal'))).session, sessions[0]);
-    await tab.bringToFront();
-    await tab.setViewportSize(DESKTOP);
-
-    // By keyboard alone: past the top, and to the form.
-    await tab.reload();
-    await h2(tab, 'Webhooks of this key');
-    assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Webhooks of this key'); // what is read out first
-    await tab.locator('#skip').focus();
-    await tab.keyboard.press('Enter');
-    assert.equal(await tab.evaluate(() => document.activeElement.id), 'content');
-    await tab.getByRole('link', { name: 'Add a webhook' }).focus();
-    await tab.keyboard.press('Enter');
-    await h2(tab, 'Add a webhook');
-    assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Add a webhook');
-
-    // What is wrong is said with what to do.
-    await press(tab, 'Add it');
-    await says(tab, 'Give the address');
-    await tab.getByLabel('Address', { exact: true }).fill('ftp://example.com/x');
-    await press(tab, 'Add it');
-    await tab.locator('.outcome.bad').filter({ hasText: /http/i }).waitFor();
-    assert.match(await tab.locator('label', { hasText: 'price.alert' }).textContent(), /not emitted yet$/);
-    assert.match(await tab.locator('label', { hasText: 'transaction.failed' }).textContent(), /transaction\.failed$/);
-    for (const [address, refusal] of [['http://8.8.8.8/hook', 'The address must be https'], ['https://10.0.0.1/', 'The address must lead to a public address']]) {
-      await tab.getByLabel('Address', { exact: true }).fill(address); // as each delivery would refuse it
-      await press(tab, 'Add it');
-      await tab.locator('.outcome.bad').filter({ hasText: refusal }).waitFor();
-    }
-    await look('portal, add a webhook', tab);
-    await tab.getByLabel('Address', { exact: true }).fill(`${receiver}/hook?token=a-secret-of-its-own`);
-    await tab.keyboard.press('Enter'); // as forms are sent
-    await says(tab, 'This is the only time');
-    hooks.push(await tab.locator('code.taken').textContent());
-    assert.match(hooks[0], /^whsec_/);
-    await press(tab, 'Copy the signing secret');
-    await tab.locator('.note').getByText('Copied').waitFor();
-    assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), hooks[0]);
-    await look('portal, a new secret', tab);
-    await go(tab, 'Go on to it');
-    const { host } = new URL(receiver);
-    await h2(tab, `${host}/hook?…`);
-    const there = tab.url();
-    const id = decodeURIComponent(there.split('#/w/')[1]);
-
-    // A test that is taken.
-    await ask('answers', 'well');
-    await press(tab, 'Send a test');
-    await says(tab, 'Delivered: answered 200 after');
-    assert.deepEqual(await ask('verified', [hooks[0], '']), [true, false]);
-    // Its whole result stands where it was asked for, and the view is up to date by itself.
-    assert.equal(await tab.locator('.result .answer').textContent(), 'thank you');
-    await open(tab, 'What was sent');
-    assert.match(await tab.locator('.result pre').last().textContent(), /"webhook\.test"/);
-    await says(tab, '1 delivery shown.');
-    await look('portal, a test and its result', tab);
-    await tab.setViewportSize(DESKTOP);
-    await go(tab, 'Look at it');
-    await h2(tab, 'webhook.test');
-    await says(tab, 'The receiver took it.');
-    assert.match(await tab.locator('.answer').textContent(), /^thank you$/);
-    assert.match(await tab.locator('pre').last().textContent(), /^\{\n {2}"event": "webhook\.test"/);
-
-    // One that is not: its attempts, and again with more of them.
-    await ask('answers', 'ill');
-    await tab.goto(there);
-    await h2(tab, host);
-    await press(tab, 'Send a test');
-    await says(tab, 'Not delivered: answered 503 after');
-    await go(tab, 'Look at it');
-    await says(tab, 'All attempts failed');
-    assert.equal(await tab.locator('.attempts > li').count(), 1);
-    assert.match(await tab.locator('.attempts > li time').textContent(), /\d\d:\d\d:\d\d$/);
-    assert.equal(await tab.locator('.answer').textContent(), 'out of order');
-    await look('portal, a failed delivery', tab);
-    await press(tab, 'Send it again');
-    await says(tab, 'It is on its way.');
-    await go(tab, 'Look at it');
-    await says(tab, 'sent again by hand');
-    await tab.locator('.attempts > li').nth(1).waitFor(); // the page looks again by itself
-    await says(tab, 'All attempts failed');
-    assert.equal(await tab.locator('.attempts > li').count(), 2);
-    const failing = tab.url();
-    await tab.goto(there);
-    await tab.locator('.badge', { hasText: /failing since \d\d:\d\d/ }).waitFor();
-    await ask('answers', 'well');
-    await tab.goto(failing);
-    await press(tab, 'Send it again');
-    await go(tab, 'Look at it');
-    await says(tab, 'The receiver took it.');
-
-    // Receivers that mean ill: text, inside its box, and nothing else.
-    for (const name of hostile) {
-      await ask('answers', name);
-      await tab.goto(there);
-      await h2(tab, host);
-      await press(tab, 'Send a test');
-      await says(tab, 'Not delivered: answered 500 after');
-      await go(tab, 'Look at it');
-      await says(tab, 'All attempts failed');
-      const shown = await tab.locator('.answer').textContent();
-      const inside = await tab.locator('.answer').evaluate((box) => ({ markup: box.children.length, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, high: box.getBoundingClientRect().height }));
-      assert.deepEqual([inside.markup, inside.wide, inside.high < 250, await tab.evaluate(() => typeof globalThis.taken)], [0, 0, true, 'undefined'], name);
-      assert.ok(shown.length < 12_000, `${name}: ${shown.length} characters`);
-      // eslint-disable-next-line no-control-regex
-      assert.doesNotMatch(shown, /[\u0000-\u0008\u000b-\u001f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/, name);
-      if (name === 'markup') assert.ok(shown.startsWith('<script>globalThis.taken=1</script><img src=x onerror='), shown);
-      if (name === 'bidi') assert.match(shown, /^be⟦U\+202E⟧gro.*⟦U\+0000⟧⟦U\+0007⟧⟦U\+001B⟧\[31mred/);
-      if (name === 'bytes') assert.match(shown, /\ufffd.* latin /);
-      await look(`portal, hostile ${name}`, tab);
-      await tab.setViewportSize(DESKTOP);
-    }
-
-    // The list: filtered, and by pages.
-    await ask('answers', 'well');
-    await tab.goto(there);
-    await h2(tab, host);
-    await says(tab, /^1\d deliveries shown\.$/);
-    await open(tab, 'The numbers');
-    await tab.getByRole('link', { name: 'webhook.test' }).first().focus();
-    await ask('answers', 'ill');
-    await ask('many', id);
-    await ask('answers', 'well');
-    await says(tab, '20 deliveries shown, newest first.'); // without a touch
-    assert.equal(await tab.locator('.chart details').evaluate((one) => one.open), true);
-    assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'webhook.test');
-    await tab.goto(there);
-    await h2(tab, host);
-    assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
-    await press(tab, 'Older ones');
-    await says(tab, /^3\d deliveries shown\.$/);
-    await tab.getByLabel('State').selectOption({ label: 'delivered' });
-    await says(tab, '2 deliveries shown.');
-    await tab.getByLabel('Event', { exact: true }).selectOption('transaction.pending');
-    await says(tab, 'No delivery fits.');
-    await tab.getByLabel('State').selectOption({ label: 'any' });
-    await tab.getByLabel('Event', { exact: true }).selectOption('');
-    await tab.getByLabel('Since', { exact: true }).first().fill('2036-01-01T00:00');
-    await says(tab, 'No delivery fits.');
-    await tab.getByLabel('Since', { exact: true }).first().fill('');
-    await says(tab, '20 deliveries shown');
-    await tab.locator('.chart figcaption').filter({ hasText: /[1-9]\d* succeeded, [1-9]\d* failed/ }).waitFor();
-    await open(tab, 'The numbers');
-    assert.equal(await tab.locator('.chart rect.failed').count() > 0, true);
-    await look('portal, a webhook', tab);
-    await tab.setViewportSize(DESKTOP);
-
-    // All that was given up, once more.
-    await open(tab, 'Send again all that was given up');
-    await press(tab, 'Send all again');
-    await says(tab, 'Tests are not sent again.');
-
-    // A new secret, with the one before for a while.
-    await open(tab, 'Signing secret');
-    await press(tab, 'Rotate the secret');
-    await says(tab, /Only the secret before this one stays good until \d/);
-    hooks.push(await tab.locator('code.taken').textContent());
-    assert.notEqual(hooks[0], hooks[1]);
-    await press(tab, 'Send a test');
-    await says(tab, 'Delivered: answered 200 after');
-    assert.deepEqual(await ask('verified', [hooks[1], hooks[0]]), [true, true]);
-    await open(tab, 'Address and events');
-    await open(tab, 'Pause or remove');
-    await look('portal, settings', tab);
-    await tab.setViewportSize(DESKTOP);
-
-    // Other events; paused, and on again.
-    await tab.getByLabel('All events').uncheck();
-    await tab.getByLabel('All of wallet.*').check();
-    assert.ok(await tab.getByLabel('wallet.connected').isDisabled());
-    await tab.getByLabel('price.alert').check();
-    await press(tab, 'Save');
-    await tab.locator('#said', { hasText: 'Saved.' }).waitFor();
-    await open(tab, 'Pause or remove');
-    await press(tab, 'Pause');
-    await tab.locator('.badge', { hasText: 'paused' }).waitFor();
-    await go(tab, 'All webhooks');
-    await h2(tab, 'Webhooks of this key');
-    await says(tab, 'price.alert, wallet.*');
-    await says(tab, '1 of 20 webhooks.');
-    await look('portal, webhooks', tab);
-    await tab.setViewportSize(DESKTOP);
-    await go(tab, host);
-    await open(tab, 'Turn on or remove');
-    await press(tab, 'Turn on');
-    await tab.locator('.badge', { hasText: 'no delivery yet since it was last changed' }).waitFor();
-
-    // The catalogue.
-    await go(tab, 'Events');
-    await h2(tab, 'Events');
-    const one = tab.locator('article').filter({ has: tab.getByRole('heading', { name: 'wallet.connected' }) });
-    await one.locator('summary', { hasText: 'JSON Schema' }).click();
-    await one.locator('pre', { hasText: '"$schema"' }).waitFor();
-    assert.equal(await tab.locator('article').filter({ hasText: 'message.received' }).count(), 0);
-    await look('portal, events', tab);
-    await tab.setViewportSize(DESKTOP);
-
-    // An end of the world is told kindly, and the chat leads back in.
-    await ask('restart');
-    await tab.goto(there);
-    await h2(tab, 'Open the portal again');
-    await says(tab, 'it ends, too, when purser starts anew');
-    await says(tab, 'send /api');
-    await tab.close();
-    await alice.connected();
-
-    // A bot token has one webhook.
-    const token = await ask('key', 'bot');
-    const other = await enter(token);
-    await h2(other, 'The webhook of this bot token');
-    await go(other, 'Add a webhook');
-    await other.getByLabel('Address', { exact: true }).fill(`${receiver}/bot`);
-    assert.equal(await other.getByLabel('message.received').count(), 1);
-    await press(other, 'Add it');
-    await says(other, 'This is the only time');
-    await go(other, 'Go on to it');
-    await press(other, 'Send a test');
-    await says(other, 'Delivered: answered 200 after');
-
-    // What happens is told to it: an event is given up, and sent again with all that were.
-    await ask('answers', 'ill');
+  /** Opens the portal of a key from the chat. */
+  const enter = async (key = hint) => {
     await alice.tab.bringToFront();
-    await alice.ask('/help', '/wallet');
-    await other.bringToFront();
-    const state = other.getByLabel('State');
-    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.locator('.deliveries .badge', { hasText: 'given up' }).count() === 0; looks++) {
-      assert.ok(looks < 100, 'no command was told of');
-      await press(other, 'Refresh');
-      await other.waitForTimeout(200);
-    }
-    await other.locator('.badge', { hasText: 'failing since' }).first().waitFor();
-    await look('portal, a failing webhook', other);
-    await other.setViewportSize(DESKTOP);
-    await ask('answers', 'well');
-    await open(other, 'Send again all that was given up');
-    await press(other, 'Send all again');
-    await says(other, /^1 delivery will be attempted again\.$/);
-    await state.selectOption({ label: 'delivered' });
-    for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {
-      assert.ok(looks < 100, 'it was not sent again');
-      await other.waitForTimeout(100);
-      await state.selectOption({ label: 'waits' });
-      await state.selectOption({ label: 'delivered' });
-      await other.waitForTimeout(100);
-    }
-    await go(other, 'command.executed');
-    await says(other, 'The receiver took it.');
-    assert.match(await other.locator('pre').last().textContent(), /"command": "\/help"/);
-    await go(other, 'The webhook');
-    await go(other, 'All webhooks');
-    await h2(other, 'The webhook of this bot token');
-    assert.equal(await other.getByRole('link', { name: 'Add a webhook' }).count(), 0);
-    await other.close();
+    const keys = await alice.ask('/api', 'Your keys');
+    await keys.tap(new RegExp(`…${key}$`));
+    await (await alice.hear(`…${key}`)).tap('Webhooks');
+    const offer = await alice.hear('Webhooks of the');
+    links.push(new URL(await offer.node.getByRole('link', { name: 'Open the portal' }).getAttribute('href')).hash.slice(3));
+    const tab = await offer.follow('Open the portal');
+    tab.on('request', (request) => asked.push(request.url()));
+    await tab.setViewportSize(DESKTOP);
+    await tab.bringToFront();
+    await h2(tab, /webhook/i);
+    const kept = await tab.evaluate(() => sessionStorage.getItem('purser.portal'));
+    sessions.push(JSON.parse(kept).session);
+    return tab;
+  };
+  const tab = await enter();
 
-    // It is removed, after a question; and nobody is signed in any more.
-    const last = await enter();
-    await go(last, host);
-    await open(last, 'Pause or remove');
-    await press(last, 'Remove');
-    await last.getByRole('dialog').waitFor();
-    await look('portal, remove', last);
-    await last.setViewportSize(DESKTOP);
-    await last.keyboard.press('Escape');
-    await last.getByRole('dialog').waitFor({ state: 'detached' });
-    await press(last, 'Remove');
-    await press(last, 'Remove it');
-    await h2(last, 'Webhooks of this key');
-    await says(last, 'There is none yet.');
-    await press(last, 'Sign out');
-    await h2(last, 'You are signed out');
-    assert.equal(await last.evaluate(() => sessionStorage.length), 0);
-    const over = await fetch(`${api}/v1/webhooks`, { headers: { Authorization: `Bearer ${sessions.at(-1)}` } });
-    assert.equal(over.status, 401);
-    await last.reload();
-    await h2(last, 'Open the portal from the chat');
-    await look('portal, signed out', last);
+  // Nothing of the link is left, and whose portal it is stands above all.
+  assert.equal(tab.url(), `${page}#/`);
+  assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until .*\\. Times are those of \\S+\\.$`));
+  assert.equal(await tab.evaluate(() => localStorage.length + document.cookie.length), 0);
+  await look('portal without webhooks', tab);
 
-    const { origin } = new URL(page);
-    assert.deepEqual([...new Set(asked.filter((url) => !url.startsWith(`${origin}/portal`) && !url.startsWith(`${origin}/docs/`) && !url.startsWith(`${api}/v1/`)))], [], 'the portal asks somebody else');
-    return { findings: [...look.findings, ...complaints], looked: look.looked, links, sessions, hooks };
-  } finally {
-    await context.close();
+  // The link opens once, also in the same browser.
+  const second = await context.newPage();
+  await second.goto(`${page}#t=${links[0]}`);
+  await h2(second, 'Open the portal again');
+  await says(second, 'This link was used');
+  assert.equal(second.url(), `${page}#/`);
+  await look('portal, a used link', second);
+  await second.reload();
+  await h2(second, 'Open the portal from the chat');
+  await second.close();
+
+  // A link that comes over a running session is asked about, and opened only where it was meant.
+  await tab.evaluate(() => { location.hash = '#t=somebody-elses-token'; });
+  await h2(tab, 'Open another portal?');
+  await says(tab, `You are signed in with the API key …${hint} of Shop <b>.`);
+  assert.equal(tab.url(), `${page}#/`);
+  await look('portal, another link', tab);
+  await press(tab, 'Stay here');
+  await h2(tab, 'Webhooks of this key');
+  assert.equal(JSON.parse(await tab.evaluate(() => sessionStorage.getItem('purser.portal'))).session, sessions[0]);
+  await tab.bringToFront();
+  await tab.setViewportSize(DESKTOP);
+
+  // By keyboard alone: past the top, and to the form.
+  await tab.reload();
+  await h2(tab, 'Webhooks of this key');
+  assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Webhooks of this key'); // what is read out first
+  await tab.locator('#skip').focus();
+  await tab.keyboard.press('Enter');
+  assert.equal(await tab.evaluate(() => document.activeElement.id), 'content');
+  await tab.getByRole('link', { name: 'Add a webhook' }).focus();
+  await tab.keyboard.press('Enter');
+  await h2(tab, 'Add a webhook');
+  assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Add a webhook');
+
+  // What is wrong is said with what to do.
+  await press(tab, 'Add it');
+  await says(tab, 'Give the address');
+  await tab.getByLabel('Address', { exact: true }).fill('ftp://example.com/x');
+  await press(tab, 'Add it');
+  await tab.locator('.outcome.bad').filter({ hasText: /http/i }).waitFor();
+  assert.match(await tab.locator('label', { hasText: 'price.alert' }).textContent(), /not emitted yet$/);
+  assert.match(await tab.locator('label', { hasText: 'transaction.failed' }).textContent(), /transaction\.failed$/);
+  for (const [address, refusal] of [['http://8.8.8.8/hook', 'The address must be https'], ['https://10.0.0.1/', 'The address must lead to a public address']]) {
+    await tab.getByLabel('Address', { exact: true }).fill(address); // as each delivery would refuse it
+    await press(tab, 'Add it');
+    await tab.locator('.outcome.bad').filter({ hasText: refusal }).waitFor();
   }
+  await look('portal, add a webhook', tab);
+  await tab.getByLabel('Address', { exact: true }).fill(`${receiver}/hook?token=a-secret-of-its-own`);
+  await tab.keyboard.press('Enter'); // as forms are sent
+  await says(tab, 'This is the only time');
+  hooks.push(await tab.locator('code.taken').textContent());
+  assert.match(hooks[0], /^whsec_/);
+  await press(tab, 'Copy the signing secret');
+  await tab.locator('.note').getByText('Copied').waitFor();
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), hooks[0]);
+  await look('portal, a new secret', tab);
+  await go(tab, 'Go on to it');
+  const { host } = new URL(receiver);
+  await h2(tab, `${host}/hook?…`);
+  const there = tab.url();
+  const id = decodeURIComponent(there.split('#/w/')[1]);
+
+  // A test that is taken.
+  await ask('answers', 'well');
+  await press(tab, 'Send a test');
+  await says(tab, 'Delivered: answered 200 after');
+  assert.deepEqual(await ask('verified', [hooks[0], '']), [true, false]);
+  // Its whole result stands where it was asked for, and the view is up to date by itself.
+  assert.equal(await tab.locator('.result .answer').textContent(), 'thank you');
+  await open(tab, 'What was sent');
+  assert.match(await tab.locator('.result pre').last().textContent(), /"webhook\.test"/);
+  await says(tab, '1 delivery shown.');
+  await look('portal, a test and its result', tab);
+  await tab.setViewportSize(DESKTOP);
+  await go(tab, 'Look at it');
+  await h2(tab, 'webhook.test');
+  await says(tab, 'The receiver took it.');
+  assert.match(await tab.locator('.answer').textContent(), /^thank you$/);
+  assert.match(await tab.locator('pre').last().textContent(), /^\{\n {2}"event": "webhook\.test"/);
+
+  // One that is not: its attempts, and again with more of them.
+  await ask('answers', 'ill');
+  await tab.goto(there);
+  await h2(tab, host);
+  await press(tab, 'Send a test');
+  await says(tab, 'Not delivered: answered 503 after');
+  await go(tab, 'Look at it');
+  await says(tab, 'All attempts failed');
+  assert.equal(await tab.locator('.attempts > li').count(), 1);
+  assert.match(await tab.locator('.attempts > li time').textContent(), /\d\d:\d\d:\d\d$/);
+  assert.equal(await tab.locator('.answer').textContent(), 'out of order');
+  await look('portal, a failed delivery', tab);
+  await press(tab, 'Send it again');
+  await says(tab, 'It is on its way.');
+  await go(tab, 'Look at it');
+  await says(tab, 'sent again by hand');
+  await tab.locator('.attempts > li').nth(1).waitFor(); // the page looks again by itself
+  await says(tab, 'All attempts failed');
+  assert.equal(await tab.locator('.attempts > li').count(), 2);
+  const failing = tab.url();
+  await tab.goto(there);
+  await tab.locator('.badge', { hasText: /failing since \d\d:\d\d/ }).waitFor();
+  await ask('answers', 'well');
+  await tab.goto(failing);
+  await press(tab, 'Send it again');
+  await go(tab, 'Look at it');
+  await says(tab, 'The receiver took it.');
+
+  // Receivers that mean ill: text, inside its box, and nothing else.
+  for (const name of hostile) {
+    await ask('answers', name);
+    await tab.goto(there);
+    await h2(tab, host);
+    await press(tab, 'Send a test');
+    await says(tab, 'Not delivered: answered 500 after');
+    await go(tab, 'Look at it');
+    await says(tab, 'All attempts failed');
+    const shown = await tab.locator('.answer').textContent();
+    const inside = await tab.locator('.answer').evaluate((box) => ({ markup: box.children.length, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, high: box.getBoundingClientRect().height }));
+    assert.deepEqual([inside.markup, inside.wide, inside.high < 250, await tab.evaluate(() => typeof globalThis.taken)], [0, 0, true, 'undefined'], name);
+    assert.ok(shown.length < 12_000, `${name}: ${shown.length} characters`);
+    // eslint-disable-next-line no-control-regex
+    assert.doesNotMatch(shown, /[\u0000-\u0008\u000b-\u001f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/, name);
+    if (name === 'markup') assert.ok(shown.startsWith('<script>globalThis.taken=1</script><img src=x onerror='), shown);
+    if (name === 'bidi') assert.match(shown, /^be⟦U\+202E⟧gro.*⟦U\+0000⟧⟦U\+0007⟧⟦U\+001B⟧\[31mred/);
+    if (name === 'bytes') assert.match(shown, /\ufffd.* latin /);
+    await look(`portal, hostile ${name}`, tab);
+    await tab.setViewportSize(DESKTOP);
+  }
+
+  // The list: filtered, and by pages.
+  await ask('answers', 'well');
+  await tab.goto(there);
+  await h2(tab, host);
+  await says(tab, /^1\d deliveries shown\.$/);
+  await open(tab, 'The numbers');
+  await tab.getByRole('link', { name: 'webhook.test' }).first().focus();
+  await ask('answers', 'ill');
+  await ask('many', id);
+  await ask('answers', 'well');
+  await says(tab, '20 deliveries shown, newest first.'); // without a touch
+  assert.equal(await tab.locator('.chart details').evaluate((one) => one.open), true);
+  assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'webhook.test');
+  await tab.goto(there);
+  await h2(tab, host);
+  assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
+  await press(tab, 'Older ones');
+  await says(tab, /^3\d deliveries shown\.$/);
+  await tab.getByLabel('State').selectOption({ label: 'delivered' });
+  await says(tab, '2 deliveries shown.');
+  await tab.getByLabel('Event', { exact: true }).selectOption('transaction.pending');
+  await says(tab, 'No delivery fits.');
+  await tab.getByLabel('State').selectOption({ label: 'any' });
+  await tab.getByLabel('Event', { exact: true }).selectOption('');
+  await tab.getByLabel('Since', { exact: true }).first().fill('2036-01-01T00:00');
+  await says(tab, 'No delivery fits.');
+  await tab.getByLabel('Since', { exact: true }).first().fill('');
+  await says(tab, '20 deliveries shown');
+  await tab.locator('.chart figcaption').filter({ hasText: /[1-9]\d* succeeded, [1-9]\d* failed/ }).waitFor();
+  await open(tab, 'The numbers');
+  assert.equal(await tab.locator('.chart rect.failed').count() > 0, true);
+  await look('portal, a webhook', tab);
+  await tab.setViewportSize(DESKTOP);
+
+  // All that was given up, once more.
+  await open(tab, 'Send again all that was given up');
+  await press(tab, 'Send all again');
+  await says(tab, 'Tests are not sent again.');
+
+  // A new secret, with the one before for a while.
+  await open(tab, 'Signing secret');
+  await press(tab, 'Rotate the secret');
+  await says(tab, /Only the secret before this one stays good until \d/);
+  hooks.push(await tab.locator('code.taken').textContent());
+  assert.notEqual(hooks[0], hooks[1]);
+  await press(tab, 'Send a test');
+  await says(tab, 'Delivered: answered 200 after');
+  assert.deepEqual(await ask('verified', [hooks[1], hooks[0]]), [true, true]);
+  await open(tab, 'Address and events');
+  await open(tab, 'Pause or remove');
+  await look('portal, settings', tab);
+  await tab.setViewportSize(DESKTOP);
+
+  // Other events; paused, and on again.
+  await tab.getByLabel('All events').uncheck();
+  await tab.getByLabel('All of wallet.*').check();
+  assert.ok(await tab.getByLabel('wallet.connected').isDisabled());
+  await tab.getByLabel('price.alert').check();
+  await press(tab, 'Save');
+  await tab.locator('#said', { hasText: 'Saved.' }).waitFor();
+  await open(tab, 'Pause or remove');
+  await press(tab, 'Pause');
+  await tab.locator('.badge', { hasText: 'paused' }).waitFor();
+  await go(tab, 'All webhooks');
+  await h2(tab, 'Webhooks of this key');
+  await says(tab, 'price.alert, wallet.*');
+  await says(tab, '1 of 20 webhooks.');
+  await look('portal, webhooks', tab);
+  await tab.setViewportSize(DESKTOP);
+  await go(tab, host);
+  await open(tab, 'Turn on or remove');
+  await press(tab, 'Turn on');
+  await tab.locator('.badge', { hasText: 'no delivery yet since it was last changed' }).waitFor();
+
+  // The catalogue.
+  await go(tab, 'Events');
+  await h2(tab, 'Events');
+  const one = tab.locator('article').filter({ has: tab.getByRole('heading', { name: 'wallet.connected' }) });
+  await one.locator('summary', { hasText: 'JSON Schema' }).click();
+  await one.locator('pre', { hasText: '"$schema"' }).waitFor();
+  assert.equal(await tab.locator('article').filter({ hasText: 'message.received' }).count(), 0);
+  await look('portal, events', tab);
+  await tab.setViewportSize(DESKTOP);
+
+  // An end of the world is told kindly, and the chat leads back in.
+  await ask('restart');
+  await tab.goto(there);
+  await h2(tab, 'Open the portal again');
+  await says(tab, 'it ends, too, when purser starts anew');
+  await says(tab, 'send /api');
+  await tab.close();
+  await alice.connected();
+
+  // A bot token has one webhook.
+  const token = await ask('key', 'bot');
+  const other = await enter(token);
+  await h2(other, 'The webhook of this bot token');
+  await go(other, 'Add a webhook');
+  await other.getByLabel('Address', { exact: true }).fill(`${receiver}/bot`);
+  assert.equal(await other.getByLabel('message.received').count(), 1);
+  await press(other, 'Add it');
+  await says(other, 'This is the only time');
+  await go(other, 'Go on to it');
+  await press(other, 'Send a test');
+  await says(other, 'Delivered: answered 200 after');
+
+  // What happens is told to it: an event is given up, and sent again with all that were.
+  await ask('answers', 'ill');
+  await alice.tab.bringToFront();
+  await alice.ask('/help', '/wallet');
+  await other.bringToFront();
+  const state = other.getByLabel('State');
+  for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.locator('.deliveries .badge', { hasText: 'given up' }).count() === 0; looks++) {
+    assert.ok(looks < 100, 'no command was told of');
+    await press(other, 'Refresh');
+    await other.waitForTimeout(200);
+  }
+  await other.locator('.badge', { hasText: 'failing since' }).first().waitFor();
+  await look('portal, a failing webhook', other);
+  await other.setViewportSize(DESKTOP);
+  await ask('answers', 'well');
+  await open(other, 'Send again all that was given up');
+  await press(other, 'Send all again');
+  await says(other, /^1 delivery will be attempted again\.$/);
+  await state.selectOption({ label: 'delivered' });
+  for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {
+    assert.ok(looks < 100, 'it was not sent again');
+    await other.waitForTimeout(100);
+    await state.selectOption({ label: 'waits' });
+    await state.selectOption({ label: 'delivered' });
+    await other.waitForTimeout(100);
+  }
+  await go(other, 'command.executed');
+  await says(other, 'The receiver took it.');
+  assert.match(await other.locator('pre').last().textContent(), /"command": "\/help"/);
+  await go(other, 'The webhook');
+  await go(other, 'All webhooks');
+  await h2(other, 'The webhook of this bot token');
+  assert.equal(await other.getByRole('link', { name: 'Add a webhook' }).count(), 0);
+  await other.close();
+
+  // It is removed, after a question; and nobody is signed in any more.
+  const last = await enter();
+  await go(last, host);
+  await open(last, 'Pause or remove');
+  await press(last, 'Remove');
+  await last.getByRole('dialog').waitFor();
+  await look('portal, remove', last);
+  await last.setViewportSize(DESKTOP);
+  await last.keyboard.press('Escape');
+  await last.getByRole('dialog').waitFor({ state: 'detached' });
+  await press(last, 'Remove');
+  await press(last, 'Remove it');
+  await h2(last, 'Webhooks of this key');
+  await says(last, 'There is none yet.');
+  await press(last, 'Sign out');
+  await h2(last, 'You are signed out');
+  assert.equal(await last.evaluate(() => sessionStorage.length), 0);
+  const over = await fetch(`${api}/v1/webhooks`, { headers: { Authorization: `Bearer ${sessions.at(-1)}` } });
+  assert.equal(over.status, 401);
+  await last.reload();
+  await h2(last, 'Open the portal from the chat');
+  await look('portal, signed out', last);
+
+  const { origin } = new URL(page);
+  assert.deepEqual([...new Set(asked.filter((url) => !url.startsWith(`${origin}/portal`) && !url.startsWith(`${origin}/docs/`) && !url.startsWith(`${api}/v1/`)))], [], 'the portal asks somebody else');
+  return { findings: [...look.findings, ...complaints], looked: look.looked, links, sessions, hooks };
 });
