@@ -222,14 +222,15 @@ func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
 // answerConsent does what the answer means, and redraws the question.
 func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) act {
 	return func(s *scene) error {
-		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
+		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the app may be gone
 		if err == nil {
 			err = deed(s)
 		}
 		if ok, err := s.did(err, toasted); !ok {
 			return err
 		}
-		if asked, err = s.Apps.ConsentFor(s.tx, s.user.ID, id); err != nil { // as it is now
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // as it is now
+		if err != nil {
 			return err
 		}
 		v, err := s.aboutApp(asked)

@@ -189,10 +189,3 @@ func (r *RequestUsers) complete(raw json.RawMessage) error {
 	}
 	return nil
 }
-
-// sameInline compares two inline keyboards, nil included.
-func sameInline(a, b *InlineKeyboard) bool {
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
-	return bytes.Equal(x, y)
-}

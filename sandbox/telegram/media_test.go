@@ -135,8 +135,10 @@ func TestMessagesAreForwardedCopiedAndPinned(t *testing.T) {
 	}
 
 	here := map[string]any{"chat_id": Alice, "message_id": forwarded.ID}
-	if !w.call("pinChatMessage", here).OK || !w.call("pinChatMessage", here).OK {
-		t.Error("it was not pinned")
+	for range 2 {
+		if !w.call("pinChatMessage", here).OK {
+			t.Error("it was not pinned")
+		}
 	}
 	all := w.Messages(Alice)
 	if last := all[len(all)-1]; last.Pinned == nil || last.Pinned.ID != forwarded.ID || all[len(all)-2].Pinned != nil {
@@ -256,7 +258,12 @@ func TestTelegramsLimitsHold(t *testing.T) {
 	clock.advance(time.Minute)
 	photo := w.upload("sendPhoto", map[string]string{"chat_id": fmt.Sprint(Alice)}, map[string][]byte{"photo": picture(t, 9, 9)}).message(t).Photo[0].FileID
 	album := map[string]any{"chat_id": Alice, "media": []map[string]any{{"type": "photo", "media": photo}, {"type": "photo", "media": photo}}}
-	if !w.call("sendMediaGroup", album).OK || !w.call("sendMediaGroup", album).OK || send(Alice).OK {
+	for range 2 {
+		if !w.call("sendMediaGroup", album).OK {
+			t.Error("an album was refused")
+		}
+	}
+	if send(Alice).OK {
 		t.Error("an album counts as one message")
 	}
 	clock.advance(time.Minute)
