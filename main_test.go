@@ -223,7 +223,14 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stale := filepath.Join(args[1], "purser.db.deliveries", "left-by-the-old-world")
+	if err := os.WriteFile(stale, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	i.start(append(args, "--fresh")...)
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("--fresh keeps the old log of deliveries")
+	}
 	after, err := os.ReadFile(filepath.Join(args[1], "purser.key"))
 	if err != nil || bytes.Equal(before, after) {
 		t.Errorf("--fresh keeps the old key (%v)", err)
@@ -349,7 +356,7 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	}
 }
 
-// TestDeveloperGetsAKeyInTheChat goes all the way (SPEC, Authentication 3): /api, a contact, a mailed code,
+// TestDeveloperGetsAKeyInTheChat goes all the way (docs/specification.md, Keys): /api, a contact, a mailed code,
 // the key in a message that goes away, and the endpoint that it opens.
 func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// rooms says what each room may import of ours (DESIGN §2). A room that is not listed may import
+// rooms says what each room may import of ours (docs/architecture.md). A room that is not listed may import
 // nothing of ours, and a new one has to be written down here.
 func rooms() map[string][]string {
 	return map[string][]string{

@@ -125,6 +125,9 @@ func addressError(address, remedy string, err error) error {
 	return fmt.Errorf("cannot listen on %s: %w", address, err)
 }
 
+// logPath is the folder of the delivery log of a database.
+func logPath(database string) string { return database + ".deliveries" }
+
 // build makes the product: it opens the store and listens, but talks to nobody yet.
 func build(c config.Config, log *slog.Logger) (_ *product, note string, err error) {
 	p := &product{log: log, cluster: c.Chain.Cluster}
@@ -146,7 +149,7 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
 		return p, "", err
 	}
-	if p.history, err = bolt.OpenLog(c.Store.Path+".deliveries", p.store); err != nil {
+	if p.history, err = bolt.OpenLog(logPath(c.Store.Path), p.store); err != nil {
 		return p, "", err
 	}
 	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log, Now: time.Now})

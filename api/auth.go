@@ -13,8 +13,8 @@ import (
 // deed is a handler that knows who asks.
 type deed func(c *fiber.Ctx, key wallet.Key) error
 
-// key lets a request through that carries a key of the endpoint's kind with its scope (SPEC,
-// Authentication), or a session of the portal that stands for one, within its limit.
+// key lets a request through that carries a key of the endpoint's kind with its scope (docs/specification.md, Keys), or
+// a session of the portal that stands for one, within its limit.
 func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		key, err := s.admit(c, e)

@@ -18,8 +18,8 @@ import (
 	"purser/wallet"
 )
 
-// Endpoints that speak in people's chats: with a bot token in those of its app's users (SPEC, Bot API), with
-// an API key in that of its owner.
+// Endpoints that speak in people's chats: with a bot token in those of its app's users (docs/specification.md, Messages
+// and commands), with an API key in that of its owner.
 
 // Chat says for apps what they may say, and runs what they may run; it is chat.Chat.
 type Chat interface {
@@ -32,7 +32,7 @@ type Bot interface {
 	Await(where int64, card string) (outcome <-chan chat.Outcome, done func())
 }
 
-// maxMessage is how long a message of an app may be, in characters (DESIGN §6, send-message).
+// maxMessage is how long a message of an app may be, in characters (docs/specification.md, Messages and commands).
 const maxMessage = 4000
 
 // sentMessageData is `data` of POST /v1/telegram/send-message and POST /v1/messages.
@@ -137,7 +137,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
-// mayPost counts one more message of apps to a person whom it can reach, over all keys (SPEC, Limits).
+// mayPost counts one more message of apps to a person whom it can reach, over all keys (docs/specification.md, Limits).
 func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, scope wallet.Scope) error {
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) error { return s.People.Reachable(tx, who, person.ID, scope) })
 	if err != nil {
@@ -316,7 +316,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 	})
 }
 
-// userData is `data` of GET /v1/telegram/user/{telegram_id} (SPEC, Bot user).
+// userData is `data` of GET /v1/telegram/user/{telegram_id} (docs/specification.md, Messages and commands).
 type userData struct {
 	TelegramID           string `json:"telegram_id"`
 	Username             string `json:"username"` // with its @; "" when unset

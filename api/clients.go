@@ -11,7 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Limits per client address (DESIGN §6).
+// Limits per client address (docs/specification.md).
 const (
 	pagePerMinute    = 60 // of one link, and of one address with links that are none
 	badKeysPerMinute = 60

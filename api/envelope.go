@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// success is the envelope of SPEC, Response envelope, as envelope writes it.
+// success is the envelope of docs/specification.md, Versions and envelopes, as envelope writes it.
 type success struct {
 	Success   bool   `json:"success"`
 	Data      any    `json:"data"`
@@ -18,7 +18,7 @@ type success struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// failure is the envelope of SPEC, Error envelope. Details is always text.
+// failure is the envelope of docs/specification.md, Versions and envelopes. Details is always text.
 type failure struct {
 	Success   bool         `json:"success"`
 	Error     failureError `json:"error"`
@@ -31,8 +31,8 @@ type failureError struct {
 	Details string      `json:"details"`
 }
 
-// pageFailure is what the signing page is refused with (DESIGN §4). Message is the most exact
-// sentence there is, since the page shows it as it stands.
+// pageFailure is what the signing page is refused with (docs/architecture.md, Custody and the signing page). Message is
+// the most exact sentence there is, since the page shows it as it stands.
 type pageFailure struct {
 	Error struct {
 		Code    wallet.Code `json:"code"`

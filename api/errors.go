@@ -16,7 +16,7 @@ type refusal struct {
 	message string
 }
 
-// refusals is the error table of SPEC, Errors, and DESIGN §6. A test finds every wallet.Code in it.
+// refusals is the error table of docs/specification.md, Errors. A test finds every wallet.Code in it.
 func refusals() map[wallet.Code]refusal {
 	return map[wallet.Code]refusal{
 		wallet.InvalidRequest:      {400, "The request is not valid."},

@@ -12,7 +12,7 @@ import (
 	"purser/wallet"
 )
 
-// idempotencyTTL is how long an answer is replayed (DESIGN §6).
+// idempotencyTTL is how long an answer is replayed (docs/specification.md).
 const (
 	idempotencyTTL    = 24 * time.Hour
 	maxIdempotencyKey = 128

@@ -25,10 +25,10 @@ func (s *Server) asset(c *fiber.Ctx) error {
 	return c.Send(content)
 }
 
-// fromPage lets a request through that our own page has sent: the Origin that browsers attach and
-// scripts elsewhere cannot forge, JSON, and not too often (DESIGN §4). Requests count by their link where that
-// lives, and by their address where it does not: nobody can use up what a neighbour needs to sign, though all
-// come from one address, as they do behind a proxy that is not known as one.
+// fromPage lets a request through that our own page has sent: the Origin that browsers attach and scripts elsewhere
+// cannot forge, JSON, and not too often (docs/architecture.md, Custody and the signing page). Requests count by their
+// link where that lives, and by their address where it does not: nobody can use up what a neighbour needs to sign,
+// though all come from one address, as they do behind a proxy that is not known as one.
 func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		// Before it counts: other pages in the same browser can send what we refuse, and must not use up

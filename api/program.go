@@ -8,7 +8,7 @@ import (
 	"purser/wallet"
 )
 
-// Endpoints for programs that hold a wallet's key themselves (DESIGN §6, Wallet paths).
+// Endpoints for programs that hold a wallet's key themselves (docs/specification.md, Money).
 
 // challengeData is `data` of POST /v1/wallet/connect/challenge: the text to sign, byte for byte.
 type challengeData struct {

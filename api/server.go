@@ -26,7 +26,7 @@ import (
 	"purser/wallet"
 )
 
-// Limits of the listener (DESIGN §6).
+// Limits of the listener (docs/specification.md).
 const (
 	maxBody   = 64 << 10
 	maxHeader = 8 << 10

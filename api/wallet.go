@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// balanceData is `data` of GET /v1/wallet/balance (DESIGN §6, Balance). Values in USD are "" while
+// balanceData is `data` of GET /v1/wallet/balance (docs/specification.md, Balances). Values in USD are "" while
 // their price is unknown.
 type balanceData struct {
 	Address       string                  `json:"address"`  // as asked for: the System program's too, which is the zero Address
@@ -123,7 +123,7 @@ type sendData struct {
 }
 
 // send is POST /v1/wallet/send {from, to, amount, token, memo, label}: 202, and the owner is asked in chat. No
-// call moves value by itself (DESIGN §1).
+// call moves value by itself (docs/security.md).
 func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // Webhooks of API keys under /v1/webhooks, and the one of a bot token at /v1/telegram/webhook: the same
 // deeds. Which webhook a bot token means needs no id.
 
-// webhookData is a registration record (SPEC). secret is told when purser made it, once: a replay of that
-// answer says secret_shown instead.
+// webhookData is a registration record (docs/webhooks.md, Registering). secret is told when purser made it, once: a
+// replay of that answer says secret_shown instead.
 type webhookData struct {
 	WebhookID     wallet.WebhookID `json:"webhook_id"`
 	URL           string           `json:"url"`

@@ -6,7 +6,7 @@
 // mistake → inbox row (durable, and only then acknowledged) → the
 // one worker of its chat → telebot routes it → Talker.Handle → one store transaction that removes
 // the inbox row and writes whatever was decided, replies included → the sender. So a crash at any
-// point repeats nothing that took effect and loses nothing that was acknowledged (DESIGN §5).
+// point repeats nothing that took effect and loses nothing that was acknowledged (docs/architecture.md, Telegram).
 package bot
 
 import (
@@ -39,7 +39,7 @@ var (
 	ErrBusy = errors.New("bot: too many updates wait to be handled")
 )
 
-// Mode is the way by which updates come in (DESIGN §10, telegram.mode).
+// Mode is the way by which updates come in (docs/security.md0, telegram.mode).
 type Mode string
 
 // The two ways.

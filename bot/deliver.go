@@ -274,7 +274,7 @@ func text(where int64, html string, buttons [][]chat.Button) map[string]any {
 }
 
 // inlineButton is Telegram's InlineKeyboardButton, as far as purser uses it. There is no web_app,
-// and there must never be: DESIGN §1, Not a Mini App.
+// and there must never be: docs/security.md, Not a Mini App.
 type inlineButton struct {
 	Text string    `json:"text"`
 	Data string    `json:"callback_data,omitempty"`

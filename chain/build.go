@@ -14,11 +14,11 @@ import (
 	"purser/wallet"
 )
 
-// Build makes the legacy message of t with its blockhash zeroed (DESIGN §3.3): budget first, then
-// the recipient's token account if its rent is part of t, then the memo (which a Token-2022 account
-// wants right before the transfer, as Solana Pay does), then the transfer with the references of the
-// payment link that it answers and its own as last, read-only accounts.
-// The message has passed Decode, so a *NotAllowed tells of fields that no device would sign.
+// Build makes the legacy message of t with its blockhash zeroed (docs/architecture.md, The rule against paying twice,
+// 3): budget first, then the recipient's token account if its rent is part of t, then the memo (which a Token-2022
+// account wants right before the transfer, as Solana Pay does), then the transfer with the references of the payment
+// link that it answers and its own as last, read-only accounts. The message has passed Decode, so a *NotAllowed tells
+// of fields that no device would sign.
 func Build(t wallet.Transaction) ([]byte, error) {
 	var instructions []solana.Instruction
 	add := func(program wallet.Address, data []byte, accounts ...*solana.AccountMeta) {

@@ -17,7 +17,7 @@ import (
 // Options says which nodes to ask, and how.
 type Options struct {
 	// RPCURLs are http or https addresses. The first is primary; the others are asked where
-	// DESIGN §3.2 wants a second opinion.
+	// docs/architecture.md, The rule against paying twice, 2 wants a second opinion.
 	RPCURLs []string
 	// WSURL is the ws or wss address for hints; empty for none.
 	WSURL string

@@ -57,12 +57,11 @@ const (
 	createIdempotent = 1  // u8, of the associated account program; 0 or nothing is Create
 )
 
-// Decode says what message does, read from its bytes alone, if signer may sign it. It is an
-// allow-list (DESIGN §4): one transfer (System, or TransferChecked from the signer's own associated
-// account, for which the recipient's may be created) with at most eight references, at most one memo,
-// compute budget under a ceiling; whatever it does not know it refuses. Checks and their order are those
-// that signer/page/decode.js sets out, since a message can be wrong in several ways at once.
-// Errors are *NotAllowed.
+// Decode says what message does, read from its bytes alone, if signer may sign it. It is an allow-list
+// (docs/architecture.md, Custody and the signing page): one transfer (System, or TransferChecked from the signer's own
+// associated account, for which the recipient's may be created) with at most eight references, at most one memo,
+// compute budget under a ceiling; whatever it does not know it refuses. Checks and their order are those that
+// signer/page/decode.js sets out, since a message can be wrong in several ways at once. Errors are *NotAllowed.
 func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	if err := checkVersion(raw); err != nil {
 		return wallet.Decoded{}, err

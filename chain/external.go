@@ -20,10 +20,10 @@ const (
 	lastAssertion  = 17
 )
 
-// CheckSigned judges a transaction that a wallet of the owner's signed, and perhaps added to, before
-// it handed it back (DESIGN §4): by the owner alone, over blockhash, with every instruction of
-// message there, unchanged and in order; more may only be compute budget under the page's ceiling and
-// Lighthouse assertions. It returns the signature. Errors are *NotAllowed.
+// CheckSigned judges a transaction that a wallet of the owner's signed, and perhaps added to, before it handed it back
+// (docs/architecture.md, Custody and the signing page): by the owner alone, over blockhash, with every instruction of
+// message there, unchanged and in order; more may only be compute budget under the page's ceiling and Lighthouse
+// assertions. It returns the signature. Errors are *NotAllowed.
 func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire []byte) (wallet.Signature, error) {
 	asked, err := parse(message)
 	if err != nil {

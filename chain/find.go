@@ -18,19 +18,19 @@ const (
 	maxCandidates = 100
 )
 
-// Find asks the primary node where a transaction is: by its signature in the whole history, and by
-// its reference, since a wallet may have changed the fee and so the signature. Another signature
-// counts only if From has made it, pays the fee, and the transaction holds the intended transfer
-// (DESIGN §3.3). A success is preferred to a failure. nil without an error means that this node
-// knows of no landing; wallet.NetworkError that it cannot tell.
+// Find asks the primary node where a transaction is: by its signature in the whole history, and by its reference, since
+// a wallet may have changed the fee and so the signature. Another signature counts only if From has made it, pays the
+// fee, and the transaction holds the intended transfer (docs/architecture.md, The rule against paying twice, 3). A
+// success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
+// that it cannot tell.
 func (c *Client) Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error) {
 	return c.find(carrying(ctx), c.primary(), sought)
 }
 
-// FindEverywhere is Find on every configured node. A landing that any of them knows is the answer;
-// without one, certain tells that all of them looked and none knows it. It proves that the
-// transaction can never land only after FinalizedBlockHeight and together with CanSeeBackTo (DESIGN
-// §3.2). The error is that of the first node that could not tell.
+// FindEverywhere is Find on every configured node. A landing that any of them knows is the answer; without one, certain
+// tells that all of them looked and none knows it. It proves that the transaction can never land only after
+// FinalizedBlockHeight and together with CanSeeBackTo (docs/architecture.md, The rule against paying twice, 2). The
+// error is that of the first node that could not tell.
 func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *wallet.Landing, certain bool, _ error) {
 	var (
 		failed  *wallet.Landing

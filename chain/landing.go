@@ -14,7 +14,7 @@ import (
 const (
 	// maxStatuses is the limit of getSignatureStatuses.
 	maxStatuses = 256
-	// finalConfirmations is what a finalized transaction counts as (DESIGN §7).
+	// finalConfirmations is what a finalized transaction counts as (docs/specification.md, Events).
 	finalConfirmations = 32
 	// newestVersion is the newest version of transactions that disassemble reads; a node refuses to show a
 	// newer one.

@@ -23,9 +23,9 @@ func free(next act) act {
 	}
 }
 
-// announce tells of what a person typed in their own chat (SPEC, Bot event types): a command, also one that purser
-// does not have, with the reply that it got, or a message that no conversation of purser's took up, and that answers none of its questions.
-// What holds words or keys that nobody may see is told of to nobody.
+// announce tells of what a person typed in their own chat (docs/specification.md, Events): a command, also one that
+// purser does not have, with the reply that it got, or a message that no conversation of purser's took up, and that
+// answers none of its questions. What holds words or keys that nobody may see is told of to nobody.
 func (s *scene) announce() error {
 	h := s.heard
 	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || h.Secret != NoSecret {

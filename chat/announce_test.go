@@ -39,7 +39,7 @@ func (r *rig) listen() {
 	}))
 }
 
-// TestCommandsAreAnnouncedWithTheirReply (SPEC, Bot event types), by the words that the person read.
+// TestCommandsAreAnnouncedWithTheirReply (docs/specification.md, Events), by the words that the person read.
 func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 	r := newRig(t)
 	r.listen()
@@ -175,8 +175,8 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsNotForPurserIsAnnounced (DESIGN §7): nothing that a conversation asked for, no forwarded or
-// edited text, no words that nobody may see, and nothing said in a group.
+// TestOnlyWhatIsNotForPurserIsAnnounced (docs/specification.md, Events): nothing that a conversation asked for, no
+// forwarded or edited text, no words that nobody may see, and nothing said in a group.
 func TestOnlyWhatIsNotForPurserIsAnnounced(t *testing.T) {
 	r := newRig(t)
 	r.listen()

@@ -27,7 +27,7 @@ type command struct {
 	groups bool   // works in a group too; all else is answered there by the way to a private chat
 	looks  bool   // only looks at something: what was being asked goes on
 	run    func(*Chat, context.Context, heard) (act, error)
-	// app runs it for an app; nil: no app may (DESIGN §6, What apps may run).
+	// app runs it for an app; nil: no app may (docs/specification.md, Messages and commands).
 	app func(*Chat, context.Context, heard) (act, error)
 }
 

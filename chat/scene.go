@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// Order of replies (store.Reply.Priority): what apps write goes last (DESIGN §5).
+// Order of replies (store.Reply.Priority): what apps write goes last (docs/architecture.md, Telegram).
 const (
 	answers = iota
 	confirmations

@@ -207,7 +207,8 @@ func (ch *checker) http() HTTP {
 	var h HTTP
 	h.Listen, h.PublicURL = ch.listener("http.listen", "http.public_url", 8080)
 	h.PagesListen, h.PagesURL = ch.listener("http.pages_listen", "http.pages_url", 8082)
-	// No flaw of another page may reach the keys that browsers keep for the signing page (DESIGN §4).
+	// No flaw of another page may reach the keys that browsers keep for the signing page (docs/architecture.md, Custody
+	// and the signing page).
 	if h.PublicURL != nil && h.PagesURL != nil && *h.PublicURL == *h.PagesURL {
 		ch.wrong("http.pages_url", "must be another address than http.public_url: another name, or another port")
 	}

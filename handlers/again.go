@@ -9,9 +9,9 @@ import (
 	"purser/wallet"
 )
 
-// PrepareRetry prepares a new transaction in the place of one that can never land (DESIGN §3.1). It is
-// confirmed and signed anew. Errors: those of Prepare; CONFLICT while the first, or another that took
-// its place, may still land or has.
+// PrepareRetry prepares a new transaction in the place of one that can never land (docs/architecture.md, The rule
+// against paying twice, 1). It is confirmed and signed anew. Errors: those of Prepare; CONFLICT while the first, or
+// another that took its place, may still land or has.
 func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := owned(tx, who, id)

@@ -9,7 +9,7 @@ import (
 )
 
 // ClaimWindow is how long the first owner of an address can stop that a fresh proof moves it to
-// another account (DESIGN §4).
+// another account (docs/architecture.md, Custody and the signing page).
 const ClaimWindow = 24 * time.Hour
 
 // claim notes that somebody else has proven an address, and has its owner told. Another claim takes

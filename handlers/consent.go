@@ -20,7 +20,7 @@ func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) 
 }
 
 // consented refuses what a person has not allowed: the caller is that person, an operator's bot token,
-// or an app with a grant that covers the scope; else CONSENT_REQUIRED (DESIGN §6, Whose data).
+// or an app with a grant that covers the scope; else CONSENT_REQUIRED (docs/specification.md, Whose data).
 func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	if who.User != "" && who.User == person || who.operator() && who.Bot {
 		return nil

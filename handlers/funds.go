@@ -68,7 +68,7 @@ type Reservation struct {
 }
 
 // Reserved sums up what confirmed transactions of an address hold back from balances that were read
-// at slot (DESIGN §3.5).
+// at slot (docs/architecture.md, The rule against paying twice, 5).
 func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error) {
 	open, err := tx.UnsettledFrom(from)
 	if err != nil {

@@ -31,7 +31,7 @@ type Keys struct {
 	known map[[32]byte]knownKey // by the SHA-256 of the secret
 }
 
-// RotationGrace is how long a key still opens what its successor opens (DESIGN §6, Keys).
+// RotationGrace is how long a key still opens what its successor opens (docs/specification.md, Keys).
 const RotationGrace = 24 * time.Hour
 
 // KeyRequest asks for a key. OwnerTelegramID 0 makes an operator's key that belongs to nobody. App names

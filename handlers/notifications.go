@@ -66,9 +66,9 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 // wished bounds how often apps may change their wishes about one person, who is told each time.
 func wished() bound { return bound{"wish", 20, time.Hour} }
 
-// Wish changes which events about a person the caller's app gets (DESIGN §6, Notifications PUT). What the
-// person is told in their chat is theirs to say and stays as it is; of the change they are told. The same
-// wish again changes nothing. INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and as People.May.
+// Wish changes which events about a person the caller's app gets (docs/specification.md, Messages and commands). What
+// the person is told in their chat is theirs to say and stays as it is; of the change they are told. The same wish
+// again changes nothing. INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and as People.May.
 func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
 	user, err := people.may(tx, who, person, wallet.BotUsers)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// Profile is what programs may know of a person (SPEC, Bot user).
+// Profile is what programs may know of a person (docs/specification.md, Messages and commands).
 type Profile struct {
 	User          wallet.User
 	HasWallet     bool

@@ -47,7 +47,7 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 }
 
 // How often programs may ask one person: a key in wrong hands must not bury the chat in questions, nor
-// ask until somebody taps the wrong button (DESIGN §6, Whose data).
+// ask until somebody taps the wrong button (docs/specification.md, Whose data).
 const (
 	maxAsked       = 5  // wait for an answer at once
 	maxAskedHourly = 20 // were asked in an hour, answered or not

@@ -29,8 +29,8 @@ type Messages struct {
 	CheckSigned func(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
 }
 
-// Signing is the device's side of a transaction: whoever holds the secret sign id of a link may
-// look, refuse, and hand in a signature by the owner's key (DESIGN §4). It broadcasts nothing.
+// Signing is the device's side of a transaction: whoever holds the secret sign id of a link may look, refuse, and hand
+// in a signature by the owner's key (docs/architecture.md, Custody and the signing page). It broadcasts nothing.
 type Signing struct {
 	Store    store.Store
 	Chain    SigningChain

@@ -44,7 +44,7 @@ type Webhooks struct {
 	Random io.Reader
 }
 
-// Bounds of webhooks (DESIGN §6, §7).
+// Bounds of webhooks (docs/specification.md, Limits).
 const (
 	MaxWebhooks    = 20 // of a line of keys
 	MaxListeners   = 5  // of a line of keys, at once

@@ -1,8 +1,8 @@
-// Package pages knows what people open in a browser beside the signing page: the documentation of the
-// API, rendered from its OpenAPI document when it is first asked for, and the portal of webhooks, which is a
-// client of the API. They have an origin of their own, so that no flaw here reaches the keys that browsers
-// keep for the signing page (DESIGN §4). It refuses to know anything about users, keys or money: whatever
-// it serves is the same for everybody.
+// Package pages knows what people open in a browser beside the signing page: the documentation of the API, rendered
+// from its OpenAPI document when it is first asked for, and the portal of webhooks, which is a client of the API. They
+// have an origin of their own, so that no flaw here reaches the keys that browsers keep for the signing page
+// (docs/architecture.md, Custody and the signing page). It refuses to know anything about users, keys or money:
+// whatever it serves is the same for everybody.
 package pages
 
 import (

@@ -2,7 +2,7 @@ package quota
 
 import "purser/wallet"
 
-// Limits are how much programs may do (SPEC, Limits): requests an hour of one owner with all their API
+// Limits are how much programs may do (docs/specification.md, Limits): requests an hour of one owner with all their API
 // keys, calls an hour of one bot token, messages a minute to one person.
 type Limits struct {
 	APIFree, APIPro uint64

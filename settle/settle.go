@@ -2,8 +2,8 @@
 // refuses to know who asked for it, how anybody is told (it leaves events), and how a node is
 // spoken to.
 //
-// The one rule that all of it serves (DESIGN §3): a transaction is never called failed while it
-// could still land, and no second one is ever made in its place here.
+// The one rule that all of it serves (docs/architecture.md, The rule against paying twice): a transaction is never
+// called failed while it could still land, and no second one is ever made in its place here.
 package settle
 
 import (

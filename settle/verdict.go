@@ -56,8 +56,8 @@ func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 	return now.Sub(last.At) >= wallet.NeverLandsAfter
 }
 
-// search looks through history for a transaction that the cheap poll does not know, and applies
-// the never-to-land rule (DESIGN §3.2): its conditions are checked in this order, because only a
+// search looks through history for a transaction that the cheap poll does not know, and applies the never-to-land rule
+// (docs/architecture.md, The rule against paying twice, 2): its conditions are checked in this order, because only a
 // look that began after the last block it could be in proves that it is in none.
 func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 	if !s.outOfTime(t, s.Now()) {

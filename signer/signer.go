@@ -1,6 +1,6 @@
-// Package signer knows the signing page: its files, their hash and the headers they are served
-// with. It refuses to know who serves it, and sees neither keys nor transactions: those are handled
-// by the page's own code, on the device of the person who opened it (DESIGN §4).
+// Package signer knows the signing page: its files, their hash and the headers they are served with. It refuses to know
+// who serves it, and sees neither keys nor transactions: those are handled by the page's own code, on the device of the
+// person who opened it (docs/architecture.md, Custody and the signing page).
 package signer
 
 import (

@@ -7,7 +7,8 @@ import "time"
 // kept until that. All else is kept: transactions that were signed, or could have been, and the ids of events for good, users, wallets,
 // contacts, conversations, cards and keys until they are replaced or their person is erased.
 const (
-	// SeenFor is how long an update id is known as seen (DESIGN §5), from when it was last taken in.
+	// SeenFor is how long an update id is known as seen (docs/architecture.md, Telegram), from when it was last taken
+	// in.
 	SeenFor = 48 * time.Hour
 	// ParkedFor is how long an update that was given up is kept for the operator to look at, from
 	// its arrival.

@@ -8,7 +8,7 @@ import (
 // AppID names a developer's program ("app_…"). It is no secret: links that ask for consent hold it.
 type AppID string
 
-// App is a program that acts for people who have allowed it (DESIGN §6, Whose data). Name and Purpose
+// App is a program that acts for people who have allowed it (docs/specification.md, Whose data). Name and Purpose
 // are its developer's own words.
 type App struct {
 	ID        AppID     `json:"id"`
@@ -47,7 +47,7 @@ func (g Grant) Covers(scope Scope) bool { return slices.Contains(g.Scopes, scope
 // Verification is one step by which a developer's identity is verified (verification.steps).
 type Verification string
 
-// The steps (DESIGN §10).
+// The steps (docs/security.md0).
 const (
 	ByContact  Verification = "contact"  // their own phone number, shared in Telegram
 	ByEmail    Verification = "email"    // a code sent by mail

@@ -18,8 +18,8 @@ const (
 	BindReplaced BindStatus = "replaced" // a newer link of the same user took its place
 )
 
-// Bind is one attempt to connect a wallet to a Telegram user (DESIGN §4). The token of the link
-// is never kept, only its SHA-256.
+// Bind is one attempt to connect a wallet to a Telegram user (docs/architecture.md, Custody and the signing page). The
+// token of the link is never kept, only its SHA-256.
 type Bind struct {
 	TokenHash [32]byte   `json:"token_hash"`
 	User      UserID     `json:"user"`
@@ -35,7 +35,7 @@ type Bind struct {
 	Choices   []Address  `json:"choices"`    // what the chat offers: the proven one among two others
 }
 
-// BindWindow is how long a link to connect a wallet lives (DESIGN §4).
+// BindWindow is how long a link to connect a wallet lives (docs/architecture.md, Custody and the signing page).
 const BindWindow = 10 * time.Minute
 
 // OpenAt tells whether the link can still be used at now.
@@ -55,10 +55,10 @@ func TelegramAccount(id int64) string { return "Telegram account " + strconv.For
 // KeyAccount names an API key that belongs to nobody in a sign-in text.
 func KeyAccount(id string) string { return "API key " + id }
 
-// SignInText is the text that a wallet signs to prove that it belongs to a Telegram account: the
-// layout of EIP-4361 as Sign-In With Solana uses it (DESIGN §4). Page and server each compose it
-// for themselves; times are RFC 3339 UTC in whole seconds. account is what the wallet is connected
-// to: see TelegramAccount and KeyAccount.
+// SignInText is the text that a wallet signs to prove that it belongs to a Telegram account: the layout of EIP-4361 as
+// Sign-In With Solana uses it (docs/architecture.md, Custody and the signing page). Page and server each compose it for
+// themselves; times are RFC 3339 UTC in whole seconds. account is what the wallet is connected to: see TelegramAccount
+// and KeyAccount.
 func SignInText(host, origin string, address Address, account, chain, nonce string, issued, expires time.Time) string {
 	return strings.Join([]string{
 		host + " wants you to sign in with your Solana account:",

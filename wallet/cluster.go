@@ -1,6 +1,7 @@
 package wallet
 
-// Clusters of Solana, as chain.cluster names them and sign-in texts say them (DESIGN §4, §10).
+// Clusters of Solana, as chain.cluster names them and sign-in texts say them (docs/architecture.md, Custody and the
+// signing page).
 const (
 	Mainnet  = "mainnet"
 	Devnet   = "devnet"

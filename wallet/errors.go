@@ -6,10 +6,10 @@ import (
 )
 
 // Code names what went wrong, once, for every front. The API answers it as `error.code`
-// (SPEC, Errors; DESIGN §6), the chat looks its wording up by it.
+// (docs/specification.md, Errors), the chat looks its wording up by it.
 type Code string
 
-// The codes of the specification and those that DESIGN §6 adds.
+// The codes of docs/specification.md, Errors.
 const (
 	InvalidRequest      Code = "INVALID_REQUEST"
 	InvalidAPIKey       Code = "INVALID_API_KEY"

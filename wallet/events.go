@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// EventName names what happened. The first group is public (SPEC, Events); the second is for
+// EventName names what happened. The first group is public (docs/specification.md, Events); the second is for
 // purser's own rooms and never leaves it.
 type EventName string
 
@@ -79,7 +79,7 @@ type Event struct {
 // ToOperators is the To of an event that only operators' programs may have.
 const ToOperators AppID = "operators"
 
-// TransactionPendingData is `data` of transaction.pending (SPEC, Platform event types).
+// TransactionPendingData is `data` of transaction.pending (docs/specification.md, Events).
 type TransactionPendingData struct {
 	TransactionID TransactionID `json:"transaction_id"`
 	WalletAddress Address       `json:"wallet_address"`

@@ -11,13 +11,13 @@ import (
 // KeyKind is what a key opens: wallet endpoints or the bot's.
 type KeyKind string
 
-// The kinds of key. The wrong kind is answered like no key at all (DESIGN §6).
+// The kinds of key. The wrong kind is answered like no key at all (docs/specification.md).
 const (
 	APIKey KeyKind = "api"
 	BotKey KeyKind = "bot"
 )
 
-// Tier decides a key's limits (SPEC, Limits). The operator sets it.
+// Tier decides a key's limits (docs/specification.md, Limits). The operator sets it.
 type Tier string
 
 // The tiers.
@@ -29,7 +29,7 @@ const (
 // Scope is one family of deeds that a key may do.
 type Scope string
 
-// Scopes that guard what exists today (DESIGN §6, Keys).
+// Scopes that guard what exists today (docs/specification.md, Keys).
 const (
 	WalletRead Scope = "wallet:read" // balances, wallets and transactions
 	WalletSend Scope = "wallet:send" // propose transfers, connect wallets, hand in signatures

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is where a transaction is in its life (DESIGN §3).
+// Status is where a transaction is in its life (docs/architecture.md, The rule against paying twice).
 type Status string
 
 // The states of a transaction.
@@ -54,7 +54,7 @@ const (
 // Failure says why a transaction ended without landing: `error_code` of transaction.failed.
 type Failure string
 
-// The failures of DESIGN §3 that purser can tell apart today.
+// The failures that purser can tell apart today (docs/specification.md, Money).
 const (
 	InsufficientBalance Failure = "INSUFFICIENT_BALANCE"
 	UserRejected        Failure = "USER_REJECTED"

@@ -29,7 +29,8 @@ func (n *Notifications) Wants(name string) bool {
 	})
 }
 
-// NotificationNames lists what a person can be told of, and the wildcards (DESIGN §6, Notifications PUT).
+// NotificationNames lists what a person can be told of, and the wildcards (docs/specification.md, Messages and
+// commands).
 func NotificationNames() []string {
 	return []string{
 		"transaction.pending", "transaction.confirmed", "transaction.failed", "transaction.received", "transaction.large",

@@ -2,7 +2,7 @@ package wallet
 
 // Sought describes a transaction to look for on chain. Wallets may change fees before they sign,
 // so what landed may bear a signature that nobody here has seen: the reference finds it, and the
-// rest proves that it is ours (DESIGN §3.3).
+// rest proves that it is ours (docs/architecture.md, The rule against paying twice, 3).
 type Sought struct {
 	Signature Signature // zero when none is known
 	Reference Address

@@ -30,7 +30,7 @@ func (t Token) Amount(units uint64) Amount { return Amount{Units: units, Decimal
 func (t Token) Native() bool { return t.Mint.IsZero() }
 
 // Name is the symbol of a listed token, and the whole mint of any other: no token can pose as
-// another (DESIGN §6, Balance).
+// another (docs/specification.md, Balances).
 func (t Token) Name() string {
 	if t.Symbol != "" {
 		return t.Symbol

@@ -10,7 +10,8 @@ import (
 // TransactionID is purser's name of a transaction ("tx_…").
 type TransactionID string
 
-// Kind is what a transaction does; on the wire it is called `type` (DESIGN §3).
+// Kind is what a transaction does; on the wire it is called `type` (docs/architecture.md, The rule against paying
+// twice).
 type Kind string
 
 // Send moves value out of a wallet; Receive is value that came in.
@@ -41,7 +42,7 @@ func NetworkFee(limit uint32, price uint64) uint64 {
 	return SignatureFee + priority
 }
 
-// Windows of the lifecycle (DESIGN §3).
+// Windows of the lifecycle (docs/architecture.md, The rule against paying twice).
 const (
 	ConfirmWindow = 5 * time.Minute  // from the proposal to the owner's Confirm
 	SignWindow    = 15 * time.Minute // from Confirm to the signature
@@ -171,8 +172,8 @@ func (t Transaction) SpendsOf(mint Address) uint64 {
 	return t.Amount
 }
 
-// Reserves tells whether t holds back what it spends from a balance that was read at slot: from
-// Confirm until it is final, but not in a balance that already shows its landing (DESIGN §3.5).
+// Reserves tells whether t holds back what it spends from a balance that was read at slot: from Confirm until it is
+// final, but not in a balance that already shows its landing (docs/architecture.md, The rule against paying twice, 5).
 func (t Transaction) Reserves(slot uint64) bool {
 	switch t.Status {
 	case AwaitingSignature, Signed, Pending:

@@ -42,7 +42,7 @@ func (u User) Handle() string {
 	return "@" + u.Username
 }
 
-// WalletType says which kind of device signs for a wallet (DESIGN §7, wallet_type).
+// WalletType says which kind of device signs for a wallet (docs/specification.md, Events).
 type WalletType string
 
 // The kinds of signer.

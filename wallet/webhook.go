@@ -9,7 +9,7 @@ import (
 // WebhookID names a registered receiver of events: "wh_…" of a platform key, "bwh_…" of a bot token.
 type WebhookID string
 
-// Webhook is a receiver of events (SPEC, Webhook registration record): one of a platform key's, or the
+// Webhook is a receiver of events (docs/webhooks.md, Registering): one of a platform key's, or the
 // one of a bot token. The store seals URL, Secret and Previous.
 type Webhook struct {
 	ID     WebhookID `json:"id"`
@@ -33,8 +33,7 @@ type Webhook struct {
 	Listener bool `json:"listener,omitzero"`
 }
 
-// EventsOf lists the events that webhooks of a kind can ask for (SPEC, Platform event types and Bot event
-// types).
+// EventsOf lists the events that webhooks of a kind can ask for (docs/specification.md, Events).
 func EventsOf(kind KeyKind) []EventName {
 	if kind == BotKey {
 		return []EventName{MessageReceived, CommandExecuted, UserRegistered, WalletConnected}

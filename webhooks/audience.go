@@ -34,7 +34,7 @@ type about struct {
 	to   wallet.AppID // wallet.Event.To; "" also for what was addressed when it was fanned out
 }
 
-// listeners lists the webhooks that may have an event (DESIGN §7, Whose).
+// listeners lists the webhooks that may have an event (docs/webhooks.md, Whose events).
 func (k *known) listeners(tx store.Tx, e about, now time.Time) ([]wallet.Webhook, error) {
 	asked, err := k.candidates(tx, e)
 	if err != nil {

@@ -29,7 +29,7 @@ type EventType struct {
 	data any // an example, whose type is the shape
 }
 
-// Catalogue lists all events that webhooks are told of (SPEC, Events).
+// Catalogue lists all events that webhooks are told of (docs/specification.md, Events).
 func Catalogue() []EventType {
 	var (
 		owner     = exampleAddress("7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU")

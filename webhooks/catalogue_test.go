@@ -105,7 +105,7 @@ func example(t *testing.T, e EventType) map[string]any {
 	return body.(map[string]any)
 }
 
-// specified are the fields of SPEC, Events, and of the one event that we add.
+// specified are the fields of docs/specification.md, Events, and of the one event that we add.
 func specified() map[wallet.KeyKind]map[wallet.EventName]string {
 	return map[wallet.KeyKind]map[wallet.EventName]string{
 		wallet.APIKey: {

@@ -22,7 +22,7 @@ import (
 
 // Bounds of an attempt.
 const (
-	AttemptTimeout = 30 * time.Second // SPEC, Limits
+	AttemptTimeout = 30 * time.Second // docs/specification.md, Limits
 
 	keptAnswer    = 1 << 10 // of an answer's body
 	readAnswer    = 64 << 10

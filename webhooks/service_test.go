@@ -304,8 +304,8 @@ func TestAnEventIsDelivered(t *testing.T) {
 	})
 }
 
-// TestScheduleOfAttempts is SPEC, Limits: at once, then after 1, 2, 4, 8 and 16 s; then the delivery is
-// parked and its owner told, once for a row of failures.
+// TestScheduleOfAttempts is docs/specification.md, Limits: at once, then after 1, 2, 4, 8 and 16 s; then the delivery
+// is parked and its owner told, once for a row of failures.
 func TestScheduleOfAttempts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		alice, hook := r.subscriber()
@@ -441,7 +441,7 @@ func TestOrderHoldsForEachWallet(t *testing.T) {
 	})
 }
 
-// TestWhoseEvents walks DESIGN §7's rule, at the making of a delivery.
+// TestWhoseEvents walks docs/webhooks.md, Whose events, at the making of a delivery.
 func TestWhoseEvents(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		alice, bob, carol := r.person(), r.person(), r.person()
@@ -1376,8 +1376,8 @@ func TestOperatorsHearNoMoreOfWhoWasErased(t *testing.T) {
 	})
 }
 
-// TestAnAppIsToldWhatItWishes (DESIGN §6, Notifications PUT): events about a person reach an app's webhooks as
-// its wish about that person says, and those about others as before.
+// TestAnAppIsToldWhatItWishes (docs/specification.md, Messages and commands): events about a person reach an app's
+// webhooks as its wish about that person says, and those about others as before.
 func TestAnAppIsToldWhatItWishes(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		person, other := r.person(), r.person()

@@ -64,7 +64,7 @@ func (m Message) Headers(at time.Time) http.Header {
 	return h
 }
 
-// serviceSignature is keyed by the secret as it is written (SPEC, Delivery and signature).
+// serviceSignature is keyed by the secret as it is written (docs/webhooks.md, What is sent).
 func serviceSignature(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(hmacOf([]byte(secret), body))
 }

@@ -220,7 +220,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(min(seconds, aDay)) * time.Second
 }
 
-// timed leaves out times that are "" (DESIGN: not known yet), which encoding/json does not take for a
+// timed leaves out times that are "" (not known yet), which encoding/json does not take for a
 // time.Time: left out, they are zero.
 func timed(data []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(data))

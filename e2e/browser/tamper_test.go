@@ -12,7 +12,7 @@ import (
 	"purser/e2e/rig"
 )
 
-// view is an answer of /w/tx/get and /w/tx/refresh (DESIGN §4).
+// view is an answer of /w/tx/get and /w/tx/refresh (docs/architecture.md, Custody and the signing page).
 type view struct {
 	Status    string `json:"status"`
 	Address   string `json:"address"`

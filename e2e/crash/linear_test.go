@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// idempotent is how the API says that an Idempotency-Key behaves (DESIGN §6), for porcupine.
+// idempotent is how the API says that an Idempotency-Key behaves (docs/specification.md), for porcupine.
 func idempotent() porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {

@@ -18,8 +18,8 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// Device is a person's device without its page: it holds a key and speaks the page's protocol
-// (DESIGN §4). It signs what it is given: the page's own checks are tested with the page.
+// Device is a person's device without its page: it holds a key and speaks the page's protocol (docs/architecture.md,
+// Custody and the signing page). It signs what it is given: the page's own checks are tested with the page.
 type Device struct {
 	key    ed25519.PrivateKey
 	client *http.Client

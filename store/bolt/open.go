@@ -110,7 +110,7 @@ func open(o Options, steps []migration) (*Store, error) {
 	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced} {
 		s.changed[queue] = make(chan struct{}, 1)
 	}
-	// The freelist is found again at Open; writing it slows commits after mass deletion (DESIGN §8).
+	// The freelist is found again at Open; writing it slows commits after mass deletion (docs/architecture.md, Store).
 	if s.db, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, err
 	}
