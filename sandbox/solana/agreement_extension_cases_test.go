@@ -93,6 +93,8 @@ func feeCases(b *caseBook) {
 	b.add("unknown fee instruction", customError(0, 12), feeWorld(), tokenCall(p, []byte{26, 9}, w(theMint), s(mallory)))
 	b.add("fee instruction without number", customError(0, 12), feeWorld(), tokenCall(p, []byte{26}, w(theMint), s(mallory)))
 	b.add("harvest", "null", feeWorld(), tokenCall(p, []byte{26, 4}, w(theMint), w(from), w(to)))
+	b.add("harvest from the mint itself", instr(0, "ProgramFailedToComplete"), feeWorld(), tokenCall(p, []byte{26, 4}, w(theMint), w(from), w(theMint)))
+	b.add("withdraw from the mint as an account", instr(0, "ProgramFailedToComplete"), feeWorld(), tokenCall(p, []byte{26, 3, 1}, r(theMint), w(to), s(mallory), r(theMint)))
 	b.add("harvest the wrong ones", "null", with(fresh, aHolding(p, otherMint, bob, 0, heldFee(5))),
 		tokenCall(p, []byte{26, 4}, w(theMint), w(from), w(fresh), w(bob)))
 	b.add("withdraw from the mint", "null", feeWorld(), tokenCall(p, []byte{26, 2}, w(theMint), w(to), s(mallory)))

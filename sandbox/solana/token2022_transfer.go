@@ -379,6 +379,9 @@ func (in *invocation) withdrawFromAccounts(n int) *InstructionError {
 		return err
 	}
 	for i := max(3, len(in.accounts)-n); i < len(in.accounts); i++ {
+		if in.same(i, 0) {
+			return mintAsSource()
+		}
 		amount, fault := in.withheld(i, in.same(i, 1))
 		if fault != nil {
 			if in.same(i, 1) {
@@ -406,6 +409,9 @@ func (in *invocation) harvest() *InstructionError {
 		return err
 	}
 	for i := 1; i < len(in.accounts); i++ {
+		if in.same(i, 0) {
+			return mintAsSource()
+		}
 		amount, fault := in.withheld(i, false)
 		if fault != nil {
 			if err := in.sayUnharvested(i, fault); err != nil {
@@ -419,6 +425,14 @@ func (in *invocation) harvest() *InstructionError {
 		putU64(value, feeWithheldAt, u64At(value, feeWithheldAt)+amount)
 	}
 	return nil
+}
+
+// mintAsSource is how the program ends when the mint itself is named among the accounts whose fees are collected:
+// it borrows the same data twice.
+func mintAsSource() *InstructionError {
+	err := refused("ProgramFailedToComplete")
+	err.logged, err.fatal = "SBF program Panicked in program/src/extension/transfer_fee/processor.rs at 169:58", true
+	return err
 }
 
 // withheld takes the fees out of the account at place i, which must be of the mint at place 0
