@@ -10,6 +10,7 @@ import (
 // Programs that the decoder knows. The System program is wallet.SystemProgram.
 var (
 	memoProgram          = wallet.MustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	memoProgramV1        = wallet.MustAddress("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo") // read in others' payments alone
 	memoProgramV4        = wallet.MustAddress("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH")
 	computeBudgetProgram = wallet.MustAddress("ComputeBudget111111111111111111111111111111")
 )

@@ -102,12 +102,34 @@ func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to,
 	if err != nil {
 		return wallet.Payment{}, false, err
 	}
-	for _, in := range m.instructions {
+	for i, in := range m.instructions {
 		if p, ok := m.transferred(in, token); ok && slices.Contains(p.references, reference) && p.pays(to, token) {
-			return wallet.Payment{From: p.from, Units: p.units}, true, nil
+			return wallet.Payment{From: p.from, Units: p.units, Memo: m.memoOf(i)}, true, nil
 		}
 	}
 	return wallet.Payment{}, false, nil
+}
+
+// memoOf is the public note of the transfer that is the instruction at index: the memo right before it, where
+// Solana Pay puts it, else the only memo of the transaction. It is "" without one, where several are left to choose
+// from, and for a note that wallet.CheckMemo refuses: the payer wrote it, and people and programs read it.
+func (m *message) memoOf(index int) string {
+	var memos []string
+	for i, in := range m.instructions {
+		program, ok := m.key(in.program)
+		if !ok || program != memoProgram && program != memoProgramV4 && program != memoProgramV1 {
+			continue
+		}
+		memos = append(memos, string(in.data))
+		if i == index-1 {
+			memos = memos[len(memos)-1:]
+			break
+		}
+	}
+	if len(memos) != 1 || wallet.CheckMemo(memos[0]) != nil {
+		return ""
+	}
+	return memos[0]
 }
 
 // shown fetches a transaction by its signature, which its fee payer must have made. A node that lists

@@ -429,7 +429,7 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	}
 	for _, reference := range []wallet.Address{first, second, paid.Reference} {
 		found, err := r.Chain.Payments(t.Context(), shop, reference, wallet.SOL, map[wallet.Signature]bool{})
-		if err != nil || len(found) != 1 || found[0].Units != sol/4 || found[0].Landing.Signature != paid.Signature {
+		if err != nil || len(found) != 1 || found[0].Units != sol/4 || found[0].Memo != "order 7" || found[0].Landing.Signature != paid.Signature {
 			t.Errorf("by %s: %+v, %v", reference, found, err)
 		}
 	}
@@ -462,7 +462,11 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	r.says("alice", link)
 	r.taps("alice", "Confirm", "alice")
 	r.signs("alice")
-	r.Settled(r.newest("alice").ID)
+	paid := r.Settled(r.newest("alice").ID)
+	found, err := r.Chain.Payments(t.Context(), asked.To, paid.Reference, wallet.SOL, map[wallet.Signature]bool{})
+	if err != nil || len(found) != 1 || found[0].Memo != "lunch on Friday" {
+		t.Errorf("on chain: %+v, %v", found, err)
+	}
 	r.seen = nil
 	r.settle()
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "“lunch on Friday”") {

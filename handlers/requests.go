@@ -29,7 +29,7 @@ type PaymentRequest struct {
 type RequestFor struct {
 	To            wallet.Address // the wallet that is paid; zero is the caller's default wallet
 	Amount, Token string
-	Memo          string // that the payment must carry, as a public note; "" for none
+	Memo          string // that the payment is asked to carry, as a public note; "" for none
 	Label         string // who asks, or for what; "" for nothing
 }
 

@@ -61,6 +61,7 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 	paid := t
 	paid.Asked = t.Reference
 	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
+	paid.Memo = p.Memo // what the payer put on chain, which need not be what was asked
 	if err := s.receipt(tx, paid); err != nil {
 		return err
 	}

@@ -343,3 +343,24 @@ func TestAPaymentInVersion1EndsARequest(t *testing.T) {
 		t.Fatalf("received %+v", in)
 	}
 }
+
+// TestAReceiptShowsTheNoteOnChain: what the payer wrote, not what they were asked to write.
+func TestAReceiptShowsTheNoteOnChain(t *testing.T) {
+	for name, note := range map[string]string{"none": "", "another": "Order 8", "the one asked for": "Order 7"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1", Token: "SOL", Memo: "Order 7"})
+			r.Must(err)
+			r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) }))
+			asked := p.Transaction
+			r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Amount: sol, Memo: note})
+			r.look()
+			if request := r.is(asked.ID, wallet.Received); request.Memo != "Order 7" {
+				t.Errorf("the request asks for %q", request.Memo)
+			}
+			if in := r.received(); len(in) != 1 || in[0].Memo != note {
+				t.Fatalf("received %+v", in)
+			}
+		})
+	}
+}

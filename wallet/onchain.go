@@ -39,6 +39,7 @@ var ErrSomeUnread = errors.New("some transactions could not be read")
 type Payment struct {
 	From    Address
 	Units   uint64
+	Memo    string // the public note that it carries on chain; "" for none, or for one that CheckMemo refuses
 	Landing Landing
 }
 

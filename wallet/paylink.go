@@ -12,7 +12,7 @@ type PayLink struct {
 	Mint       Address   // zero: SOL
 	References []Address // that the transfer must name, in this order, for whoever made the link to find it by
 	Label      string    // what whoever made it says that it is for; "" for nothing, or for what cannot be shown
-	Memo       string    // that the transfer must carry; "" for none
+	Memo       string    // that the transfer is asked to carry; "" for none
 }
 
 // payScheme begins every payment link.

@@ -59,7 +59,7 @@ type PaymentRequest struct {
 	Address string `json:"address"`         // the wallet that is paid
 	Amount  string `json:"amount"`          // "1.5", in the token's own unit
 	Token   string `json:"token"`           // a well-known symbol, or a mint
-	Memo    string `json:"memo,omitempty"`  // a public note that the payment must carry, at most 256 bytes
+	Memo    string `json:"memo,omitempty"`  // a public note that the payment is asked to carry, at most 256 bytes
 	Label   string `json:"label,omitempty"` // who asks, or for what: wallets show it
 }
 

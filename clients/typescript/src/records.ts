@@ -132,7 +132,7 @@ export interface PaymentRequest {
   amount: string;
   /** A well-known symbol, or a mint. */
   token: string;
-  /** A public note that the payment must carry, at most 256 bytes. */
+  /** A public note that the payment is asked to carry, at most 256 bytes. */
   memo?: string | undefined;
   /** Who asks, or for what: wallets show it. */
   label?: string | undefined;
