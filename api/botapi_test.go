@@ -332,7 +332,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 		if names := r.Events(open[0].ID); len(names) != 1 || names[0] != wallet.TransactionProposed {
 			t.Errorf("announced %v", names)
 		}
-		conv, err := tx.Conversation(1001, 1001)
+		conv, err := tx.Conversation(1001, 1001, "")
 		if err != nil || conv.Flow != "send" || conv.State != "amount" || conv.Version != 1 {
 			t.Errorf("the person's conversation is %+v, %v", conv, err)
 		}

@@ -348,3 +348,28 @@ func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
 		t.Errorf("said again %s", said)
 	}
 }
+
+// TestAKeyBesideAConversationLeavesWithThePerson: the second conversation holds the name and the purpose of an app, and
+// whose it is.
+func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
+	r := newRig(t)
+	r.toChoice("alice")
+	r.taps("alice", "Make it", "alice")
+	r.says("alice", "/wallet balance")
+	silent := func() (list []store.Conversation) {
+		r.View(func(tx store.Tx) error {
+			var err error
+			list, err = tx.SilentConversations(r.Now().Add(time.Hour), 10)
+			return err
+		})
+		return list
+	}
+	if list := silent(); len(list) != 1 || list[0].User != r.people["alice"].TelegramID || !strings.Contains(string(list[0].Data), "keys:") {
+		t.Fatalf("before: %v", list)
+	}
+	r.says("alice", "/delete_me")
+	r.taps("alice", "Delete everything", "alice")
+	if list := silent(); len(list) != 0 {
+		t.Errorf("left of an erased person: %v", list)
+	}
+}

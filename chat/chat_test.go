@@ -21,7 +21,7 @@ func (r *rig) conversation(name string) store.Conversation {
 	var conv store.Conversation
 	r.View(func(tx store.Tx) error {
 		var err error
-		conv, err = tx.Conversation(r.people[name].TelegramID, r.people[name].TelegramID)
+		conv, err = tx.Conversation(r.people[name].TelegramID, r.people[name].TelegramID, "")
 		return err
 	})
 	return conv

@@ -109,14 +109,12 @@ func (s *scene) leaveKeys() error {
 	return s.tx.PutConversation(beside)
 }
 
-// besides is the number under which a person's second conversation is kept. No person's Telegram id is negative.
-func besides(telegramID int64) int64 { return -telegramID }
+// keysSlot is where a person's second conversation is kept (store.Conversation.Slot). It is theirs: /delete_me erases it.
+const keysSlot = "keys"
 
 // keysBeside is the conversation that times keys while the person's own is about something else.
 func (s *scene) keysBeside() (store.Conversation, error) {
-	conv, err := s.tx.Conversation(s.conv.Chat, besides(s.conv.User))
-	conv.Chat, conv.User = s.conv.Chat, besides(s.conv.User)
-	return conv, err
+	return s.tx.Conversation(s.conv.Chat, s.conv.User, keysSlot)
 }
 
 // endKeysBeside takes the keys of a second conversation out of the chat, and ends it.

@@ -61,14 +61,14 @@ func (c *Chat) Silent(ctx context.Context) error {
 }
 
 func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
-	conv, err := tx.Conversation(was.Chat, was.User)
+	conv, err := tx.Conversation(was.Chat, was.User, was.Slot)
 	if err != nil {
 		return err
 	}
 	if conv.Version != was.Version {
 		return store.ErrConflict
 	}
-	if conv.User < 0 {
+	if conv.Slot == keysSlot {
 		return c.endBeside(tx, conv)
 	}
 	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
@@ -97,11 +97,11 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	return s.end()
 }
 
-// endBeside ends a second conversation (besides), which times keys.
+// endBeside ends the conversation of keysSlot, which times keys.
 func (c *Chat) endBeside(tx store.Tx, conv store.Conversation) error {
 	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
 	var err error
-	switch s.user, err = tx.UserByTelegram(besides(conv.User)); {
+	switch s.user, err = tx.UserByTelegram(conv.User); {
 	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
 		s.conv.State, s.moved = "", true
 		return s.end()
@@ -121,7 +121,7 @@ func (c *Chat) sceneOf(tx store.Tx, id wallet.UserID, priority int) (*scene, err
 	if err != nil {
 		return nil, err
 	}
-	conv, err := tx.Conversation(user.TelegramID, user.TelegramID) // their private chat
+	conv, err := tx.Conversation(user.TelegramID, user.TelegramID, "") // their private chat
 	if err != nil {
 		return nil, err
 	}

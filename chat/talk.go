@@ -164,7 +164,7 @@ func (c *Chat) hear(ctx context.Context, in Input) (heard, error) {
 		if h.user, err = tx.UserByTelegram(in.From.TelegramID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if h.conv, err = tx.Conversation(in.Chat, in.From.TelegramID); err != nil {
+		if h.conv, err = tx.Conversation(in.Chat, in.From.TelegramID, ""); err != nil {
 			return err
 		}
 		h.conv.Chat, h.conv.User = in.Chat, in.From.TelegramID

@@ -155,10 +155,12 @@ type Contacts interface {
 	DeleteContact(owner wallet.UserID, name string) error
 }
 
-// Conversation is where one person is in one chat. Data is the flow's own JSON, sealed.
+// Conversation is where one person is in one chat. Data is the flow's own JSON, sealed. A person may have more than
+// one in a chat, each in a slot of its own.
 type Conversation struct {
 	Chat      int64     `json:"chat"`
-	User      int64     `json:"user"` // Telegram id
+	User      int64     `json:"user"`           // Telegram id
+	Slot      string    `json:"slot,omitempty"` // a constant of the program, stored in the clear; "" is the person's main conversation
 	Flow      string    `json:"flow"`
 	State     string    `json:"state"`
 	Data      []byte    `json:"data"`
@@ -180,9 +182,9 @@ type Button struct {
 
 // Chats hold what the bot must remember of its conversations.
 type Chats interface {
-	// Conversation of a person in a chat; without one, a row with Version 0 and only Chat and
-	// User set.
-	Conversation(chat, user int64) (Conversation, error)
+	// Conversation of a person in a slot of a chat; without one, a row with Version 0 and only Chat, User
+	// and Slot set. EraseUser removes all of a person's, in every slot.
+	Conversation(chat, user int64, slot string) (Conversation, error)
 	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version;
 	// any other version is ErrConflict. State "" removes the row's content but keeps its version.
 	PutConversation(c Conversation) error

@@ -31,7 +31,7 @@ const (
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
-	conversations // H(telegram id) H(chat) -> row of store.Conversation
+	conversations // H(telegram id) H(chat) slot -> row of store.Conversation
 	silences      // expires-at key-of-conversations -> -
 	buttons       // nonce -> row of store.Button
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -

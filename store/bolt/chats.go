@@ -7,20 +7,20 @@ import (
 	"purser/store"
 )
 
-func (t *tx) conversationKey(chat, user int64) []byte {
+func (t *tx) conversationKey(chat, user int64, slot string) []byte {
 	who, where := t.telegramHash(user), t.chatHash(chat)
-	return join(who[:], where[:])
+	return join(who[:], where[:], []byte(slot))
 }
 
-func (t *tx) Conversation(chat, user int64) (store.Conversation, error) {
-	key := t.conversationKey(chat, user)
+func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, error) {
+	key := t.conversationKey(chat, user, slot)
 	raw := t.get(conversations, key)
 	if raw == nil {
-		return store.Conversation{Chat: chat, User: user}, nil
+		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
 	}
 	c, err := t.openConversation(key, raw)
 	if erased(err) {
-		return store.Conversation{Chat: chat, User: user}, nil
+		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
 	}
 	return c, err
 }
@@ -40,7 +40,7 @@ func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 }
 
 func (t *tx) PutConversation(c store.Conversation) error {
-	key := t.conversationKey(c.Chat, c.User)
+	key := t.conversationKey(c.Chat, c.User, c.Slot)
 	var old store.Conversation
 	if raw := t.get(conversations, key); raw != nil {
 		var err error
@@ -52,7 +52,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 		return store.ErrConflict
 	}
 	if c.State == "" {
-		c = store.Conversation{Chat: c.Chat, User: c.User, Version: c.Version}
+		c = store.Conversation{Chat: c.Chat, User: c.User, Slot: c.Slot, Version: c.Version}
 	}
 	who, err := whose{Chat: c.Chat, User: c.User}.field()
 	if err != nil {

@@ -38,7 +38,7 @@ func inTheClear() []string {
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start", "Counter.Open.Start", "Counter.Lost.Start",
-		"Conversation.Flow", "Conversation.State",
+		"Conversation.Slot", "Conversation.Flow", "Conversation.State",
 		"Button.Nonce",
 		"Update.ID", "Update.Attempts",
 		"Reply.Priority", "Reply.Attempts",

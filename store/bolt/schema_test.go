@@ -136,7 +136,7 @@ func (x samples) read(tx store.Tx) error {
 	check("key", x.Key, k, err)
 	ks, err := tx.KeysOf(x.Key.Owner)
 	check("keys", []wallet.Key{x.Key}, ks, err)
-	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User)
+	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User, x.Conversation.Slot)
 	check("conversation", x.Conversation, c, err)
 	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)
 	check("silent conversations", []store.Conversation{x.Conversation}, cs, err)

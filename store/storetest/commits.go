@@ -171,7 +171,7 @@ func testNothingIsLost(t *testing.T, open Open) {
 		})
 	}
 	group.Wait()
-	c := get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(1, 1) })
+	c := get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(1, 1, "") })
 	same(t, "the number", string(c.Data), strconv.Itoa(writers*each))
 	same(t, "the version", c.Version, uint64(writers*each))
 }
@@ -180,7 +180,7 @@ func raise(ctx context.Context, s store.Store) error {
 	for {
 		var c store.Conversation
 		if err := s.View(ctx, func(tx store.Tx) (err error) {
-			c, err = tx.Conversation(1, 1)
+			c, err = tx.Conversation(1, 1, "")
 			return err
 		}); err != nil {
 			return err

@@ -470,7 +470,7 @@ func (m *model) check(tx store.Tx) error {
 		return err
 	}
 	for who, want := range m.talks {
-		got, err := tx.Conversation(who[0], who[1])
+		got, err := tx.Conversation(who[0], who[1], "")
 		if err := errors.Join(err, differ("conversation", got, want)); err != nil {
 			return err
 		}

@@ -63,6 +63,7 @@ func testErase(t *testing.T, open Open) {
 			tx.CreateTransaction(wallet.Transaction{ID: id, Owner: who.ID, Chat: chat, From: address,
 				SignID: "sign_" + string(who.ID), Signature: wallet.Signature{n}, CreatedAt: at}),
 			tx.PutConversation(store.Conversation{Chat: chat, User: chat, State: "review", ExpiresAt: at}),
+			tx.PutConversation(store.Conversation{Chat: chat, User: chat, Slot: "keys", State: "shown", Data: []byte("shop"), ExpiresAt: at}),
 			tx.PutConversation(store.Conversation{Chat: -77, User: chat, State: "idle", ExpiresAt: at}),
 			tx.PutButtons([]store.Button{{Nonce: "nonce_" + string(who.ID), Chat: chat, User: chat, Subject: "x", ExpiresAt: at}}),
 			tx.PutCard(chat, "card", 7, time.Time{}),
@@ -163,12 +164,14 @@ func testErase(t *testing.T, open Open) {
 			dev, err := tx.Developer(who)
 			count("verified of "+what, len(dev.Email), err)
 		}
-		talk, err := tx.Conversation(alice.TelegramID, alice.TelegramID)
+		talk, err := tx.Conversation(alice.TelegramID, alice.TelegramID, "")
 		count("version of hers", int(talk.Version), err)
+		talk, err = tx.Conversation(alice.TelegramID, alice.TelegramID, "keys")
+		count("version of hers in a slot", int(talk.Version), err)
 		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0,
-			"transactions of hers": 0, "wallets of hers": 0, "conversations": 2, "updates": 1, "replies": 1,
+			"transactions of hers": 0, "wallets of hers": 0, "conversations": 3, "updates": 1, "replies": 1,
 			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
-			"events": 1, "keys": 1, "version of hers": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,
+			"events": 1, "keys": 1, "version of hers": 0, "version of hers in a slot": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,
 			"grants of hers": 0, "grants of his": 1, "verified of hers": 0, "verified of his": len("dev@example.com")})
 		return nil
 	})

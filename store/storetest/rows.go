@@ -203,7 +203,7 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "bind", get(t, s, func(tx store.Tx) (wallet.Bind, error) { return tx.Bind(b.TokenHash) }), b)
 	same(t, "transaction", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.Transaction(row.ID) }), row)
 	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.Key(k.ID) }), k)
-	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User) }), c)
+	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
 	same(t, "update", get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(1) }), []store.Update{in})
 	same(t, "reply", get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(0, 1) }), []store.Reply{out})

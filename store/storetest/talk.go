@@ -11,7 +11,7 @@ import (
 func testConversations(t *testing.T, open Open) {
 	s := fresh(t, open)
 	read := func(chat, user int64) store.Conversation {
-		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(chat, user) })
+		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(chat, user, "") })
 	}
 	silent := func(at time.Time, limit int) []store.Conversation {
 		return get(t, s, func(tx store.Tx) ([]store.Conversation, error) { return tx.SilentConversations(at, limit) })
@@ -51,6 +51,21 @@ func testConversations(t *testing.T, open Open) {
 	again.Version = 4
 	same(t, "begun again, without an end", read(5, 6), again)
 	same(t, "no end", silent(noon().Add(1000*time.Hour), 10), []store.Conversation{group})
+
+	slot := func(name string) store.Conversation {
+		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(5, 6, name) })
+	}
+	same(t, "none in a slot", slot("keys"), store.Conversation{Chat: 5, User: 6, Slot: "keys"})
+	keys := store.Conversation{Chat: 5, User: 6, Slot: "keys", Flow: "api", State: "shown", Data: []byte(`{}`), ExpiresAt: noon()}
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(keys) })
+	keys.Version = 1
+	same(t, "in a slot", slot("keys"), keys)
+	same(t, "beside the main one", read(5, 6), again)
+	same(t, "silent in a slot", silent(noon(), 10), []store.Conversation{group, keys})
+	keys.State = ""
+	update(t, s, func(tx store.Tx) error { return tx.PutConversation(keys) })
+	same(t, "ended in a slot", slot("keys"), store.Conversation{Chat: 5, User: 6, Slot: "keys", Version: 2})
+	same(t, "the main one goes on", read(5, 6), again)
 }
 
 func testButtons(t *testing.T, open Open) {
