@@ -415,10 +415,10 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	r := newRig(t)
 	r.rich("alice", 10*sol)
 	shop, first, second := r.Rich(1777, "Shop", sol).Address(), r.Stranger(), r.Stranger()
-	link := wallet.PayLink{To: shop, Amount: "0.25", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>"}
+	link := wallet.PayLink{To: shop, Amount: "0.25", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x"}
 	r.says("alice", link.String())
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "Public note on Solana: “order 7”") ||
-		!strings.Contains(said, "For: “Café &lt;b&gt;Rio&lt;/b&gt;”") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "<blockquote>order 7</blockquote>") ||
+		!strings.Contains(said, "<blockquote>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</blockquote>") { // nothing in it ends it
 		t.Fatalf("said %s", said)
 	}
 	r.taps("alice", "Confirm", "alice")
@@ -456,7 +456,8 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
 	asked := r.newest("bob")
 	link := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{asked.Reference}, Memo: "lunch on Friday"}.String()
-	if said := strings.Join(r.seen, ""); asked.Memo != "lunch on Friday" || !strings.Contains(said, "memo=lunch%20on%20Friday&amp;reference="+asked.Reference.String()) {
+	if said := strings.Join(r.seen, ""); asked.Memo != "lunch on Friday" || !strings.Contains(said, "memo=lunch%20on%20Friday&amp;reference="+asked.Reference.String()) ||
+		!strings.Contains(said, "<blockquote>lunch on Friday</blockquote>") {
 		t.Fatalf("asked with %q, said %s", asked.Memo, said)
 	}
 	r.says("alice", link)
@@ -469,7 +470,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	}
 	r.seen = nil
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "“lunch on Friday”") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "<blockquote>lunch on Friday</blockquote>") {
 		t.Errorf("Bob was told: %s", said)
 	}
 }
