@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -542,6 +543,33 @@ func TestAFailureRingsOnce(t *testing.T) {
 	}
 	r.happen("network: can never land alice")
 	if said := strings.Join(r.seen, ""); strings.Count(said, "alice < ❌") != 1 || strings.Count(said, "edit See the newer message") != 1 {
+		t.Errorf("said %s", said)
+	}
+}
+
+// TestPaidRequestsTakeNoPlaceInTheHistory: as many payments are shown as of somebody who asked for none of them.
+func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
+	const shown = 15
+	r := newRig(t)
+	r.rich("bob", sol)
+	bob := r.people["bob"]
+	r.Must(r.Update(func(tx store.Tx) error {
+		for i := range shown + 1 {
+			at := r.Now().Add(time.Duration(i) * time.Second)
+			request := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_asked%02d", i)), Kind: wallet.Receive, Status: wallet.Received,
+				Owner: r.userOf("bob"), To: bob.Address(), Amount: sol, CreatedAt: at, Final: true}
+			receipt := request
+			receipt.ID, receipt.From, receipt.Signature = wallet.TransactionID(fmt.Sprintf("tx_paid%02d", i)), r.Stranger(), wallet.Signature{byte(i + 1)}
+			receipt.CreatedAt = at.Add(time.Millisecond)
+			if err := errors.Join(tx.CreateTransaction(request), tx.CreateTransaction(receipt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	r.seen = nil
+	r.says("bob", "/wallet history")
+	if said := strings.Join(r.seen, ""); strings.Count(said, "Received 1 SOL from") != shown {
 		t.Errorf("said %s", said)
 	}
 }

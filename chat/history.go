@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"purser/store"
@@ -10,17 +11,20 @@ import (
 // mostPast is how many payments /wallet history shows.
 const mostPast = 15
 
-// history lists the person's last payments, newest first, a line each.
+// history lists the person's last payments, newest first, a line each. A request that was paid has none of its own:
+// the receipt of its payment has one.
 func (s *scene) history() error {
-	past, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: mostPast})
+	// Each request that was paid is older than a receipt of it, so half of what is read has a line at least.
+	past, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 2 * mostPast})
 	if err != nil {
 		return err
 	}
+	past = slices.DeleteFunc(past, func(t wallet.Transaction) bool { return isRequest(t) && t.Status == wallet.Received })
 	if len(past) == 0 {
 		return s.say("history.none", nil)
 	}
 	var lines []string
-	for _, t := range past {
+	for _, t := range past[:min(len(past), mostPast)] {
 		line, err := s.pastLine(t)
 		if err != nil {
 			return err
@@ -28,6 +32,11 @@ func (s *scene) history() error {
 		lines = append(lines, string(line))
 	}
 	return s.say("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
+}
+
+// isRequest tells a request for a payment from the receipt of one, which has a signature.
+func isRequest(t wallet.Transaction) bool {
+	return t.Kind == wallet.Receive && t.Signature.IsZero()
 }
 
 // pastLine is one payment: when, what, and with whom.
@@ -50,6 +59,8 @@ func (s *scene) pastLine(t wallet.Transaction) (html, error) {
 		key = "history.received"
 	case t.Status == wallet.Requested:
 		key = "history.requested"
+	case isRequest(t) && t.Status == wallet.Expired:
+		key = "history.not_paid"
 	case t.Status == wallet.Failed, t.Status == wallet.Rejected, t.Status == wallet.Expired:
 		key = "history.not_sent"
 	}

@@ -47,6 +47,13 @@ func (r *rig) network(who string, what wallet.Happening) {
 		r.Blocks(3)
 		r.Pass(r.Settler.Pace.Search)
 		r.Rounds(1)
+	case wallet.Paid: // their newest request, by Alice, in a transaction that she makes elsewhere
+		want = wallet.Received
+		asked := r.Transaction(id)
+		r.SendBehind(r.people["alice"].Person, wallet.Transaction{From: r.people["alice"].Address(), To: asked.To, Reference: asked.Reference, Amount: asked.Amount})
+		r.Blocks(40)
+		r.Pass(r.Settler.Pace.Collect)
+		r.Rounds(1)
 	default:
 		r.Fatalf("the network does not %q", what)
 	}

@@ -106,6 +106,7 @@ func difference(want, got string) string {
 //	network is down, network is up
 //	alice's page keeps what it signed
 //	network: landed alice            a wallet.Happening befalls her newest transaction
+//	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
 func (r *rig) happen(line string) {
 	r.Helper()
