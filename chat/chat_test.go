@@ -557,7 +557,7 @@ func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
 		for i := range shown + 1 {
 			at := r.Now().Add(time.Duration(i) * time.Second)
 			request := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_asked%02d", i)), Kind: wallet.Receive, Status: wallet.Received,
-				Owner: r.userOf("bob"), To: bob.Address(), Amount: sol, CreatedAt: at, Final: true}
+				Owner: r.userOf("bob"), To: bob.Address(), Token: wallet.SOL, Amount: sol, CreatedAt: at, Final: true}
 			receipt := request
 			receipt.ID, receipt.From, receipt.Signature = wallet.TransactionID(fmt.Sprintf("tx_paid%02d", i)), r.Stranger(), wallet.Signature{byte(i + 1)}
 			receipt.CreatedAt = at.Add(time.Millisecond)
