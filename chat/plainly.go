@@ -30,7 +30,7 @@ func (c *Chat) plainly(message, mode string) error {
 	text := shown(message, mode)
 	blank, lines := 0, strings.Split(text, "\n")
 	for _, line := range lines {
-		if blank++; strings.ContainsFunc(line, visible) {
+		if blank++; strings.ContainsFunc(line, wallet.Visible) {
 			blank = 0
 		}
 		if blank > mostBlank {
@@ -42,7 +42,7 @@ func (c *Chat) plainly(message, mode string) error {
 	}
 	gap, marks := 0, 0
 	for _, r := range text {
-		if gap++; visible(r) {
+		if gap++; wallet.Visible(r) {
 			gap = 0
 		}
 		if marks++; !unicode.IsMark(r) {
@@ -77,17 +77,6 @@ func shown(message, mode string) string {
 func long(message, mode string) bool {
 	text := shown(message, mode)
 	return utf8.RuneCountInString(text) > longText || strings.Count(text, "\n") >= longLines
-}
-
-// visible tells whether a character shows something by itself. Two print and show nothing: Braille's empty
-// pattern and the musical null notehead.
-func visible(r rune) bool {
-	return r != '\u2800' && r != '\U0001D159' && unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && !ignorable(r)
-}
-
-// ignorable tells whether a rune shows nothing, and counts for nothing in a name.
-func ignorable(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // mentions tells whether a message, as Telegram and browsers read it, names a host. It errs on the side of yes.
@@ -133,7 +122,7 @@ func folded(text string) string {
 		raw.WriteByte(text[i])
 	}
 	kept := strings.Map(func(r rune) rune {
-		if ignorable(r) || unicode.IsControl(r) {
+		if wallet.Unseen(r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r

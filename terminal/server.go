@@ -107,8 +107,7 @@ func tame(text string, longest int) string {
 			out.WriteRune('…')
 			break
 		}
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp,
-			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || wallet.Unseen(r) {
 			r = '\uFFFD'
 		}
 		out.WriteRune(r)

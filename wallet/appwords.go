@@ -24,7 +24,7 @@ func ParseAppName(text string) (string, error) {
 	case length > MaxAppName:
 		return "", Refuse(InvalidRequest, "that name is too long: %d characters at most", MaxAppName)
 	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) || !shows(name) {
 		return "", Refuse(InvalidRequest, "a name is of characters that can be seen")
 	}
 	if strings.ContainsAny(name, ":“”\"…") {
@@ -33,10 +33,8 @@ func ParseAppName(text string) (string, error) {
 	return name, nil
 }
 
-// unseen tells of a character that shows nothing, or changes how others look.
-func unseen(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
+// unseen tells of a character that shows nothing, or changes how others look. Blanks and accents may stand in a name.
+func unseen(r rune) bool { return !unicode.IsPrint(r) || Unseen(r) }
 
 // ParsePurpose reads what an app is for, in its developer's words: one line of characters that can be
 // seen. INVALID_REQUEST.
@@ -47,7 +45,7 @@ func ParsePurpose(text string) (string, error) {
 		return "", Refuse(InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
 	case length > MaxAppPurpose:
 		return "", Refuse(InvalidRequest, "that is too long: %d characters at most", MaxAppPurpose)
-	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen):
+	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen) || !shows(purpose):
 		return "", Refuse(InvalidRequest, "write it in characters that can be seen")
 	}
 	return purpose, nil

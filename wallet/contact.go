@@ -66,7 +66,7 @@ func FirstWord(name string) string {
 // inContactName keeps out everything that is not seen: format characters (which turn text around or
 // hide in it) are no letters, and the letters and marks that show nothing are named by Unicode.
 func inContactName(r rune) bool {
-	if unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+	if Unseen(r) {
 		return false
 	}
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_'", r)

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -47,6 +48,8 @@ func CheckMemo(text string) error {
 		return Refuse(InvalidRequest, "the memo is too long: %d bytes, at most %d are possible", len(text), MaxMemo)
 	case HidesCharacters(text):
 		return Refuse(InvalidRequest, "the memo must be one line of plain text")
+	case text != "" && !shows(text):
+		return Refuse(InvalidRequest, "the memo shows nothing: write it in characters that can be seen")
 	}
 	return nil
 }
@@ -58,6 +61,14 @@ func CheckLabel(text string) error {
 		return Refuse(InvalidRequest, "the label is too long: at most %d characters are possible", MaxLabel)
 	case HidesCharacters(text):
 		return Refuse(InvalidRequest, "the label must be one line of plain text")
+	case text != "" && !shows(text), strings.ContainsFunc(text, blank):
+		return Refuse(InvalidRequest, "the label must be in characters that can be seen")
 	}
 	return nil
+}
+
+// blank tells of a character that shows nothing and that no script needs: joiners and variation selectors shape the
+// letters and emoji around them.
+func blank(r rune) bool {
+	return Unseen(r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Variation_Selector, r)
 }

@@ -45,16 +45,11 @@ func shape(text string) string {
 func prototypes(text string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(text) {
-		if !unseenMark(r) {
+		if !Unseen(r) {
 			out.WriteString(prototype(r))
 		}
 	}
 	return norm.NFD.String(out.String())
-}
-
-// unseenMark tells of a character that shows nothing.
-func unseenMark(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // prototype looks a character up in the table; one that is not there stands for itself.
