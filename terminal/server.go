@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"purser/wallet"
 )
 
 // link is what a chat sends: where the server is, and the secret after #.
