@@ -550,26 +550,34 @@ func TestAFailureRingsOnce(t *testing.T) {
 // TestPaidRequestsTakeNoPlaceInTheHistory: as many payments are shown as of somebody who asked for none of them.
 func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
 	const shown = 15
-	r := newRig(t)
-	r.rich("bob", sol)
-	bob := r.people["bob"]
-	r.Must(r.Update(func(tx store.Tx) error {
-		for i := range shown + 1 {
-			at := r.Now().Add(time.Duration(i) * time.Second)
-			request := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_asked%02d", i)), Kind: wallet.Receive, Status: wallet.Received,
-				Owner: r.userOf("bob"), To: bob.Address(), Token: wallet.SOL, Amount: sol, CreatedAt: at, Final: true}
-			receipt := request
-			receipt.ID, receipt.From, receipt.Signature = wallet.TransactionID(fmt.Sprintf("tx_paid%02d", i)), r.Stranger(), wallet.Signature{byte(i + 1)}
-			receipt.CreatedAt = at.Add(time.Millisecond)
-			if err := errors.Join(tx.CreateTransaction(request), tx.CreateTransaction(receipt)); err != nil {
-				return err
+	for name, unasked := range map[string]int{"each was asked for": 0, "the newest were": 2*shown - 5} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.rich("bob", sol)
+			r.Must(r.Update(func(tx store.Tx) error {
+				for i := range 2 * shown {
+					receipt := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_paid%02d", i)), Kind: wallet.Receive, Status: wallet.Received,
+						Owner: r.userOf("bob"), From: r.Stranger(), To: r.people["bob"].Address(), Token: wallet.SOL, Amount: sol,
+						Signature: wallet.Signature{byte(i + 1)}, CreatedAt: r.Now().Add(time.Duration(i) * time.Second), Final: true}
+					if i >= unasked {
+						request := receipt
+						request.ID, request.From, request.Signature = wallet.TransactionID(fmt.Sprintf("tx_asked%02d", i)), wallet.Address{}, wallet.Signature{}
+						request.CreatedAt = receipt.CreatedAt.Add(-time.Millisecond)
+						if err := tx.CreateTransaction(request); err != nil {
+							return err
+						}
+					}
+					if err := tx.CreateTransaction(receipt); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			r.seen = nil
+			r.says("bob", "/wallet history")
+			if said := strings.Join(r.seen, ""); strings.Count(said, "Received 1 SOL from") != shown {
+				t.Errorf("said %s", said)
 			}
-		}
-		return nil
-	}))
-	r.seen = nil
-	r.says("bob", "/wallet history")
-	if said := strings.Join(r.seen, ""); strings.Count(said, "Received 1 SOL from") != shown {
-		t.Errorf("said %s", said)
+		})
 	}
 }
