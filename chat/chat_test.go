@@ -512,8 +512,10 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 	r.signs("alice")
 	r.seen = nil
 	r.Settled(r.newest("alice").ID)
+	r.Pass(r.Settler.Pace.Collect)
+	r.Look()
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") {
+	if said := strings.Join(r.seen, ""); strings.Count(said, "Your request was paid: 1.5 SOL") != 1 {
 		t.Errorf("Bob was told: %s", said)
 	}
 	if got := r.Transaction(asked.ID); got.Status != wallet.Received || !got.Final {

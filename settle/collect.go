@@ -11,7 +11,8 @@ import (
 )
 
 // collect looks for what pays a request. Each payment that names its reference is a receipt of its
-// own; the request ends with the first that pays all of it, or once it cannot be paid in time any more.
+// own; the request ends with the first that pays all of it, or once it cannot be paid in time any more. Payments
+// of our own people are found like all others: they name the references of the link that they pay.
 // Only what is finalized counts (docs/decisions/0006), which takes its time: whoever paid in the last
 // second is waited for.
 func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
@@ -65,15 +66,10 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 	if err := s.receipt(tx, paid); err != nil {
 		return err
 	}
-	return s.answered(tx, t, p.Units)
-}
-
-// answered ends a request that a payment covers.
-func (s *Settler) answered(tx store.Tx, request wallet.Transaction, units uint64) error {
-	if units < request.Amount {
+	if p.Units < t.Amount {
 		return nil // a part: the rest may follow
 	}
-	_, err := store.Step(tx, request, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
+	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
 	if errors.Is(err, store.ErrConflict) {
 		return nil
 	}

@@ -72,27 +72,5 @@ func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 	case err != nil:
 		return err
 	}
-	if err := tx.Emit(event); err != nil || t.Kind != wallet.Send {
-		return err
-	}
-	return s.answers(tx, receipt)
-}
-
-// answers ends the request of ours that a payment by one of our own people was made for: their wallet
-// gives it a reference of its own, so that the request's is not on chain.
-func (s *Settler) answers(tx store.Tx, receipt wallet.Transaction) error {
-	const look = 100                                   // of the recipient's newest
-	if receipt.Asked.IsZero() || receipt.Owner == "" { // requests are people's
-		return nil
-	}
-	all, err := tx.TransactionsOf(receipt.Owner, store.Page{Limit: look})
-	if err != nil {
-		return err
-	}
-	for _, t := range all {
-		if t.Status == wallet.Requested && t.Reference == receipt.Asked && t.To == receipt.To && t.Token.Mint == receipt.Token.Mint {
-			return s.answered(tx, t, receipt.Amount)
-		}
-	}
-	return nil
+	return tx.Emit(event)
 }
