@@ -98,7 +98,7 @@ func fromFiber(err *fiber.Error) *wallet.Error {
 	case fiber.StatusRequestTimeout:
 		return wallet.Refuse(wallet.InvalidRequest, "the request did not arrive within %d seconds", int(readTimeout.Seconds()))
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "the request is not readable HTTP")
+	return wallet.Refuse(wallet.InvalidRequest, "this is malformed HTTP")
 }
 
 // fromStore labels the store's own errors.

@@ -22,7 +22,7 @@ func notificationsOf(n wallet.Notifications) notificationsData {
 // ofPerson refuses an operator's key: nobody is behind it.
 func ofPerson(key wallet.Key) error {
 	if key.Owner == "" {
-		return wallet.Refuse(wallet.UserNotFound, "this key belongs to nobody: there is no chat to be notified in")
+		return wallet.Refuse(wallet.UserNotFound, "an ownerless key has no chat")
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func unarrived(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wallet.Refuse(wallet.InvalidRequest, "the body ended before its Content-Length")
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "the request is not readable HTTP")
+	return wallet.Refuse(wallet.InvalidRequest, "this is malformed HTTP")
 }
 
 // arrived refuses a request whose body was not read, where a body could matter. It is asked once it is known

@@ -178,11 +178,11 @@ func TestUnreadableRequestsGetTheEnvelopeToo(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"no HTTP":             {"hello\r\n\r\n", 400, "not readable HTTP"},
-		"TLS":                 {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "not readable HTTP"},
+		"no HTTP":             {"hello\r\n\r\n", 400, "malformed HTTP"},
+		"TLS":                 {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "malformed HTTP"},
 		"10k header":          {head + "X-Long: " + strings.Repeat("x", 10000) + "\r\n\r\n", 400, "8192 bytes"},
 		"10k path":            {"GET /" + strings.Repeat("x", 10000) + " HTTP/1.1\r\nHost: x\r\n\r\n", 400, "8192 bytes"},
-		"wrong length":        {head + "Content-Length: abc\r\n\r\n", 400, "not readable HTTP"},
+		"wrong length":        {head + "Content-Length: abc\r\n\r\n", 400, "malformed HTTP"},
 		"broken chunks":       {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 411, "Content-Length"},
 		"oversized by length": {head + "Content-Length: 99999999\r\n\r\n", 413, "65536"},
 		"two lengths":         {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}}", 400, "one Content-Length"},

@@ -56,5 +56,5 @@ func (s *Server) notTelegram(c *fiber.Ctx, err error) error {
 	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
 		return s.rateLimited(c, q, "a minute")
 	}
-	return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "the secret token is not ours", Err: err}
+	return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "wrong secret token", Err: err}
 }

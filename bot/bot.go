@@ -39,7 +39,7 @@ var (
 	ErrBusy = errors.New("bot: too many updates wait to be handled")
 )
 
-// Mode is the way by which updates come in (docs/security.md0, telegram.mode).
+// Mode is the way by which updates come in (docs/settings.md, telegram.mode).
 type Mode string
 
 // The two ways.

@@ -15,7 +15,7 @@ import (
 	"purser/wallet"
 )
 
-// Config is every setting that works today (docs/security.md0), checked.
+// Config is every setting that works today (docs/settings.md), checked.
 type Config struct {
 	Telegram Telegram
 	Chain    Chain

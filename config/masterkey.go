@@ -19,7 +19,7 @@ const masterKeyLen = 32
 // MasterKey finds the 32 bytes that seal the store: store.master_key, store.master_key_file, or
 // KeyFile beside the store. For a store that does not exist yet, and with no key anywhere, it makes
 // KeyFile and returns a note for the operator; an existing store without its key is refused, since
-// nothing in it could be read (docs/security.md0).
+// nothing in it could be read (docs/settings.md).
 func MasterKey(c Config, storeExists bool, random io.Reader) (key []byte, note string, err error) {
 	if c.Store.MasterKey != "" {
 		key, err = decodeKey(c.Store.MasterKey.Reveal())

@@ -158,7 +158,7 @@ func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	case err != nil:
 		return old, found(err, wallet.NotFound, "there is no key with this id")
 	case !old.UsableAt(k.Now()):
-		return old, wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
+		return old, wallet.Refuse(wallet.Conflict, "this key has expired or was revoked: create a new one")
 	case !old.RevokedAt.IsZero():
 		switch _, ok, err := k.successor(tx, old); {
 		case err != nil:
@@ -391,7 +391,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 			return found(err, wallet.NotFound, "there is no key with this id")
 		}
 		if !key.UsableAt(k.Now()) {
-			return wallet.Refuse(wallet.Conflict, "this key has ended: make a new one")
+			return wallet.Refuse(wallet.Conflict, "this key has expired or was revoked: create a new one")
 		}
 		line, err := store.KeyLine(tx, key.Line())
 		if err != nil {

@@ -165,7 +165,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 			return t, err
 		}
 		if !t.FreshAt(s.Now()) && len(t.Issues) >= wallet.MaxRefreshes {
-			return t, wallet.Refuse(wallet.RateLimitExceeded, "this transaction was opened for signing too often: reject it and start anew")
+			return t, wallet.Refuse(wallet.RateLimitExceeded, "this transaction was opened for signing too often: reject it and start again")
 		}
 		return t, nil
 	}

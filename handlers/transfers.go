@@ -245,7 +245,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 		return nil, "", err
 	}
 	if who.operator() && f.Address.IsZero() {
-		return nil, "", wallet.Refuse(wallet.InvalidRequest, "address: this key belongs to nobody: say which wallet's transactions")
+		return nil, "", wallet.Refuse(wallet.InvalidRequest, "address: an ownerless key must say whose transactions")
 	}
 	var out []wallet.Transaction
 	var next wallet.TransactionID

@@ -47,7 +47,7 @@ func (g Grant) Covers(scope Scope) bool { return slices.Contains(g.Scopes, scope
 // Verification is one step by which a developer's identity is verified (verification.steps).
 type Verification string
 
-// The steps (docs/security.md0).
+// The steps (docs/settings.md).
 const (
 	ByContact  Verification = "contact"  // their own phone number, shared in Telegram
 	ByEmail    Verification = "email"    // a code sent by mail

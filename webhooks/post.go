@@ -165,7 +165,7 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 	return request, nil
 }
 
-var errNoURL = errors.New("the URL is none")
+var errNoURL = errors.New("this is not a valid URL")
 
 // written judges an address by its text.
 func (p *Poster) written(u *url.URL) error {
@@ -175,10 +175,10 @@ func (p *Poster) written(u *url.URL) error {
 	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
 		return errors.New("the URL is not https")
 	case u.User != nil:
-		return errors.New("the URL holds a user name or password")
+		return errors.New("the URL must not contain a user name or password")
 	}
 	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
-		return errors.New("the URL's port is none")
+		return errors.New("the port must be 1 to 65535")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ export async function create(tab, passphrase, look = nothing) {
 /** Brings a wallet back from its words on a bind link, typed by hand. */
 export async function restore(tab, words, passphrase) {
   await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery words').pressSequentially(words.join(' '));
+  await tab.getByLabel('Recovery phrase').pressSequentially(words.join(' '));
   await press(tab, 'Continue');
   await choosePassphrase(tab, passphrase, nothing);
 }

@@ -252,7 +252,7 @@ async function afterwards(context, page, address, words) {
   await press(tab, 'Show words');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASES.alice);
   await press(tab, 'Show the words');
-  await screen(tab, 'Your recovery words');
+  await screen(tab, 'Your recovery phrase');
   assert.deepEqual(await tab.locator('.words li').allTextContents(), words);
   await press(tab, 'Hide the words');
   await screen(tab, 'Wallets on this device');

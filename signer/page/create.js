@@ -113,7 +113,7 @@ async function accountWith(seed, address) {
 /** Resolves to {indexes, entropy, seed, extra (whether there is a BIP-39 passphrase), account, choose}, to KEY, or to null. */
 function askWords(ui, needed) {
   return ui.ask(needed ? 'Restore this wallet' : 'Restore a wallet', (done) => {
-    const typed = field('words', 'Recovery words', {
+    const typed = field('words', 'Recovery phrase', {
       tag: 'textarea', rows: '4', hint: '12, 15, 18, 21 or 24 words, in order, with spaces between them.',
     });
     const extra = field('extra', 'BIP-39 passphrase', {
@@ -122,7 +122,7 @@ function askWords(ui, needed) {
     const choose = h('input', { type: 'checkbox', id: 'choose' });
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
-      needed && [h('p', null, 'Its recovery words bring the wallet back into this browser, under a new passphrase:'), rows(['Wallet', shown(needed)])],
+      needed && [h('p', null, 'Its recovery phrase brings the wallet back into this browser, under a new passphrase:'), rows(['Wallet', shown(needed)])],
       h('p', null, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
       form([typed.node, wrong,
         h('details', { class: 'options' }, h('summary', null, 'Other accounts, BIP-39 passphrase'),
@@ -179,7 +179,7 @@ async function importKey(ui, needed, next) {
           throw new Problem(err.message, typed.input);
         }
       }, button('Back', 'secondary', () => done(null))),
-      h('p', { class: 'hint' }, 'A wallet that is imported by its key has no recovery words here. Keep the key, or the words it came from, safe.'),
+      h('p', { class: 'hint' }, 'A wallet that is imported by its key has no recovery phrase here. Keep the key, or the words it came from, safe.'),
     ];
   });
   if (seed === null) return null;
@@ -199,7 +199,7 @@ async function keep(ui, indexes, entropy, next, of = null) {
       const derived = entropy && { account, extra }; // what its words need besides, to be told when they are shown
       const lasting = await vault.save({ ...wallet, derived, created_at: new Date().toISOString() });
       return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
-    }, entropy ? 'the recovery words bring' : 'its private key brings');
+    }, entropy ? 'the recovery phrase brings' : 'its private key brings');
     const kept = entropy ? 'Keep the words safe: they bring it back.' : 'Keep the private key safe: it brings the wallet back.';
     await ui.ask('The wallet is ready', (done) => [
       h('p', { class: 'lead' }, next.step),

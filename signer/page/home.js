@@ -50,7 +50,7 @@ function card(ui, wallet, done) {
 
 async function exportWords(ui, wallet) {
   const entropy = await askPassphrase(ui, {
-    title: 'Show the recovery words',
+    title: 'Show the recovery phrase',
     about: [notice('danger', 'Whoever sees these words can take everything. Be alone, and let nobody see or record this screen.'),
       rows(['Wallet', address(wallet.address)])],
     label: 'Show the words',
@@ -60,7 +60,7 @@ async function exportWords(ui, wallet) {
   const indexes = await toIndexes(entropy);
   const { account = 0, extra = false } = wallet.derived ?? {};
   try {
-    await ui.ask('Your recovery words', (done) => [
+    await ui.ask('Your recovery phrase', (done) => [
       wordList(toWords(indexes)),
       h('p', { class: 'hint' }, `They fit every wallet that knows BIP-39 and Solana’s path m/44’/501’/${account}’/0’${account > 0 ? ` (account ${account + 1})` : ''}.`),
       extra && notice('warn', 'The wallet also needs the BIP-39 passphrase that you chose with these words. It is kept nowhere here.'),
@@ -102,7 +102,7 @@ function forget(ui, wallet) {
   return ui.ask('Forget this wallet?', (done) => {
     const six = field('six', 'Last six characters of the address', { hint: `To be sure, type ${lastSix(wallet.address)}.` });
     return [
-      notice('danger', `This device forgets the key. Without ${wallet.words ? 'the recovery words' : 'the private key'} the money in it is lost for good.`),
+      notice('danger', `This device forgets the key. Without ${wallet.words ? 'the recovery phrase' : 'the private key'} the money in it is lost for good.`),
       rows(['Wallet', address(wallet.address)]),
       form([six.node], ['Forget it', 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {

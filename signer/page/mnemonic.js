@@ -1,4 +1,4 @@
-// Recovery words (BIP-39, English) and the keys that they stand for (SLIP-0010, path m/44'/501'/n'/0',
+// Recovery phrase (BIP-39, English) and the keys that they stand for (SLIP-0010, path m/44'/501'/n'/0',
 // where Solana wallets look; n is 0 for the first account). Knows no storage and no page. Words travel as
 // indexes into the list, since numbers in an array can be overwritten and strings cannot.
 
@@ -70,7 +70,7 @@ export function readPhrase(text) {
     .map((w) => w.replace(/^\d+[.):]?/, '')).filter(Boolean);
   const problems = words.flatMap((word, i) =>
     WORDS.includes(word) ? [] : [{ position: i + 1, word, suggestion: nearest(word) }]);
-  if (problems.length > 0) throw new PhraseError('Not every word is in the list of recovery words.', problems);
+  if (problems.length > 0) throw new PhraseError('Not every word is in the list of recovery phrase words.', problems);
   if (!LENGTHS.includes(words.length)) {
     throw new PhraseError(`A recovery phrase has 12, 15, 18, 21 or 24 words; here are ${words.length}.`);
   }

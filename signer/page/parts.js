@@ -7,7 +7,7 @@ import { groups } from './text.js';
 /** An address in full. */
 export const address = (text) => addressText(text, groups(text));
 
-/** Recovery words as a numbered list. */
+/** Recovery phrase as a numbered list. */
 export function wordList(words) {
   return h('ol', { class: 'words', translate: 'no' }, words.map((w) => h('li', null, w)));
 }
@@ -43,7 +43,7 @@ const WRITTEN = 'Write it down first. Then type it here, to be sure that you hav
  * Asks for a new passphrase, twice, and hands it to `work`. Resolves to what `work` resolves to;
  * what it throws is shown. `back` says what brings the wallet back without it.
  */
-export function askNewPassphrase(ui, work, back = 'the recovery words bring') {
+export function askNewPassphrase(ui, work, back = 'the recovery phrase brings') {
   return ui.ask('Choose a passphrase', (done) => {
     const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Five or six words that have nothing to do with each other are best.');
     const second = passphraseField('again', 'The same again', RETYPE);

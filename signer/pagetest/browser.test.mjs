@@ -722,7 +722,7 @@ const LOST = 'I lost that browser: restore from my words';
 it('a lost browser leads to Restore: other words are told apart, the right ones sign', () => on(SIGN, async (tab) => {
   await title(tab, 'A payment waits for you');
   await press(tab, LOST);
-  const words = tab.getByLabel('Recovery words');
+  const words = tab.getByLabel('Recovery phrase');
   const says = (t) => tab.getByText(t).waitFor();
   await words.fill(OTHER_WORDS);
   await press(tab, 'Continue');
@@ -766,10 +766,10 @@ it('a forgotten passphrase: the words bring the wallet back under another, and t
   await title(tab, 'Approve this payment?');
   await approve(tab, 'not this one, no');
   await way.click();
-  await tab.getByLabel('Recovery words').fill(OTHER_WORDS);
+  await tab.getByLabel('Recovery phrase').fill(OTHER_WORDS);
   await press(tab, 'Continue');
   await tab.getByText(/belong to another wallet, ending in/).waitFor();
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab, 'another quiet river bends');
   await press(tab, 'Show the payment');
@@ -788,7 +788,7 @@ it('a forgotten passphrase does not stop connecting either, nor does it show wor
     await press(tab, label);
     await press(tab, 'Forgotten? Restore the wallet from its words');
     await title(tab, 'Restore this wallet');
-    await tab.getByLabel('Recovery words').fill(WORDS);
+    await tab.getByLabel('Recovery phrase').fill(WORDS);
     await press(tab, 'Continue');
     await choosePassphrase(tab);
   };
@@ -817,7 +817,7 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
   assert.equal(await tab.locator('.words').count(), 0);
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Show the words');
-  await title(tab, 'Your recovery words');
+  await title(tab, 'Your recovery phrase');
   assert.equal((await tab.locator('.words li').allTextContents()).join(' '), `${'abandon '.repeat(23)}art`);
   await press(tab, 'Hide the words');
   await title(tab, 'Wallets on this device');
@@ -840,7 +840,7 @@ it('a further account is chosen, by what is on it if the person asks the server'
   const third = oracle(WORDS, 2).address;
   await press(tab, 'Restore from words');
   await options(tab, { choose: true });
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await title(tab, 'Which account?');
   const listed = await tab.locator('.choice .address').allTextContents();
@@ -869,13 +869,13 @@ it('a further account is chosen, by what is on it if the person asks the server'
   await press(tab, 'Show words');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Show the words');
-  await title(tab, 'Your recovery words');
+  await title(tab, 'Your recovery phrase');
   assert.match(await text(tab), /m\/44’\/501’\/2’\/0’ \(account 3\)/);
   assert.equal((await tab.locator('.words li').allTextContents()).join(' '), WORDS.trim());
   await press(tab, 'Hide the words');
   await press(tab, 'Restore from words'); // without a link nobody is asked
   await options(tab, { choose: true });
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await title(tab, 'Which account?');
   assert.equal(await tab.getByRole('button', { name: 'Find used accounts' }).count(), 0);
@@ -885,7 +885,7 @@ it('a further account is chosen, by what is on it if the person asks the server'
   await press(tab, 'Back');
   await title(tab, 'Restore a wallet');
   await options(tab, { choose: true });
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await press(tab, 'Show 10 more');
   await tab.getByText('Account 11 ·').click();
@@ -898,7 +898,7 @@ it('a BIP-39 passphrase and 15 words give the wallet that others derive; the pas
   const words = oracle39.entropyToMnemonic(new Uint8Array(20).fill(7), wordlist);
   await press(tab, 'Restore from words');
   await options(tab, { extra: 'a Secret twentyfifth' });
-  await tab.getByLabel('Recovery words').fill(words);
+  await tab.getByLabel('Recovery phrase').fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   assert.ok((await whole(tab)).includes(oracle(words, 0, 'a Secret twentyfifth').address));
@@ -906,7 +906,7 @@ it('a BIP-39 passphrase and 15 words give the wallet that others derive; the pas
   await press(tab, 'Show words');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Show the words');
-  await title(tab, 'Your recovery words');
+  await title(tab, 'Your recovery phrase');
   assert.match(await text(tab), /also needs the BIP-39 passphrase[^]*kept nowhere/);
   assert.ok(!(await stored(tab)).includes('twentyfifth'));
   assert.deepEqual(server.heard, []);
@@ -921,7 +921,7 @@ it('a payment from a further account, or with a BIP-39 passphrase, finds its acc
     await follow(tab, server, at);
     await title(tab, 'A payment waits for you');
     await press(tab, LOST);
-    await tab.getByLabel('Recovery words').fill(WORDS);
+    await tab.getByLabel('Recovery phrase').fill(WORDS);
     if (extra) {
       await press(tab, 'Continue');
       await tab.getByText(/belong to another wallet[^]*If you chose a BIP-39 passphrase/).waitFor();
@@ -1033,7 +1033,7 @@ it('restoring speaks plainly', () => on('', async (tab) => {
   await title(tab, 'Restore a wallet');
   assert.match(await text(tab), /check this site’s address[^]*12, 15, 18, 21 or 24 words, in order, with spaces between them/);
   assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   assert.match(await text(tab), /^The wallet is ready\s+Not connected to Telegram yet\? Send \/wallet new/);
@@ -1070,7 +1070,7 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
   assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
   await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery words').fill(OTHER_WORDS);
+  await tab.getByLabel('Recovery phrase').fill(OTHER_WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
@@ -1133,7 +1133,7 @@ it('a dead link to sign sends back to the chat, one to connect to a new link', a
 
 it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   const first = tab.getByLabel('Passphrase', { exact: true });
   const again = tab.getByLabel('The same again', { exact: true });

@@ -1,4 +1,4 @@
-// Base58, recovery words, key derivation, passphrases and sealing, each against an independent
+// Base58, recovery phrase, key derivation, passphrases and sealing, each against an independent
 // implementation or the published vectors.
 
 import assert from 'node:assert/strict';

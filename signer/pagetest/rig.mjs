@@ -164,7 +164,7 @@ export async function visit(browser, server, hash = '', options = {}) {
 export const title = (tab, text) => tab.getByRole('heading', { level: 1, name: text }).waitFor();
 export const press = (tab, name) => tab.getByRole('button', { name, exact: true }).click();
 
-/** Reads the recovery words from the screen, as a person with a pencil. */
+/** Reads the recovery phrase from the screen, as a person with a pencil. */
 export async function readWords(tab) {
   await title(tab, 'Write down these 12 words');
   return tab.locator('.words li').allTextContents();
@@ -189,7 +189,7 @@ export async function choosePassphrase(tab, passphrase = PASSPHRASE) {
 /** Puts the wallet of some words into this browser's vault, through the page. */
 export async function restore(tab, words = WORDS) {
   await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery words').fill(words);
+  await tab.getByLabel('Recovery phrase').fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   await press(tab, 'Done');

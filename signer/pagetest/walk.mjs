@@ -46,11 +46,11 @@ export async function walk(browser, server, options, look) {
   await tab.getByText('How safe is this?').click();
   await seen('home', tab);
   await press(tab, 'Show words');
-  await title(tab, 'Show the recovery words');
+  await title(tab, 'Show the recovery phrase');
   await seen('export', tab);
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Show the words');
-  await title(tab, 'Your recovery words');
+  await title(tab, 'Your recovery phrase');
   await seen('export-words', tab);
   await press(tab, 'Hide the words');
   await press(tab, 'Forget');
@@ -58,7 +58,7 @@ export async function walk(browser, server, options, look) {
   await seen('forget', tab);
   await press(tab, 'Keep it');
   await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery words').fill(WORDS.replace('abandon abandon', 'abandon abondon'));
+  await tab.getByLabel('Recovery phrase').fill(WORDS.replace('abandon abandon', 'abandon abondon'));
   await press(tab, 'Continue');
   await tab.getByText('did you mean').waitFor();
   await seen('restore-wrong-word', tab);
@@ -98,7 +98,7 @@ export async function walk(browser, server, options, look) {
   await tab.getByText('Other accounts, BIP-39 passphrase').click();
   await tab.getByLabel('Choose another account').check();
   await seen('restore-options', tab);
-  await tab.getByLabel('Recovery words').fill(WORDS);
+  await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await title(tab, 'Which account?');
   await seen('accounts', tab);
@@ -214,7 +214,7 @@ export async function walk(browser, server, options, look) {
   await seen('sign-changed', tab);
   server.reset();
   server.world.payment = payment({ reference: addr(0x72) });
-  server.world.fail['/w/tx/refresh'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'This transaction was opened for signing too often: reject it and start anew.' };
+  server.world.fail['/w/tx/refresh'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'This transaction was opened for signing too often: reject it and start again.' };
   await follow(tab, server, SIGN);
   await press(tab, 'Approve');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
