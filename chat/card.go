@@ -46,31 +46,53 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 // Each of these rings once, however often its event comes.
 func (s *scene) ring(t wallet.Transaction) error {
 	what := string(t.Status)
-	rung := func(what string) (bool, error) {
-		_, err := s.tx.Card(s.conv.Chat, "rang:"+string(t.ID)+":"+what)
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	if t.Held {
-		what = "held"
-	} else if t.Status != wallet.Failed {
-		if was, err := rung("held"); !was || err != nil || t.CalledOff() || t.Status != wallet.Confirmed && !t.NeverLanded() {
+	held, err := s.rang(t, rangHeld)
+	switch {
+	case err != nil:
+		return err
+	case t.Held:
+		what = rangHeld
+	case held && (t.Final || t.Status == wallet.Confirmed || t.Status == wallet.Failed):
+		if err := s.keepRang(t, rangHeld, s.now.Add(menuLife)); err != nil { // its end rings now
 			return err
 		}
 	}
-	if before, err := rung(what); before || err != nil {
+	if !t.Held && t.Status != wallet.Failed && (!held || t.CalledOff() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
+		return nil
+	}
+	before, err := s.rang(t, what)
+	if err != nil {
 		return err
 	}
-	message, err := s.tx.Card(s.conv.Chat, TransactionCard(t.ID))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+	until := s.now.Add(menuLife)
+	if t.Held { // however long that takes
+		until = time.Time{}
 	}
-	if err := s.tx.PutCard(s.conv.Chat, "rang:"+string(t.ID)+":"+what, max(message, 1), s.now.Add(menuLife)); err != nil {
+	if err := s.keepRang(t, what, until); err != nil || before {
 		return err
 	}
 	return s.moveCard(TransactionCard(t.ID))
+}
+
+// rangHeld marks that the owner was told that nobody can tell what became of a payment.
+const rangHeld = "held"
+
+// rangCard is the mark that something rang. No message shows it (store.Chats.Card).
+func rangCard(id wallet.TransactionID, what string) string { return "rang:" + string(id) + ":" + what }
+
+// rang tells whether something rang before.
+func (s *scene) rang(t wallet.Transaction, what string) (bool, error) {
+	_, err := s.tx.Card(s.conv.Chat, rangCard(t.ID, what))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keepRang remembers until then that something rang; the zero time is for good.
+func (s *scene) keepRang(t wallet.Transaction, what string, until time.Time) error {
+	const noMessage = 0
+	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
 }
 
 // TellReceived tells the owner of a wallet of a payment that came in.

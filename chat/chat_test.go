@@ -549,6 +549,42 @@ func TestAFailureRingsOnce(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAPaymentRingsHoweverLongItWasUnclear: that its owner was told so is remembered until then, and for a
+// while after that.
+func TestTheEndOfAPaymentRingsHoweverLongItWasUnclear(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	r := newRig(t)
+	r.rich("alice", 5*sol)
+	r.happen("alice: /send 1 SOL $bob")
+	r.happen("alice taps Confirm")
+	r.happen("alice's page signs")
+	r.happen("network: became uncertain alice")
+	id := r.newest("alice").ID
+	told := func() bool {
+		var err error
+		r.View(func(tx store.Tx) error {
+			_, err = tx.Card(r.people["alice"].TelegramID, "rang:"+string(id)+":held")
+			return nil
+		})
+		return err == nil
+	}
+	sweep := func(at time.Time) {
+		r.Must(r.Update(func(tx store.Tx) error { _, err := tx.Sweep(at, 1000); return err }))
+	}
+	sweep(r.Now().Add(5 * week))
+	r.seen = nil
+	r.happen("network: landed alice")
+	if said := strings.Join(r.seen, ""); strings.Count(said, "alice < ✅") != 1 {
+		t.Errorf("said %s", said)
+	}
+	if sweep(r.Now().Add(week - time.Minute)); !told() {
+		t.Error("forgotten while its end may still be told of")
+	}
+	if sweep(r.Now().Add(week + time.Minute)); told() {
+		t.Error("kept for good")
+	}
+}
+
 // TestPaidRequestsTakeNoPlaceInTheHistory: as many payments are shown as of somebody who asked for none of them.
 func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
 	const shown = 15

@@ -199,6 +199,8 @@ type Chats interface {
 
 	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
 	// that later states are edits of it. It is kept until its time is over; the zero time is for good.
+	// Message 0 is a card that is to be sent anew, or a mark that no message shows: chat marks that way what a
+	// payment's owner was told ("rang:…"), for as long as the payment is unsettled.
 	Card(chat int64, card string) (messageID int, err error)
 	PutCard(chat int64, card string, messageID int, until time.Time) error
 }
