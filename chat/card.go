@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -424,7 +425,7 @@ func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
 
 // paidButtons are below a payment that went through.
 func (s *scene) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, error) {
-	name, err := s.nameOf(t.To)
+	name, err := handlers.ContactName(s.tx, t)
 	if err != nil {
 		return nil, err
 	}

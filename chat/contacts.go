@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -306,16 +307,7 @@ func letFind(yes bool) act {
 
 // nameOf is what the person calls an address; "" for nothing.
 func (s *scene) nameOf(address wallet.Address) (string, error) {
-	all, err := s.tx.ContactsOf(s.user.ID)
-	if err != nil {
-		return "", err
-	}
-	for _, contact := range all {
-		if contact.Address == address {
-			return contact.Name, nil
-		}
-	}
-	return "", nil
+	return handlers.NameOf(s.tx, s.user.ID, address)
 }
 
 // recipient is one that a question for an address offers.

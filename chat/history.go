@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -41,11 +42,7 @@ func isRequest(t wallet.Transaction) bool {
 
 // pastLine is one payment: when, what, and with whom.
 func (s *scene) pastLine(t wallet.Transaction) (html, error) {
-	other := t.To
-	if t.Kind == wallet.Receive {
-		other = t.From
-	}
-	name, err := s.who(other)
+	name, err := s.otherSide(t)
 	if err != nil {
 		return "", err
 	}
@@ -68,14 +65,27 @@ func (s *scene) pastLine(t wallet.Transaction) (html, error) {
 	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
 }
 
-// who names the other side of a payment: the contact's name, or the end of the address.
+// otherSide names whom a payment goes to, or comes from.
+func (s *scene) otherSide(t wallet.Transaction) (html, error) {
+	if t.Kind == wallet.Receive {
+		return s.who(t.From)
+	}
+	name, err := handlers.ContactName(s.tx, t)
+	return nameOrEnd(name, t.To), err
+}
+
+// who names whoever an address belongs to: the contact's name, or the end of the address.
 func (s *scene) who(address wallet.Address) (html, error) {
 	name, err := s.nameOf(address)
-	if err != nil || name != "" {
-		return html("<b>" + escape(name) + "</b>"), err
+	return nameOrEnd(name, address), err
+}
+
+func nameOrEnd(name string, address wallet.Address) html {
+	switch {
+	case name != "":
+		return html("<b>" + escape(name) + "</b>")
+	case address.IsZero():
+		return "an unknown sender"
 	}
-	if address.IsZero() {
-		return "an unknown sender", nil
-	}
-	return code("…" + address.Tail()), nil
+	return code("…" + address.Tail())
 }

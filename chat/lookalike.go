@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -69,7 +70,7 @@ func resemblance(t wallet.Transaction) vars {
 // nameBoth fills in what the person calls the recipient, and whoever it looks like.
 func (s *scene) nameBoth(t wallet.Transaction, v vars) error {
 	var err error
-	if v["Name"], err = s.nameOf(t.To); err != nil || t.Lookalike.IsZero() {
+	if v["Name"], err = handlers.ContactName(s.tx, t); err != nil || t.Lookalike.IsZero() {
 		return err
 	}
 	if v["KnownName"], err = s.nameOf(t.Lookalike); err != nil {

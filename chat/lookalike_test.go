@@ -107,3 +107,50 @@ func TestLongBooksFitOneMessage(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 }
+
+// TestAContactIsNamedAtItsTokenAccountToo: on the card, under the payment, in the history, and on the signing page.
+func TestAContactIsNamedAtItsTokenAccountToo(t *testing.T) {
+	r := newRig(t)
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	r.rich("alice", 10*sol)
+	r.rich("bob", sol)
+	alice, bob := r.people["alice"], r.people["bob"]
+	for _, holder := range []wallet.Address{alice.Address(), bob.Address()} {
+		r.FundToken(holder, usdc.Mint.String(), 5_000_000)
+	}
+	till := wallet.AssociatedAccount(bob.Address(), usdc.Mint, usdc.Program)
+	keep := func(name string, address wallet.Address) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			return tx.PutContact(wallet.Contact{Owner: r.userOf("alice"), Name: name, Address: address, AddedAt: r.Now()})
+		}))
+	}
+	pay := func(name string) {
+		r.Helper()
+		r.seen = nil
+		r.says("alice", "/send 1 USDC "+till.String())
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "To <b>"+name+"</b>") || !strings.Contains(said, "You named") {
+			t.Fatalf("said %s", said)
+		}
+		r.taps("alice", "Confirm", "alice")
+		view, err := r.Signing.Get(t.Context(), r.newest("alice").SignID)
+		if err != nil || view.Contact != name {
+			t.Errorf("the page shows %q, %v", view.Contact, err)
+		}
+		r.seen = nil
+		r.signs("alice")
+		r.Settled(r.newest("alice").ID)
+		r.settle()
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "[Send again]") || strings.Contains(said, "[Save contact]") {
+			t.Errorf("said %s", said)
+		}
+		r.seen = nil
+		r.says("alice", "/wallet history")
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Sent 1 USDC to <b>"+name+"</b>") {
+			t.Errorf("said %s", said)
+		}
+	}
+	keep("A till", till)
+	pay("A till")
+	keep("Bob", bob.Address()) // who is paid goes before what was given in his place
+	pay("Bob")
+}

@@ -156,3 +156,25 @@ func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, 
 	}
 	return user.DefaultWallet, user.Name(), nil
 }
+
+// NameOf is a person's own name for the first of some addresses that is one of their contacts; "" without one.
+func NameOf(tx store.Tx, person wallet.UserID, addresses ...wallet.Address) (string, error) {
+	contacts, err := tx.ContactsOf(person)
+	if err != nil {
+		return "", err
+	}
+	for _, address := range addresses {
+		for _, c := range contacts {
+			if c.Address == address && !address.IsZero() {
+				return c.Name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// ContactName is the owner's own name for the recipient of t: for the wallet that is paid, else for the token account
+// that they gave in its place; "" without one.
+func ContactName(tx store.Tx, t wallet.Transaction) (string, error) {
+	return NameOf(tx, t.Owner, t.To, t.Named)
+}

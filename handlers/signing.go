@@ -61,27 +61,12 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 			return SignView{}, err
 		}
 		view := s.view(t, t.Message)
-		if view.Contact, err = contactNameOf(tx, t); err != nil {
+		if view.Contact, err = ContactName(tx, t); err != nil {
 			return SignView{}, err
 		}
 		view.App, err = appNameOf(tx, t.KeyID)
 		return view, err
 	})
-}
-
-// contactNameOf is the owner's name for the recipient of a transaction: for the address that they gave, or for its
-// owner where that was a token account.
-func contactNameOf(tx store.Tx, t wallet.Transaction) (string, error) {
-	contacts, err := tx.ContactsOf(t.Owner)
-	if err != nil {
-		return "", err
-	}
-	for _, c := range contacts {
-		if c.Address == t.To || c.Address == t.Named {
-			return c.Name, nil
-		}
-	}
-	return "", nil
 }
 
 // appNameOf names the program behind a key; "" for none, and for a key that is gone.
