@@ -394,10 +394,10 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 		t.Fatal("no mail came")
 	}
 	code := regexp.MustCompile(`[0-9]{6}`).FindString(box.Mails()[0].Text)
-	hear("I have mailed a code")
+	hear("I've mailed a code")
 	alice.Say(code)
-	alice.Tap(alice.HearButton("Make it"))
-	shown, saved := alice.HearButton("I have saved it")
+	alice.Tap(alice.HearButton("Create"))
+	shown, saved := alice.HearButton("I've saved it")
 	key := ""
 	for _, b := range shown.Buttons() {
 		if b.CopyText != nil {

@@ -122,13 +122,13 @@ func TestOnboardingLeaksNothing(t *testing.T) {
 	code := r.code()
 	look()
 	says(code)
-	making := r.tapped("alice", "Make it")
+	making := r.tapped("alice", "Create")
 	r.Must(r.try(making))
 	secret := secretIn(r.outbox())
 	look()
 	r.settle()
 	look()
-	step(r.tapped("alice", "I have saved it"))
+	step(r.tapped("alice", "I've saved it"))
 	says("/api")
 
 	all := strings.Join(seen, "\x00") + log.String()
@@ -168,7 +168,7 @@ func onlyFiles(seen []string) string {
 func TestKeyIsRemovedAfterARestart(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "Create", "alice")
 	r.seen = nil
 	r.Pass(chat.KeyShown)
 	var err error
@@ -190,7 +190,7 @@ func TestKeyIsRemovedAfterARestart(t *testing.T) {
 func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.Must(r.try(r.tapped("alice", "Make it")))
+	r.Must(r.try(r.tapped("alice", "Create")))
 	if secretIn(r.outbox()) == "" {
 		t.Fatal("no key waits to be sent")
 	}
@@ -209,7 +209,7 @@ func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
 func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "Create", "alice")
 	r.seen = nil
 	r.Pass(72 * time.Hour)
 	r.Must(r.chat.Silent(context.Background()))
@@ -222,7 +222,7 @@ func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "Create", "alice")
 	r.seen = nil
 	reach := func(yes bool) {
 		r.Must(r.Update(func(tx store.Tx) error {
@@ -251,7 +251,7 @@ func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
 func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	in := r.tapped("alice", "Make it")
+	in := r.tapped("alice", "Create")
 	var turns []chat.Turn
 	for range 2 { // both are decided before either is written
 		turn, err := r.chat.Handle(context.Background(), in)
@@ -294,8 +294,8 @@ func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
-	r.taps("alice", "I have saved it", "alice")
+	r.taps("alice", "Create", "alice")
+	r.taps("alice", "I've saved it", "alice")
 	r.says("alice", "/api")
 	key := r.keys()[0]
 	r.taps("alice", "API key …"+key.Hint, "alice")
@@ -303,7 +303,7 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 	r.Must(err)
 	r.seen = nil
 	r.taps("alice", "Rotate", "alice")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already rotated and ends 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already rotated and expires 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
 		t.Errorf("said %q", said)
 	}
 	if len(r.keys()) != 2 {
@@ -315,7 +315,7 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "Create", "alice")
 	r.happen("alice: /cancel_nothing") // a command that there is not leaves the key
 	r.happen("alice: /send 1 SOL")
 	unreachable := func(yes bool) {
@@ -354,7 +354,7 @@ func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
 func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
 	r := newRig(t)
 	r.toChoice("alice")
-	r.taps("alice", "Make it", "alice")
+	r.taps("alice", "Create", "alice")
 	r.says("alice", "/wallet balance")
 	silent := func() (list []store.Conversation) {
 		r.View(func(tx store.Tx) error {

@@ -382,7 +382,7 @@ func TestAClaimIsToldToWhoeverComesBack(t *testing.T) {
 	r.seen = nil
 	r.says("alice", "/help")
 	r.settle()
-	if told := strings.Join(r.seen, "\n"); strings.Count(told, "Somebody else has proven") != 1 || !strings.Contains(told, "[Stop it]") {
+	if told := strings.Join(r.seen, "\n"); strings.Count(told, "Somebody else has signed") != 1 || !strings.Contains(told, "[Stop it]") {
 		t.Errorf("said %q", r.seen)
 	}
 }

@@ -96,7 +96,7 @@ const (
 	verified       Trigger = "all verified"
 	operatorsAsked Trigger = "operators asked"
 	keyMade        Trigger = "key made"
-	keySaved       Trigger = "I have saved it"
+	keySaved       Trigger = "I've saved it"
 )
 
 // The conversation of naming a contact.

@@ -102,7 +102,7 @@ async function whatTheBotSays(tab) {
     ['the chosen one let go', [connected, more, `Disconnected\n${mine}\n\nYour commands now use\n${second}`], second],
     ['the only one let go', [connected, `Disconnected\n${mine}`], ''],
     ['another one let go', [connected, more, `Disconnected\n${second}`], mine],
-    ['claimed', [`✅ Wallet connected\n${mine}\nThe other account is told that it is no longer its own.`], mine],
+    ['claimed', [`✅ Wallet connected\n${mine}\nI've told the other account that the address is no longer connected to it.`], mine],
     ['all deleted', [connected, 'Your data is deleted. Send /start to begin again as a new user.'], ''],
   ];
   const found = await tab.evaluate(async (all) => {
@@ -126,7 +126,7 @@ async function holds(tab, address) {
 async function connect(chat, known) {
   await chat.start();
   const offer = await chat.ask('/wallet new', 'Connect a wallet');
-  const tab = await offer.follow('Open the signing page');
+  const tab = await offer.follow('Open signing page');
   await screen(tab, 'Connect a wallet to Telegram');
   assert.deepEqual(await tab.locator('.choice .hint').allTextContents(), known);
   assert.equal(await tab.locator('.choice').count(), known.length);

@@ -95,7 +95,7 @@ async function connectNew(alice, look) {
   const welcome = await alice.start();
   assert.match(await welcome.text(), /Hello Alice!/);
   const offer = await alice.ask('/wallet new', 'Connect a wallet');
-  const tab = await offer.follow('Open the signing page');
+  const tab = await offer.follow('Open signing page');
   await screen(tab, 'Connect a wallet to Telegram');
   await look('connect a wallet', tab);
   assert.match(await said(tab), /Alice Adler ?@alice · Telegram id 1001/);
@@ -109,7 +109,7 @@ async function connectNew(alice, look) {
 
 async function connectOld(bob) {
   const offer = await bob.ask('/wallet new', 'Connect a wallet');
-  const tab = await offer.follow('Open the signing page');
+  const tab = await offer.follow('Open signing page');
   await restore(tab, BOBS_WORDS, PASSPHRASES.bob);
   await tapSix(bob, tab);
   await tab.close();
@@ -211,7 +211,7 @@ async function questions(alice, look) {
   await alice.ask('/help commands', '/send max');
   await alice.ask('/help security', 'Who can move your money');
   await alice.ask('/help api', 'gets you an API key');
-  await alice.ask('/privacy', 'What is kept about you');
+  await alice.ask('/privacy', 'What I store about you');
   await alice.ask('/nonsense', "I don't know /nonsense");
   await alice.ask(MARKER, 'I only understand commands');
   await alice.tab.getByRole('button', { name: 'Menu', exact: true }).click();
