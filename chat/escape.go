@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"purser/wallet"
 )
 
 // html is text that is Telegram HTML already; every other text is escaped before it is shown.
@@ -23,19 +25,9 @@ func code(text string) html { return html("<code>" + escape(text) + "</code>") }
 // officialMark stands before what is said of the operator's own apps, and nowhere else: foreign text loses it.
 const officialMark = '🛡'
 
-// grouped shows an address in groups of four, as the signing page does: that is how people compare two of them.
-func grouped(address string) html { return code(strings.Join(groupsOf(address), " ")) }
-
-// groupSize is how many characters of an address stand together where it is to be compared.
-const groupSize = 4
-
-func groupsOf(address string) []string {
-	var out []string
-	for len(address) > groupSize {
-		out, address = append(out, address[:groupSize]), address[groupSize:]
-	}
-	return append(out, address)
-}
+// grouped shows an address, or the beginning of one, as people compare two of them: on the signing page and in the
+// terminal as well.
+func grouped(address string) html { return code(wallet.Grouped(address)) }
 
 // neutral takes out what could make text look like another text: control characters, format
 // characters (bidirectional overrides, zero-width ones) that turn or hide what stands around them, and the mark

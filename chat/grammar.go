@@ -72,14 +72,14 @@ func ungroup(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
 		n := i
-		for n < len(words) && len(words[n]) == groupSize {
+		for n < len(words) && len(words[n]) == wallet.AddressGroup {
 			n++
 		}
-		if n < len(words) && len(words[n]) < groupSize { // the last group may be shorter
+		if n < len(words) && len(words[n]) < wallet.AddressGroup { // the last group may be shorter
 			n++
 		}
 		joined := 0
-		for ; n-i >= shortestAddress/groupSize; n-- {
+		for ; n-i >= shortestAddress/wallet.AddressGroup; n-- {
 			if _, err := wallet.ParseAddress(strings.Join(words[i:n], "")); err == nil {
 				joined = n - i
 				break

@@ -139,12 +139,18 @@ func (a Address) Payable() error {
 	return nil
 }
 
-// Grouped is the address in groups of four with blanks between, for people who compare it character by character.
+// AddressGroup is how many characters of an address stand together where people compare it.
+const AddressGroup = 4
+
+// Grouped is the address in groups of AddressGroup with blanks between, for people who compare it character by character.
 // The chat, the signing page and the terminal group alike; what is copied is String.
-func (a Address) Grouped() string {
+func (a Address) Grouped() string { return Grouped(a.String()) }
+
+// Grouped is the beginning of an address, or all of it, in such groups.
+func Grouped(address string) string {
 	var out strings.Builder
-	for i, letter := range a.String() {
-		if i > 0 && i%4 == 0 {
+	for i, letter := range address {
+		if i > 0 && i%AddressGroup == 0 {
 			out.WriteByte(' ')
 		}
 		out.WriteRune(letter)
