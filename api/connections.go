@@ -71,9 +71,10 @@ func (l *boundListener) Accept() (net.Conn, error) {
 
 // take adds a connection; nil when it was turned away.
 func (l *Connections) take(accepted net.Conn) net.Conn {
-	c := &boundConn{Conn: accepted, bound: l, address: addressOf(accepted)}
+	from := addressOf(accepted)
+	c := &boundConn{Conn: accepted, bound: l, address: networkOf(from)}
 	c.waits.Store(time.Now().UnixNano())
-	counted := c.address.IsValid() && !contains(l.TrustedProxies, c.address.Addr())
+	counted := from.IsValid() && !contains(l.TrustedProxies, from)
 	l.mu.Lock()
 	if l.all == nil {
 		l.all, l.byAddress = map[*boundConn]struct{}{}, map[netip.Prefix]map[*boundConn]struct{}{}
@@ -151,13 +152,21 @@ func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
 	return out
 }
 
-// addressOf is by what a connection is counted; not valid for one that has no address.
-func addressOf(c net.Conn) netip.Prefix {
+// addressOf is from where a connection comes; not valid for one that has no address.
+func addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
+		return netip.Addr{}
+	}
+	return tcp.AddrPort().Addr().Unmap().WithZone("")
+}
+
+// networkOf is by what the connections of an address are counted.
+func networkOf(from netip.Addr) netip.Prefix {
+	if !from.IsValid() {
 		return netip.Prefix{}
 	}
-	return clientPrefix(tcp.AddrPort().Addr().WithZone(""), nil, nil)
+	return clientPrefix(from, nil, nil)
 }
 
 // turnAway answers a connection for which there is no room, and closes it. Nothing here waits for the client: a

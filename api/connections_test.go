@@ -212,13 +212,34 @@ func TestNoDescriptorLeftEndsNothing(t *testing.T) {
 
 func TestNeighboursOfOneIPv6NetworkAreOne(t *testing.T) {
 	at := func(text string) netip.Prefix {
-		return addressOf(&addressed{&net.TCPAddr{IP: net.ParseIP(text), Port: 1, Zone: ""}})
+		return networkOf(addressOf(&addressed{&net.TCPAddr{IP: net.ParseIP(text), Port: 1, Zone: ""}}))
 	}
 	if at("2001:db8::1") != at("2001:db8::ffff:1") || at("2001:db8::1") == at("2001:db8:0:1::1") || at("192.0.2.1") == at("192.0.2.2") || at("::ffff:192.0.2.1") != at("192.0.2.1") {
 		t.Error("addresses are told apart otherwise than limits do")
 	}
-	if addressOf(&addressed{&net.UnixAddr{}}).IsValid() {
+	if networkOf(addressOf(&addressed{&net.UnixAddr{}})).IsValid() {
 		t.Error("a socket without an address has one")
+	}
+}
+
+// TestAProxyOfOursIsKnownByItsOwnAddress: others count by their network, in which the proxy's neighbours are.
+func TestAProxyOfOursIsKnownByItsOwnAddress(t *testing.T) {
+	for of, given := range map[string]struct {
+		trusted string
+		counted bool
+	}{
+		"::1":            {"::1/128", false},
+		"2001:db8::7":    {"2001:db8::7/128", false},
+		"2001:db8::8":    {"2001:db8::7/128", true},
+		"2001:db8::9":    {"2001:db8::/128", true}, // the network's first address is not the network
+		"::ffff:7f00:1":  {"127.0.0.1/32", false},
+		"2001:db8:1::42": {"2001:db8::/32", false},
+	} {
+		l := &Connections{Most: 2, MostOfOne: 2, TrustedProxies: []netip.Prefix{netip.MustParsePrefix(given.trusted)}}
+		c := l.take(&addressed{&net.TCPAddr{IP: net.ParseIP(of), Port: 1}})
+		if counted := len(l.byAddress) == 1; c == nil || counted != given.counted {
+			t.Errorf("%s with the proxy %s: counted %t", of, given.trusted, counted)
+		}
 	}
 }
 
