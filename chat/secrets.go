@@ -3,8 +3,9 @@ package chat
 import (
 	"crypto/ed25519"
 	_ "embed"
-	"encoding/json"
+	"encoding/hex"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -43,10 +44,17 @@ func NewSecrets() Secrets {
 
 // In tells which kind of secret a text holds. A wallet's counts for more than a credential beside it.
 func (s Secrets) In(text string) Secret {
+	// Characters that only direct how others are shown come along with what is copied, and are not seen.
+	shown := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
 	switch {
-	case s.phrase(text), privateKey(text):
+	case s.phrase(text), s.phrase(shown), privateKey(shown):
 		return WalletSecret
-	case credential.MatchString(text):
+	case credential.MatchString(shown):
 		return CredentialSecret
 	}
 	return NoSecret
@@ -75,24 +83,60 @@ func (s Secrets) phrase(text string) bool {
 	return known >= fewestWords && 4*known >= 3*all
 }
 
-// privateKey looks for the two ways in which Solana wallets export a key: 64 bytes in base58, or as
-// an array of numbers. A signature has 64 bytes too: only a key's second half is the public key of
-// its first.
+// privateKey looks for the ways in which Solana wallets export a key: 64 bytes in base58, in hex, or as numbers.
+// What stands before, behind or between its parts does not count. A signature has 64 bytes too: only a key's
+// second half is the public key of its first, so that no other text is taken for one.
 func privateKey(text string) bool {
-	for token := range strings.FieldsSeq(text) {
-		if len(token) < 80 || len(token) > 90 {
-			continue
+	together := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
 		}
-		if raw, err := base58.Decode(strings.Trim(token, "\"'`,;.")); err == nil && isKey(raw) {
-			return true
+		return -1
+	}, text)
+	for run := range strings.FieldsFuncSeq(together, func(r rune) bool { return !strings.ContainsRune(base58Digits, r) }) {
+		for from := range run {
+			for size := shortestKey; size <= longestKey && from+size <= len(run); size++ {
+				if raw, err := base58.Decode(run[from : from+size]); err == nil && isKey(raw) {
+					return true
+				}
+			}
 		}
 	}
-	from, to := strings.IndexByte(text, '['), strings.LastIndexByte(text, ']')
-	if from < 0 || to-from < 2*ed25519.PrivateKeySize || to-from > 1024 {
-		return false
+	for run := range strings.FieldsFuncSeq(together, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }) {
+		for from := 0; from+2*ed25519.PrivateKeySize <= len(run); from++ {
+			if raw, err := hex.DecodeString(run[from : from+2*ed25519.PrivateKeySize]); err == nil && isKey(raw) {
+				return true
+			}
+		}
 	}
-	var raw []byte
-	return json.Unmarshal([]byte(text[from:to+1]), &raw) == nil && isKey(raw)
+	return keyInNumbers(text)
+}
+
+// base58Digits are those of Bitcoin and Solana. In them a key has at most longestKey digits; a zero byte at its
+// beginning takes one digit only, and shortestKey leaves room for more of these than any key has.
+const (
+	base58Digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	shortestKey  = 80
+	longestKey   = 88
+)
+
+// keyInNumbers looks for a key's bytes as decimal numbers with no word between them.
+func keyInNumbers(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, unicode.IsLetter) {
+		var row []byte
+		for digits := range strings.FieldsFuncSeq(part, func(r rune) bool { return r < '0' || r > '9' }) {
+			n, err := strconv.ParseUint(digits, 10, 8)
+			if err != nil { // no byte
+				row = nil
+				continue
+			}
+			row = append(row, byte(n))
+			if len(row) >= ed25519.PrivateKeySize && isKey(row[len(row)-ed25519.PrivateKeySize:]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isKey(raw []byte) bool {

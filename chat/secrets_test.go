@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,5 +57,45 @@ func TestSecretsAreKnownFromTalk(t *testing.T) {
 		if s.In(talk) != NoSecret {
 			t.Errorf("seen in %.60q", talk)
 		}
+	}
+}
+
+// TestPrivateKeysAreKnownInAnyDress holds that what stands around, before or between the parts of a key hides none.
+func TestPrivateKeysAreKnownInAnyDress(t *testing.T) {
+	s := NewSecrets()
+	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
+	zeros := ed25519.NewKeyFromSeed(append(make([]byte, 3), strings.Repeat("z", 29)...))
+	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(key)), " ", ","), "[]")
+	k, h := base58.Encode(key), hex.EncodeToString(key)
+	for _, secret := range []string{
+		"key:" + k, "privatekey=" + k, "(" + k + ")", "<" + k + ">", "“" + k + "”", "https://x/?k=" + k, "https://x/?k=" + k + "&z=1",
+		k + "\u200b", "\ufeff" + k, k[:20] + "\u200b" + k[20:], k[:40] + "\n" + k[40:], "> " + k[:40] + "\n> " + k[40:], "a" + k + "b", "ключ" + k,
+		base58.Encode(zeros), "key:" + base58.Encode(zeros),
+		"[backup] [" + numbers + "]", "[" + numbers + "] and [x]", numbers, strings.ReplaceAll(numbers, ",", " "), strings.ReplaceAll(numbers, ",", ",\n"),
+		"64: " + numbers + ", 1", "300," + numbers, "byte[]{" + numbers + "}", strings.Repeat("some words before it ", 80) + "[" + numbers + "]",
+		h, strings.ToUpper(h), "0x" + h, "key=" + h + ".", h[:64] + "\n" + h[64:], "a" + h + "b", fmt.Sprintf("% x", []byte(key)),
+		"legal\u200bwinner thank year wave sausage worth useful legal winner thank yellow", "le\u00adgal winner thank year wave sausage worth useful legal winner thank yellow",
+	} {
+		if got := s.In(secret); got != WalletSecret {
+			t.Errorf("%q in %q", got, secret)
+		}
+	}
+	if got := s.In("pur_live_aaaa\u200b" + strings.Repeat("a1B", 12)); got != CredentialSecret {
+		t.Errorf("%q in a key of the API that a character without width divides", got)
+	}
+	signature := ed25519.Sign(key, []byte("a public thing"))
+	for _, talk := range []string{
+		hex.EncodeToString(signature), "https://x/tx/" + base58.Encode(signature), fmt.Sprint(signature), h[:126], k[:80], strings.Join(strings.Split(numbers, ",")[1:], ","),
+	} {
+		if got := s.In(talk); got != NoSecret {
+			t.Errorf("%q in %q", got, talk)
+		}
+	}
+}
+
+func BenchmarkSecretsInTheDearestText(b *testing.B) {
+	s, text := NewSecrets(), strings.Repeat("a9", 2048)
+	for b.Loop() {
+		s.In(text)
 	}
 }
