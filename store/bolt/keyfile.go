@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ import (
 //     it, before anybody is told. After a crash between the two the next start overwrites it.
 //
 // So a key in the file is never older than the database says, and a database without its key file is of no use: both
-// are backed up together. The first slot says which database the file belongs to.
+// are backed up together. The first slot says which database the file belongs to. Every other slot holds the id of a key,
+// the wrapped key, a checksum of both, and zeros: a slot that holds another key than the database says, whole, was
+// reused, so that one of the two files is of another time; one whose checksum is wrong was damaged.
 const (
 	// keysSuffix follows the name of the database.
 	keysSuffix = ".keys"
@@ -35,7 +38,9 @@ const (
 	slotSize = 128
 	// keyIDSize is the length of what tells one key from another in the same slot.
 	keyIDSize = 16
-	keysMagic = "purser data keys, version 1\n"
+	// checksumSize is how much of the SHA-256 of an id and its wrapped key follows them, in bytes.
+	checksumSize = 16
+	keysMagic    = "purser data keys, version 1\n"
 )
 
 // KeysPath is where the file of keys of a database lies.
@@ -146,8 +151,8 @@ func renameDurably(from, to string) error {
 }
 
 // match compares the file with what the database says: which keys are in use, by slot. It learns which slots are
-// free, and tells how many keys have nothing in their slot: none of these was destroyed here, so that the file is not
-// the one that belongs to this state of the database.
+// free, and tells how many keys have nothing in their slot, or another key: no commit of this database left it so, so
+// that the file is not the one that belongs to this state of it. A damaged slot counts as its owner's.
 func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 	k.next = 1
 	for slot := range used {
@@ -159,9 +164,10 @@ func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 	for slot := uint64(1); ; {
 		n, err := io.ReadFull(from, slots)
 		for at := 0; at+slotSize <= n; at += slotSize {
-			empty := isZero(slots[at : at+slotSize])
-			if _, taken := used[slot]; taken {
-				held[slot] = !empty
+			raw := slots[at : at+slotSize]
+			empty := isZero(raw)
+			if ref, taken := used[slot]; taken {
+				held[slot] = !empty && (bytes.Equal(raw[:keyIDSize], ref.id[:]) || !isWhole(raw))
 			} else if empty {
 				k.free = append(k.free, slot)
 			}
@@ -181,6 +187,18 @@ func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 		}
 	}
 	return missing, nil
+}
+
+// checksum is over what a slot holds before it.
+func checksum(slot []byte) []byte {
+	sum := sha256.Sum256(slot[:keyIDSize+wrappedSize])
+	return sum[:checksumSize]
+}
+
+// isWhole tells whether a slot holds a key as it was written.
+func isWhole(slot []byte) bool {
+	at := keyIDSize + wrappedSize
+	return bytes.Equal(slot[at:at+checksumSize], checksum(slot))
 }
 
 func isZero(raw []byte) bool {
@@ -223,6 +241,7 @@ func (k *keyFile) write(keys []newKey) error {
 		slot := make([]byte, slotSize)
 		copy(slot, n.id[:])
 		copy(slot[keyIDSize:], n.wrapped)
+		copy(slot[keyIDSize+wrappedSize:], checksum(slot))
 		if _, err := k.file.WriteAt(slot, int64(n.slot*slotSize)); err != nil {
 			return fmt.Errorf("write a data key: %w", err)
 		}

@@ -231,6 +231,49 @@ func TestAKeyFileThatDoesNotGoWithTheDatabase(t *testing.T) {
 	}
 }
 
+// TestAKeyFileOfAnotherTimeIsRefusedOnceASlotWasReused: every slot that the database names holds a key, only not the
+// one that it names.
+func TestAKeyFileOfAnotherTimeIsRefusedOnceASlotWasReused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1, 2)
+	closed(t, s)
+	type pair struct{ database, keys []byte }
+	now := func() pair { return pair{fileBytes(t, path), fileBytes(t, path+keysSuffix)} }
+	early := now()
+	s = openAt(t, path)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+	meet(t, s, 3)
+	closed(t, s)
+	late := now()
+	if len(early.keys) != len(late.keys) {
+		t.Fatal("no slot was reused")
+	}
+	put := func(database, keys []byte) {
+		if err := errors.Join(os.WriteFile(path, database, 0o600), os.WriteFile(path+keysSuffix, keys, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, mixed := range map[string]pair{"an old database": {early.database, late.keys}, "old keys": {late.database, early.keys}} {
+		put(mixed.database, mixed.keys)
+		if s, err := Open(options(path)); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "the keys of 1 people") {
+			t.Errorf("%s: %v", what, err)
+			if err == nil {
+				closed(t, s)
+			}
+		}
+		if got := now(); !bytes.Equal(got.database, mixed.database) || !bytes.Equal(got.keys, mixed.keys) {
+			t.Errorf("%s: something was written", what)
+		}
+	}
+	put(late.database, late.keys)
+	s = openAt(t, path)
+	if err := errors.Join(knows(t, s, 2), knows(t, s, 3)); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+}
+
 // TestANewDatabaseTakesNobodysKeys: those of one that was moved away without them are kept.
 func TestANewDatabaseTakesNobodysKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
