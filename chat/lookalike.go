@@ -63,7 +63,13 @@ func resemblance(t wallet.Transaction) vars {
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
 	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), front, back
-	v["Here"], v["There"] = code(to[front:len(to)-back]), code(known[front:len(known)-back])
+	between := func(text string) html {
+		if text == "" { // a character is missing there
+			return html("–")
+		}
+		return code(text)
+	}
+	v["Here"], v["There"] = between(to[front:len(to)-back]), between(known[front:len(known)-back])
 	return v
 }
 

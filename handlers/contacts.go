@@ -75,7 +75,9 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 	if err != nil {
 		return err
 	}
-	if seems, ok := wallet.Lookalike(to, known); ok {
+	if seems, ok := wallet.Lookalike(to, known); ok && wallet.Mistyped(to, seems) {
+		return wallet.Refuse(wallet.PolicyViolation, "that is almost %s, an address you know. A character may be missing or mistyped. Nothing was saved", seems)
+	} else if ok {
 		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
 	}
 	return nil

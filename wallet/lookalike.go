@@ -22,9 +22,18 @@ func Lookalike(to Address, known []Address) (Address, bool) {
 }
 
 // alike tells whether two addresses share so much of their ends that an eye passes over the rest:
-// eight characters, of them three at least on each side.
+// eight characters, of them three at least on each side. Or so much in all that one is the other with a
+// character missing or mistyped.
 func alike(front, back int) bool {
-	return front >= 3 && back >= 3 && min(front, 5)+min(back, 5) >= 8
+	return front >= 3 && back >= 3 && min(front, 5)+min(back, 5) >= 8 || slip(front, back)
+}
+
+// slip is what nobody makes on purpose: no key is ground for twenty characters.
+func slip(front, back int) bool { return front+back >= 20 }
+
+// Mistyped tells whether to can only be the other address with characters missing or mistyped.
+func Mistyped(to, other Address) bool {
+	return to != other && slip(SharedEnds(to.String(), other.String()))
 }
 
 // SharedEnds counts the characters that two texts share at their beginning and at their end. Case is

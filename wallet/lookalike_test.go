@@ -45,7 +45,7 @@ func TestLookAlikes(t *testing.T) {
 		alike       bool
 	}{
 		{4, 4, true}, {3, 5, true}, {5, 3, true}, {6, 6, true}, {10, 4, true},
-		{3, 4, false}, {4, 3, false}, {2, 6, false}, {6, 2, false}, {0, 12, false}, {12, 0, false}, {12, 1, false}, {0, 0, false},
+		{3, 4, false}, {4, 3, false}, {2, 6, false}, {6, 2, false}, {0, 12, false}, {12, 0, false}, {12, 1, false}, {0, 0, false}, {19, 0, false}, {20, 0, true}, {0, 20, true}, {18, 2, true},
 	} {
 		to := resembling(t, known, c.front, c.back)
 		front, back := SharedEnds(to.String(), known.String())
@@ -91,5 +91,30 @@ func TestALookAlikeIsConfirmedByTypingItsMiddle(t *testing.T) {
 		if err := t1.TypedFor(typed); (err == nil) != fine || err != nil && CodeOf(err) != PolicyViolation {
 			t.Errorf("%q: %v", typed, err)
 		}
+	}
+}
+
+// An address with a character missing or mistyped is held for a slip, and not for somebody new.
+func TestASlipInAnAddressIsSeen(t *testing.T) {
+	known := MustAddress("9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin")
+	tried := 0
+	text := known.String()
+	for i := range text {
+		for _, wrong := range []string{text[:i] + text[i+1:], text[:i] + string(other(text[i])) + text[i+1:]} {
+			slipped, err := ParseAddress(wrong)
+			if err != nil || slipped == known {
+				continue // it is no address at all
+			}
+			tried++
+			if got, ok := Lookalike(slipped, []Address{known}); !ok || got != known || !Mistyped(slipped, known) {
+				t.Errorf("%s is not taken for a slip", wrong)
+			}
+		}
+	}
+	if tried < 20 {
+		t.Fatalf("%d of the slips are addresses", tried)
+	}
+	if far := MustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"); Mistyped(far, known) || Mistyped(known, known) {
+		t.Error("another address, or the same one, is taken for a slip")
 	}
 }

@@ -226,7 +226,7 @@ async function questions(alice, look) {
   await alice.tab.keyboard.press('Escape');
   await alice.tab.setViewportSize(PHONE);
   await commandsGoOn(alice.tab);
-  await alice.tab.getByRole('button', { name: 'Test SOL', exact: true }).click();
+  await alice.tab.getByRole('button', { name: 'Test SOL & shop', exact: true }).click();
   await look('chat, faucet', alice.tab);
   await alice.tab.setViewportSize(PHONE);
   await alice.tab.getByRole('button', { name: 'Close', exact: true }).click();

@@ -83,6 +83,7 @@ function choose(id) {
   if (shown?.user.id === id) return;
   faucet.forget();
   shown = people.get(id);
+  shop.switched();
   const url = new URL(location.href);
   url.searchParams.set("as", shown.user.username);
   history.replaceState(null, "", url);

@@ -13,6 +13,12 @@ export class Shop {
     this.panel = byId("shop");
     this.status = byId("shop-status");
     this.order = ""; // the reference that is looked after: the newest
+    this.said = new Map(); // id of a person -> [text, kind] of their newest order
+  }
+
+  /** Another person holds the phone: the status is theirs. */
+  switched() {
+    this.draw();
   }
 
   /** Offers the items; none means that there is no shop. */
@@ -25,35 +31,42 @@ export class Shop {
 
   async buy(item, button) {
     button.disabled = true;
+    const who = this.on.as();
     try {
       const { reference } = await post("buy", { as: this.on.as(), item: item.id });
-      this.say(`${item.name}: waiting for your payment …`);
+      this.say(who, `${item.name}: waiting for your payment …`);
       this.order = reference;
       this.on.bought();
-      this.watch(reference, item, Date.now() + patience);
+      this.watch(who, reference, item, Date.now() + patience);
     } catch (error) {
-      this.say(error.message, "bad");
+      this.say(who, error.message, "bad");
     }
     button.disabled = false;
   }
 
-  async watch(reference, item, until) {
+  async watch(who, reference, item, until) {
     while (this.order === reference && Date.now() < until) {
       try {
         const { paid } = await post("paid", { reference });
         if (paid && this.order === reference) {
           this.order = "";
-          return this.say(`${item.name}: paid. Thank you!`, "good");
+          return this.say(who, `${item.name}: paid. Thank you!`, "good");
         }
       } catch (error) {
-        if (this.order === reference) this.say(error.message, "bad");
+        if (this.order === reference) this.say(who, error.message, "bad");
       }
       await new Promise((resolve) => setTimeout(resolve, interval));
     }
-    if (this.order === reference) this.say(`${item.name}: no payment came.`);
+    if (this.order === reference) this.say(who, `${item.name}: no payment came.`);
   }
 
-  say(text, kind = "") {
+  say(who, text, kind = "") {
+    this.said.set(who, [text, kind]);
+    this.draw();
+  }
+
+  draw() {
+    const [text, kind] = this.said.get(this.on.as()) ?? ["", ""];
     this.status.textContent = text;
     this.status.className = `status ${kind}`;
   }
