@@ -128,7 +128,7 @@ func TestAContactIsNamedAtItsTokenAccountToo(t *testing.T) {
 		r.Helper()
 		r.seen = nil
 		r.says("alice", "/send 1 USDC "+till.String())
-		if said := strings.Join(r.seen, ""); !strings.Contains(said, "To <b>"+name+"</b>") || !strings.Contains(said, "You named") {
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "To <b>"+name+"</b>") || !strings.Contains(said, "You entered") {
 			t.Fatalf("said %s", said)
 		}
 		r.taps("alice", "Confirm", "alice")
