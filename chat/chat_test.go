@@ -471,7 +471,27 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	}
 	r.seen = nil
 	r.settle()
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "<blockquote>lunch on Friday</blockquote>") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your request was paid: 1.5 SOL") || !strings.Contains(said, "<code>lunch on Friday</code>") {
+		t.Errorf("Bob was told: %s", said)
+	}
+}
+
+// TestAPayersNoteIsNoLink: whoever knows a request's link can write to whoever asked, for a lamport. In a fixed font,
+// Telegram makes no link of it.
+func TestAPayersNoteIsNoLink(t *testing.T) {
+	r := newRig(t)
+	r.rich("alice", 10*sol)
+	r.rich("bob", sol)
+	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
+	asked := r.newest("bob")
+	r.SendBehind(r.people["alice"].Person, wallet.Transaction{From: r.people["alice"].Address(), To: asked.To, Reference: asked.Reference, Amount: 1,
+		Memo: "Claim at evil.example </code>"})
+	r.Blocks(40)
+	r.Pass(r.Settler.Pace.Collect)
+	r.seen = nil
+	r.Look()
+	r.settle()
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<code>Claim at evil.example &lt;/code&gt;</code>") || strings.Contains(said, "lunch") {
 		t.Errorf("Bob was told: %s", said)
 	}
 }
