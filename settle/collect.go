@@ -53,7 +53,10 @@ func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble erro
 	return !now.Before(over)
 }
 
-// received keeps one payment of a request.
+// received keeps one payment of a request. The payer chooses which references a transfer names, and how many: a
+// payment that ended another request stands for that one, and ends no second. What it ended stands on its receipt,
+// written in the same store transaction. Without a receipt (the wallet is nobody's here any more) nothing could
+// tell, and nothing is ended.
 func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Payment) error {
 	t, err := tx.Transaction(id)
 	if err != nil || t.Status != wallet.Requested {
@@ -69,9 +72,17 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 	if p.Units < t.Amount {
 		return nil // a part: the rest may follow
 	}
-	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
-	if errors.Is(err, store.ErrConflict) {
+	receipt, err := tx.Transaction(wallet.ReceivedID(p.Landing.Signature, t.To, t.Token.Mint))
+	if errors.Is(err, store.ErrNotFound) || err == nil && receipt.Answers != "" {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	receipt.Answers, receipt.Asked = t.ID, t.Reference
+	if err := tx.PutTransaction(receipt); err != nil {
+		return err
+	}
+	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
 	return err
 }

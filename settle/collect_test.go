@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -363,4 +364,104 @@ func TestAReceiptShowsTheNoteOnChain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAPaymentEndsOneRequestAtMost: a payer names the references of all that they have open, and pays once; then once more.
+func TestAPaymentEndsOneRequestAtMost(t *testing.T) {
+	r := newRig(t)
+	var ids []wallet.TransactionID
+	var references []wallet.Address
+	for _, amount := range []string{"1.5", "1.5", "0.2"} {
+		asked := r.requests(amount, "SOL").Transaction
+		ids, references = append(ids, asked.ID), append(references, asked.Reference)
+	}
+	ended := func() (paid []wallet.TransactionID) {
+		for _, id := range ids {
+			if r.Transaction(id).Status == wallet.Received {
+				paid = append(paid, id)
+			}
+		}
+		return paid
+	}
+	payment := wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), LinkReferences: []wallet.Address{references[0], references[2]}, Reference: references[1], Amount: 3 * sol / 2}
+	for payments := 1; payments <= 2; payments++ {
+		payment.Amount += uint64(payments) // another payment, no repetition of the same
+		r.SendBehind(r.alice, payment)
+		for range 2 {
+			r.look()
+			r.Restart() // what a payment ended is stored
+		}
+		paid, in := ended(), r.received()
+		if len(paid) != payments || len(in) != payments {
+			t.Fatalf("%d payments ended %v, with receipts %+v", payments, paid, in)
+		}
+		for _, id := range paid {
+			if !slices.ContainsFunc(in, func(one wallet.Transaction) bool {
+				return one.Answers == id && one.Asked == r.Transaction(id).Reference
+			}) {
+				t.Errorf("no receipt tells that it ended %s: %+v", id, in)
+			}
+		}
+	}
+}
+
+// TestAPartOfOneRequestMayEndAnother: what ended none so far is free, whichever request it was first found for.
+func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
+	r := newRig(t)
+	r.Trouble()
+	large := r.requests("2", "SOL").Transaction
+	r.Settler.Chain = &mentioned{Chain: r.Chain,
+		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+	r.Look()
+	r.is(large.ID, wallet.Requested)
+	small := r.requests("1", "SOL").Transaction
+	r.Pass(r.Settler.Pace.Collect)
+	r.Look()
+	r.is(large.ID, wallet.Requested)
+	r.is(small.ID, wallet.Received)
+	if in := r.received(); len(in) != 1 || in[0].Answers != small.ID || in[0].Asked != small.Reference {
+		t.Fatalf("received %+v", in)
+	}
+}
+
+// TestAPaymentOfOurOwnEndsOneRequestAtMost: its receipt is written when it is final, before any look.
+func TestAPaymentOfOurOwnEndsOneRequestAtMost(t *testing.T) {
+	r := newRig(t)
+	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
+	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "1", Token: "SOL",
+		References: []wallet.Address{r.Stranger(), first.Reference, second.Reference}})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.Commit(tx, p) }))
+	c, err := r.Confirm(r.alice.Caller(), p.Transaction.ID)
+	r.Must(err)
+	_, err = r.HandIn(r.alice, c.SignID, r.Issue(c.SignID))
+	r.Must(err)
+	r.Settled(c.ID)
+	r.look()
+	r.look()
+	a, b := r.Transaction(first.ID).Status, r.Transaction(second.ID).Status
+	if (a == wallet.Received) == (b == wallet.Received) {
+		t.Fatalf("one payment: the requests are %s and %s", a, b)
+	}
+	if in := r.received(); len(in) != 1 {
+		t.Fatalf("received %+v", in)
+	}
+}
+
+// TestAPaymentOfAWalletThatLeftEndsNothing: no receipt is kept, so that nothing
+// could tell what it ended. Its requests expire.
+func TestAPaymentOfAWalletThatLeftEndsNothing(t *testing.T) {
+	r := newRig(t)
+	r.Trouble()
+	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
+	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteWallet(r.bob.Address()) }))
+	r.Settler.Chain = &mentioned{Chain: r.Chain,
+		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+	r.Look()
+	r.is(first.ID, wallet.Requested)
+	r.is(second.ID, wallet.Requested)
+	r.Pass(second.Deadline.Add(wallet.NeverLandsAfter).Sub(r.Now()))
+	r.Look()
+	r.is(first.ID, wallet.Expired)
+	r.is(second.ID, wallet.Expired)
 }

@@ -89,6 +89,8 @@ type Transaction struct {
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	RetryOf     TransactionID `json:"retry_of,omitempty"`
 	Asked       Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
+	// Answers is, of a receipt, the request that it ended: a payment ends one at most, however many it names.
+	Answers TransactionID `json:"answers,omitempty"`
 	// LinkReferences are all references of the payment link that it answers, in the link's order: the transfer
 	// names them before its own, for whoever made the link to find it by.
 	LinkReferences []Address     `json:"link_references,omitempty"`

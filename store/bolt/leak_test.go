@@ -28,7 +28,7 @@ func inTheClear() []string {
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
-		"Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy",
+		"Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy", "Transaction.Answers",
 		"Transaction.ErrorCode", "Transaction.ErrorText", "Transaction.Refusal", "Transaction.RefusalText",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
