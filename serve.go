@@ -188,7 +188,10 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 		Developers: developers, Apps: &handlers.Apps{Now: time.Now}, Portal: portal,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
-		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log})
+		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log,
+		Receives: func(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error) {
+			return p.webhooks.Receives(tx, app, person, name)
+		}})
 	if err != nil {
 		return p, "", err
 	}

@@ -89,7 +89,7 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)
 	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
+		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Receives: r.Engine.Receives, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
 	r.Must(err)
 	r.People.Bot = func() string { return "purser_bot" }
 	r.meter = r.Meter

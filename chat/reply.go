@@ -77,16 +77,12 @@ func (s *scene) answerApp() error {
 			return s.say("reply.nobody", v)
 		}
 	}
-	switch allowed, err := s.readsMessages(h.author); {
+	switch granted, listening, err := s.Receives(s.tx, h.author, s.user.ID, wallet.MessageReceived); {
 	case err != nil:
 		return err
-	case !allowed:
+	case !granted:
 		return s.say("reply.not_allowed", v)
-	}
-	switch hears, err := s.receivesMessages(h.author); {
-	case err != nil:
-		return err
-	case !hears:
+	case !listening:
 		return s.say("reply.nobody", v)
 	}
 	if codeIn(h.Text) { // of purser's own mails: an app that asks for one is a thief
@@ -101,51 +97,4 @@ func (s *scene) answerApp() error {
 		return err
 	}
 	return s.say("reply.sent", v)
-}
-
-// readsMessages tells whether the person lets an app read what they write. Operators' programs do, and so does
-// the person's own app.
-func (s *scene) readsMessages(app wallet.AppID) (bool, error) {
-	if app == wallet.ToOperators {
-		return true, nil
-	}
-	if owner, err := s.ownerOf(app); err != nil || owner == s.user.ID {
-		return err == nil, err
-	}
-	grant, err := s.tx.Grant(s.user.ID, app)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	return grant.Covers(wallet.BotMessages), err
-}
-
-// ownerOf is whose an app is; "" for the operators'.
-func (s *scene) ownerOf(id wallet.AppID) (wallet.UserID, error) {
-	if id == wallet.ToOperators {
-		return "", nil
-	}
-	app, err := s.tx.App(id)
-	return app.Owner, err
-}
-
-// receivesMessages tells whether an app has a webhook that takes messages.
-func (s *scene) receivesMessages(id wallet.AppID) (bool, error) {
-	owner, err := s.ownerOf(id)
-	if err != nil {
-		return false, err
-	}
-	hooks, err := s.tx.WebhooksOfOwner(owner)
-	if err != nil {
-		return false, err
-	}
-	keys, err := s.tx.KeysOf(owner)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(hooks, func(hook wallet.Webhook) bool {
-		return hook.Active && hook.Kind == wallet.BotKey && hook.Takes(wallet.MessageReceived) &&
-			slices.ContainsFunc(keys, func(key wallet.Key) bool {
-				return key.Line() == hook.Line && key.UsableAt(s.now) && key.May(wallet.BotMessages) && (id == wallet.ToOperators || key.App == id)
-			})
-	}), nil
 }

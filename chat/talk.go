@@ -28,6 +28,8 @@ type Options struct {
 	Developers *handlers.Developers
 	Apps       *handlers.Apps
 	Portal     *handlers.Portal
+	// Receives tells whether a person lets an app be told of events, and whether a webhook of it takes them now.
+	Receives func(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error)
 	// PublicURL is where the signing page lives: its links end up in people's own chats only.
 	PublicURL *url.URL
 	PagesURL  *url.URL // where the portal of webhooks is
@@ -61,8 +63,8 @@ type Chat struct {
 // New checks the options and reads the catalogue.
 func New(o Options) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
-		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, PublicURL, PagesURL, Now, Random and Log are needed")
+		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random and Log are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

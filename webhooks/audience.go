@@ -97,19 +97,25 @@ func (k *known) authorize(tx store.Tx, r registered, e about, now time.Time) (st
 	if stands != asks {
 		return stands, nil
 	}
-	if of.all {
-		if _, err := tx.User(e.user); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
-			return barred, nil
-		}
-	}
-	grant, err := tx.Grant(e.user, of.holder)
-	if err != nil {
-		k.damaged("grant to "+string(of.holder)+" of", string(e.user), err)
-	}
-	if !of.all && !of.own && (err != nil || !grant.Covers(of.scope)) {
+	lets, grant := k.lets(tx, e.user, of)
+	if !lets {
 		return barred, nil
 	}
 	return allowed, grant.Wish
+}
+
+// lets tells whether what is about a person may be told to who needs that of them; it also returns their grant.
+func (k *known) lets(tx store.Tx, person wallet.UserID, of needed) (bool, wallet.Grant) {
+	if of.all {
+		if _, err := tx.User(person); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
+			return false, wallet.Grant{}
+		}
+	}
+	grant, err := tx.Grant(person, of.holder)
+	if err != nil {
+		k.damaged("grant to "+string(of.holder)+" of", string(person), err)
+	}
+	return of.all || of.own || err == nil && grant.Covers(of.scope), grant
 }
 
 // stands is judge, as far as it can be told without the store.

@@ -29,6 +29,35 @@ func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, u
 	return stands == allowed, nil
 }
 
+// Receives tells whether a person lets an app (wallet.ToOperators: the operators' programs) be told of events of a name
+// by its bot, and whether a webhook of it takes them now: what is said to it then is delivered.
+func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error) {
+	var owner wallet.UserID
+	if app != wallet.ToOperators {
+		of, err := tx.App(app)
+		if err != nil {
+			return false, false, err
+		}
+		owner = of.Owner
+	}
+	known := s.known()
+	rule, _ := ruleOf(wallet.BotKey, name)
+	granted, _ = known.lets(tx, person, needed{holder: app, scope: rule.Scope, own: owner == person, all: owner == ""})
+	if !granted {
+		return false, false, nil
+	}
+	hooks, err := tx.WebhooksOfOwner(owner)
+	if err != nil {
+		return true, false, err
+	}
+	for _, hook := range hooks { // read anew: the caller's transaction may be newer than what is remembered
+		if known.judge(tx, known.register(tx, hook), about{name: name, user: person, to: app}, s.Now()) == allowed {
+			return true, true, nil
+		}
+	}
+	return true, false, nil
+}
+
 // Try sends an event to a webhook once, now, whether it is on or not, and tells what came of it. It is
 // counted like any other. RATE_LIMIT_EXCEEDED.
 func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) (store.LogEntry, error) {
