@@ -23,9 +23,9 @@ const (
 )
 
 // Connections bounds how many connections are held at once. When there is no room, the one that has waited
-// longest for its client to send something gives way to the new one, so that nobody keeps others out by
-// connections that do nothing. One whose request is being worked on is never closed for that; where there are
-// only such, the new one is turned away.
+// longest for its client to send something, or to take its answer, gives way to the new one, so that nobody keeps
+// others out by connections that do nothing. One whose request is being worked on is never closed for that; where
+// there are only such, the new one is turned away.
 type Connections struct {
 	Most           int
 	MostOfOne      int // of one address
@@ -104,7 +104,7 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	}
 	l.mu.Unlock()
 	if out != nil {
-		_ = out.Conn.Close() // its Read ends
+		_ = out.Conn.Close() // its Read or Write ends
 	}
 	return c
 }
@@ -145,8 +145,10 @@ func (l *Connections) forget(c *boundConn) {
 func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
 	since := int64(0)
 	for c := range of {
-		if at := c.waits.Load(); at != 0 && (out == nil || at < since) {
-			out, since = c, at
+		for _, at := range []int64{c.waits.Load(), c.sends.Load()} {
+			if at != 0 && (out == nil || at < since) {
+				out, since = c, at
+			}
 		}
 	}
 	return out
@@ -187,6 +189,7 @@ type boundConn struct {
 	bound   *Connections
 	address netip.Prefix
 	waits   atomic.Int64 // since when it waits for its client to send, in nanoseconds of Unix; 0 while it does not
+	sends   atomic.Int64 // the same for its client to take what is sent: net/http reads meanwhile, so each has its own
 }
 
 // Read implements net.Conn.
@@ -194,6 +197,13 @@ func (c *boundConn) Read(p []byte) (int, error) {
 	c.waits.Store(time.Now().UnixNano())
 	defer c.waits.Store(0)
 	return c.Conn.Read(p)
+}
+
+// Write implements net.Conn.
+func (c *boundConn) Write(p []byte) (int, error) {
+	c.sends.Store(time.Now().UnixNano())
+	defer c.sends.Store(0)
+	return c.Conn.Write(p)
 }
 
 // CloseWrite ends what is sent, so that the other side can end in peace.

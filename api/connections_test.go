@@ -25,6 +25,7 @@ type hall struct {
 func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
+	check(t, ln.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Second))) // of Accept, where all are turned away
 	log := &safeBuffer{}
 	l := &Connections{Most: most, MostOfOne: mostOfOne, TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}
 	h := &hall{t, l, l.Listener(ln), log}
@@ -133,6 +134,73 @@ func TestWorkIsNeverInterruptedForANewConnection(t *testing.T) {
 	if !hungUp(last) {
 		t.Error("it was not accepted")
 	}
+}
+
+// fullConn tells when it is written to, and takes nothing before it is closed.
+type fullConn struct {
+	net.Conn
+	begun, closed chan struct{}
+}
+
+func (c *fullConn) Write([]byte) (int, error) {
+	close(c.begun)
+	<-c.closed
+	return 0, net.ErrClosed
+}
+
+func (c *fullConn) Close() error {
+	close(c.closed)
+	return c.Conn.Close()
+}
+
+// TestWhoDoesNotTakeAnAnswerGivesWay, though more requests come over that connection.
+func TestWhoDoesNotTakeAnAnswerGivesWay(t *testing.T) {
+	h := newHall(t, 100, 2)
+	read := func(client net.Conn, server *boundConn) {
+		t.Helper()
+		_, err := client.Write([]byte("x"))
+		check(t, err)
+		_, err = server.Read(make([]byte, 1))
+		check(t, err)
+	}
+	stuck, server := h.enter("127.0.0.1")
+	full := &fullConn{server.Conn, make(chan struct{}), make(chan struct{})}
+	server.Conn = full
+	working, inner := h.enter("127.0.0.1")
+	read(stuck, server)
+	read(working, inner)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := server.Write([]byte("an answer"))
+		ended <- err
+	}()
+	<-full.begun
+	read(stuck, server)
+	newcomer, newInner := h.enter("127.0.0.1")
+	if !hungUp(stuck) {
+		t.Error("who does not take an answer keeps the place")
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the answer ends with %v", err)
+	}
+	h.speaks(working, inner)
+	h.speaks(newcomer, newInner)
+	read(newcomer, newInner) // what was sent whole is waited for no more: two work now
+	refused := h.dial("127.0.0.1")
+	next := make(chan net.Conn, 1)
+	go func() {
+		c, err := h.ln.Accept()
+		if err == nil {
+			next <- c
+		}
+	}()
+	resp, err := http.ReadResponse(bufio.NewReader(refused), nil)
+	check(t, err)
+	if resp.StatusCode != 503 {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	h.dial("127.0.0.2")
+	_ = (<-next).Close()
 }
 
 func TestThereIsABoundInAllOfAllAddresses(t *testing.T) {

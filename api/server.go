@@ -31,8 +31,9 @@ const (
 	maxBody   = 64 << 10
 	maxHeader = 8 << 10
 
-	readTimeout  = 8 * time.Second // of one request, headers and body; shorter than drainTimeout: half a request holds up no end
-	writeTimeout = 30 * time.Second
+	readTimeout  = 8 * time.Second  // of one request, headers and body; shorter than drainTimeout: half a request holds up no end
+	writeTimeout = 30 * time.Second // of one piece of an answer that lasts, and of the admin socket
+	takeTimeout  = 15 * time.Second // of a whole answer that does not last: 320 KB at the most
 	idleTimeout  = 75 * time.Second
 	// answerTimeout is the deadline of every request's context; the signing page waits 20 s.
 	answerTimeout = 15 * time.Second
@@ -149,7 +150,7 @@ func New(o Options) (*Server, error) {
 		BodyLimit:                    maxBody,
 		ReadBufferSize:               maxHeader,
 		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
+		WriteTimeout:                 takeTimeout,
 		IdleTimeout:                  idleTimeout,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true, // else fasthttp parses forms before we refuse them
