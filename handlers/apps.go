@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"purser/store"
 	"purser/wallet"
@@ -107,7 +108,7 @@ func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 }
 
 // appName reads what an app of an owner's is to be called. INVALID_REQUEST for a developer's that could be taken for
-// purser itself or for whoever runs it; CONFLICT for one that looks like another app's: people tell apps by name.
+// purser itself or for whoever runs it, or has a symbol that could be taken for a badge; CONFLICT for one that looks like another app's: people tell apps by name.
 // A name that the owner has used already is theirs.
 func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string, error) {
 	name, err := wallet.ParseAppName(text)
@@ -125,15 +126,18 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	if bot != nil {
 		me = bot()
 	}
-	if owner != "" && wallet.Official(name, me) {
-		return "", wallet.Refuse(wallet.InvalidRequest, "that name looks like one of this service's own. Choose one without words like purser, operator, support, wallet or security, or this bot's name")
+	switch {
+	case owner != "" && wallet.HoldsSymbol(name):
+		return "", wallet.Refuse(wallet.InvalidRequest, "a name can't contain emoji, check marks or other symbols: people take them for a badge")
+	case owner != "" && wallet.Official(name, me):
+		return "", wallet.Refuse(wallet.InvalidRequest, "that name looks official. Choose one without this bot's name and without words like %s", strings.Join(wallet.ReservedWords(), ", "))
 	}
 	all, err := tx.AllApps()
 	if err != nil {
 		return "", err
 	}
-	like := wallet.Skeleton(name)
-	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.Skeleton(app.Name) == like }) {
+	like := wallet.Likeness(name)
+	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.Likeness(app.Name) == like }) {
 		return "", wallet.Refuse(wallet.Conflict, "another app has this name, or one that looks the same. Choose another")
 	}
 	return name, nil

@@ -107,19 +107,69 @@ func plainLetters(text string) string {
 	}, text)
 }
 
-// Official tells whether a name could be taken for purser's own, or for that of whoever runs it: it looks as
-// if it held one of their words, or the bot's name. botName is the bot's username without @; "" while unknown.
-func Official(name, botName string) bool {
-	seen := []string{withoutMarks(Skeleton(name)), withoutMarks(shape(name))}
-	words := []string{"purser", "operator", "support", "wallet", "security"}
-	// Of purser_bot it is purser that people read. A very short name stands in too many others.
-	if own := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(botName), "bot"), "_"); len(own) >= 4 {
-		words = append(words, own)
-	}
-	return slices.ContainsFunc(words, func(word string) bool {
-		like := Skeleton(word)
-		return slices.ContainsFunc(seen, func(text string) bool { return strings.Contains(text, like) })
+// Likeness is a name's skeleton without the accents, dots and strokes that any letter may have: two apps whose
+// names share it can be taken for each other. Vowel signs, of which words are made, count.
+func Likeness(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsMark(r) && unicode.Is(unicode.Inherited, r) {
+			return -1
+		}
+		return r
+	}, Skeleton(name))
+}
+
+// HoldsSymbol tells of a tick, an emoji or another picture in a name, which reads as a badge: a symbol that is
+// neither on every keyboard nor a currency's.
+func HoldsSymbol(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool {
+		return r > unicode.MaxASCII && unicode.IsSymbol(r) && !unicode.Is(unicode.Sc, r) ||
+			unicode.Is(unicode.Me, r) || r == 0xFE0F // what frames a digit, and what makes a picture of a character
 	})
+}
+
+// ReservedWords are in no name of a developer's app: people would take it for purser, for whoever runs it, or
+// for Telegram or Solana themselves.
+func ReservedWords() []string {
+	return []string{"purser", "operator", "support", "wallet", "security", "telegram", "solana", "admin", "official", "verified"}
+}
+
+// Official tells whether a name could be taken for purser's own, or for that of whoever runs it: it looks as
+// if it held one of the ReservedWords, or the bot's name. botName is the bot's username without @; "" while unknown.
+func Official(name, botName string) bool {
+	var seen []string
+	for _, text := range readings(name) {
+		for _, form := range []string{withoutMarks(Skeleton(text)), withoutMarks(shape(text))} {
+			// "admin" in this word is nobody's office.
+			form = strings.ReplaceAll(form, Skeleton("badminton"), " ")
+			seen = append(seen, form, strings.ReplaceAll(form, "vv", "w"))
+		}
+	}
+	held := func(like string, read func(string) string) bool {
+		return slices.ContainsFunc(seen, func(text string) bool { return strings.Contains(read(text), read(like)) })
+	}
+	// Of purser_bot it is purser that people read. A very short name stands in too many others, and so does one
+	// of which doubled letters are left out.
+	if own := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(botName), "bot"), "_"); len(own) >= 4 &&
+		held(Skeleton(own), func(text string) string { return text }) {
+		return true
+	}
+	return slices.ContainsFunc(ReservedWords(), func(word string) bool { return held(Skeleton(word), undoubled) })
+}
+
+// readings are the ways in which people read a name that has digits and signs for letters. A capital sigma
+// stands for S, which it is, and for E, which it looks like.
+func readings(name string) []string {
+	all := []string{name}
+	for _, sigma := range []string{"s", "e"} {
+		all = append(all, strings.NewReplacer("5", "s", "$", "s", "ᔕ", "s", "€", "e", "3", "e", "ᗴ", "e", "4", "a", "@", "a", "7", "t",
+			"ꟼ", "p", "℗", "p", "Σ", sigma, "∑", sigma, "Ʃ", sigma).Replace(name))
+	}
+	return all
+}
+
+// undoubled writes each row of one letter once: Purrser reads as purser.
+func undoubled(text string) string {
+	return string(slices.Compact([]rune(text)))
 }
 
 // withoutMarks leaves out accents, dots and strokes that are set on letters: ρürser reads as purser.

@@ -11,12 +11,14 @@ func TestNamesThatLookOfficial(t *testing.T) {
 		"Рursеr Sеcurity", "purser", "PURSER", "P u r s e r", "p.u.r.s.e.r", "pur-ser", "Pürser", "p̲u̲r̲s̲e̲r̲", "ｐｕｒｓｅｒ", "𝐩𝐮𝐫𝐬𝐞𝐫", "Ⓟⓤⓡⓢⓔⓡ", "🅿🆄🆁🆂🅴🆁",
 		"🇵🇺🇷🇸🇪🇷", "ᴘᴜʀꜱᴇʀ", "ρurser", "Օреrаtоr", "0perator", "OPERATOR", "SUPP0RT", "Suppоrt desk", "waIIet", "wa11et", "WALLET", "wаllеt", "wa||et",
 		"SECURlTY", "security", "Sесuritу", "Securıty", "moon shop", "МООN ЅНОР", "Moonshop help", "Solana\u200b Wal\u2060let",
+		"VVallet", "Pur5er", "Pur$er", "Purs€r", "PURSΣR", "PURΣER", "ꟼurser", "℗urser", "ᑭᑌᖇᔕᗴᖇ", "Purrser", "Supporrt", "5upport", "Purs3r", "W4llet", "W@llet", "wa77et wallet", "Wa11e7", "vverified",
+		"Telegram", "Admin", "ADMINS", "Acme 🏦 Official", "Acme verified", "Solana Pay", "Badminton admin", "Moon$hop",
 	} {
 		if !wallet.Official(name, "MoonShop_bot") {
 			t.Errorf("%q passes, and looks like one of ours: %q", name, wallet.Skeleton(name))
 		}
 	}
-	for _, name := range []string{"Till", "Shop Helper", "Касса кафе", "売店のレジ", "Purse", "Opera", "Sport", "Safe", "Une caisse", "हिन्दी", "Moon"} {
+	for _, name := range []string{"Till", "Shop Helper", "Касса кафе", "売店のレジ", "Purse", "Opera", "Sport", "Safe", "Une caisse", "हिन्दी", "Moon", "Badminton Club", "Savvy", "$5 a day", "€ cash", "Route 66", "Monshop"} {
 		if wallet.Official(name, "MoonShop_bot") {
 			t.Errorf("%q is refused: %q", name, wallet.Skeleton(name))
 		}
@@ -53,4 +55,17 @@ func FuzzSkeleton(f *testing.F) {
 			t.Errorf("%q grows to %d bytes", name, len(once))
 		}
 	})
+}
+
+func TestLikenessOfApps(t *testing.T) {
+	for _, alike := range [][2]string{{"Acme", "Acmé"}, {"Acme", "A¢me"}, {"Acme", "ÄCMÊ"}, {"Acme", "A\u0336cme"}, {"Acme Pay", "acmepay"}} {
+		if a, b := wallet.Likeness(alike[0]), wallet.Likeness(alike[1]); a != b {
+			t.Errorf("%q and %q are told apart: %q, %q", alike[0], alike[1], a, b)
+		}
+	}
+	for _, apart := range [][2]string{{"Acme", "Acmes"}, {"राम", "रोम"}, {"売店", "商店"}} {
+		if a, b := wallet.Likeness(apart[0]), wallet.Likeness(apart[1]); a == b {
+			t.Errorf("%q and %q are one: %q", apart[0], apart[1], a)
+		}
+	}
 }
