@@ -16,21 +16,34 @@ const HOUR = 3_600_000; // milliseconds
  */
 export async function signedBefore({ intent, reference, address, paid }, now = Date.now()) {
   const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
-  const same = all.find((r) => r.intent === intent || (reference !== '' && r.reference === reference)) ?? null;
+  const same = all.find(isSame({ intent, reference })) ?? null;
   const alike = all.find((r) => r.address === address && r.paid === paid && now - r.at < ALIKE_HOURS * HOUR) ?? null;
   return { same, alike: same ? null : alike };
 }
 
+/** Whether a record is of the same payment as another. */
+const isSame = ({ intent, reference }) => (r) => r.intent === intent || (reference !== '' && r.reference === reference);
+
 /**
- * Notes a signature, durably: to be awaited before the signature leaves this page. `handed` is what was
- * handed over, {sha256, signature} or {transaction}, so that the very same can be sent again. The oldest
- * records go when there are too many.
+ * Notes a signature, durably: to be awaited before the signature leaves this page. `same` is what signedBefore
+ * said of this payment when the person was asked. When another tab has signed it since, nothing is noted, and this
+ * signature must be given to nobody. The look and the note are one transaction, so of two tabs only one is told yes.
+ * `handed` is what was handed over, {sha256, signature} or {transaction}, so that the very same can be sent again.
+ * The oldest records go when there are too many. Resolves to whether the signature was noted.
  */
-export async function noteSigned(record, now = Date.now()) {
-  await run(HISTORY, 'readwrite', (store) => store.put({ ...record, at: now }));
-  const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
-  const old = all.filter((r, i) => i >= KEPT_RECORDS || now - r.at > KEPT_DAYS * 24 * HOUR);
-  if (old.length > 0) await run(HISTORY, 'readwrite', (store) => { for (const { intent } of old) store.delete(intent); });
+export async function noteSigned(record, same, now = Date.now()) {
+  let noted = false;
+  await run(HISTORY, 'readwrite', (store) => {
+    store.getAll().onsuccess = ({ target }) => {
+      const all = target.result.sort((a, b) => b.at - a.at);
+      if (all.find(isSame(record))?.signature !== same?.signature) return;
+      noted = true;
+      const others = all.filter((r) => r.intent !== record.intent);
+      for (const r of others.filter((o, i) => i >= KEPT_RECORDS - 1 || now - o.at > KEPT_DAYS * 24 * HOUR)) store.delete(r.intent);
+      store.put({ ...record, at: now });
+    };
+  });
+  return noted;
 }
 
 /** The network that a wallet is used on as far as this device knows, or null. */

@@ -65,6 +65,8 @@ export async function signFlow(ui, id, link = '', able = true) {
     wallet = await vault.find(offer.address);
   }
 
+  if (wallet !== null && known.forgetful) return signFlow(ui, id, link, able); // the browser keeps something after all
+
   let approved = null;
   while (approved === null) {
     if ((await review(ui, offer, facts, pay, known)) === 'reject') return reject(ui, id);
@@ -78,11 +80,15 @@ export async function signFlow(ui, id, link = '', able = true) {
   return handOver(ui, id, approved, offer.bot);
 }
 
-/** What this device knows of a payment; `forgetful` where the browser keeps nothing (its wallets are then apps of their own). */
+/**
+ * What this device knows of a payment; `forgetful` where the browser keeps nothing (its wallets are then apps of their
+ * own). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it.
+ */
 async function recall(record) {
   try {
     return { record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false };
-  } catch {
+  } catch (err) {
+    if (await vault.find(record.address).then(() => true, () => false)) throw err;
     return { record, same: null, alike: null, network: null, forgetful: true };
   }
 }
@@ -261,23 +267,30 @@ function approve(ui, id, offer, facts, pay, wallet, known) {
     }
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
-    await remember(offer, known, { signature, handed: { sha256: hash } });
+    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new SignedMeanwhile();
     return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
-/** Throws SignedMeanwhile when this payment was signed after the person was asked about it. */
+/**
+ * Throws SignedMeanwhile when this payment was signed after the person was asked about it: no wallet app is asked in
+ * vain then. Another tab may still come first until remember has noted the signature.
+ */
 async function notMeanwhile({ record, same, forgetful }) {
   if (forgetful) return;
   const now = await signedBefore(record);
-  if ((now.same?.at ?? 0) !== (same?.at ?? 0)) throw new SignedMeanwhile();
+  if (now.same?.signature !== same?.signature) throw new SignedMeanwhile();
 }
 
-/** Notes what was signed, and the network of a wallet that has none yet, before the signature leaves this page. */
-async function remember(offer, { record, network, forgetful }, given) {
-  if (forgetful) return;
-  await noteSigned({ ...record, ...given });
+/**
+ * Notes what was signed, and the network of a wallet that has none yet, before the signature leaves this page.
+ * Resolves to whether it may leave: not when another tab has signed the payment meanwhile.
+ */
+async function remember(offer, { record, same, network, forgetful }, given) {
+  if (forgetful) return true;
+  if (!(await noteSigned({ ...record, ...given }, same))) return false;
   if (network === null) await pinNetwork(offer.address, offer.chain);
+  return true;
 }
 
 /** Like approve, with a wallet app instead of the passphrase. */
@@ -308,7 +321,7 @@ async function approveInApp(ui, id, offer, facts, link, known) {
   if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, facts, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
-  await remember(offer, known, { signature, handed: { transaction } });
+  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new SignedMeanwhile();
   return { signature, send: () => server.sendSigned(id, transaction) };
 }
 

@@ -460,6 +460,53 @@ it('two tabs on one payment: the second learns that the first has signed', () =>
   assert.equal(server.said('/w/tx/signature').length, 1);
 }));
 
+it('two tabs approved at once: one signature leaves the browser', () => onSign(async (tab) => {
+  const tabs = [tab, await tab.context().newPage()];
+  await tabs[1].goto(`${server.origin}/w/${SIGN}`);
+  // Both have looked, and neither has noted anything, when they sign: each waits within its signing until it is let go.
+  for (const t of tabs) {
+    await title(t, 'Approve this payment?');
+    await t.evaluate(() => {
+      const { sign } = SubtleCrypto.prototype;
+      SubtleCrypto.prototype.sign = async function (...given) {
+        window.signing = true;
+        await new Promise((resolve) => { window.goOn = resolve; });
+        return sign.apply(this, given);
+      };
+    });
+  }
+  server.world.fail['/w/tx/signature'] = { status: 409, code: 'CONFLICT', message: 'Not now.' }; // it goes on waiting for one, as a liar would
+  for (const t of tabs) {
+    await approve(t);
+    await t.waitForFunction(() => window.signing);
+  }
+  await Promise.all(tabs.map((t) => t.evaluate(() => window.goOn())));
+  const second = await Promise.any(tabs.map((t) => title(t, BEFORE).then(() => t)));
+  assert.match(await text(second), /Send same signature/);
+  assert.equal(server.said('/w/tx/refresh').length, 2);
+  const [[noted, ...others]] = await kept(tab);
+  assert.deepEqual(others, []);
+  await title(tabs.find((t) => t !== second), 'The server did not take the signature');
+  assert.deepEqual(server.said('/w/tx/signature').map((s) => s.signature), [noted.signature]);
+}));
+
+it('a history that cannot be read signs nothing where the wallet can', () => onSign(async (tab) => {
+  await title(tab, 'Approve this payment?');
+  await tab.addInitScript(() => {
+    const { transaction } = IDBDatabase.prototype;
+    IDBDatabase.prototype.transaction = function (name, ...more) {
+      if (name === 'signed') throw new DOMException('the disk', 'UnknownError');
+      return transaction.call(this, name, ...more);
+    };
+  });
+  await tab.reload();
+  await tab.goto('about:blank');
+  await follow(tab, server, SIGN);
+  await title(tab, 'That did not work');
+  assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
+  assert.deepEqual(server.said('/w/tx/refresh'), []);
+}));
+
 it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
   await approve(tab);
   await title(tab, 'Approved');
