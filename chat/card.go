@@ -285,7 +285,7 @@ func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	const look = 100 // where CommitRequest looks for open ones, too
+	const look = 100 // without an end this would be as long as a history is
 	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
 	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
 		return r.Status == wallet.Requested && r.Reference == t.Asked && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)

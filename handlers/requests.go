@@ -14,9 +14,12 @@ import (
 // RequestWindow is how long a request for payment is looked for.
 const RequestWindow = time.Hour
 
-// maxRequests is how many of a person's requests are looked for at once: each costs a call to the
-// node every few seconds.
-const maxRequests = 5
+// How many of a person's requests are looked for at once, as each costs a call to the node every few seconds. No
+// program uses up another's room, nor all of them together that of the person in chat.
+const (
+	maxRequests         = 5  // by one asker: the person in chat, an app, or a key of no app
+	maxProgramsRequests = 15 // by all programs together
+)
 
 // PaymentRequest asks anybody for a payment: the transaction that waits for it, and the link that a
 // wallet reads.
@@ -80,25 +83,69 @@ func payURL(t wallet.Transaction) string {
 
 // CommitRequest stores a request, which is looked for from now on.
 func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
-	const look = 100
-	list, page := tx.TransactionsOf, store.Page{Limit: look}
-	if r.Transaction.Owner == "" { // of an operator's key: counted by the wallet
-		list = func(_ wallet.UserID, page store.Page) ([]wallet.Transaction, error) {
-			return tx.TransactionsAt(r.Transaction.To, page)
-		}
-	}
-	past, err := list(r.Transaction.Owner, page)
+	asker, err := askerOf(tx, r.Transaction.KeyID)
 	if err != nil {
 		return err
 	}
-	open := 0
-	for _, t := range past {
-		if t.Status == wallet.Requested && !t.TimedOutAt(s.Now()) {
-			open++
+	open, err := s.openRequests(tx, r.Transaction)
+	if err != nil {
+		return err
+	}
+	same, programs := 0, 0
+	for _, t := range open {
+		other, err := askerOf(tx, t.KeyID)
+		if err != nil {
+			return err
+		}
+		if other == asker {
+			same++
+		}
+		if other != "" {
+			programs++
 		}
 	}
-	if open >= maxRequests {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests wait to be paid already: each is looked for during an hour", open)
+	if same >= maxRequests || asker != "" && programs >= maxProgramsRequests {
+		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests wait to be paid already: each is looked for during an hour", max(same, programs))
 	}
 	return tx.CreateTransaction(r.Transaction)
+}
+
+// askerOf tells who made a request with a key: its app, or the key's line; "" for a person in chat.
+func askerOf(tx store.Tx, keyID string) (wallet.AppID, error) {
+	if keyID == "" {
+		return "", nil
+	}
+	key, err := tx.Key(keyID)
+	if errors.Is(err, store.ErrNotFound) {
+		return wallet.AppID(keyID), nil
+	}
+	return key.WishHolder(), err
+}
+
+// openRequests lists what waits to be paid beside r, of the same owner; of an operator's key, of the same wallet. None
+// is older than RequestWindow, so that the history is read back to there and no further.
+func (s *Transfers) openRequests(tx store.Tx, r wallet.Transaction) ([]wallet.Transaction, error) {
+	now, page := s.Now(), store.Page{Limit: 100}
+	var open []wallet.Transaction
+	for {
+		var past []wallet.Transaction
+		var err error
+		if r.Owner == "" {
+			past, err = tx.TransactionsAt(r.To, page)
+		} else {
+			past, err = tx.TransactionsOf(r.Owner, page)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range past {
+			if t.Status == wallet.Requested && !t.TimedOutAt(now) {
+				open = append(open, t)
+			}
+		}
+		if len(past) < page.Limit || past[len(past)-1].CreatedAt.Before(now.Add(-RequestWindow)) {
+			return open, nil
+		}
+		page.After = past[len(past)-1].ID
+	}
 }

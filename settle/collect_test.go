@@ -465,3 +465,44 @@ func TestAPaymentOfAWalletThatLeftEndsNothing(t *testing.T) {
 	r.is(first.ID, wallet.Expired)
 	r.is(second.ID, wallet.Expired)
 }
+
+// TestNoProgramUsesUpTheRoomForRequests: of another, of the person in chat, and with keys of its own or much that came in since.
+func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
+	r := newRig(t)
+	for _, k := range []wallet.Key{{ID: "key_1", App: "app_1"}, {ID: "key_2", App: "app_1"}, {ID: "key_3"}, {ID: "key_4", First: "key_3"},
+		{ID: "key_5", App: "app_2"}, {ID: "key_6", App: "app_3"}} {
+		r.Must(r.Update(func(tx store.Tx) error { return tx.CreateKey(k, "secret of "+k.ID) }))
+	}
+	ask := func(keyID string) error {
+		p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1"})
+		r.Must(err)
+		p.Transaction.KeyID = keyID
+		return r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) })
+	}
+	fill := func(keyIDs ...string) {
+		t.Helper()
+		for i := range 5 {
+			if err := ask(keyIDs[i%len(keyIDs)]); err != nil {
+				t.Fatalf("%v, request %d: %v", keyIDs, i+1, err)
+			}
+		}
+		for _, id := range keyIDs {
+			r.Refused(wallet.RateLimitExceeded, ask(id))
+		}
+	}
+	fill("key_1", "key_2")
+	for i := range 250 { // the first app's requests lie behind these
+		r.Pass(time.Second)
+		r.Must(r.Update(func(tx store.Tx) error {
+			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_in_%d", i)), Kind: wallet.Receive, Status: wallet.Received,
+				Owner: r.bob.User.ID, To: r.bob.Address(), CreatedAt: r.Now().UTC(), Final: true})
+		}))
+	}
+	r.Refused(wallet.RateLimitExceeded, ask("key_1"))
+	fill("key_3", "key_4")
+	fill("key_5")
+	r.Refused(wallet.RateLimitExceeded, ask("key_6")) // all programs together
+	fill("")
+	r.Pass(handlers.RequestWindow)
+	fill("key_6")
+}
