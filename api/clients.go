@@ -13,7 +13,7 @@ import (
 
 // Limits per client address (docs/specification.md).
 const (
-	pagePerMinute    = 60 // of one link, and of one address with links that are none
+	pagePerMinute    = 60 // of one link, of one address with links that are none, and of one person's look-ups of accounts
 	badKeysPerMinute = 60
 	// portalPerHour is how many requests one session of the portal may make: they count apart from its key's.
 	portalPerHour = 600
@@ -40,6 +40,15 @@ func (w *window[C]) forget(client C) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.clients, client)
+}
+
+// forgetLone takes back what was counted of a client where that is one thing at the most.
+func (w *window[C]) forgetLone(client C) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.clients[client]) <= 1 {
+		delete(w.clients, client)
+	}
 }
 
 // take counts one more, unless the client has had its fill.

@@ -52,7 +52,11 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 				left(c, q)
 				return err
 			}
-			s.page.forget(link)
+			if wallet.CodeOf(err) == wallet.NotFound { // the memory is for links that live
+				s.page.forget(link)
+			} else {
+				s.page.forgetLone(link)
+			}
 		}
 		q := s.badLinks.take(s.client(c), s.Now())
 		if !q.OK {
@@ -73,7 +77,9 @@ func linkOf(path string, fields object) [32]byte {
 	return sha256.Sum256([]byte(secret))
 }
 
-// strange tells whether a request of the page was refused for want of a living link.
+// strange tells whether a refused request showed no living link, or may not have: a malformed one is refused before
+// its link is looked up. It counts by its address, and by the link that it names: who holds a living one must not win
+// back by malformed requests what they have used up.
 func strange(err error) bool {
 	code := wallet.CodeOf(err)
 	return err != nil && (code == wallet.NotFound || code == wallet.InvalidRequest || code == wallet.PayloadTooLarge)
@@ -127,6 +133,16 @@ func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
 	for i, text := range texts {
 		if addresses[i], err = wallet.ParseAddress(text); err != nil {
 			return about("addresses", err)
+		}
+	}
+	challenge, err := s.Wallets.Challenge(c.UserContext(), token)
+	if err != nil {
+		return err
+	}
+	// Each look-up asks the Solana node: a new link gives a person no new ones.
+	if len(addresses) > 0 {
+		if q := s.lookups.take(challenge.TelegramID, s.Now()); !q.OK {
+			return s.rateLimited(c, q, "look-ups a minute")
 		}
 	}
 	holds, err := s.Wallets.InUse(c.UserContext(), token, addresses)

@@ -346,6 +346,42 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 	}
 }
 
+// TestMalformedRequestsWinBackNothing for who holds a living link, and neither does a new link for look-ups.
+func TestMalformedRequestsWinBackNothing(t *testing.T) {
+	r := newRig(t)
+	ask := func(token string, addresses ...string) answer {
+		body, err := json.Marshal(map[string]any{"token": token, "addresses": append([]string{}, addresses...)})
+		r.Must(err)
+		return r.do("POST", "/w/bind/accounts", string(body), "Content-Type", "application/json", "Origin", r.base)
+	}
+	token, ruled := r.Link(r.alice.User), r.bob.Address().String()
+	r.refused(ask(token), 400, wallet.InvalidRequest, "1 to 10")
+	if n := len(r.server.page.clients); n != 0 {
+		t.Errorf("%d links are remembered of which none is known to live", n)
+	}
+	for i := range pagePerMinute - 1 {
+		if a := ask(token, ruled); a.status != 200 {
+			t.Fatalf("look-up %d: %d %s", i, a.status, a.body)
+		}
+	}
+	r.refused(ask(token), 400, wallet.InvalidRequest, "1 to 10")
+	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(ask(token), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 a minute")
+	next := r.Link(r.alice.User)
+	if a := ask(next, ruled); a.status != 200 {
+		t.Errorf("the last look-up of this minute: %d %s", a.status, a.body)
+	}
+	r.refused(ask(next, ruled), 429, wallet.RateLimitExceeded, "60 look-ups a minute")
+	if a := ask(r.Link(r.bob.User), ruled); a.status != 200 {
+		t.Errorf("another person: %d %s", a.status, a.body)
+	}
+	r.Pass(time.Minute)
+	if a := ask(next, ruled); a.status != 200 {
+		t.Errorf("a minute later: %d %s", a.status, a.body)
+	}
+}
+
 // TestOtherPagesUseUpNothing: any page in the owner's browser can send what is refused.
 func TestOtherPagesUseUpNothing(t *testing.T) {
 	r := newRig(t)

@@ -80,6 +80,7 @@ type Server struct {
 	worn     *fasthttp.ResponseHeader // by every answer
 	page     *window[[32]byte]        // requests of the signing page, per link
 	badLinks *window[netip.Prefix]    // its requests that show no living link, per client
+	lookups  *window[int64]           // of accounts by the signing page, per Telegram id
 	badKeys  *window[netip.Prefix]    // refused keys, per client
 	sessions *window[[32]byte]        // requests of the portal, per session
 	busy     *busy                    // idempotency keys in flight
@@ -129,6 +130,7 @@ func New(o Options) (*Server, error) {
 		pages:    o.PagesURL.Scheme + "://" + o.PagesURL.Host,
 		page:     newWindow[[32]byte](pagePerMinute, time.Minute),
 		badLinks: newWindow[netip.Prefix](pagePerMinute, time.Minute),
+		lookups:  newWindow[int64](pagePerMinute, time.Minute),
 		badKeys:  newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
 		sessions: newWindow[[32]byte](portalPerHour, time.Hour),
 		busy:     newBusy(),
