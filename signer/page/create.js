@@ -184,10 +184,26 @@ async function importKey(ui, needed, next) {
   });
   if (seed === null) return null;
   try {
-    return await keep(ui, null, null, next, await accountOf(seed));
+    const of = await accountOf(seed);
+    if ((await vault.find(of.address))?.words && !(await withoutWords(ui, of.address))) {
+      wipe(of.pkcs8);
+      return null;
+    }
+    return await keep(ui, null, null, next, of);
   } finally {
     wipe(seed);
   }
+}
+
+/** The wallet is here with its words, and a key brings none. Resolves to whether to replace it all the same. */
+function withoutWords(ui, address) {
+  return ui.ask('This wallet is here already', (done) => [
+    rows(['Wallet', shown(address)]),
+    notice('danger', 'It is kept with its recovery phrase. If you import the private key over it, this browser forgets the words.'),
+    h('p', null, 'If you forgot the passphrase and have the words, restore the wallet from them instead.'),
+    h('div', { class: 'actions' },
+      button('Keep it', 'primary', () => done(false)), button('Replace, without words', 'danger', () => done(true))),
+  ]);
 }
 
 /** Passphrase, sealing, storing, and opening once. `of` is {address, pkcs8, account, extra}; without words the latter two are missing. */

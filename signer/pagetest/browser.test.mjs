@@ -507,6 +507,34 @@ it('a history that cannot be read signs nothing where the wallet can', () => onS
   assert.deepEqual(server.said('/w/tx/refresh'), []);
 }));
 
+it('a private key takes the place of a wallet with words only when the person says so', () => on('', async (tab) => {
+  await restore(tab);
+  await title(tab, 'Wallets on this device');
+  const words = () => tab.evaluate(() => new Promise((resolve) => {
+    indexedDB.open('purser').onsuccess = ({ target: { result: db } }) => {
+      db.transaction('wallets').objectStore('wallets').getAll().onsuccess = (e) => { db.close(); resolve(e.target.result.map((w) => w.words !== null)); };
+    };
+  }));
+  const key = HDKey.fromMasterSeed(oracle39.mnemonicToSeedSync(WORDS)).derive("m/44'/501'/0'/0'").privateKey;
+  const typed = base58.encode(Uint8Array.from([...key, ...ed25519.getPublicKey(key)]));
+  const bring = async () => {
+    await tab.getByLabel('Private key', { exact: true }).fill(typed);
+    await press(tab, 'Continue');
+    await title(tab, 'This wallet is here already');
+  };
+  await press(tab, 'Restore from words');
+  await press(tab, 'Import a private key');
+  await bring();
+  await press(tab, 'Keep it');
+  await title(tab, 'Restore a wallet');
+  assert.deepEqual(await words(), [true]);
+  await press(tab, 'Import a private key');
+  await bring();
+  await press(tab, 'Replace, without words');
+  await choosePassphrase(tab);
+  assert.deepEqual(await words(), [false]);
+}));
+
 it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
   await approve(tab);
   await title(tab, 'Approved');
