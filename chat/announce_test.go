@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,37 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	}
 	if got[0].User == "" || got[0].User != got[1].User {
 		t.Errorf("of %q and %q", got[0].User, got[1].User)
+	}
+}
+
+// TestAnAnswerToAKeyOfNoAppIsForNobody: neither another program hears it, nor the conversation that is open.
+func TestAnAnswerToAKeyOfNoAppIsForNobody(t *testing.T) {
+	r := newRig(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	first, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: r.people["alice"].TelegramID})
+	r.Must(err)
+	second, _, err := r.Keys.Rotate(r.Context(), first.ID, false)
+	r.Must(err)
+	for _, key := range []wallet.Key{first, second} {
+		posting, err := r.chat.Post(r.Context(), chat.AppMessage{ID: r.NewID("msg"), By: handlers.CallerOf(key), Chat: r.people["alice"].TelegramID, Text: "How much?"})
+		r.Must(err)
+		r.Must(r.Update(func(tx store.Tx) error { return posting.Commit(tx, time.Time{}) }))
+		r.settle()
+		r.says("alice", "/send")
+		before := r.conversation("alice")
+		r.seen = nil
+		r.happen("alice answers the app: 1.5")
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your own key …k2 ") || !strings.Contains(said, "doesn't receive messages") {
+			t.Errorf("said %s", said)
+		}
+		if after := r.conversation("alice"); !reflect.DeepEqual(before, after) {
+			t.Errorf("the answer is taken as purser's: %+v, %+v", before, after)
+		}
+		r.says("alice", "/cancel")
+	}
+	if got := r.announced(wallet.MessageReceived); len(got) != 0 {
+		t.Errorf("announced %v", got)
 	}
 }
 

@@ -80,7 +80,8 @@ type Reply struct {
 	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 
-	// Author is the app whose message it is, to which an answer goes: an app's id, or wallet.ToOperators.
+	// Author is the app whose message it is, to which an answer goes: an app's id, wallet.ToOperators, or of a
+	// key of no app its line, which takes no answers.
 	Author wallet.AppID `json:"author,omitempty"`
 }
 

@@ -42,8 +42,11 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 		return Posting{}, err
 	}
 	said := Reply{Kind: Message, Text: m.Text, ParseMode: m.ParseMode, Author: m.By.App}
-	if m.By.User == "" {
+	switch {
+	case m.By.User == "":
 		said.Author = wallet.ToOperators
+	case said.Author == "": // as Key.WishHolder: without an author, an answer would be heard as plain talk
+		said.Author = wallet.AppID(m.By.KeyLine)
 	}
 	if m.ParseMode == "" {
 		said.Text, said.ParseMode = escape.Replace(m.Text), "HTML"

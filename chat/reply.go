@@ -65,8 +65,16 @@ func (s *scene) answerApp() error {
 	if err != nil {
 		return err
 	}
-	v := vars{"App": name, "Operator": h.author == wallet.ToOperators}
+	v := vars{"App": name, "Hint": "", "Operator": h.author == wallet.ToOperators}
 	if h.author != wallet.ToOperators {
+		own, err := s.ownKey(h.author)
+		if err != nil {
+			return err
+		}
+		if own.ID != "" { // it has no app, and so nobody to whom an answer may be told
+			v["Hint"] = own.Hint
+			return s.say("reply.nobody", v)
+		}
 		app, err := s.tx.App(h.author)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -97,4 +105,17 @@ func (s *scene) answerApp() error {
 		return err
 	}
 	return s.say("reply.sent", v)
+}
+
+// ownKey is the person's key of no app whose line wrote a message, the last of its rotations; the zero Key when an
+// app wrote it.
+func (s *scene) ownKey(author wallet.AppID) (wallet.Key, error) {
+	keys, err := s.tx.KeysOf(s.user.ID)
+	var last wallet.Key
+	for _, key := range keys {
+		if key.App == "" && key.WishHolder() == author && (last.ID == "" || key.Next == "") {
+			last = key
+		}
+	}
+	return last, err
 }
