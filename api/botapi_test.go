@@ -272,7 +272,7 @@ func TestAnAppRunsWhatAPersonTypes(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 	said := r.replies(1001)
-	if len(said) != 1 || !strings.HasPrefix(said[0].Text, "<i>Carol's &lt;Shop&gt;, an app that you have allowed this, ran <code>/wallet balance</code></i>") {
+	if len(said) != 1 || !strings.HasPrefix(said[0].Text, "<i>Carol's &lt;Shop&gt;, an app you gave access, ran <code>/wallet balance</code></i>") {
 		t.Fatalf("posted %+v", said)
 	}
 	if r.want(run("/WALLET   balance", `,"silent":true`), 200, "", ""); len(r.replies(1001)) != 1 {
@@ -400,7 +400,7 @@ func TestAppsKnowWhoAllowsIt(t *testing.T) {
 		r.want(r.call("PUT", "/v1/notifications", r.alice.secret, body), 400, wallet.InvalidRequest, says)
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "nobody")
+	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "an ownerless key has no chat")
 }
 
 func TestABotTokenHasOneWebhook(t *testing.T) {
