@@ -208,7 +208,7 @@ func BenchmarkSend(b *testing.B) {
 	for batch := range slices.Chunk(from, 1000) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			for _, a := range batch {
-				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyLine: key.Line(), ConnectedAt: r.Now()}); err != nil {
+				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()}); err != nil {
 					return err
 				}
 			}
@@ -272,12 +272,12 @@ func BenchmarkSend(b *testing.B) {
 		slices.Sort(times)
 		slowest = append(slowest, times[sends*99/100])
 		bounds = append(bounds, commits(func(i int, tx store.Tx) error {
-			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.Transfers.NewID("tx")), From: from[i%wallets], CreatedAt: time.Now(), Final: true})
+			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.Transfers.NewID("tx")), From: from[i%wallets], CreatedAt: time.Now(), Closed: true})
 		}))
 		same = append(same, commits(func(i int, tx store.Tx) error { // the rows of a send
 			t := sent
 			t.ID, t.From, t.CreatedAt = wallet.TransactionID(r.Transfers.NewID("tx")), from[(round*sends+i)%wallets], time.Now()
-			if _, err := store.Begin(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: t.CreatedAt}); err != nil {
+			if _, err := store.Begin(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: t.CreatedAt}); err != nil {
 				return err
 			}
 			return tx.PutAnswer(string(t.ID), store.Answer{Status: 202, Body: body, ExpiresAt: t.CreatedAt.Add(idempotencyTTL)})
@@ -299,7 +299,7 @@ func BenchmarkManyRows(b *testing.B) {
 		for batch := from; batch < to; batch += 1000 {
 			r.Must(r.Update(func(tx store.Tx) error {
 				for i := batch; i < min(batch+1000, to); i++ {
-					t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_b_%07d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Final: true,
+					t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_b_%07d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Closed: true,
 						Owner: r.alice.User.ID, From: r.alice.Address(), To: r.bob.Address(), Amount: uint64(i), CreatedAt: r.Now().Add(time.Duration(i) * time.Millisecond)}
 					if err := tx.CreateTransaction(t); err != nil {
 						return err

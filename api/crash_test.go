@@ -88,7 +88,7 @@ func (r *rig) effects() string {
 		keys, keyErr := tx.AllKeys()
 		found["keys"] = len(keys)
 		for _, k := range keys {
-			hooks, err := tx.WebhooksOf(k.Line())
+			hooks, err := tx.WebhooksOf(k.Lineage())
 			if err != nil {
 				return err
 			}

@@ -116,7 +116,7 @@ func (s *Server) onceOpen(c *fiber.Ctx, key wallet.Key, work func(record) error,
 		return work(record{})
 	}
 	// Keyed by whose key, method and path too: a header alone would hand one customer another's answer.
-	whose := key.Line()
+	whose := key.Lineage()
 	if c.Path() == rotatePath { // a successor rotates itself, whatever header it reuses
 		whose = key.ID
 	}

@@ -188,7 +188,7 @@ func TestAListenerEndsWithItsKey(t *testing.T) {
 		}, wallet.InsufficientScope},
 		"forgotten": {func(secret string) {
 			r.Must(r.Update(func(tx store.Tx) error {
-				all, err := tx.WebhooksOf(r.keyOf(secret).Line())
+				all, err := tx.WebhooksOf(r.keyOf(secret).Lineage())
 				if err != nil {
 					return err
 				}

@@ -208,7 +208,7 @@ type signAnswer struct {
 func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	t := v.Transaction
 	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
-		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.App, ErrorCode: t.ErrorCode, Held: t.Held, Bot: s.LinkedBot()}
+		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.App, ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()
 	}

@@ -15,11 +15,11 @@ func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 	limit = quota.Limit{Count: s.Limits.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
 	case key.Kind == wallet.BotKey:
-		name = "bot/" + key.Line()
+		name = "bot/" + key.Lineage()
 	case key.Owner != "":
 		name = "api/" + string(key.Owner)
 	default:
-		name = "api/" + key.Line()
+		name = "api/" + key.Lineage()
 	}
 	return name, limit
 }

@@ -49,7 +49,7 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 	r.SendBehind(r.bob.Person, wallet.Transaction{From: r.bob.Address(), To: link.To, Reference: link.References[0], Memo: link.Memo, Amount: 1_500_000_000})
 	r.Blocks(40)
 	r.Look()
-	if got := r.Transaction(id); got.Status != wallet.Received || !got.Final {
+	if got := r.Transaction(id); got.Status != wallet.Received || !got.Closed {
 		t.Errorf("the request is %s", got.Status)
 	}
 	for range 5 {
@@ -66,7 +66,7 @@ func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 	r.Must(err)
 	shop := r.Stranger()
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWallet(wallet.Wallet{Address: shop, Type: wallet.DeveloperWallet, KeyLine: key.Line(), ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: shop, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()})
 	}))
 	fields := fmt.Sprintf(`"address":%q,"amount":"0.5","token":"SOL"`, shop)
 	a := r.requests(secret, fields)
@@ -100,7 +100,7 @@ func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 	// Another wallet is another till.
 	other := r.Stranger()
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWallet(wallet.Wallet{Address: other, Type: wallet.DeveloperWallet, KeyLine: key.Line(), ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: other, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()})
 	}))
 	r.want(r.requests(secret, strings.ReplaceAll(fields, shop.String(), other.String())), 201, "", "")
 }

@@ -17,7 +17,7 @@ func (r *rig) history(n int) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		for i := 1; i <= n; i++ {
-			t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_h_%02d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Final: true,
+			t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_h_%02d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Closed: true,
 				Owner: r.alice.User.ID, From: r.alice.Address(), To: r.bob.Address(), Token: wallet.SOL, Amount: uint64(i),
 				CreatedAt: r.Now().Add(time.Duration(i-n) * time.Minute)}
 			if i%3 == 0 {
@@ -120,7 +120,7 @@ func TestAPageCostsWhatItLooksAt(t *testing.T) {
 	r := newRig(t)
 	r.Must(r.Update(func(tx store.Tx) error {
 		for i := range 2500 {
-			if err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_m_%04d", i)), Kind: wallet.Send, Status: wallet.Failed, Final: true,
+			if err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_m_%04d", i)), Kind: wallet.Send, Status: wallet.Failed, Closed: true,
 				Owner: r.alice.User.ID, From: r.alice.Address(), CreatedAt: r.Now().Add(time.Duration(i) * time.Second)}); err != nil {
 				return err
 			}

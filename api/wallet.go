@@ -220,7 +220,7 @@ func recordOf(t wallet.Transaction) transactionData {
 		Amount: t.Money().String(), Token: t.Token.Name(), Fee: wallet.Lamports(t.Fee).String(),
 		Signature: t.Signature, Reference: t.Reference, CreatedAt: stamp(t.CreatedAt),
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
-		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Held,
+		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
 		Memo: t.Memo, Label: t.Label,
 	}

@@ -540,7 +540,7 @@ func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 	r.received(r.alice.User.ID)
 	r.want(r.call("POST", path+"/recover", key, `{"since":"2026-01-01T00:00:00Z"}`), 202, "", "")
 	waiting := r.until(path+"/deliveries?state=waiting", key, parked(3))
-	room, err := r.Engine.Delay(context.Background(), wallet.Webhook{Line: r.keyOf(key).Line(), URL: "https://hooks.example.com/in"})
+	room, err := r.Engine.Delay(context.Background(), wallet.Webhook{Lineage: r.keyOf(key).Lineage(), URL: "https://hooks.example.com/in"})
 	if err != nil || room < time.Minute {
 		t.Fatalf("room in %s (%v)", room, err)
 	}
@@ -692,7 +692,7 @@ func TestWebhooksEndWithTheLastKeyOfTheirLine(t *testing.T) {
 		r.Must(err)
 		count := func() (n int) {
 			r.View(func(tx store.Tx) error {
-				all, err := tx.WebhooksOf(key.Line())
+				all, err := tx.WebhooksOf(key.Lineage())
 				n = len(all)
 				return err
 			})

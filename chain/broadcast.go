@@ -19,7 +19,7 @@ const (
 
 // Broadcast hands signed wire bytes to the primary node once (sendTransaction: base64, preflight at
 // confirmed like the blockhash, no retries by the node). nil: the node took it, or has processed it
-// already. *wallet.NotAccepted: the node did not pass it on, which is no verdict, since it may have
+// already. *wallet.PreflightError: the node did not pass it on, which is no verdict, since it may have
 // landed or may still land by another way. wallet.NetworkError: nobody knows.
 func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	const method = "sendTransaction"
@@ -74,5 +74,5 @@ func refusal(err error, m *message) error {
 }
 
 func notAccepted(why wallet.Failure, reason string) error {
-	return &wallet.NotAccepted{Failure: why, Reason: reason}
+	return &wallet.PreflightError{Failure: why, Reason: reason}
 }

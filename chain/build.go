@@ -24,11 +24,11 @@ func Build(t wallet.Transaction) ([]byte, error) {
 	add := func(program wallet.Address, data []byte, accounts ...*solana.AccountMeta) {
 		instructions = append(instructions, solana.NewInstruction(solana.PublicKey(program), accounts, data))
 	}
-	if t.UnitLimit > 0 {
-		add(computeBudgetProgram, binary.LittleEndian.AppendUint32([]byte{budgetLimit}, t.UnitLimit))
+	if t.ComputeUnitLimit > 0 {
+		add(computeBudgetProgram, binary.LittleEndian.AppendUint32([]byte{budgetLimit}, t.ComputeUnitLimit))
 	}
-	if t.UnitPrice > 0 {
-		add(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.UnitPrice))
+	if t.ComputeUnitPrice > 0 {
+		add(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.ComputeUnitPrice))
 	}
 	if t.Rent > 0 {
 		add(wallet.AssociatedProgram, []byte{createIdempotent},

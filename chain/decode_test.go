@@ -369,7 +369,7 @@ func FuzzDisassemble(f *testing.F) {
 		if len(signatures) == 0 || len(signatures) != m.signers || len(raw) >= len(wire) || len(m.keys) == 0 {
 			t.Fatalf("impossible transaction: %d signatures, %+v", len(signatures), m)
 		}
-		m.pays(wallet.Sought{}) // must not panic on any index
+		m.pays(wallet.TransactionQuery{}) // must not panic on any index
 	})
 }
 
@@ -381,7 +381,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 		"answer to a link": {From: from, To: to, Amount: 7, Memo: "order 7", Reference: reference,
 			LinkReferences: []wallet.Address{testKey(9).address(), testKey(4).address()}},
 		"everything": {From: from, To: to, Reference: reference, Amount: 1_500_000_000,
-			Memo: "rent for May", UnitLimit: 1_000, UnitPrice: 12_345},
+			Memo: "rent for May", ComputeUnitLimit: 1_000, ComputeUnitPrice: 12_345},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := Build(transfer)
@@ -393,7 +393,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 			agree(t, raw, d)
-			if d.Version != "legacy" || d.Blockhash != [32]byte{} || d.ComputeUnitPrice != transfer.UnitPrice {
+			if d.Version != "legacy" || d.Blockhash != [32]byte{} || d.ComputeUnitPrice != transfer.ComputeUnitPrice {
 				t.Errorf("got %+v", d)
 			}
 			want := wallet.Action{Type: "transfer", From: from, To: to, Reference: transfer.Reference, Lamports: transfer.Amount}
@@ -408,7 +408,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 			}
 		})
 	}
-	raw, err := Build(wallet.Transaction{From: from, To: to, Amount: 1, UnitLimit: 200_000, UnitPrice: 7})
+	raw, err := Build(wallet.Transaction{From: from, To: to, Amount: 1, ComputeUnitLimit: 200_000, ComputeUnitPrice: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +424,7 @@ func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
 		ZeroAmount:   {From: from, To: to},
 		BadReference: {From: from, To: to, Reference: to, Amount: 1},
 		BadMemo:      {From: from, To: to, Amount: 1, Memo: "new\nline"},
-		Budget:       {From: from, To: to, Amount: 1, UnitPrice: 1},
+		Budget:       {From: from, To: to, Amount: 1, ComputeUnitPrice: 1},
 		TooLarge:     {From: from, To: to, Amount: 1, Memo: strings.Repeat("x", 1200)},
 	} {
 		var refused *NotAllowed
@@ -490,7 +490,7 @@ func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
 func BenchmarkDecodeAndCheck(b *testing.B) {
 	key := testKey(1)
 	raw, err := Build(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
-		Amount: 1_500_000_000, UnitLimit: 1_000, UnitPrice: 1_000})
+		Amount: 1_500_000_000, ComputeUnitLimit: 1_000, ComputeUnitPrice: 1_000})
 	if err != nil {
 		b.Fatal(err)
 	}

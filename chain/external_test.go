@@ -28,7 +28,7 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 	alice, mallory := testKey(1), testKey(7)
 	bob, reference := testKey(2).address(), testKey(3).address()
 	hash := [32]byte{9}
-	asked := wallet.Transaction{From: alice.address(), To: bob, Reference: reference, Amount: 1_500_000_000, UnitLimit: 1_000, UnitPrice: 10}
+	asked := wallet.Transaction{From: alice.address(), To: bob, Reference: reference, Amount: 1_500_000_000, ComputeUnitLimit: 1_000, ComputeUnitPrice: 10}
 	message, err := Build(asked)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ func TestFeesAreTheNetworksWord(t *testing.T) {
 	w := newWorld(t)
 	for want, transfer := range map[uint64]wallet.Transaction{
 		5_000: {From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5},
-		5_013: {From: testKey(1).address(), To: testKey(2).address(), Amount: 5, UnitLimit: 1_000, UnitPrice: 12_345},
+		5_013: {From: testKey(1).address(), To: testKey(2).address(), Amount: 5, ComputeUnitLimit: 1_000, ComputeUnitPrice: 12_345},
 	} {
 		message, err := Build(transfer)
 		if err != nil {

@@ -23,7 +23,7 @@ const (
 // fee, and the transaction holds the intended transfer (docs/architecture.md, The rule against paying twice, 3). A
 // success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
 // that it cannot tell.
-func (c *Client) Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error) {
+func (c *Client) Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error) {
 	return c.find(carrying(ctx), c.primary(), sought)
 }
 
@@ -31,7 +31,7 @@ func (c *Client) Find(ctx context.Context, sought wallet.Sought) (*wallet.Landin
 // tells that all of them looked and none knows it. It proves that the transaction can never land only after
 // FinalizedBlockHeight and together with CanSeeBackTo (docs/architecture.md, The rule against paying twice, 2). The
 // error is that of the first node that could not tell.
-func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *wallet.Landing, certain bool, _ error) {
+func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (_ *wallet.Landing, certain bool, _ error) {
 	var (
 		failed  *wallet.Landing
 		trouble error
@@ -56,7 +56,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.Sought) (_ *w
 	return nil, trouble == nil, trouble
 }
 
-func (c *Client) find(ctx context.Context, n *node, sought wallet.Sought) (*wallet.Landing, error) {
+func (c *Client) find(ctx context.Context, n *node, sought wallet.TransactionQuery) (*wallet.Landing, error) {
 	if sought.Signature.IsZero() && sought.Reference.IsZero() {
 		return nil, errors.New("find: neither signature nor reference is known") // "not found" would be a lie
 	}
@@ -149,13 +149,13 @@ func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signatur
 }
 
 // carries tells whether the transaction sig on chain is the one sought.
-func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.Sought) (bool, error) {
+func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.TransactionQuery) (bool, error) {
 	m, err := shown(ctx, n, sig)
 	return err == nil && m.keys[0] == sought.From && m.pays(sought), err
 }
 
 // pays tells whether m holds the transfer that is sought, reference and all, whatever else it holds.
-func (m *message) pays(sought wallet.Sought) bool {
+func (m *message) pays(sought wallet.TransactionQuery) bool {
 	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
 		t, ok := m.transferred(in, sought.Token)
 		return ok && slices.Contains(t.references, sought.Reference) && t.units == sought.Units &&

@@ -45,7 +45,7 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := sent{wire: wire, message: message, signature: signature, sought: wallet.Sought{Signature: signature,
+	s := sent{wire: wire, message: message, signature: signature, sought: wallet.TransactionQuery{Signature: signature,
 		Reference: testKey(3).address(), From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Units: 5}}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Client{nodes: []*node{newNode("rpc 1", "http://node", time.Minute, saying(body)), newNode("rpc 2", "http://node", time.Minute, saying(body))}, now: time.Now}
@@ -56,7 +56,7 @@ func FuzzAnswers(f *testing.F) {
 // judged takes an error for what it may be.
 func judged(t *testing.T, name string, err error) {
 	t.Helper()
-	var refused *wallet.NotAccepted
+	var refused *wallet.PreflightError
 	switch {
 	case err == nil:
 		return

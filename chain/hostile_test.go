@@ -65,7 +65,7 @@ func signedTransfer(t *testing.T, transfer wallet.Transaction) sent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sent{wire: wire, message: message, signature: sig, sought: wallet.Sought{Signature: sig,
+	return sent{wire: wire, message: message, signature: sig, sought: wallet.TransactionQuery{Signature: sig,
 		Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount}}
 }
 
@@ -138,7 +138,7 @@ func (endless) Read(p []byte) (int, error) {
 
 func TestNothingToLookForIsNotNotFound(t *testing.T) {
 	c := scripted(t, func(method string) string { t.Errorf("%s was called", method); return "" })
-	if found, err := c.Find(t.Context(), wallet.Sought{From: testKey(1).address()}); err == nil || found != nil {
+	if found, err := c.Find(t.Context(), wallet.TransactionQuery{From: testKey(1).address()}); err == nil || found != nil {
 		t.Errorf("got %+v, %v", found, err)
 	}
 }

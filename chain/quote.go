@@ -69,7 +69,7 @@ func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
 }
 
 // Simulate has the node carry out a message that nobody has signed, on the state of now: nil, and
-// how many compute units it takes, when it would succeed; a *wallet.NotAccepted with the reason when
+// how many compute units it takes, when it would succeed; a *wallet.PreflightError with the reason when
 // it would fail; wallet.NetworkError when nobody knows (simulateTransaction).
 func (c *Client) Simulate(ctx context.Context, message []byte) (units uint64, _ error) {
 	const method = "simulateTransaction"

@@ -83,7 +83,7 @@ type sent struct {
 	message   []byte
 	signature wallet.Signature
 	blockhash wallet.Blockhash
-	sought    wallet.Sought
+	sought    wallet.TransactionQuery
 }
 
 // sign builds a transfer with the newest blockhash and signs it.
@@ -106,7 +106,7 @@ func (w world) sign(key testPrivateKey, transfer wallet.Transaction) sent {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return sent{wire, message, signature, blockhash, wallet.Sought{
+	return sent{wire, message, signature, blockhash, wallet.TransactionQuery{
 		Signature: signature, Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount,
 	}}
 }
@@ -128,7 +128,7 @@ func (w world) status(sig wallet.Signature) *wallet.Landing {
 	return landings[0]
 }
 
-func (w world) find(sought wallet.Sought) *wallet.Landing {
+func (w world) find(sought wallet.TransactionQuery) *wallet.Landing {
 	w.t.Helper()
 	landing, err := w.Find(w.t.Context(), sought)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 	alice, bob, reference := testKey(1), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 2_000_000_000)
 
-	s := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 1_500_000_000, Memo: "rent", UnitLimit: 100_000, UnitPrice: 15})
+	s := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 1_500_000_000, Memo: "rent", ComputeUnitLimit: 100_000, ComputeUnitPrice: 15})
 	const fee = 5_002 // 1.5 lamports of priority, rounded up
 	w.broadcast(s)
 	if got := w.status(s.signature); got != nil {
@@ -225,7 +225,7 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 // broadcastAgain sends bytes that have landed long ago.
 func (w world) broadcastAgain(s sent) {
 	w.t.Helper()
-	var refused *wallet.NotAccepted
+	var refused *wallet.PreflightError
 	if err := w.Broadcast(w.t.Context(), s.wire); !errors.As(err, &refused) || refused.Failure != wallet.BlockhashExpired {
 		w.t.Errorf("bytes of an expired blockhash: %v", err)
 	}
@@ -251,7 +251,7 @@ func TestFeeChangedByTheWalletIsFoundByReference(t *testing.T) {
 	alice, bob, reference := testKey(1), testKey(2).address(), testKey(3).address()
 	w.fund(alice.address(), 1_000_000_000)
 	asked := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000})
-	landed := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000, UnitLimit: 200_000, UnitPrice: 1_000})
+	landed := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000, ComputeUnitLimit: 200_000, ComputeUnitPrice: 1_000})
 	w.broadcast(landed)
 	w.advance(3)
 	found := w.find(asked.sought)
@@ -345,7 +345,7 @@ func TestRefusedByPreflight(t *testing.T) {
 		"an unknown blockhash":          {unknown, wallet.BlockhashExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var refused *wallet.NotAccepted
+			var refused *wallet.PreflightError
 			err := w.Broadcast(t.Context(), test.wire)
 			if !errors.As(err, &refused) || refused.Failure != test.want || refused.Reason == "" {
 				t.Fatalf("got %v, want %s", err, test.want)

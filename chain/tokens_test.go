@@ -158,7 +158,7 @@ func TestSimulationsSayWhyInWords(t *testing.T) {
 			Token: wallet.Token{Mint: testKey(5).address(), Program: wallet.TokenProgram}}, wallet.SimulationFailed},
 	} {
 		_, err := w.Simulate(t.Context(), build(c.pay))
-		var refused *wallet.NotAccepted
+		var refused *wallet.PreflightError
 		if !errors.As(err, &refused) || refused.Failure != c.want || refused.Reason == "" {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -194,7 +194,7 @@ func BenchmarkHoldings(b *testing.B) {
 func BenchmarkBuildToken(b *testing.B) {
 	key := testKey(1)
 	pay := wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 25_000_000, Rent: 1,
-		Token: wallet.Token{Mint: testKey(4).address(), Decimals: 6, Program: wallet.TokenProgram}, UnitLimit: 60_000, UnitPrice: 1_000}
+		Token: wallet.Token{Mint: testKey(4).address(), Decimals: 6, Program: wallet.TokenProgram}, ComputeUnitLimit: 60_000, ComputeUnitPrice: 1_000}
 	raw, err := Build(pay)
 	if err != nil {
 		b.Fatal(err)

@@ -36,7 +36,7 @@ func (r *rig) announced(name wallet.EventName) []string {
 func (r *rig) listen() {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Kind: wallet.BotKey, Line: "key_1", URL: "https://example.com/", Events: []string{"*"}, Active: true, CreatedAt: r.Now()})
+		return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Kind: wallet.BotKey, Lineage: "key_1", URL: "https://example.com/", Events: []string{"*"}, Active: true, CreatedAt: r.Now()})
 	}))
 }
 
@@ -130,7 +130,7 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	// Another app of hers has a webhook; this one's is turned off.
 	shop := r.keys()[0]
 	r.Must(r.Update(func(tx store.Tx) error {
-		hooks, err := tx.WebhooksOf(shop.Line())
+		hooks, err := tx.WebhooksOf(shop.Lineage())
 		hooks[0].Active = false
 		return errors.Join(err, tx.PutWebhook(hooks[0]))
 	}))
@@ -144,7 +144,7 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	operators, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWebhook(wallet.Webhook{ID: "wh_op", Kind: wallet.BotKey, Line: operators.Line(), URL: "https://example.com/", Events: []string{"message.*"}, Active: true, CreatedAt: r.Now()})
+		return tx.PutWebhook(wallet.Webhook{ID: "wh_op", Kind: wallet.BotKey, Lineage: operators.Lineage(), URL: "https://example.com/", Events: []string{"message.*"}, Active: true, CreatedAt: r.Now()})
 	}))
 	r.happen("bob answers the app: Hello you")
 	r.happen("bob: to nobody")

@@ -30,7 +30,7 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 	if err := s.drawn(t); err != nil {
 		return err
 	}
-	if t.CalledOff() { // an edit rings no bell, and this one surprises
+	if t.LandedAfterCancel() { // an edit rings no bell, and this one surprises
 		v, err := s.facts(t)
 		if err != nil {
 			return err
@@ -51,14 +51,14 @@ func (s *scene) ring(t wallet.Transaction) error {
 	switch {
 	case err != nil:
 		return err
-	case t.Held:
+	case t.Indeterminate:
 		what = rangHeld
-	case held && (t.Final || t.Status == wallet.Confirmed || t.Status == wallet.Failed):
+	case held && (t.Closed || t.Status == wallet.Confirmed || t.Status == wallet.Failed):
 		if err := s.keepRang(t, rangHeld, s.now.Add(menuLife)); err != nil { // its end rings now
 			return err
 		}
 	}
-	if !t.Held && t.Status != wallet.Failed && (!held || t.CalledOff() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
+	if !t.Indeterminate && t.Status != wallet.Failed && (!held || t.LandedAfterCancel() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
 		return nil
 	}
 	before, err := s.rang(t, what)
@@ -66,7 +66,7 @@ func (s *scene) ring(t wallet.Transaction) error {
 		return err
 	}
 	until := s.now.Add(menuLife)
-	if t.Held { // however long that takes
+	if t.Indeterminate { // however long that takes
 		until = time.Time{}
 	}
 	if err := s.keepRang(t, what, until); err != nil || before {
@@ -166,8 +166,8 @@ func (s *scene) card(t wallet.Transaction) error {
 			return err
 		}
 		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // to be compared
-		if !t.Named.IsZero() {
-			v["Named"] = grouped(t.Named.String())
+		if !t.RequestedDestination.IsZero() {
+			v["Named"] = grouped(t.RequestedDestination.String())
 		}
 	}
 	if t.Status == wallet.Received {
@@ -199,7 +199,7 @@ func (s *scene) card(t wallet.Transaction) error {
 // cardText is the text for a transaction's state.
 func cardText(t wallet.Transaction) string {
 	switch {
-	case t.Held:
+	case t.Indeterminate:
 		return "card.held"
 	case t.Status == wallet.Expired && !t.Approved():
 		return "card.not_confirmed"
@@ -229,8 +229,8 @@ func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
-		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Final, "ID": code(string(t.ID)),
-		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.Asked.IsZero(),
+		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Closed, "ID": code(string(t.ID)),
+		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.PaymentRequestRef.IsZero(),
 		"Who": code("…" + t.From.Tail()),
 	}
 	maps.Copy(v, resemblance(t))
@@ -251,8 +251,8 @@ func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
 	if t.TransferFee > 0 {
 		v["Net"], v["Kept"] = code(t.Token.Amount(t.Net()).String()), code(t.Token.Amount(t.TransferFee).String())
 	}
-	if !t.Named.IsZero() {
-		v["Named"] = code(t.Named.String())
+	if !t.RequestedDestination.IsZero() {
+		v["Named"] = code(t.RequestedDestination.String())
 	}
 	warnings, err := s.warnings(t)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
 // requesterIsTold tells whether t pays a request that was made here and still waits: its maker is told of the payment.
 // Whoever pays has the request's reference from its maker.
 func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
-	if t.Asked.IsZero() {
+	if t.PaymentRequestRef.IsZero() {
 		return false, nil
 	}
 	to, err := s.tx.Wallet(t.To)
@@ -288,7 +288,7 @@ func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
 	const look = 100 // without an end this would be as long as a history is
 	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
 	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
-		return r.Status == wallet.Requested && r.Reference == t.Asked && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
+		return r.Status == wallet.Requested && r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
 	}), err
 }
 
@@ -364,7 +364,7 @@ func failures() map[wallet.Failure]string {
 
 func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
-	if err != nil || !t.Lookalike.IsZero() { // a look-alike is confirmed by typing
+	if err != nil || !t.PoisoningSuspect.IsZero() { // a look-alike is confirmed by typing
 		return [][]Button{{no}}, err
 	}
 	yes, err := s.cardButton(t, "button.confirm", "confirm")
@@ -412,7 +412,7 @@ func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case t.Held:
+	case t.Indeterminate:
 		label, verb = "button.check", "check"
 	case t.Kind == wallet.Send && t.Status == wallet.Confirmed:
 		return s.paidButtons(t, rows)

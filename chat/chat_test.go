@@ -538,7 +538,7 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 	if said := strings.Join(r.seen, ""); strings.Count(said, "Your request was paid: 1.5 SOL") != 1 {
 		t.Errorf("Bob was told: %s", said)
 	}
-	if got := r.Transaction(asked.ID); got.Status != wallet.Received || !got.Final {
+	if got := r.Transaction(asked.ID); got.Status != wallet.Received || !got.Closed {
 		t.Errorf("the request is %s", got.Status)
 	}
 }
@@ -616,7 +616,7 @@ func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
 				for i := range 2 * shown {
 					receipt := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_paid%02d", i)), Kind: wallet.Receive, Status: wallet.Received,
 						Owner: r.userOf("bob"), From: r.Stranger(), To: r.people["bob"].Address(), Token: wallet.SOL, Amount: sol,
-						Signature: wallet.Signature{byte(i + 1)}, CreatedAt: r.Now().Add(time.Duration(i) * time.Second), Final: true}
+						Signature: wallet.Signature{byte(i + 1)}, CreatedAt: r.Now().Add(time.Duration(i) * time.Second), Closed: true}
 					if i >= unasked {
 						request := receipt
 						request.ID, request.From, request.Signature = wallet.TransactionID(fmt.Sprintf("tx_asked%02d", i)), wallet.Address{}, wallet.Signature{}

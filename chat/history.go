@@ -48,7 +48,7 @@ func (s *scene) pastLine(t wallet.Transaction) (html, error) {
 	}
 	key := "history.open"
 	switch {
-	case t.Held:
+	case t.Indeterminate:
 		key = "history.held"
 	case t.Status == wallet.Confirmed:
 		key = "history.sent"

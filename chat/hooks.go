@@ -15,7 +15,7 @@ import (
 // countHooks says how many webhooks a key has, and how they fare.
 func (s *scene) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
-	all, err := s.tx.WebhooksOf(key.Line())
+	all, err := s.tx.WebhooksOf(key.Lineage())
 	all = slices.DeleteFunc(all, func(w wallet.Webhook) bool { return w.Listener })
 	if err != nil || len(all) == 0 {
 		return err

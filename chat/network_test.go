@@ -10,7 +10,7 @@ import (
 
 // network makes something happen to somebody's newest transaction: the cluster does its part, and
 // the settler finds out.
-func (r *rig) network(who string, what wallet.Happening) {
+func (r *rig) network(who string, what wallet.Trigger) {
 	r.Helper()
 	id, p := r.newest(who).ID, r.people[who]
 	r.Whole()
@@ -57,8 +57,8 @@ func (r *rig) network(who string, what wallet.Happening) {
 	default:
 		r.Fatalf("the network does not %q", what)
 	}
-	if t := r.Transaction(id); t.Status != want || t.Held != (what == wallet.BecameUncertain) {
-		r.Fatalf("%s: the transaction is %s, held %v", what, t.Status, t.Held)
+	if t := r.Transaction(id); t.Status != want || t.Indeterminate != (what == wallet.BecameUncertain) {
+		r.Fatalf("%s: the transaction is %s, held %v", what, t.Status, t.Indeterminate)
 	}
 	r.settle()
 }

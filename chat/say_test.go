@@ -111,11 +111,11 @@ func TestEveryStateOfATransactionHasItsCard(t *testing.T) {
 	}
 	for status := range states {
 		for _, held := range []bool{false, true} {
-			v, err := s.facts(wallet.Transaction{Status: status, Held: held, Token: wallet.SOL, To: wallet.Address{1}, From: wallet.Address{2}})
+			v, err := s.facts(wallet.Transaction{Status: status, Indeterminate: held, Token: wallet.SOL, To: wallet.Address{1}, From: wallet.Address{2}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text, err := words.text(cardText(wallet.Transaction{Status: status, Held: held}), v); err != nil || text == "" {
+			if text, err := words.text(cardText(wallet.Transaction{Status: status, Indeterminate: held}), v); err != nil || text == "" {
 				t.Errorf("%s (held %v): %q, %v", status, held, text, err)
 			}
 		}

@@ -105,7 +105,7 @@ func difference(want, got string) string {
 //	alice's page proves alice, alice's page signs, alice's page rejects
 //	network is down, network is up
 //	alice's page keeps what it signed
-//	network: landed alice            a wallet.Happening befalls her newest transaction
+//	network: landed alice            a wallet.Trigger befalls her newest transaction
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
 func (r *rig) happen(line string) {
@@ -146,7 +146,7 @@ func (r *rig) happen(line string) {
 		r.Cluster.SetFault(nil)
 	case before == "network":
 		at := strings.LastIndexByte(text, ' ')
-		r.network(text[at+1:], wallet.Happening(text[:at]))
+		r.network(text[at+1:], wallet.Trigger(text[:at]))
 	case strings.Contains(line, " writes to "):
 		who, to, _ := strings.Cut(before, " writes to ")
 		r.writes(strings.TrimSuffix(strings.TrimPrefix(who, "the "), "'s app"), to, text)
@@ -456,7 +456,7 @@ func (r *rig) hook(who, url string) {
 			return err
 		}
 		key := keys[len(keys)-1]
-		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(r.NewID("wh")), Kind: key.Kind, Line: key.Line(), Owner: owner, URL: url,
+		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(r.NewID("wh")), Kind: key.Kind, Lineage: key.Lineage(), Owner: owner, URL: url,
 			Events: []string{"*"}, Active: true, Secret: "a secret of sixteen", CreatedAt: r.Now()})
 	}))
 }

@@ -47,7 +47,7 @@ func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance,
 // of ours, and what is reserved in it, is for those who may read it. To others it is like any address.
 func (w *Wallets) BalanceFor(ctx context.Context, who Caller, address wallet.Address) (Balance, error) {
 	return w.balance(ctx, address, func(tx store.Tx) (bool, error) {
-		_, err := readable(tx, who, address)
+		_, err := authorizeRead(tx, who, address)
 		if wallet.CodeOf(err) == wallet.WalletNotFound {
 			return false, nil
 		}

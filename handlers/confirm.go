@@ -12,7 +12,7 @@ type Confirmation struct {
 	id     wallet.TransactionID
 	who    Caller
 	typed  string
-	facts  facts
+	facts  accountSnapshot
 	signID string
 }
 
@@ -30,7 +30,7 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 	if err := t.TypedFor(typed); err != nil {
 		return Confirmation{}, err
 	}
-	f, err := s.look(ctx, t.From, t.To, t.Token)
+	f, err := s.fetch(ctx, t.From, t.To, t.Token)
 	if err != nil {
 		return Confirmation{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Transfers) PrepareConfirm(ctx context.Context, who Caller, id wallet.Tr
 }
 
 // stillFits tells whether what was proposed is what would happen now.
-func (f facts) stillFits(t wallet.Transaction) error {
+func (f accountSnapshot) stillFits(t wallet.Transaction) error {
 	if err := f.checkAccounts(); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (f facts) stillFits(t wallet.Transaction) error {
 // CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed
 // transaction has reserved; then the transaction waits for the device.
 func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
-	t, err := owned(tx, c.who, c.id)
+	t, err := authorizeOwner(tx, c.who, c.id)
 	if err != nil {
 		return t, err
 	}
@@ -82,12 +82,12 @@ func (s *Transfers) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transacti
 		return t, err
 	}
 	t.SignID = c.signID
-	return store.Step(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
+	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // covered makes a transaction ready to wait for its signature, with funds that nobody else has reserved.
-func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f facts) (wallet.Transaction, error) {
-	f, err := f.less(tx)
+func (s *Transfers) covered(tx store.Tx, t wallet.Transaction, f accountSnapshot) (wallet.Transaction, error) {
+	f, err := f.netOfReservations(tx)
 	if err != nil {
 		return t, err
 	}

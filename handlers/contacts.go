@@ -75,7 +75,7 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 	if err != nil {
 		return err
 	}
-	if seems, ok := wallet.Lookalike(to, known); ok && wallet.Mistyped(to, seems) {
+	if seems, ok := wallet.PoisoningSuspect(to, known); ok && wallet.Mistyped(to, seems) {
 		return wallet.Refuse(wallet.PolicyViolation, "that is almost %s, an address you know. A character may be missing or mistyped. Nothing was saved", seems)
 	} else if ok {
 		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
@@ -178,5 +178,5 @@ func NameOf(tx store.Tx, person wallet.UserID, addresses ...wallet.Address) (str
 // ContactName is the owner's own name for the recipient of t: for the wallet that is paid, else for the token account
 // that they gave in its place; "" without one.
 func ContactName(tx store.Tx, t wallet.Transaction) (string, error) {
-	return NameOf(tx, t.Owner, t.To, t.Named)
+	return NameOf(tx, t.Owner, t.To, t.RequestedDestination)
 }

@@ -289,7 +289,7 @@ func (w *Webhooks) PrepareResend(ctx context.Context, who Caller, id wallet.Webh
 	}
 	now := w.Now().UTC()
 	return store.Delivery{ID: w.NewID("dlv"), Webhook: entry.Webhook, EventID: entry.EventID, Event: entry.Event, User: entry.User,
-		Line: entry.Line, Urgency: store.Money, Body: entry.Body, CreatedAt: now, NextAt: now, Resend: true}, nil
+		OrderingKey: entry.OrderingKey, Urgency: store.Money, Body: entry.Body, CreatedAt: now, NextAt: now, Resend: true}, nil
 }
 
 // CommitResend puts a prepared delivery on its way. CONFLICT when the webhook does not take such events

@@ -225,7 +225,7 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 }
 
 // operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
-func operatorsAsked() bound { return bound{"operators", 1, AskPause} }
+func operatorsAsked() rateLimit { return rateLimit{"operators", 1, AskPause} }
 
 // HowToPro says how somebody gets what needs the tier pro where no operator can be asked in the chat.
 func HowToPro(owner int64) string {

@@ -17,14 +17,14 @@ import (
 type Caller struct {
 	User    wallet.UserID // "" for an operator's key that belongs to nobody
 	KeyID   string        // the key that asks, by which a person knows it again; "" in chat
-	KeyLine string        // its line (wallet.Key.Line), to which everything belongs; "" in chat
+	KeyLine string        // its line (wallet.Key.Lineage), to which everything belongs; "" in chat
 	App     wallet.AppID  // the program that the key was made for; "" for none
 	Bot     bool          // a bot token
 }
 
 // CallerOf is who a key speaks for.
 func CallerOf(k wallet.Key) Caller {
-	return Caller{User: k.Owner, KeyID: k.ID, KeyLine: k.Line(), App: k.App, Bot: k.Kind == wallet.BotKey}
+	return Caller{User: k.Owner, KeyID: k.ID, KeyLine: k.Lineage(), App: k.App, Bot: k.Kind == wallet.BotKey}
 }
 
 // operator tells that the caller is an operator's key, which belongs to nobody.
@@ -39,7 +39,7 @@ func (c Caller) owns(w wallet.Wallet) bool {
 	return w.Owner == c.User
 }
 
-// lineOf is the line of the key that asked for something (wallet.Key.Line); "" for none.
+// lineOf is the line of the key that asked for something (wallet.Key.Lineage); "" for none.
 func lineOf(tx store.Tx, keyID string) (string, error) {
 	if keyID == "" {
 		return "", nil
@@ -48,7 +48,7 @@ func lineOf(tx store.Tx, keyID string) (string, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return keyID, nil
 	}
-	return key.Line(), err
+	return key.Lineage(), err
 }
 
 // found turns the store's ErrNotFound into the code that the fronts know.

@@ -125,7 +125,7 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 		return NewKey{}, err
 	}
 	next := old
-	next.First = old.Line()
+	next.First = old.Lineage()
 	return k.Draw(next)
 }
 
@@ -187,7 +187,7 @@ func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 		return err
 	}
 	for _, other := range all {
-		if other.Line() != old.Line() || other.ID == old.ID || other.ID == next.ID || !other.UsableAt(k.Now()) {
+		if other.Lineage() != old.Lineage() || other.ID == old.ID || other.ID == next.ID || !other.UsableAt(k.Now()) {
 			continue
 		}
 		if _, err := k.RevokeIn(tx, other.ID); err != nil {
@@ -393,7 +393,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 		if !key.UsableAt(k.Now()) {
 			return wallet.Refuse(wallet.Conflict, "this key has expired or was revoked: create a new one")
 		}
-		line, err := store.KeyLine(tx, key.Line())
+		line, err := store.KeyLine(tx, key.Lineage())
 		if err != nil {
 			return err
 		}
@@ -427,7 +427,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 // stopOrStart turns the webhooks of a key's line off or on again as its tier is now, and counts them. One that
 // was turned off for another reason stays off.
 func (k *Keys) stopOrStart(tx store.Tx, key wallet.Key) (changed int, _ error) {
-	hooks, _, err := hooksOf(tx, key.Line())
+	hooks, _, err := hooksOf(tx, key.Lineage())
 	if err != nil {
 		return 0, err
 	}
@@ -474,10 +474,10 @@ func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 		return key, err
 	}
 	all, err := tx.KeysOf(key.Owner)
-	if err != nil || slices.ContainsFunc(all, func(other wallet.Key) bool { return other.Line() == key.Line() && other.UsableAt(k.Now()) }) {
+	if err != nil || slices.ContainsFunc(all, func(other wallet.Key) bool { return other.Lineage() == key.Lineage() && other.UsableAt(k.Now()) }) {
 		return key, err
 	}
-	hooks, err := tx.WebhooksOf(key.Line())
+	hooks, err := tx.WebhooksOf(key.Lineage())
 	if err != nil {
 		return key, err
 	}

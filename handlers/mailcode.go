@@ -24,8 +24,8 @@ const (
 )
 
 // codesMailed and codesTo bound the codes that are mailed: for a person, and to an address.
-func codesMailed() bound { return bound{"mail", CodesAnHour, time.Hour} }
-func codesTo() bound     { return bound{"mail_to", CodesAnHour, time.Hour} }
+func codesMailed() rateLimit { return rateLimit{"mail", CodesAnHour, time.Hour} }
+func codesTo() rateLimit     { return rateLimit{"mail_to", CodesAnHour, time.Hour} }
 
 // mailbox is how an address is counted: most servers read capitals, and what follows a plus, as the same one.
 func mailbox(address string) string {

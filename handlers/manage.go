@@ -102,7 +102,7 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
 			continue
 		}
-		if _, err := store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: now,
+		if _, err := store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: now,
 			Failure: wallet.UserRejected, Reason: "The wallet was disconnected."}); err != nil {
 			return wallet.Address{}, err
 		}

@@ -160,8 +160,8 @@ func TestAbsurdNumbersOfANodeCostNothing(t *testing.T) {
 			r.Transfers.Chain = &liar{Client: r.Chain, units: units, price: price}
 			for _, token := range []string{"SOL", "USDC"} {
 				got, err := r.Prepare(alice, bob.Address(), "0.5", token)
-				if err != nil || got.Fee > 5_000+100_000 || got.UnitLimit == 0 {
-					t.Errorf("%d units at %d, %s: fee %d, limit %d, %v", units, price, token, got.Fee, got.UnitLimit, err)
+				if err != nil || got.Fee > 5_000+100_000 || got.ComputeUnitLimit == 0 {
+					t.Errorf("%d units at %d, %s: fee %d, limit %d, %v", units, price, token, got.Fee, got.ComputeUnitLimit, err)
 				}
 			}
 		}

@@ -182,7 +182,7 @@ func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
 	network := r.changed()
-	network.refused = &wallet.NotAccepted{Failure: wallet.SimulationFailed, Reason: "one of the two token accounts is frozen by the token's issuer"}
+	network.refused = &wallet.PreflightError{Failure: wallet.SimulationFailed, Reason: "one of the two token accounts is frozen by the token's issuer"}
 	_, err := r.Confirm(alice.Caller(), id)
 	r.Refused(wallet.InvalidRequest, err)
 	if network.simulate != 1 || r.Transaction(id).Status != wallet.AwaitingConfirmation {
@@ -248,8 +248,8 @@ func TestNoBlockhashIsIssuedAfterTheDeadline(t *testing.T) {
 	r.Signing.Chain = lateHash{r.Signing.Chain, func() { r.Pass(wallet.SignWindow) }}
 	view, err := r.Signing.Refresh(context.Background(), handlers.ByLink(tx.SignID))
 	r.Refused(wallet.Conflict, err)
-	if got := r.Transaction(tx.ID); len(got.Issues) != 0 || view.Message != nil {
-		t.Errorf("%d blockhashes were issued", len(got.Issues))
+	if got := r.Transaction(tx.ID); len(got.IssuedBlockhashes) != 0 || view.Message != nil {
+		t.Errorf("%d blockhashes were issued", len(got.IssuedBlockhashes))
 	}
 }
 
@@ -307,12 +307,12 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		first.Status, first.Final = wallet.Failed, true
+		first.Status, first.Closed = wallet.Failed, true
 		return tx.PutTransaction(first)
 	}))
 	again, err := r.Transfers.PrepareRetry(context.Background(), alice.Caller(), p.Transaction.ID)
 	r.Must(err)
-	if got := again.Transaction; got.Memo != "order 7" || got.Label != "Café" || got.Asked != reference || len(got.LinkReferences) != 1 {
+	if got := again.Transaction; got.Memo != "order 7" || got.Label != "Café" || got.PaymentRequestRef != reference || len(got.LinkReferences) != 1 {
 		t.Errorf("tried again as %+v", got)
 	}
 }

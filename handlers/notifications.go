@@ -64,7 +64,7 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 }
 
 // wished bounds how often apps may change their wishes about one person, who is told each time.
-func wished() bound { return bound{"wish", 20, time.Hour} }
+func wished() rateLimit { return rateLimit{"wish", 20, time.Hour} }
 
 // Wish changes which events about a person the caller's app gets (docs/specification.md, Messages and commands). What
 // the person is told in their chat is theirs to say and stays as it is; of the change they are told. The same wish

@@ -121,7 +121,7 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 const offerPause = 12 * time.Hour
 
 // offered bounds the links that programs have one person sent, whatever became of them.
-func offered() bound { return bound{"offer", 1, offerPause} }
+func offered() rateLimit { return rateLimit{"offer", 1, offerPause} }
 
 // OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
 // because an app asks that may propose transfers. While one is open or answered, and for twelve hours after

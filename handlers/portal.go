@@ -85,11 +85,11 @@ func (p *Portal) Offer(token string, key wallet.Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.Now()
-	maps.DeleteFunc(p.links, func(_ [32]byte, l portalPass) bool { return l.line == key.Line() || !now.Before(l.ends) })
+	maps.DeleteFunc(p.links, func(_ [32]byte, l portalPass) bool { return l.line == key.Lineage() || !now.Before(l.ends) })
 	if p.links == nil {
 		p.links = map[[32]byte]portalPass{}
 	}
-	p.links[sha256.Sum256([]byte(token))] = portalPass{key.Line(), now.Add(PortalLinkLife)}
+	p.links[sha256.Sum256([]byte(token))] = portalPass{key.Lineage(), now.Add(PortalLinkLife)}
 	return nil
 }
 

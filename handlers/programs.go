@@ -42,8 +42,8 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if err != nil {
 		return t, err
 	}
-	t.Issues = append(t.Issues, wallet.Issue{Blockhash: *p.over, At: s.Now().UTC()})
-	return store.Begin(tx, t, wallet.Change{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
+	t.IssuedBlockhashes = append(t.IssuedBlockhashes, wallet.IssuedBlockhash{Blockhash: *p.over, At: s.Now().UTC()})
+	return store.Begin(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
 // How often programs may ask one person: a key in wrong hands must not bury the chat in questions, nor
@@ -84,4 +84,4 @@ func (s *Transfers) roomFor(tx store.Tx, owner wallet.User) error {
 }
 
 // asked bounds the questions of programs to one person, whichever of their wallets it is about.
-func asked() bound { return bound{"ask", maxAskedHourly, time.Hour} }
+func asked() rateLimit { return rateLimit{"ask", maxAskedHourly, time.Hour} }

@@ -200,7 +200,7 @@ func TestNoBlockhashForWhatWasPaid(t *testing.T) {
 	r.Blocks(3)
 	_, err := r.Signing.Refresh(context.Background(), handlers.ByLink(confirmed.SignID))
 	r.Refused(wallet.Conflict, err)
-	if got := r.Transaction(confirmed.ID); len(got.Issues) != 0 {
-		t.Errorf("a blockhash was issued: %+v", got.Issues)
+	if got := r.Transaction(confirmed.ID); len(got.IssuedBlockhashes) != 0 {
+		t.Errorf("a blockhash was issued: %+v", got.IssuedBlockhashes)
 	}
 }

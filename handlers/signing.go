@@ -17,7 +17,7 @@ type SigningChain interface {
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
 	BlockHeight(ctx context.Context) (uint64, error)
 	// Find looks through history, by signature and by reference; nil when it is not there.
-	Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error)
+	Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error)
 }
 
 // Messages are the pure operations on a transaction's bytes that signing needs.
@@ -102,7 +102,7 @@ func ByLink(signID string) Which {
 
 // ByOwner is a transaction of the caller's, by its id: their program's way to it.
 func ByOwner(who Caller, id wallet.TransactionID) Which {
-	return Which{func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) },
+	return Which{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
 		"A program of the owner rejected the transaction."}
 }
 
@@ -126,7 +126,7 @@ func (s *Signing) view(t wallet.Transaction, message []byte) SignView {
 
 // View shows a transaction with the newest blockhash that was issued for it.
 func (s *Signing) View(t wallet.Transaction) (SignView, error) {
-	last, ok := t.LastIssue()
+	last, ok := t.LastIssuedBlockhash()
 	if !ok {
 		return s.view(t, t.Message), nil
 	}
@@ -149,7 +149,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 		if err := t.SignableAt(s.Now()); err != nil {
 			return t, err
 		}
-		if !t.FreshAt(s.Now()) && len(t.Issues) >= wallet.MaxRefreshes {
+		if !t.FreshAt(s.Now()) && len(t.IssuedBlockhashes) >= wallet.MaxRefreshes {
 			return t, wallet.Refuse(wallet.RateLimitExceeded, "this transaction was opened for signing too often: reject it and start again")
 		}
 		return t, nil
@@ -162,7 +162,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 		return s.View(waiting)
 	}
 	// This database may be an older one than the chain knows of: what it waits for may have been paid.
-	switch landing, err := s.Chain.Find(ctx, waiting.Sought()); {
+	switch landing, err := s.Chain.Find(ctx, waiting.Query()); {
 	case err != nil:
 		return SignView{}, err
 	case landing != nil:
@@ -182,7 +182,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 			view, err = s.View(t)
 			return err
 		}
-		t.Issues = append(t.Issues, wallet.Issue{Blockhash: hash, At: s.Now().UTC()})
+		t.IssuedBlockhashes = append(t.IssuedBlockhashes, wallet.IssuedBlockhash{Blockhash: hash, At: s.Now().UTC()})
 		if view, err = s.View(t); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	last, ok := t.LastIssue()
+	last, ok := t.LastIssuedBlockhash()
 	if !ok {
 		return 0, wallet.Refuse(wallet.Conflict, "no blockhash was issued for this transaction yet")
 	}
@@ -235,7 +235,7 @@ func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wal
 		if err != nil {
 			return err
 		}
-		if t.Handed(given.Signature, given.Signed) { // the answer to the first try was lost
+		if t.AlreadySigned(given.Signature, given.Signed) { // the answer to the first try was lost
 			status = t.Status
 			return nil
 		}
@@ -245,7 +245,7 @@ func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wal
 		if t.Signed, t.Signature, err = s.accept(t, given); err != nil {
 			return err
 		}
-		t, err = store.Step(tx, t, wallet.Change{By: wallet.DeviceSigned, At: s.Now().UTC()})
+		t, err = store.Step(tx, t, wallet.TransitionInput{By: wallet.DeviceSigned, At: s.Now().UTC()})
 		status = t.Status
 		return err
 	})
@@ -262,7 +262,7 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature,
 				"the wallet signed a version 1 transaction, and only legacy and version 0 transactions are taken here: nothing was sent")
 		}
-		last, ok := t.LastIssue()
+		last, ok := t.LastIssuedBlockhash()
 		if !ok {
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "what was signed is not what was asked to be signed")
 		}
@@ -289,10 +289,10 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 
 // issued finds the message that the device says it signed among those that were handed out.
 func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, error) {
-	if last, ok := t.LastIssue(); ok && messageSHA256 == "" {
+	if last, ok := t.LastIssuedBlockhash(); ok && messageSHA256 == "" {
 		return s.Messages.WithBlockhash(t.Message, last.Blockhash.Hash)
 	}
-	for _, issue := range t.Issues {
+	for _, issue := range t.IssuedBlockhashes {
 		message, err := s.Messages.WithBlockhash(t.Message, issue.Blockhash.Hash)
 		if err != nil {
 			return nil, fmt.Errorf("put the blockhash in: %w", err)
@@ -317,7 +317,7 @@ func (s *Signing) Reject(ctx context.Context, which Which) (wallet.Status, error
 			status = t.Status
 			return nil
 		}
-		t, err = store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
+		t, err = store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: s.Now().UTC(),
 			Failure: wallet.UserRejected, Reason: which.reject})
 		status = t.Status
 		return err

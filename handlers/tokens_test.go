@@ -33,7 +33,7 @@ func (r *rig) send(p *world.Person, to wallet.Address, amount, token string) wal
 	if end.Status != wallet.Confirmed || end.Landing.Failure != "" || end.Landing.Fee != signed.Fee {
 		r.Fatalf("landed as %+v, signed %+v", end, signed)
 	}
-	sought := signed.Sought()
+	sought := signed.Query()
 	sought.Signature = wallet.Signature{}
 	if found, err := r.Chain.Find(context.Background(), sought); err != nil || found == nil || found.Signature != signed.Signature {
 		r.Fatalf("by its reference: %+v, %v", found, err)
@@ -95,7 +95,7 @@ func TestATokenAccountStandsForItsOwner(t *testing.T) {
 	account := wallet.AssociatedAccount(bob.Address(), usdc.Mint, usdc.Program)
 	for _, token := range []string{"USDC", "SOL"} {
 		got, err := r.Prepare(alice, account, "0.1", token)
-		if err != nil || got.To != bob.Address() || got.Named != account {
+		if err != nil || got.To != bob.Address() || got.RequestedDestination != account {
 			t.Errorf("%s: %+v, %v", token, got, err)
 		}
 	}

@@ -31,7 +31,7 @@ type TransferChain interface {
 	Fee(ctx context.Context, message []byte) (uint64, error)
 	// Blockhash is the newest one.
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
-	// Simulate tells how many compute units a message takes; *wallet.NotAccepted when it would fail.
+	// Simulate tells how many compute units a message takes; *wallet.PreflightError when it would fail.
 	Simulate(ctx context.Context, message []byte) (uint64, error)
 }
 
@@ -70,7 +70,7 @@ type SendRequest struct {
 // Proposal is a transfer that was found possible, ready to be committed.
 type Proposal struct {
 	Transaction wallet.Transaction
-	facts       facts
+	facts       accountSnapshot
 	who         Caller
 	over        *wallet.Blockhash // that a program signs over at once, with its wallet's key: that signature is the confirmation; nil where the owner confirms
 }
@@ -108,7 +108,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if err != nil {
 		return Proposal{}, err
 	}
-	f, err := s.look(ctx, from.Address, to, token)
+	f, err := s.fetch(ctx, from.Address, to, token)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -125,13 +125,13 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		CreatedAt: now, Deadline: now.Add(wallet.ConfirmWindow),
 	}
 	if named != to {
-		t.Named = named
+		t.RequestedDestination = named
 	}
 	if t.Memo == "" && f.held.Destination.MemoRequired {
 		t.Memo = requiredMemo
 	}
 	if len(t.LinkReferences) > 0 {
-		t.Asked = t.LinkReferences[0]
+		t.PaymentRequestRef = t.LinkReferences[0]
 	}
 	if err := referable(t); err != nil {
 		return Proposal{}, err
@@ -146,7 +146,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, facts: f, who: who}
-	if t.Signer == wallet.DeveloperWallet && who.KeyLine != "" && who.owns(from) && !req.Ask && t.Lookalike.IsZero() {
+	if t.Signer == wallet.DeveloperWallet && who.KeyLine != "" && who.owns(from) && !req.Ask && t.PoisoningSuspect.IsZero() {
 		hash, err := s.Chain.Blockhash(ctx)
 		if err != nil {
 			return Proposal{}, err
@@ -184,24 +184,24 @@ func (s *Transfers) Commit(tx store.Tx, p Proposal) error {
 
 // Reject ends a transaction that is not signed yet, by its owner's word.
 func (s *Transfers) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	t, err := owned(tx, who, id)
+	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
 		return t, err
 	}
-	return store.Step(tx, t, wallet.Change{By: wallet.OwnerRejected, At: s.Now().UTC(),
+	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: s.Now().UTC(),
 		Failure: wallet.UserRejected, Reason: "The owner rejected the transaction."})
 }
 
 // Of is a caller's own transaction.
 func (s *Transfers) Of(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return owned(tx, who, id) })
+	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) })
 }
 
 // Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction, an
 // app those of people who let it.
 func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
-		t, err := owned(tx, who, id)
+		t, err := authorizeOwner(tx, who, id)
 		if err == nil || wallet.CodeOf(err) != wallet.TransactionNotFound {
 			return t, err
 		}
@@ -260,7 +260,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
 	owner := who.User
 	if !f.Address.IsZero() {
-		w, err := readable(tx, who, f.Address)
+		w, err := authorizeRead(tx, who, f.Address)
 		if err != nil {
 			return nil, "", err
 		}
@@ -308,8 +308,8 @@ func (f Filter) fits(t wallet.Transaction, token wallet.Token) bool {
 		(f.Token == "" || token.Mint == t.Token.Mint)
 }
 
-// readable tells whether a caller may see a wallet's history.
-func readable(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
+// authorizeRead tells whether a caller may see a wallet's history.
+func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
 	w, err := tx.Wallet(address)
 	switch {
@@ -325,8 +325,8 @@ func readable(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, e
 	return w, none
 }
 
-// owned hides other people's transactions as if they did not exist.
-func owned(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+// authorizeOwner hides other people's transactions as if they did not exist.
+func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	const unknown = "no transaction of yours has this id"
 	t, err := tx.Transaction(id)
 	if err != nil {

@@ -104,7 +104,7 @@ func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
 			return err
 		}
 		for _, t := range open {
-			if t.Status != wallet.AwaitingConfirmation && len(t.Issues) > 0 {
+			if t.Status != wallet.AwaitingConfirmation && len(t.IssuedBlockhashes) > 0 {
 				return wallet.Refuse(wallet.Conflict, "a payment of yours may still be on its way: try again when it has ended")
 			}
 		}

@@ -90,7 +90,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 		return all[0], nil
 	}
 	hook, err := tx.Webhook(id)
-	if err == nil && (hook.Line != who.KeyLine || hook.Kind != wallet.APIKey || hook.Listener) {
+	if err == nil && (hook.Lineage != who.KeyLine || hook.Kind != wallet.APIKey || hook.Listener) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -219,7 +219,7 @@ func (w *Webhooks) DrawSecret() (string, error) {
 // Commit adds a prepared webhook. A bot token's takes the place of the one before, and what waited for
 // that goes with it; of a line of API keys there are MaxWebhooks at most: WEBHOOK_LIMIT_REACHED.
 func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
-	all, _, err := hooksOf(tx, made.Line)
+	all, _, err := hooksOf(tx, made.Lineage)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webh
 
 // CommitListener stores it: of a line of keys there are MaxListeners at most. WEBHOOK_LIMIT_REACHED.
 func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
-	_, listeners, err := hooksOf(tx, made.Line)
+	_, listeners, err := hooksOf(tx, made.Lineage)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 // (WEBHOOK_NOT_FOUND).
 func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
-		line, err := store.KeyLine(tx, listener.Line)
+		line, err := store.KeyLine(tx, listener.Lineage)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -295,7 +295,7 @@ func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
 // of completes a webhook of a key.
 func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet.Webhook {
 	now := w.Now().UTC()
-	made.ID, made.Kind, made.Line, made.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Line(), key.Owner
+	made.ID, made.Kind, made.Lineage, made.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Lineage(), key.Owner
 	made.CreatedAt, made.UpdatedAt = now, now
 	return made
 }

@@ -24,14 +24,14 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 	}
 	w.broadcastAt = now.Add(s.Pace.Rebroad)
 	err := s.Chain.Broadcast(ctx, t.Signed)
-	var refused *wallet.NotAccepted
+	var refused *wallet.PreflightError
 	switch {
 	case err == nil:
-		return s.step(ctx, t.ID, func(t wallet.Transaction) *wallet.Change {
+		return s.step(ctx, t.ID, func(t wallet.Transaction) *wallet.TransitionInput {
 			if t.Status != wallet.Signed {
 				return nil
 			}
-			return &wallet.Change{By: wallet.NetworkAccepted, At: s.Now().UTC()}
+			return &wallet.TransitionInput{By: wallet.NetworkAccepted, At: s.Now().UTC()}
 		})
 	case errors.As(err, &refused):
 		return s.remember(ctx, t, refused)
@@ -40,7 +40,7 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 }
 
 // remember keeps why a node would not take a transaction: if it never lands, that is the reason.
-func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused *wallet.NotAccepted) error {
+func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused *wallet.PreflightError) error {
 	same := seen.Refusal == refused.Failure && seen.RefusalText == refused.Reason
 	// Sooner or later every blockhash is unknown: that explains nothing that was refused before.
 	if same || seen.Refusal != "" && refused.Failure == wallet.BlockhashExpired {

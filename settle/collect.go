@@ -63,7 +63,7 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 		return err
 	}
 	paid := t
-	paid.Asked = t.Reference
+	paid.PaymentRequestRef = t.Reference
 	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
 	paid.Memo = p.Memo // what the payer put on chain, which need not be what was asked
 	if err := s.receipt(tx, paid); err != nil {
@@ -79,10 +79,10 @@ func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Paymen
 	if err != nil {
 		return err
 	}
-	receipt.Answers, receipt.Asked = t.ID, t.Reference
+	receipt.Answers, receipt.PaymentRequestRef = t.ID, t.Reference
 	if err := tx.PutTransaction(receipt); err != nil {
 		return err
 	}
-	_, err = store.Step(tx, t, wallet.Change{By: wallet.Paid, At: s.Now().UTC()})
+	_, err = store.Step(tx, t, wallet.TransitionInput{By: wallet.Paid, At: s.Now().UTC()})
 	return err
 }

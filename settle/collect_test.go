@@ -127,7 +127,7 @@ func TestWhatOnlyMentionsARequestDoesNotPayIt(t *testing.T) {
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
 	ended := r.is(asked.Transaction.ID, wallet.Expired)
-	if !ended.Final || ended.ErrorCode != "" {
+	if !ended.Closed || ended.ErrorCode != "" {
 		t.Errorf("ended as %+v", ended)
 	}
 }
@@ -166,7 +166,7 @@ func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 	r.Rounds(1)
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+	if now := r.is(tx.ID, wallet.Pending); !now.Indeterminate {
 		t.Fatal("nobody can tell, so it must be held")
 	}
 	r.Whole()
@@ -176,7 +176,7 @@ func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 	r.is(tx.ID, wallet.Pending) // history is searched once an hour here
 	r.Must(r.Update(func(s store.Tx) error { return r.Transfers.LookAgain(s, r.alice.Caller(), tx.ID) }))
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Confirmed); now.Held {
+	if now := r.is(tx.ID, wallet.Confirmed); now.Indeterminate {
 		t.Error("it is held after it was found")
 	}
 }
@@ -288,7 +288,7 @@ func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
 	if got := r.Settled(c.ID); got.Status != wallet.Confirmed {
 		t.Fatalf("the payment is %s", got.Status)
 	}
-	if in := r.received(); len(in) != 1 || in[0].Asked != asked.Reference {
+	if in := r.received(); len(in) != 1 || in[0].PaymentRequestRef != asked.Reference {
 		t.Fatalf("received %+v", in)
 	}
 	r.is(asked.ID, wallet.Requested)
@@ -397,7 +397,7 @@ func TestAPaymentEndsOneRequestAtMost(t *testing.T) {
 		}
 		for _, id := range paid {
 			if !slices.ContainsFunc(in, func(one wallet.Transaction) bool {
-				return one.Answers == id && one.Asked == r.Transaction(id).Reference
+				return one.Answers == id && one.PaymentRequestRef == r.Transaction(id).Reference
 			}) {
 				t.Errorf("no receipt tells that it ended %s: %+v", id, in)
 			}
@@ -419,7 +419,7 @@ func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
 	r.Look()
 	r.is(large.ID, wallet.Requested)
 	r.is(small.ID, wallet.Received)
-	if in := r.received(); len(in) != 1 || in[0].Answers != small.ID || in[0].Asked != small.Reference {
+	if in := r.received(); len(in) != 1 || in[0].Answers != small.ID || in[0].PaymentRequestRef != small.Reference {
 		t.Fatalf("received %+v", in)
 	}
 }
@@ -495,7 +495,7 @@ func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
 		r.Pass(time.Second)
 		r.Must(r.Update(func(tx store.Tx) error {
 			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_in_%d", i)), Kind: wallet.Receive, Status: wallet.Received,
-				Owner: r.bob.User.ID, To: r.bob.Address(), CreatedAt: r.Now().UTC(), Final: true})
+				Owner: r.bob.User.ID, To: r.bob.Address(), CreatedAt: r.Now().UTC(), Closed: true})
 		}))
 	}
 	r.Refused(wallet.RateLimitExceeded, ask("key_1"))

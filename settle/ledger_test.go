@@ -248,10 +248,10 @@ func (l *ledger) judge() {
 	for _, id := range l.ids {
 		t := l.Transaction(id)
 		l.count[string(t.Status)]++
-		if !t.Final {
-			l.Errorf("%s is still %s (held %v)", id, t.Status, t.Held)
+		if !t.Closed {
+			l.Errorf("%s is still %s (held %v)", id, t.Status, t.Indeterminate)
 		}
-		sought := t.Sought()
+		sought := t.Query()
 		found, err := l.Chain.Find(context.Background(), sought)
 		l.Must(err)
 		moved := found != nil && found.Failure == ""

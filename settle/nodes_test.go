@@ -218,7 +218,7 @@ func (r *two) again() {
 
 func (r *two) held(id wallet.TransactionID) {
 	r.Helper()
-	if now := r.is(id, wallet.Pending); !now.Held {
+	if now := r.is(id, wallet.Pending); !now.Indeterminate {
 		r.Fatal("nobody can tell, and it is not held")
 	}
 }
@@ -237,7 +237,7 @@ func TestNeverLandedIsTheWordOfBothNodes(t *testing.T) {
 			r.held(tx.ID)
 			r.second.change(func(n *node) { n.silent[method] = false })
 			r.again()
-			if got := r.is(tx.ID, wallet.Failed); got.ErrorCode != wallet.BlockhashExpired || !got.Final {
+			if got := r.is(tx.ID, wallet.Failed); got.ErrorCode != wallet.BlockhashExpired || !got.Closed {
 				t.Errorf("failed as %+v", got)
 			}
 		})
@@ -281,8 +281,8 @@ func TestAFailureIsTheWordOfBothNodes(t *testing.T) {
 				r.second.has(tx.Signature, test.second, tx.Signed, tx.Reference)
 			}
 			r.Rounds(1)
-			if got := r.is(tx.ID, test.want); got.Held != test.held {
-				t.Errorf("held: %v, want %v", got.Held, test.held)
+			if got := r.is(tx.ID, test.want); got.Indeterminate != test.held {
+				t.Errorf("held: %v, want %v", got.Indeterminate, test.held)
 			}
 		})
 	}
@@ -299,8 +299,8 @@ func TestAFailureThatIsNotFinalEndsNothing(t *testing.T) {
 		r.again()
 		r.second.change(func(n *node) { n.silent[""] = i%2 == 0 })
 	}
-	if got := r.Transaction(tx.ID); got.Status != wallet.Pending || got.ErrorCode != "" || got.Held {
-		t.Fatalf("it is %s, %s, held %v", got.Status, got.ErrorCode, got.Held)
+	if got := r.Transaction(tx.ID); got.Status != wallet.Pending || got.ErrorCode != "" || got.Indeterminate {
+		t.Fatalf("it is %s, %s, held %v", got.Status, got.ErrorCode, got.Indeterminate)
 	}
 }
 
@@ -313,8 +313,8 @@ func (r *two) twiceIssued(apart time.Duration, blocks int) wallet.Transaction {
 	r.Blocks(blocks)
 	r.Issue(tx.SignID)
 	tx = r.Transaction(tx.ID)
-	if len(tx.Issues) != 2 {
-		r.Fatalf("%d blockhashes were issued", len(tx.Issues))
+	if len(tx.IssuedBlockhashes) != 2 {
+		r.Fatalf("%d blockhashes were issued", len(tx.IssuedBlockhashes))
 	}
 	return tx
 }
@@ -328,12 +328,12 @@ func TestThreeMinutesCountFromTheLastBlockhash(t *testing.T) {
 	r.both(func(n *node) { n.slot, n.height = 5_000, tx.LastValidBlockHeight()+1 })
 	r.Pass(wallet.NeverLandsAfter - time.Second)
 	r.Look()
-	if got := r.is(tx.ID, wallet.Rejected); got.Final {
+	if got := r.is(tx.ID, wallet.Rejected); got.Closed {
 		t.Fatal("it is closed although a device may have signed it less than three minutes ago")
 	}
 	r.Pass(time.Second)
 	r.again()
-	if got := r.is(tx.ID, wallet.Rejected); !got.Final {
+	if got := r.is(tx.ID, wallet.Rejected); !got.Closed {
 		t.Fatal("three minutes after the last blockhash it is still open")
 	}
 }
@@ -359,7 +359,7 @@ func TestBlocksCountFromTheHighestBlockhash(t *testing.T) {
 func TestHistoryMustReachBackToTheFirstBlockhash(t *testing.T) {
 	r := newTwo(t)
 	tx := r.twiceIssued(time.Minute, 50)
-	early, late := tx.Issues[0].Blockhash.Slot, tx.Issues[1].Blockhash.Slot
+	early, late := tx.IssuedBlockhashes[0].Blockhash.Slot, tx.IssuedBlockhashes[1].Blockhash.Slot
 	if early >= late {
 		t.Fatal("both blockhashes are of one slot")
 	}
@@ -370,13 +370,13 @@ func TestHistoryMustReachBackToTheFirstBlockhash(t *testing.T) {
 	for _, short := range []*node{r.first, r.second} {
 		short.change(func(n *node) { n.first = early + 1 })
 		r.again()
-		if got := r.is(tx.ID, wallet.Rejected); got.Final {
+		if got := r.is(tx.ID, wallet.Rejected); got.Closed {
 			t.Fatal("closed on the word of a node that has forgotten the first blockhash's time")
 		}
 		short.change(func(n *node) { n.first = early })
 	}
 	r.again()
-	if got := r.is(tx.ID, wallet.Rejected); !got.Final {
+	if got := r.is(tx.ID, wallet.Rejected); !got.Closed {
 		t.Fatal("still open, although both see back")
 	}
 }
@@ -430,12 +430,12 @@ func TestALaggingNodeKnowsOfNothing(t *testing.T) {
 			n := map[string]*node{"first": r.first, "second": r.second}[lags]
 			n.change(func(n *node) { n.reads["getSignaturesForAddress"] = n.slot - 1 })
 			r.again()
-			if got := r.is(tx.ID, wallet.Rejected); got.Final {
+			if got := r.is(tx.ID, wallet.Rejected); got.Closed {
 				t.Fatal("closed on the word of a node that lags")
 			}
 			n.change(func(n *node) { n.reads["getSignaturesForAddress"] = 0 })
 			r.again()
-			if got := r.is(tx.ID, wallet.Rejected); !got.Final {
+			if got := r.is(tx.ID, wallet.Rejected); !got.Closed {
 				t.Fatal("still open")
 			}
 		})
@@ -493,8 +493,8 @@ func TestOnlyWhatIsOursHasLanded(t *testing.T) {
 			r.Pass(wallet.NeverLandsAfter)
 			r.again()
 			got := r.Transaction(tx.ID)
-			if landed := got.Status == wallet.Confirmed; landed != test.ours || !landed && got.Status != wallet.Rejected || !got.Final {
-				t.Errorf("it is %s, final %v", got.Status, got.Final)
+			if landed := got.Status == wallet.Confirmed; landed != test.ours || !landed && got.Status != wallet.Rejected || !got.Closed {
+				t.Errorf("it is %s, final %v", got.Status, got.Closed)
 			}
 		})
 	}
@@ -512,7 +512,7 @@ func TestTheOrderOfAHistoryDecidesNothing(t *testing.T) {
 			r.Must(err)
 			tx = r.Transaction(tx.ID)
 			good, signature := r.paying(r.alice, tx, tx.Reference)
-			message, err := chain.Build(wallet.Transaction{From: tx.From, To: tx.To, Amount: tx.Amount, Reference: tx.Reference, UnitLimit: 900, UnitPrice: 10})
+			message, err := chain.Build(wallet.Transaction{From: tx.From, To: tx.To, Amount: tx.Amount, Reference: tx.Reference, ComputeUnitLimit: 900, ComputeUnitPrice: 10})
 			r.Must(err)
 			bad, err := chain.Assemble(message, r.alice.Sign(message))
 			r.Must(err)
@@ -544,7 +544,7 @@ func TestAStatusMayGoFromNothingToFinalized(t *testing.T) {
 	}
 	r.Rounds(1)
 	got := r.is(tx.ID, wallet.Confirmed)
-	if !got.Final || got.Landing == nil || got.Landing.Confirmations != 32 || got.Landing.BlockHeight != 40 || got.ConfirmedAt.IsZero() {
+	if !got.Closed || got.Landing == nil || got.Landing.Confirmations != 32 || got.Landing.BlockHeight != 40 || got.ConfirmedAt.IsZero() {
 		t.Errorf("closed as %+v", got)
 	}
 	told := r.Events(tx.ID)

@@ -20,7 +20,7 @@ import (
 	"purser/wallet"
 )
 
-// Chain is what settling needs of Solana. A *wallet.NotAccepted from Broadcast is a refusal; any
+// Chain is what settling needs of Solana. A *wallet.PreflightError from Broadcast is a refusal; any
 // other error of any method means that nobody knows.
 type Chain interface {
 	// Broadcast hands the bytes to a node; nil when it took them, now or before.
@@ -28,9 +28,9 @@ type Chain interface {
 	// Statuses is the cheap poll: recent transactions only, nil where unknown or not yet confirmed.
 	Statuses(ctx context.Context, signatures []wallet.Signature) ([]*wallet.Landing, error)
 	// Find looks through history, by signature and by reference; nil when it is not there.
-	Find(ctx context.Context, sought wallet.Sought) (*wallet.Landing, error)
+	Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error)
 	// FindEverywhere is Find on every configured node; certain only when all answered alike.
-	FindEverywhere(ctx context.Context, sought wallet.Sought) (landing *wallet.Landing, certain bool, err error)
+	FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (landing *wallet.Landing, certain bool, err error)
 	// FinalizedBlockHeight is the height of the newest block that cannot be rolled back.
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
 	// CanSeeBackTo tells whether the nodes' history reaches back to slot.
@@ -176,19 +176,19 @@ func (s *Settler) forget(open []wallet.Transaction) {
 
 // timeOut ends a transaction whose Confirm or signature did not come in time.
 func (s *Settler) timeOut(ctx context.Context, late wallet.Transaction) error {
-	return s.step(ctx, late.ID, func(t wallet.Transaction) *wallet.Change {
+	return s.step(ctx, late.ID, func(t wallet.Transaction) *wallet.TransitionInput {
 		now := s.Now().UTC()
 		if !t.TimedOutAt(now) {
 			return nil
 		}
 		reason := "Nobody confirmed it in time."
 		if t.Status == wallet.Requested {
-			return &wallet.Change{By: wallet.TimeRanOut, At: now}
+			return &wallet.TransitionInput{By: wallet.TimeRanOut, At: now}
 		}
 		if t.Status == wallet.AwaitingSignature {
 			reason = "It was not signed in time."
 		}
-		return &wallet.Change{By: wallet.TimeRanOut, At: now, Failure: wallet.ConfirmationExpired, Reason: reason}
+		return &wallet.TransitionInput{By: wallet.TimeRanOut, At: now, Failure: wallet.ConfirmationExpired, Reason: reason}
 	})
 }
 

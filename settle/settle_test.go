@@ -26,13 +26,13 @@ func TestSignedTransactionIsCarriedToItsEnd(t *testing.T) {
 	r.Blocks(3)
 	r.Rounds(1)
 	landed := r.is(tx.ID, wallet.Confirmed)
-	if landed.Final || landed.Landing.BlockHeight == 0 || landed.Fee != 5000 {
+	if landed.Closed || landed.Landing.BlockHeight == 0 || landed.Fee != 5000 {
 		t.Fatalf("confirmed as %+v", landed.Landing)
 	}
 	r.paid(1.5 * sol)
 	r.Blocks(40)
 	r.Rounds(1)
-	if end := r.is(tx.ID, wallet.Confirmed); !end.Final || end.Landing.Confirmations != 32 {
+	if end := r.is(tx.ID, wallet.Confirmed); !end.Closed || end.Landing.Confirmations != 32 {
 		t.Fatalf("not closed at finalized: %+v", end.Landing)
 	}
 	want := []wallet.EventName{wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,
@@ -134,13 +134,13 @@ func TestNeverFailedWhileItCouldLand(t *testing.T) {
 	r.Blocks(250) // past its last block, but three minutes of our clock have not passed
 	r.Pass(r.Settler.Pace.QuietTime + r.Settler.Pace.Search)
 	r.Rounds(2)
-	if now := r.is(tx.ID, wallet.Pending); now.Held {
+	if now := r.is(tx.ID, wallet.Pending); now.Indeterminate {
 		t.Fatal("held too early")
 	}
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
 	failed := r.is(tx.ID, wallet.Failed)
-	if failed.ErrorCode != wallet.BlockhashExpired || failed.ErrorText == "" || !failed.Final {
+	if failed.ErrorCode != wallet.BlockhashExpired || failed.ErrorText == "" || !failed.Closed {
 		t.Fatalf("failed as %s %q", failed.ErrorCode, failed.ErrorText)
 	}
 	r.paid(0)
@@ -153,7 +153,7 @@ func TestLateByOurClockButWithinItsBlocksIsHeldThenSettled(t *testing.T) {
 	r.Rounds(1)
 	r.Pass(wallet.NeverLandsAfter) // the chain has hardly moved: its blocks are still to come
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+	if now := r.is(tx.ID, wallet.Pending); !now.Indeterminate {
 		t.Fatal("nobody can tell, so it must be held")
 	}
 	r.Whole()
@@ -161,7 +161,7 @@ func TestLateByOurClockButWithinItsBlocksIsHeldThenSettled(t *testing.T) {
 	r.Rounds(1)
 	r.Blocks(3)
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Confirmed); now.Held {
+	if now := r.is(tx.ID, wallet.Confirmed); now.Indeterminate {
 		t.Fatal("it has landed and is held no more")
 	}
 	r.paid(2 * sol)
@@ -193,7 +193,7 @@ func TestNodeWithoutHistoryCannotProveThatNothingLanded(t *testing.T) {
 	r.Blocks(250)
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+	if now := r.is(tx.ID, wallet.Pending); !now.Indeterminate {
 		t.Fatal("a node that cannot see back proves nothing")
 	}
 	r.Settler.Chain = silent{Chain: r.Chain, sees: true}
@@ -251,7 +251,7 @@ func TestWhatADeviceKeptAndSentItselfIsFoundByItsReference(t *testing.T) {
 	tx := r.confirmed("2")
 	message := r.Issue(tx.SignID)
 	var named [32]byte
-	copy(named[:], r.Transaction(tx.ID).Issues[0].Blockhash.Hash[:])
+	copy(named[:], r.Transaction(tx.ID).IssuedBlockhashes[0].Blockhash.Hash[:])
 	if len(message) == 0 || named == [32]byte{} {
 		t.Fatal("no blockhash was issued")
 	}
@@ -259,7 +259,7 @@ func TestWhatADeviceKeptAndSentItselfIsFoundByItsReference(t *testing.T) {
 	r.Rounds(1)
 	r.is(tx.ID, wallet.Expired)
 	// The wallet changed the fee, so that its signature is one that purser has never seen.
-	r.SendBehind(r.alice, wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount, UnitLimit: 1000, UnitPrice: 1000})
+	r.SendBehind(r.alice, wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount, ComputeUnitLimit: 1000, ComputeUnitPrice: 1000})
 	r.Blocks(3)
 	r.Pass(r.Settler.Pace.Search)
 	r.Rounds(1)
@@ -429,13 +429,13 @@ func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {
 	r.Pass(time.Second)
 	r.Rounds(1)
 	expired := r.is(tx.ID, wallet.Expired)
-	if expired.ErrorCode != wallet.ConfirmationExpired || expired.Final {
+	if expired.ErrorCode != wallet.ConfirmationExpired || expired.Closed {
 		t.Fatalf("expired as %+v", expired)
 	}
 	r.Blocks(40)
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
-	if closed := r.is(tx.ID, wallet.Expired); !closed.Final {
+	if closed := r.is(tx.ID, wallet.Expired); !closed.Closed {
 		t.Fatalf("nothing was found of it, and it is still open: %+v", closed)
 	}
 	// A tap or a signature that comes too late changes nothing.
@@ -458,7 +458,7 @@ func (l *lyingPoll) Statuses(_ context.Context, signatures []wallet.Signature) (
 	return out, nil
 }
 
-func (l *lyingPoll) FindEverywhere(ctx context.Context, sought wallet.Sought) (*wallet.Landing, bool, error) {
+func (l *lyingPoll) FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, bool, error) {
 	if l.silent {
 		return nil, true, nil
 	}
@@ -474,7 +474,7 @@ func TestOneNodesWordThatAPaymentFailedIsNotEnough(t *testing.T) {
 	liar := &lyingPoll{Client: r.Chain, silent: true}
 	r.Settler.Chain = liar
 	r.Rounds(1)
-	if now := r.is(tx.ID, wallet.Pending); !now.Held {
+	if now := r.is(tx.ID, wallet.Pending); !now.Indeterminate {
 		t.Fatal("nodes disagree, and it is not held")
 	}
 	liar.silent = false

@@ -10,7 +10,7 @@ import (
 )
 
 // step reads a transaction anew and takes one step of its life, if decide still wants one.
-func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func(wallet.Transaction) *wallet.Change) error {
+func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func(wallet.Transaction) *wallet.TransitionInput) error {
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := tx.Transaction(id)
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func
 
 // apply writes one step and its announcements, and the recipient's receipt when nothing can take the
 // payment back any more: a receipt is never withdrawn.
-func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Change) (wallet.Transaction, error) {
+func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.TransitionInput) (wallet.Transaction, error) {
 	next, err := store.Step(tx, t, change)
 	if err != nil {
 		return t, err

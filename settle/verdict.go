@@ -30,8 +30,8 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 		return s.landed(ctx, t, *landing)
 	}
 	w.landedAt = time.Time{}
-	if t.AskedAt.After(w.askedAt) { // the owner asks: whatever was planned, look now
-		w.askedAt, w.searchAt = t.AskedAt, now
+	if t.RecheckRequestedAt.After(w.askedAt) { // the owner asks: whatever was planned, look now
+		w.askedAt, w.searchAt = t.RecheckRequestedAt, now
 	}
 	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
 		return nil
@@ -41,7 +41,7 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wall
 }
 
 func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) bool {
-	if t.Signature.IsZero() || t.Held { // rejected or expired with blockhashes out: only its reference can tell
+	if t.Signature.IsZero() || t.Indeterminate { // rejected or expired with blockhashes out: only its reference can tell
 		return true
 	}
 	return now.Sub(w.knownAt) >= s.Pace.QuietTime || s.outOfTime(t, now)
@@ -49,7 +49,7 @@ func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) 
 
 // outOfTime is the part of the never-to-land rule that our own clock decides.
 func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
-	last, ok := t.LastIssue()
+	last, ok := t.LastIssuedBlockhash()
 	if !ok { // none that this database remembers: the sign link worked until it ended
 		return !t.EndedAt.IsZero() && now.Sub(t.EndedAt) >= wallet.NeverLandsAfter
 	}
@@ -61,7 +61,7 @@ func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 // look that began after the last block it could be in proves that it is in none.
 func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 	if !s.outOfTime(t, s.Now()) {
-		landing, err := s.Chain.Find(ctx, t.Sought())
+		landing, err := s.Chain.Find(ctx, t.Query())
 		if err != nil || landing == nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 		return errors.Join(err, s.hold(ctx, t.ID))
 	}
 	past := height > t.LastValidBlockHeight()
-	landing, certain, err := s.Chain.FindEverywhere(ctx, t.Sought())
+	landing, certain, err := s.Chain.FindEverywhere(ctx, t.Query())
 	switch {
 	case landing != nil:
 		return s.landed(ctx, t, *landing)
@@ -81,8 +81,8 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 	case !past: // not found, but some block could still hold it: by our clock it is late
 		return s.hold(ctx, t.ID)
 	}
-	if len(t.Issues) > 0 {
-		sees, err := s.Chain.CanSeeBackTo(ctx, t.Issues[0].Blockhash.Slot)
+	if len(t.IssuedBlockhashes) > 0 {
+		sees, err := s.Chain.CanSeeBackTo(ctx, t.IssuedBlockhashes[0].Blockhash.Slot)
 		if err != nil || !sees {
 			return errors.Join(err, s.hold(ctx, t.ID))
 		}
@@ -93,12 +93,12 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 // gone records that a transaction is in no block and can get into none. One that was confirmed
 // before was rolled back first.
 func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
-	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
+	return s.step(ctx, id, func(t wallet.Transaction) *wallet.TransitionInput {
 		now := s.Now().UTC()
 		if t.Status == wallet.Confirmed {
-			return &wallet.Change{By: wallet.RolledBack, At: now}
+			return &wallet.TransitionInput{By: wallet.RolledBack, At: now}
 		}
-		change := wallet.Change{By: wallet.CanNeverLand, At: now}
+		change := wallet.TransitionInput{By: wallet.CanNeverLand, At: now}
 		if t.Status == wallet.Signed || t.Status == wallet.Pending {
 			change.Failure, change.Reason = t.Refusal, t.RefusalText
 			if change.Failure == "" {
@@ -111,11 +111,11 @@ func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
 
 // hold says that nobody can tell: the owner sees it, once.
 func (s *Settler) hold(ctx context.Context, id wallet.TransactionID) error {
-	return s.step(ctx, id, func(t wallet.Transaction) *wallet.Change {
-		if t.Held || t.Status != wallet.Signed && t.Status != wallet.Pending {
+	return s.step(ctx, id, func(t wallet.Transaction) *wallet.TransitionInput {
+		if t.Indeterminate || t.Status != wallet.Signed && t.Status != wallet.Pending {
 			return nil
 		}
-		return &wallet.Change{By: wallet.BecameUncertain, At: s.Now().UTC()}
+		return &wallet.TransitionInput{By: wallet.BecameUncertain, At: s.Now().UTC()}
 	})
 }
 
@@ -130,7 +130,7 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	}
 	if landing.Failure != "" {
 		// One node's word is not enough to let anybody pay again: a success elsewhere counts more.
-		found, certain, err := s.Chain.FindEverywhere(ctx, seen.Sought())
+		found, certain, err := s.Chain.FindEverywhere(ctx, seen.Query())
 		switch {
 		case err != nil || found == nil || !certain:
 			return errors.Join(err, s.hold(ctx, seen.ID))
@@ -141,7 +141,7 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	}
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := tx.Transaction(seen.ID)
-		if err != nil || t.Final {
+		if err != nil || t.Closed {
 			return err
 		}
 		for _, change := range s.steps(t, landing) {
@@ -157,21 +157,21 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	return nil
 }
 
-func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.Change {
+func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.TransitionInput {
 	now := s.Now().UTC()
-	change := wallet.Change{At: now, Landing: &landing}
+	change := wallet.TransitionInput{At: now, Landing: &landing}
 	if landing.Failure != "" {
 		change.By, change.Failure, change.Reason = wallet.FailedOnChain, wallet.ChainError, landing.Failure
 		switch t.Status {
 		case wallet.Signed, wallet.Pending:
-			return []wallet.Change{change}
+			return []wallet.TransitionInput{change}
 		case wallet.Confirmed: // another fork had it succeed
-			return []wallet.Change{{By: wallet.RolledBack, At: now}, change}
+			return []wallet.TransitionInput{{By: wallet.RolledBack, At: now}, change}
 		}
 		// Rejected or expired, and it failed on chain as well: it moved nothing.
-		return []wallet.Change{{By: wallet.CanNeverLand, At: now}}
+		return []wallet.TransitionInput{{By: wallet.CanNeverLand, At: now}}
 	}
-	var steps []wallet.Change
+	var steps []wallet.TransitionInput
 	switch t.Status {
 	case wallet.Signed, wallet.Pending:
 		change.By = wallet.Landed

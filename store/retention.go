@@ -16,7 +16,7 @@ const (
 	// BindKeptFor is how long a bind link is kept after it expired, so that a late visitor is told
 	// what became of it.
 	BindKeptFor = 24 * time.Hour
-	// ProposalKeptFor is how long a transaction that came to nothing (wallet.Transaction.CameToNothing) is kept, from
+	// ProposalKeptFor is how long a transaction that came to nothing (wallet.Transaction.NothingSigned) is kept, from
 	// its end: anybody can propose as many as they like, and history needs the recent ones alone.
 	ProposalKeptFor = 30 * 24 * time.Hour
 )

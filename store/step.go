@@ -3,8 +3,8 @@ package store
 import "purser/wallet"
 
 // Begin stores a transaction that takes its first step as it is made.
-func Begin(tx Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, error) {
-	next, events, err := t.After(c)
+func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
+	next, events, err := t.Apply(c)
 	if err != nil {
 		return t, err
 	}
@@ -17,8 +17,8 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, er
 
 // Step takes one edge of a transaction's life and announces it: the fact and its event in the one
 // store transaction that the caller holds. It returns the row as it now stands.
-func Step(tx Tx, t wallet.Transaction, c wallet.Change) (wallet.Transaction, error) {
-	next, events, err := t.After(c)
+func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
+	next, events, err := t.Apply(c)
 	if err != nil {
 		return t, err
 	}

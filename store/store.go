@@ -264,7 +264,7 @@ type Queues interface {
 	// newer one in its place stays, and none is no error.
 	DoneReply(Reply) error
 
-	// Emit appends events: to PendingEvents those that people are told of (wallet.EventName.Told), and to
+	// Emit appends events: to PendingEvents those that people are told of (wallet.EventName.NotifiesOwner), and to
 	// Announcements those that are public, if there is any webhook at all. An id that was emitted before
 	// is ignored; one of an event that went to neither was not.
 	Emit(...wallet.Event) error

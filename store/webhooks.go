@@ -30,7 +30,7 @@ type Webhooks interface {
 
 	// Announcements lists events that were not yet turned into deliveries, in the order in which they
 	// were emitted. It passes over damaged rows.
-	Announcements(limit int) ([]Announcement, error)
+	Announcements(limit int) ([]OutboxEvent, error)
 	// DoneAnnouncements removes them; one that is gone is no error.
 	DoneAnnouncements(numbers []uint64) error
 
@@ -56,8 +56,8 @@ type Webhooks interface {
 	DoneDeliveries([]Delivery) error
 }
 
-// Announcement is an event that waits to be turned into deliveries.
-type Announcement struct {
+// OutboxEvent is an event that waits to be turned into deliveries.
+type OutboxEvent struct {
 	Number uint64 // its place in the order of emission, set by the store
 	Event  wallet.Event
 }
@@ -81,20 +81,20 @@ type Position struct {
 // Delivery is one event on its way to one webhook. Body is exactly what every attempt sends; it and
 // Line are sealed for User.
 type Delivery struct {
-	ID        string           `json:"id"` // "dlv_…"
-	Webhook   wallet.WebhookID `json:"webhook"`
-	EventID   string           `json:"event_id"` // sent as webhook-id
-	Event     wallet.EventName `json:"event"`
-	User      wallet.UserID    `json:"user,omitzero"` // whom the event concerns; "" for nobody
-	Line      string           `json:"line,omitzero"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
-	Urgency   Urgency          `json:"urgency"`
-	Body      []byte           `json:"body,omitempty"`
-	CreatedAt time.Time        `json:"created_at"`
-	Attempts  int              `json:"attempts,omitzero"` // made so far
-	NextAt    time.Time        `json:"next_at"`           // not before; of one that was not attempted yet, when it was put
-	Pause     time.Duration    `json:"pause,omitzero"`    // from the last attempt to NextAt: a wait is no longer, however the clock was set since
-	Resend    bool             `json:"resend"`            // asked for by hand, of an event that was delivered or parked before
-	Seq       uint64           `json:"seq"`               // set by the store
+	ID          string           `json:"id"` // "dlv_…"
+	Webhook     wallet.WebhookID `json:"webhook"`
+	EventID     string           `json:"event_id"` // sent as webhook-id
+	Event       wallet.EventName `json:"event"`
+	User        wallet.UserID    `json:"user,omitzero"` // whom the event concerns; "" for nobody
+	OrderingKey string           `json:"line,omitzero"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
+	Urgency     Urgency          `json:"urgency"`
+	Body        []byte           `json:"body,omitempty"`
+	CreatedAt   time.Time        `json:"created_at"`
+	Attempts    int              `json:"attempts,omitzero"` // made so far
+	NextAt      time.Time        `json:"next_at"`           // not before; of one that was not attempted yet, when it was put
+	Pause       time.Duration    `json:"pause,omitzero"`    // from the last attempt to NextAt: a wait is no longer, however the clock was set since
+	Resend      bool             `json:"resend"`            // asked for by hand, of an event that was delivered or parked before
+	Seq         uint64           `json:"seq"`               // set by the store
 }
 
 // Position of the delivery among those of its webhook.

@@ -38,7 +38,7 @@ func (k Key) WishHolder() AppID {
 	if k.App != "" {
 		return k.App
 	}
-	return AppID(k.Line())
+	return AppID(k.Lineage())
 }
 
 // Covers tells whether the grant allows a family of deeds.

@@ -60,9 +60,9 @@ const internalPrefix = "internal."
 // Public tells whether webhooks may be told of the event.
 func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
 
-// Told tells whether the event is one that its person may be told of in chat: what they did themselves
+// NotifiesOwner tells whether the event is one that its person may be told of in chat: what they did themselves
 // in the chat a moment ago is none.
-func (n EventName) Told() bool { return n != MessageReceived && n != CommandExecuted }
+func (n EventName) NotifiesOwner() bool { return n != MessageReceived && n != CommandExecuted }
 
 // Event is one announcement, written in the store transaction that makes it true and rendered
 // once: Data is the exact JSON that every receiver gets.
@@ -356,8 +356,8 @@ func (t Transaction) eventID(step uint64, nth int) string {
 // EventIDs lists the ids that announcements of t's steps so far may have.
 func (t Transaction) EventIDs() (ids []string) {
 	most := 1
-	for _, edge := range Lifecycle() {
-		most = max(most, len(edge.Emits))
+	for _, step := range Lifecycle() {
+		most = max(most, len(step.Emits))
 	}
 	for step := range t.Changes + 1 { // the proposal is step 0
 		for nth := range most {
@@ -384,7 +384,7 @@ func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction
 	receipt := Transaction{
 		ID: ReceivedID(t.Signature, t.To, t.Token.Mint), Kind: Receive, Status: Received,
 		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
-		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Final: true, Asked: t.Asked, Memo: t.Memo,
+		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Closed: true, PaymentRequestRef: t.PaymentRequestRef, Memo: t.Memo,
 	}
 	event, err := receipt.event(TransactionReceived, 0, at)
 	return receipt, event, err

@@ -85,9 +85,9 @@ type Key struct {
 	Next      string    `json:"next"`         // id of the key that took its place; "" for none
 }
 
-// Line names a key and those that took its place by rotation: what belongs to one of them (wallets,
+// Lineage names a key and those that took its place by rotation: what belongs to one of them (wallets,
 // limits, idempotency keys) belongs to all.
-func (k Key) Line() string {
+func (k Key) Lineage() string {
 	if k.First != "" {
 		return k.First
 	}

@@ -31,24 +31,24 @@ func (s Status) Known() bool {
 	return false
 }
 
-// Happening is what can befall a transaction.
-type Happening string
+// Trigger is what moves a transaction from one state to the next.
+type Trigger string
 
-// The happenings of the lifecycle.
+// The triggers of the lifecycle.
 const (
-	OwnerConfirmed  Happening = "owner confirmed"
-	OwnerRejected   Happening = "owner rejected"
-	TimeRanOut      Happening = "time ran out"
-	DeviceSigned    Happening = "device signed"
-	NetworkAccepted Happening = "network accepted"
-	Landed          Happening = "landed"
-	Finalized       Happening = "finalized"
-	FailedOnChain   Happening = "failed on chain"
-	CanNeverLand    Happening = "can never land"
-	RolledBack      Happening = "rolled back"
-	FoundOnChain    Happening = "found on chain"
-	BecameUncertain Happening = "became uncertain"
-	Paid            Happening = "paid"
+	OwnerConfirmed  Trigger = "owner confirmed"
+	OwnerRejected   Trigger = "owner rejected"
+	TimeRanOut      Trigger = "time ran out"
+	DeviceSigned    Trigger = "device signed"
+	NetworkAccepted Trigger = "network accepted"
+	Landed          Trigger = "landed"
+	Finalized       Trigger = "finalized"
+	FailedOnChain   Trigger = "failed on chain"
+	CanNeverLand    Trigger = "can never land"
+	RolledBack      Trigger = "rolled back"
+	FoundOnChain    Trigger = "found on chain"
+	BecameUncertain Trigger = "became uncertain"
+	Paid            Trigger = "paid"
 )
 
 // Failure says why a transaction ended without landing: `error_code` of transaction.failed.
@@ -64,10 +64,10 @@ const (
 	ChainError          Failure = "CHAIN_ERROR"
 )
 
-// Edge is one step of the lifecycle: from a state, by a happening, to a state, announcing events.
-type Edge struct {
+// Transition is one step of the lifecycle: from a state, by a trigger, to a state, announcing events.
+type Transition struct {
 	From   Status
-	By     Happening
+	By     Trigger
 	To     Status
 	Emits  []EventName
 	Closes bool // nothing can change after it
@@ -76,8 +76,8 @@ type Edge struct {
 // Lifecycle is the whole life of a transaction as data. docs/lifecycle.md is printed from it.
 // A transaction that ended without a signature closes at once only before its owner's Confirm; later
 // CanNeverLand must be proven: a device might have signed and kept it.
-func Lifecycle() []Edge {
-	return []Edge{
+func Lifecycle() []Transition {
+	return []Transition{
 		{AwaitingConfirmation, OwnerConfirmed, AwaitingSignature, []EventName{TransactionApproved}, false},
 		{AwaitingConfirmation, OwnerRejected, Rejected, []EventName{TransactionFailed}, true},
 		{AwaitingConfirmation, TimeRanOut, Expired, []EventName{TransactionFailed}, true},
@@ -104,28 +104,28 @@ func Lifecycle() []Edge {
 	}
 }
 
-// Change is a happening with what is known of it.
-type Change struct {
-	By      Happening
+// TransitionInput is a trigger with what is known of it.
+type TransitionInput struct {
+	By      Trigger
 	At      time.Time
 	Landing *Landing // of Landed, FoundOnChain, Finalized, FailedOnChain
-	Failure Failure  // of the happenings that end it without success
+	Failure Failure  // of the triggers that end it without success
 	Reason  string   // a sentence for the owner
 }
 
-// After takes one step of the lifecycle and returns the transaction as it then is, with the events
+// Apply takes one step of the lifecycle and returns the transaction as it then is, with the events
 // that announce the step; both belong in one store transaction. A step that the lifecycle does not
 // have is a Conflict, and changes nothing.
-func (t Transaction) After(c Change) (Transaction, []Event, error) {
-	edge, ok := t.edge(c.By)
+func (t Transaction) Apply(c TransitionInput) (Transaction, []Event, error) {
+	step, ok := t.transition(c.By)
 	if !ok {
 		return t, nil, &Error{Code: Conflict, Detail: t.Status.Sentence(),
 			Err: fmt.Errorf("transaction %s is %s: not %q", t.ID, t.Status, c.By)}
 	}
-	t.Status = edge.To
+	t.Status = step.To
 	t.Changes++
-	t.Final = edge.Closes
-	t.Held = c.By == BecameUncertain
+	t.Closed = step.Closes
+	t.Indeterminate = c.By == BecameUncertain
 	if c.Failure != "" {
 		t.ErrorCode, t.ErrorText = c.Failure, c.Reason
 	}
@@ -145,7 +145,7 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 	case OwnerRejected, TimeRanOut:
 		// With its sign link in some device's hands it could still land: settle watches on. That no
 		// blockhash is noted proves nothing, since the database may have been restored from a backup.
-		t.Final = edge.From != AwaitingSignature
+		t.Closed = step.From != AwaitingSignature
 		t.EndedAt = c.At
 	case DeviceSigned:
 		t.SignedAt = c.At
@@ -164,8 +164,8 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 			t.EndedAt = c.At
 		}
 	}
-	events := make([]Event, 0, len(edge.Emits))
-	for i, name := range edge.Emits {
+	events := make([]Event, 0, len(step.Emits))
+	for i, name := range step.Emits {
 		event, err := t.event(name, i, c.At)
 		if err != nil {
 			return t, nil, err
@@ -175,13 +175,13 @@ func (t Transaction) After(c Change) (Transaction, []Event, error) {
 	return t, events, nil
 }
 
-func (t Transaction) edge(by Happening) (Edge, bool) {
-	for _, edge := range Lifecycle() {
-		if edge.From == t.Status && edge.By == by {
-			return edge, true
+func (t Transaction) transition(by Trigger) (Transition, bool) {
+	for _, step := range Lifecycle() {
+		if step.From == t.Status && step.By == by {
+			return step, true
 		}
 	}
-	return Edge{}, false
+	return Transition{}, false
 }
 
 // Sentence tells a person what a state means for what they just tried.

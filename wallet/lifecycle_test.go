@@ -10,26 +10,26 @@ import (
 func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	statuses := []Status{AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received}
-	happenings := []Happening{OwnerConfirmed, OwnerRejected, TimeRanOut, DeviceSigned, NetworkAccepted, Landed,
+	happenings := []Trigger{OwnerConfirmed, OwnerRejected, TimeRanOut, DeviceSigned, NetworkAccepted, Landed,
 		Finalized, FailedOnChain, CanNeverLand, RolledBack, FoundOnChain, BecameUncertain}
 	for _, status := range statuses {
 		for _, by := range happenings {
 			before := Transaction{ID: "tx_1", Kind: Send, Status: status, Token: SOL, Amount: 5}
-			change := Change{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: "why"}
-			after, events, err := before.After(change)
-			i := slices.IndexFunc(Lifecycle(), func(e Edge) bool { return e.From == status && e.By == by })
+			change := TransitionInput{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: "why"}
+			after, events, err := before.Apply(change)
+			i := slices.IndexFunc(Lifecycle(), func(e Transition) bool { return e.From == status && e.By == by })
 			if i < 0 {
 				if CodeOf(err) != Conflict || DetailOf(err) == "" || after.Status != status || len(events) != 0 {
 					t.Errorf("%s by %q: %v, %v", status, by, after.Status, err)
 				}
 				continue
 			}
-			edge := Lifecycle()[i]
-			if err != nil || after.Status != edge.To || len(events) != len(edge.Emits) {
+			step := Lifecycle()[i]
+			if err != nil || after.Status != step.To || len(events) != len(step.Emits) {
 				t.Fatalf("%s by %q: %v with %d events (%v)", status, by, after.Status, len(events), err)
 			}
 			for n, event := range events {
-				if event.Name != edge.Emits[n] || event.Transaction != "tx_1" || !json.Valid(event.Data) {
+				if event.Name != step.Emits[n] || event.Transaction != "tx_1" || !json.Valid(event.Data) {
 					t.Errorf("%s by %q announces %+v", status, by, event)
 				}
 			}
@@ -41,9 +41,9 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 func TestARollbackTakesBackWhatTheLandingTold(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	tx := Transaction{ID: "tx_1", Kind: Send, Status: Pending, Token: SOL, Amount: 5}
-	for i, change := range []Change{{By: Landed, At: at, Landing: &Landing{Slot: 7}}, {By: RolledBack, At: at.Add(time.Second)}} {
+	for i, change := range []TransitionInput{{By: Landed, At: at, Landing: &Landing{Slot: 7}}, {By: RolledBack, At: at.Add(time.Second)}} {
 		var err error
-		if tx, _, err = tx.After(change); err != nil {
+		if tx, _, err = tx.Apply(change); err != nil {
 			t.Fatal(err)
 		}
 		if tx.ConfirmedAt.IsZero() == (i == 0) || (tx.Landing == nil) == (i == 0) {
@@ -53,7 +53,7 @@ func TestARollbackTakesBackWhatTheLandingTold(t *testing.T) {
 	if !tx.Reserves(99) {
 		t.Error("its funds are free although it may land again")
 	}
-	again, _, err := tx.After(Change{By: Landed, At: at.Add(time.Minute), Landing: &Landing{Slot: 9}})
+	again, _, err := tx.Apply(TransitionInput{By: Landed, At: at.Add(time.Minute), Landing: &Landing{Slot: 9}})
 	if err != nil || !again.ConfirmedAt.Equal(at.Add(time.Minute)) {
 		t.Errorf("landed again at %v, %v", again.ConfirmedAt, err)
 	}
@@ -63,8 +63,8 @@ func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
 	at := time.Unix(1, 0)
 	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Amount: 5}
 	seen := map[string]bool{}
-	for _, by := range []Happening{DeviceSigned, NetworkAccepted, BecameUncertain, Landed, RolledBack, Landed, Finalized} {
-		next, events, err := tx.After(Change{By: by, At: at, Landing: &Landing{}})
+	for _, by := range []Trigger{DeviceSigned, NetworkAccepted, BecameUncertain, Landed, RolledBack, Landed, Finalized} {
+		next, events, err := tx.Apply(TransitionInput{By: by, At: at, Landing: &Landing{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,16 +82,16 @@ func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
 // stay under watch after it was rejected or ran out of time, even where no blockhash is remembered,
 // since the database may be an old one.
 func TestRejectedWithALinkOutIsWatchedOn(t *testing.T) {
-	for _, issues := range [][]Issue{nil, {{}}} {
-		for _, by := range []Happening{OwnerRejected, TimeRanOut} {
-			tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Issues: issues}
-			watched, _, err := tx.After(Change{By: by, Failure: UserRejected})
-			if err != nil || watched.Final {
+	for _, issues := range [][]IssuedBlockhash{nil, {{}}} {
+		for _, by := range []Trigger{OwnerRejected, TimeRanOut} {
+			tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, IssuedBlockhashes: issues}
+			watched, _, err := tx.Apply(TransitionInput{By: by, Failure: UserRejected})
+			if err != nil || watched.Closed {
 				t.Fatalf("%s: %+v, %v", by, watched, err)
 			}
 			tx.Status = AwaitingConfirmation // nobody has a link
-			closed, _, err := tx.After(Change{By: by, Failure: UserRejected})
-			if err != nil || !closed.Final {
+			closed, _, err := tx.Apply(TransitionInput{By: by, Failure: UserRejected})
+			if err != nil || !closed.Closed {
 				t.Fatalf("%s before Confirm: %+v, %v", by, closed, err)
 			}
 		}
@@ -111,7 +111,7 @@ func TestFundsAreReservedFromConfirmToTheEnd(t *testing.T) {
 	if !landed.Reserves(99) || landed.Reserves(100) {
 		t.Error("a balance read before the landing still holds the money, one read after it does not")
 	}
-	landed.Final = true
+	landed.Closed = true
 	if landed.Reserves(99) {
 		t.Error("what is final is reserved no more")
 	}
@@ -124,7 +124,7 @@ func TestApprovedIsWhoseSignatureWasAskedFor(t *testing.T) {
 	}{
 		"a proposal":                    {Transaction{}, false},
 		"confirmed, its link not open":  {Transaction{SignID: "s"}, true},
-		"a program's, issued over hash": {Transaction{Issues: []Issue{{}}}, true},
+		"a program's, issued over hash": {Transaction{IssuedBlockhashes: []IssuedBlockhash{{}}}, true},
 	} {
 		if got := c.of.Approved(); got != c.want {
 			t.Errorf("%s: %v", what, got)

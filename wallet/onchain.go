@@ -13,8 +13,8 @@ type Blockhash struct {
 	Slot                 uint64   `json:"slot"`
 }
 
-// Issue is one blockhash that was handed to a device for one transaction.
-type Issue struct {
+// IssuedBlockhash is one blockhash that was handed to a device for one transaction.
+type IssuedBlockhash struct {
 	Blockhash Blockhash `json:"blockhash"`
 	At        time.Time `json:"at"`
 }

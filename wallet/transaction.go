@@ -78,31 +78,31 @@ type Transaction struct {
 	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account at proposal
 	Reference   Address       `json:"reference,omitzero"`
 
-	Named       Address       `json:"named,omitzero"`         // what was asked to be paid, when To is its owner
-	Lookalike   Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
-	Rent        uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
-	TransferFee uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
-	Memo        string        `json:"memo,omitempty"`         // public note on chain; sealed by the store
-	Label       string        `json:"label,omitempty"`        // what the link, the app or the request says that it is for; sealed by the store
-	UnitLimit   uint32        `json:"unit_limit,omitempty"`   // compute units; 0 leaves budget out
-	UnitPrice   uint64        `json:"unit_price,omitempty"`   // micro-lamports a unit
-	Warnings    []Warning     `json:"warnings,omitempty"`
-	RetryOf     TransactionID `json:"retry_of,omitempty"`
-	Asked       Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
+	RequestedDestination Address       `json:"named,omitzero"`         // what was asked to be paid, when To is its owner
+	PoisoningSuspect     Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
+	Rent                 uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
+	TransferFee          uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
+	Memo                 string        `json:"memo,omitempty"`         // public note on chain; sealed by the store
+	Label                string        `json:"label,omitempty"`        // what the link, the app or the request says that it is for; sealed by the store
+	ComputeUnitLimit     uint32        `json:"unit_limit,omitempty"`   // compute units; 0 leaves budget out
+	ComputeUnitPrice     uint64        `json:"unit_price,omitempty"`   // micro-lamports a unit
+	Warnings             []Warning     `json:"warnings,omitempty"`
+	RetryOf              TransactionID `json:"retry_of,omitempty"`
+	PaymentRequestRef    Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
 	// Answers is, of a receipt, the request that it ended: a payment ends one at most, however many it names.
 	Answers TransactionID `json:"answers,omitempty"`
 	// LinkReferences are all references of the payment link that it answers, in the link's order: the transfer
 	// names them before its own, for whoever made the link to find it by.
-	LinkReferences []Address     `json:"link_references,omitempty"`
-	RetriedBy      TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
-	AskedAt        time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
+	LinkReferences     []Address     `json:"link_references,omitempty"`
+	RetriedBy          TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
+	RecheckRequestedAt time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature
 
-	Message []byte  `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
-	SignID  string  `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm, and for what a program signs at once
-	Issues  []Issue `json:"issues,omitzero"`
+	Message           []byte            `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
+	SignID            string            `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm, and for what a program signs at once
+	IssuedBlockhashes []IssuedBlockhash `json:"issues,omitzero"`
 
 	Signed      []byte    `json:"signed,omitzero"` // wire bytes, stored before the first broadcast
 	Signature   Signature `json:"signature,omitzero"`
@@ -113,20 +113,20 @@ type Transaction struct {
 	Refusal     Failure `json:"refusal,omitempty"`
 	RefusalText string  `json:"refusal_text,omitempty"`
 
-	Landing     *Landing  `json:"landing,omitempty"`
-	ConfirmedAt time.Time `json:"confirmed_at,omitzero"`
-	EndedAt     time.Time `json:"ended_at,omitzero"`
-	Held        bool      `json:"held,omitzero"`  // may or may not have landed; nobody can tell yet
-	Final       bool      `json:"final,omitzero"` // nothing can change any more
-	ErrorCode   Failure   `json:"error_code,omitzero"`
-	ErrorText   string    `json:"error_text,omitzero"`
+	Landing       *Landing  `json:"landing,omitempty"`
+	ConfirmedAt   time.Time `json:"confirmed_at,omitzero"`
+	EndedAt       time.Time `json:"ended_at,omitzero"`
+	Indeterminate bool      `json:"held,omitzero"`  // may or may not have landed; nobody can tell yet
+	Closed        bool      `json:"final,omitzero"` // nothing can change any more
+	ErrorCode     Failure   `json:"error_code,omitzero"`
+	ErrorText     string    `json:"error_text,omitzero"`
 
 	Changes uint64 `json:"changes"` // steps taken; numbers its events
 	Version uint64 `json:"version"` // compare-and-set of the store
 }
 
 // Approved tells whether its signature was ever asked for: by its owner's Confirm, or by the program that signs.
-func (t Transaction) Approved() bool { return t.SignID != "" || len(t.Issues) > 0 }
+func (t Transaction) Approved() bool { return t.SignID != "" || len(t.IssuedBlockhashes) > 0 }
 
 // Money is the amount with its decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
@@ -147,27 +147,27 @@ const (
 // Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
 // off before by them (a device had signed it, and kept it).
 func (t Transaction) Reached() bool {
-	return t.Kind == Send && t.Status == Confirmed && !t.CalledOff()
+	return t.Kind == Send && t.Status == Confirmed && !t.LandedAfterCancel()
 }
 
-// CalledOff tells whether t landed although it had been ended here before.
-func (t Transaction) CalledOff() bool {
+// LandedAfterCancel tells whether t landed although it had been ended here before.
+func (t Transaction) LandedAfterCancel() bool {
 	return t.Status == Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
 }
 
 // Net is what reaches the recipient, in base units of Token.
 func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }
 
-// Spends tells how many lamports leave From when it lands: fee, rent, and for SOL the amount.
-func (t Transaction) Spends() uint64 {
+// LamportsSpent tells how many lamports leave From when it lands: fee, rent, and for SOL the amount.
+func (t Transaction) LamportsSpent() uint64 {
 	if t.Kind != Send || !t.Token.Native() {
 		return t.Fee + t.Rent
 	}
 	return t.Amount + t.Fee // both were checked against a balance: no overflow
 }
 
-// SpendsOf tells how many base units of a mint leave From when it lands.
-func (t Transaction) SpendsOf(mint Address) uint64 {
+// TokensSpent tells how many base units of a mint leave From when it lands.
+func (t Transaction) TokensSpent(mint Address) uint64 {
 	if t.Kind != Send || t.Token.Native() || t.Token.Mint != mint {
 		return 0
 	}
@@ -181,7 +181,7 @@ func (t Transaction) Reserves(slot uint64) bool {
 	case AwaitingSignature, Signed, Pending:
 		return true
 	case Confirmed:
-		return !t.Final && t.Landing != nil && slot < t.Landing.Slot
+		return !t.Closed && t.Landing != nil && slot < t.Landing.Slot
 	}
 	return false
 }
@@ -211,14 +211,14 @@ func (t Transaction) TimedOutAt(now time.Time) bool {
 
 // NeverLanded tells that t has ended for good without moving anything: another may take its place.
 func (t Transaction) NeverLanded() bool {
-	return t.Final && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
+	return t.Closed && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
 }
 
-// CameToNothing tells that t has ended for good, and that nothing was ever signed for it or could have been: no
+// NothingSigned tells that t has ended for good, and that nothing was ever signed for it or could have been: no
 // blockhash was handed out. It is of no use but to whoever looks at what was proposed lately.
-func (t Transaction) CameToNothing() bool {
-	return (t.Status == Failed || t.Status == Expired || t.Status == Rejected) && t.Final &&
-		t.Signature.IsZero() && len(t.Signed) == 0 && len(t.Issues) == 0 && t.Landing == nil
+func (t Transaction) NothingSigned() bool {
+	return (t.Status == Failed || t.Status == Expired || t.Status == Rejected) && t.Closed &&
+		t.Signature.IsZero() && len(t.Signed) == 0 && len(t.IssuedBlockhashes) == 0 && t.Landing == nil
 }
 
 // Writes lists the accounts whose traffic decides what a transaction like t must offer.
@@ -230,8 +230,8 @@ func (t Transaction) Writes() []Address {
 		AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)}
 }
 
-// Handed tells whether a device has handed in just this before: a signature, or signed bytes.
-func (t Transaction) Handed(signature Signature, signed []byte) bool {
+// AlreadySigned tells whether a device has handed in just this before: a signature, or signed bytes.
+func (t Transaction) AlreadySigned(signature Signature, signed []byte) bool {
 	if len(t.Signed) == 0 {
 		return false
 	}
@@ -241,17 +241,17 @@ func (t Transaction) Handed(signature Signature, signed []byte) bool {
 	return t.Signature == signature
 }
 
-// LastIssue is the newest blockhash handed out, by our clock; false when none was.
-func (t Transaction) LastIssue() (Issue, bool) {
-	if len(t.Issues) == 0 {
-		return Issue{}, false
+// LastIssuedBlockhash is the newest blockhash handed out, by our clock; false when none was.
+func (t Transaction) LastIssuedBlockhash() (IssuedBlockhash, bool) {
+	if len(t.IssuedBlockhashes) == 0 {
+		return IssuedBlockhash{}, false
 	}
-	return t.Issues[len(t.Issues)-1], true
+	return t.IssuedBlockhashes[len(t.IssuedBlockhashes)-1], true
 }
 
 // FreshAt says whether the newest blockhash was handed out less than FreshFor ago.
 func (t Transaction) FreshAt(now time.Time) bool {
-	last, ok := t.LastIssue()
+	last, ok := t.LastIssuedBlockhash()
 	age := now.Sub(last.At)
 	return ok && age >= 0 && age < FreshFor
 }
@@ -259,7 +259,7 @@ func (t Transaction) FreshAt(now time.Time) bool {
 // LastValidBlockHeight is the highest block that any issue of t can land in.
 func (t Transaction) LastValidBlockHeight() uint64 {
 	var highest uint64
-	for _, issue := range t.Issues {
+	for _, issue := range t.IssuedBlockhashes {
 		highest = max(highest, issue.Blockhash.LastValidBlockHeight)
 	}
 	return highest

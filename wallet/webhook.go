@@ -12,13 +12,13 @@ type WebhookID string
 // Webhook is a receiver of events (docs/webhooks.md, Registering): one of a platform key's, or the
 // one of a bot token. The store seals URL, Secret and Previous.
 type Webhook struct {
-	ID     WebhookID `json:"id"`
-	Kind   KeyKind   `json:"kind"` // APIKey: platform events; BotKey: bot events
-	Line   string    `json:"line"` // of the key that registered it (Key.Line): whose events it gets follows from that key
-	Owner  UserID    `json:"owner"`
-	URL    string    `json:"url"`
-	Events []string  `json:"events"` // names and wildcards, sorted
-	Active bool      `json:"active"`
+	ID      WebhookID `json:"id"`
+	Kind    KeyKind   `json:"kind"` // APIKey: platform events; BotKey: bot events
+	Lineage string    `json:"line"` // of the key that registered it (Key.Lineage): whose events it gets follows from that key
+	Owner   UserID    `json:"owner"`
+	URL     string    `json:"url"`
+	Events  []string  `json:"events"` // names and wildcards, sorted
+	Active  bool      `json:"active"`
 
 	Secret        string    `json:"secret"`         // its literal bytes key x-service-signature
 	Previous      string    `json:"previous"`       // the secret before the last rotation; "" for none

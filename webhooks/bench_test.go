@@ -213,7 +213,7 @@ func (x *bench) person(i int, url string) wallet.UserID {
 		if err := tx.CreateKey(wallet.Key{ID: key, Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: wallet.Scopes(), Owner: id, CreatedAt: now}, "secret "+key); err != nil {
 			return err
 		}
-		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("wh_", i)), Kind: wallet.APIKey, Line: key, Owner: id, URL: url,
+		return tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("wh_", i)), Kind: wallet.APIKey, Lineage: key, Owner: id, URL: url,
 			Events: []string{"*"}, Active: true, Secret: "a secret of a webhook", CreatedAt: now})
 	})
 	if err != nil {
@@ -478,7 +478,7 @@ func backlog(b *testing.B, address string, waiting int) *bench {
 		for i := range rows {
 			n := done + i
 			rows[i] = store.Delivery{ID: fmt.Sprintf("dlv_%011x", n), Webhook: "wh_0", EventID: fmt.Sprint("evt_", n), Event: wallet.TransactionFailed,
-				User: "usr_0", Line: fmt.Sprint(n % 64), Body: body, CreatedAt: now, NextAt: now}
+				User: "usr_0", OrderingKey: fmt.Sprint(n % 64), Body: body, CreatedAt: now, NextAt: now}
 		}
 		if err := x.store.Update(context.Background(), func(tx store.Tx) error { _, err := tx.PutDeliveries(rows); return err }); err != nil {
 			b.Fatal(err)

@@ -107,7 +107,7 @@ func (s *Service) Delay(ctx context.Context, hook wallet.Webhook) (time.Duration
 // anew, or writes its address another way, begins no new hour. All listeners of a key are one.
 func counterOf(hook wallet.Webhook) string {
 	sum := sha256.Sum256([]byte(receiverOf(hook.URL)))
-	return "webhook/" + hook.Line + "/" + hex.EncodeToString(sum[:12])
+	return "webhook/" + hook.Lineage + "/" + hex.EncodeToString(sum[:12])
 }
 
 // receiverOf is the part of an address that names a receiver: host, port and path, in one spelling. The query

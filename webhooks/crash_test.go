@@ -109,7 +109,7 @@ func prepareVictim(s store.Store, url string) error {
 			return err
 		}
 		for i := range victimHooks {
-			err := tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("wh_", i)), Kind: wallet.APIKey, Line: "key_1", Owner: "usr_1",
+			err := tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("wh_", i)), Kind: wallet.APIKey, Lineage: "key_1", Owner: "usr_1",
 				URL: fmt.Sprint(url, "/", i), Events: []string{"*"}, Active: true, Secret: "a secret of a webhook", CreatedAt: now})
 			if err != nil {
 				return err

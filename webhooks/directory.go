@@ -117,9 +117,9 @@ func (k *known) registerAll(tx store.Tx, hooks []wallet.Webhook) []registered {
 
 // register finds the keys of a webhook. One that cannot be read bars its webhook, and nobody else.
 func (k *known) register(tx store.Tx, hook wallet.Webhook) registered {
-	keys, err := store.KeyLine(tx, hook.Line)
+	keys, err := store.KeyLine(tx, hook.Lineage)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		k.damaged("keys of the line", hook.Line, err)
+		k.damaged("keys of the line", hook.Lineage, err)
 		keys = nil
 	}
 	return registered{hook, keys}

@@ -106,7 +106,7 @@ func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 func (q *queue) add(d store.Delivery) *line {
 	q.read[d.Urgency] = d.Seq
 	q.held[d.Urgency]++
-	key := lane{d.Line, d.Urgency}
+	key := lane{d.OrderingKey, d.Urgency}
 	l := q.lanes[key]
 	if l == nil {
 		l = &line{lane: key, queue: q}

@@ -54,7 +54,7 @@ func (s *Service) relay(ctx context.Context) error {
 // very many are told of takes several transactions; a crash or a stop between them begins it anew.
 func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 	known := s.known()
-	var waiting []store.Announcement
+	var waiting []store.OutboxEvent
 	var rows [][]store.Delivery // of each
 	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
 		if waiting, err = tx.Announcements(relayAtOnce); err != nil {
@@ -156,7 +156,7 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 // deliveryOf is an event on its way to a webhook.
 func deliveryOf(hook wallet.Webhook, e wallet.Event, subject string, body []byte, now time.Time) store.Delivery {
 	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
-		Line: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
+		OrderingKey: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
 // deliveryID begins with the time at which it is made, which it keeps in the log too, so that what is made together

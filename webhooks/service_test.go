@@ -188,7 +188,7 @@ func (r *rig) subscriber() (wallet.UserID, wallet.Webhook) {
 }
 
 func (r *rig) hook(k wallet.Key, events ...string) wallet.Webhook {
-	w := wallet.Webhook{ID: wallet.WebhookID(r.id("wh")), Kind: k.Kind, Line: k.Line(), Owner: k.Owner, Events: events, Active: true,
+	w := wallet.Webhook{ID: wallet.WebhookID(r.id("wh")), Kind: k.Kind, Lineage: k.Lineage(), Owner: k.Owner, Events: events, Active: true,
 		Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC()}
 	w.URL = "https://example.com/" + string(w.ID)
 	r.update(func(tx store.Tx) error { return tx.PutWebhook(w) })
@@ -632,7 +632,7 @@ func TestAnotherSpellingOfAnAddressBeginsNoNewHour(t *testing.T) {
 			}
 		}
 		for _, other := range []string{"https://example.com/other", "https://example.com:8443/hook", "https://hooks.example.com/hook"} {
-			if delay, err := r.service.Delay(context.Background(), wallet.Webhook{Line: hook.Line, URL: other}); err != nil || delay != 0 {
+			if delay, err := r.service.Delay(context.Background(), wallet.Webhook{Lineage: hook.Lineage, URL: other}); err != nil || delay != 0 {
 				t.Errorf("%s: room in %s (%v)", other, delay, err)
 			}
 		}
@@ -1305,7 +1305,7 @@ func TestWhatIsPutByHandKeepsItsPlace(t *testing.T) {
 		r.comes(first.ID, second.ID)
 
 		byHand := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
-			Line: wallet.Address{1}.String(), Urgency: store.Money, Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
+			OrderingKey: wallet.Address{1}.String(), Urgency: store.Money, Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
 		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{byHand}); return err })
 		third, fourth := r.paid(alice, 1), r.paid(alice, 1)
 		r.emit(third)

@@ -240,9 +240,9 @@ func TestSignSignsWhatPurserBuilds(t *testing.T) {
 		return tx
 	}
 	for name, tx := range map[string]wallet.Transaction{
-		"SOL":              {From: from, To: to, Token: wallet.SOL, Amount: 1_500_000_000, Reference: wallet.Address{5}, UnitLimit: 450, UnitPrice: 1000},
+		"SOL":              {From: from, To: to, Token: wallet.SOL, Amount: 1_500_000_000, Reference: wallet.Address{5}, ComputeUnitLimit: 450, ComputeUnitPrice: 1000},
 		"a token":          t22(func(*wallet.Transaction) {}),
-		"a new account":    t22(func(tx *wallet.Transaction) { tx.Rent = 2_039_280; tx.UnitLimit = 30_000 }),
+		"a new account":    t22(func(tx *wallet.Transaction) { tx.Rent = 2_039_280; tx.ComputeUnitLimit = 30_000 }),
 		"a memo":           t22(func(tx *wallet.Transaction) { tx.Memo = "purser" }),
 		"a link's payment": t22(func(tx *wallet.Transaction) { tx.LinkReferences = []wallet.Address{{6}, {7}} }),
 	} {

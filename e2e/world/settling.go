@@ -42,13 +42,13 @@ func (w *World) Settled(id wallet.TransactionID) wallet.Transaction {
 	const most = 100 // rounds; finality takes 32 blocks
 	for range most {
 		w.Rounds(1)
-		if t := w.Transaction(id); t.Final {
+		if t := w.Transaction(id); t.Closed {
 			return t
 		}
 		w.Blocks(2)
 	}
 	t := w.Transaction(id)
-	w.Fatalf("after %d rounds the transaction is %s, held %v", most, t.Status, t.Held)
+	w.Fatalf("after %d rounds the transaction is %s, held %v", most, t.Status, t.Indeterminate)
 	return t
 }
 

@@ -225,7 +225,7 @@ func TestBehindIsToldOverPagesThatTheTransactionEmptied(t *testing.T) {
 		var first, second, third []store.Delivery
 		mustUpdate(t, s, func(tx store.Tx) error {
 			err := errors.Join(tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 1}), tx.PutUser(wallet.User{ID: "usr_b", TelegramID: 2}),
-				tx.PutWebhook(wallet.Webhook{ID: "wh_a", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_b", Line: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_c", Line: "key_1"}))
+				tx.PutWebhook(wallet.Webhook{ID: "wh_a", Lineage: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_b", Lineage: "key_1"}), tx.PutWebhook(wallet.Webhook{ID: "wh_c", Lineage: "key_1"}))
 			first = put(tx, "wh_a", "usr_a", 50)
 			if way == "a person is erased" {
 				second = put(tx, "wh_a", "usr_b", 400)
@@ -269,7 +269,7 @@ func TestIndexesAndRowsOfDeliveriesAgree(t *testing.T) {
 				name := fmt.Sprint(seed, "_", len(live), "_", r.Uint64())
 				hooks, users = append(hooks, wallet.WebhookID("wh_"+name)), append(users, wallet.UserID("usr_"+name))
 				return errors.Join(tx.PutUser(wallet.User{ID: users[len(users)-1], TelegramID: r.Int64()}),
-					tx.PutWebhook(wallet.Webhook{ID: hooks[len(hooks)-1], Line: "key_1"}))
+					tx.PutWebhook(wallet.Webhook{ID: hooks[len(hooks)-1], Lineage: "key_1"}))
 			case n <= 3:
 				all := make([]store.Delivery, r.IntN(700))
 				for i := range all {
@@ -432,7 +432,7 @@ func TestBehindADamagedKeyNobodyHasRead(t *testing.T) {
 	s := fresh(t)
 	mustUpdate(t, s, func(contract store.Tx) error {
 		tx := contract.(*tx)
-		if err := errors.Join(tx.PutWebhook(wallet.Webhook{ID: "wh_a", Line: "key_1"}),
+		if err := errors.Join(tx.PutWebhook(wallet.Webhook{ID: "wh_a", Lineage: "key_1"}),
 			tx.put(deliveries, append(lineOf("wh_a"), byte(store.Money), 1), []byte("dlv_0"))); err != nil {
 			return err
 		}

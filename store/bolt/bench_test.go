@@ -169,7 +169,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	body := []byte(`"` + strings.Repeat("x", 400) + `"`)
 	s, bare := fresh(b), bareBolt(b)
 	mustUpdate(b, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Line: "key"}))
+		return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Lineage: "key"}))
 	})
 	var n atomic.Uint64
 	ctx := context.Background()
@@ -215,7 +215,7 @@ func BenchmarkClaim(b *testing.B) {
 	for _, waiting := range []int{1_000, 1_000_000} {
 		s := fresh(b)
 		mustUpdate(b, s, func(tx store.Tx) error {
-			return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Line: "key"}))
+			return errors.Join(tx.PutUser(wallet.User{ID: "usr_a"}), tx.PutWebhook(wallet.Webhook{ID: "wh", Lineage: "key"}))
 		})
 		body := make([]byte, 300)
 		for n := 0; n < waiting; {

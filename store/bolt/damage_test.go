@@ -102,8 +102,8 @@ func three(t *testing.T) (path string) {
 					From: wallet.Address{1}, Token: wallet.SOL, Amount: uint64(n), CreatedAt: at.Add(time.Duration(n)), Deadline: at, Chat: int64(n + 1)}),
 				tx.PutConversation(store.Conversation{Chat: int64(n + 1), User: int64(n + 1), State: "amount", Data: []byte("secret"), ExpiresAt: at.Add(time.Duration(n))}),
 				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}),
-				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Line: "key_0", CreatedAt: at}), // before any event
-				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Line: "key_1", CreatedAt: at.Add(time.Duration(n))}),
+				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Lineage: "key_0", CreatedAt: at}), // before any event
+				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Lineage: "key_1", CreatedAt: at.Add(time.Duration(n))}),
 				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
 				delivered(tx, store.Delivery{ID: fmt.Sprint("dlv_", n), Webhook: "wh_0", User: user.ID, Body: fmt.Append(nil, "secret ", n)}))
 		})
@@ -271,7 +271,7 @@ func TestDamagedDeliveriesGo(t *testing.T) {
 				if way == "owner" {
 					s := openAt(t, path)
 					mustUpdate(t, s, func(tx store.Tx) error {
-						return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Line: "key_1", Owner: "usr_2"})
+						return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Lineage: "key_1", Owner: "usr_2"})
 					})
 					if err := s.Close(); err != nil {
 						t.Fatal(err)

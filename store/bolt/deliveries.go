@@ -79,14 +79,14 @@ func (t *tx) putDelivery(d store.Delivery) error {
 }
 
 func plainDelivery(d store.Delivery) store.Delivery {
-	d.Line, d.Body = "", nil
+	d.OrderingKey, d.Body = "", nil
 	return d
 }
 
 // sealedDelivery is one field for both, since a ciphertext has its price: length of the line, line, body.
 func sealedDelivery(d store.Delivery) field {
-	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.Line)+len(d.Body)), uint64(len(d.Line)))
-	return field{"delivery", append(append(out, d.Line...), d.Body...)}
+	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.OrderingKey)+len(d.Body)), uint64(len(d.OrderingKey)))
+	return field{"delivery", append(append(out, d.OrderingKey...), d.Body...)}
 }
 
 // openSealed reads what sealedDelivery wrote into a delivery.
@@ -95,7 +95,7 @@ func openSealed(d *store.Delivery, sealed []byte) error {
 	if err != nil {
 		return err
 	}
-	d.Line, d.Body = string(line), body
+	d.OrderingKey, d.Body = string(line), body
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (t *tx) emit(e wallet.Event) error {
 	}
 	announced := e.Name.Public() && !t.isEmpty(webhooks)
 	id := t.eventID(e.ID)
-	if !e.Name.Told() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
+	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
 	}
 	number, err := t.next(events)
@@ -51,7 +51,7 @@ func (t *tx) emit(e wallet.Event) error {
 	if err := t.put(eventIDs, id, key); err != nil {
 		return err
 	}
-	if e.Name.Told() {
+	if e.Name.NotifiesOwner() {
 		if err := t.putEvent(events, key, e); err != nil {
 			return err
 		}
@@ -101,12 +101,12 @@ func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 	return out, nil
 }
 
-func (t *tx) Announcements(limit int) ([]store.Announcement, error) {
-	var out []store.Announcement
+func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
+	var out []store.OutboxEvent
 	t.eventsOf(announcements, limit, func(key []byte, e wallet.Event) error {
 		number, err := keyNumber(key)
 		if err == nil {
-			out = append(out, store.Announcement{Number: number, Event: e})
+			out = append(out, store.OutboxEvent{Number: number, Event: e})
 		}
 		return err
 	})

@@ -80,7 +80,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
-	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.Lookalike.String()
+	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.PoisoningSuspect.String()
 	marks["Delivery.Webhook"] = string(hook.ID)
 	c.Version, post.Webhook = 0, hook.ID
 	// Once as a stranger's, under the system's key, and once more as a user's.

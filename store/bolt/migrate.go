@@ -259,7 +259,7 @@ func (t *tx) botHook(line, raw []byte) (wallet.Webhook, error) {
 		return w, fmt.Errorf("%s: %w: %v", botHooks, ErrDamaged, err)
 	}
 	w.URL, w.Secret = words.URL, words.Secret
-	w.Kind, w.Line, w.Owner, w.Active, w.UpdatedAt = wallet.BotKey, string(line), r.owner, true, w.CreatedAt
+	w.Kind, w.Lineage, w.Owner, w.Active, w.UpdatedAt = wallet.BotKey, string(line), r.owner, true, w.CreatedAt
 	return w, nil
 }
 

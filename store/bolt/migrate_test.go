@@ -210,7 +210,7 @@ func TestReceiversOfBotsAreWebhooksAfterTheUpgrade(t *testing.T) {
 	}()
 	if err := s.View(t.Context(), func(contract store.Tx) error {
 		for line, owner := range map[string]wallet.UserID{"key_a": "usr_a", "key_house": ""} {
-			want := wallet.Webhook{ID: wallet.WebhookID("bwh_" + line), Kind: wallet.BotKey, Line: line, Owner: owner, URL: "https://example.com/",
+			want := wallet.Webhook{ID: wallet.WebhookID("bwh_" + line), Kind: wallet.BotKey, Lineage: line, Owner: owner, URL: "https://example.com/",
 				Events: []string{"*"}, Active: true, Secret: "whsec_" + line, CreatedAt: at, UpdatedAt: at}
 			all, err := contract.WebhooksOf(line)
 			if err != nil || len(all) != 1 || !reflect.DeepEqual(all[0], want) {

@@ -72,7 +72,7 @@ func newSamples() samples {
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
-	x.BotWebhook, x.Webhook.Line, x.Webhook.Owner = nil, x.Key.Line(), x.User.ID
+	x.BotWebhook, x.Webhook.Lineage, x.Webhook.Owner = nil, x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
 	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
@@ -173,13 +173,13 @@ func (x samples) read(tx store.Tx) error {
 		check("counter", x.Counter, counter, err)
 	}
 	if w := x.BotWebhook; w != nil {
-		x.Webhook = wallet.Webhook{ID: w.ID, Kind: wallet.BotKey, Line: w.Line, Owner: x.User.ID, URL: w.URL, Events: w.Events,
+		x.Webhook = wallet.Webhook{ID: w.ID, Kind: wallet.BotKey, Lineage: w.Line, Owner: x.User.ID, URL: w.URL, Events: w.Events,
 			Active: true, Secret: w.Secret, CreatedAt: w.CreatedAt, UpdatedAt: w.CreatedAt}
 	}
 	if x.Webhook.ID != "" {
 		hook, err := tx.Webhook(x.Webhook.ID)
 		check("webhook", x.Webhook, hook, err)
-		hooks, err := tx.WebhooksOf(x.Webhook.Line)
+		hooks, err := tx.WebhooksOf(x.Webhook.Lineage)
 		check("webhooks of a line", []wallet.Webhook{x.Webhook}, hooks, err)
 		hooks, err = tx.WebhooksOfOwner(x.User.ID)
 		check("webhooks of an owner", []wallet.Webhook{x.Webhook}, hooks, err)
@@ -192,7 +192,7 @@ func (x samples) read(tx store.Tx) error {
 		line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
 		check("deliveries", []store.Delivery{x.Delivery}, line, err)
 		announced, err := tx.Announcements(10)
-		check("announcements", []store.Announcement{{Number: 1, Event: x.Event}}, announced, err)
+		check("announcements", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
 	}
 	return errors.Join(errs...)
 }

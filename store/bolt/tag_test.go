@@ -235,7 +235,7 @@ func TestAProposalThatCameToNothingLeavesNothing(t *testing.T) {
 	})
 	row.Version = 1
 	mustUpdate(t, s, func(tx store.Tx) error {
-		_, err := store.Step(tx, row, wallet.Change{By: wallet.TimeRanOut, At: at.Add(time.Minute), Failure: wallet.ConfirmationExpired})
+		_, err := store.Step(tx, row, wallet.TransitionInput{By: wallet.TimeRanOut, At: at.Add(time.Minute), Failure: wallet.ConfirmationExpired})
 		return err
 	})
 	mustUpdate(t, s, func(tx store.Tx) error {
@@ -268,8 +268,8 @@ func TestOldProposalsAreNotedByTheUpgrade(t *testing.T) {
 	at := time.Date(2020, 11, 21, 12, 0, 0, 0, time.UTC)
 	mustUpdate(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.PutUser(human(1)),
-			tx.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Expired, Final: true, EndedAt: at}),
-			tx.CreateTransaction(wallet.Transaction{ID: "tx_2", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Failed, Final: true, EndedAt: at, Signature: wallet.Signature{1}}))
+			tx.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Expired, Closed: true, EndedAt: at}),
+			tx.CreateTransaction(wallet.Transaction{ID: "tx_2", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Failed, Closed: true, EndedAt: at, Signature: wallet.Signature{1}}))
 	})
 	mustUpdate(t, s, func(contract store.Tx) error { return contract.(*tx).deletePrefixed(expiries, nil) })
 	closed(t, s)
@@ -290,7 +290,7 @@ func TestANoteRemovesNothingThatWasSigned(t *testing.T) {
 	s := fresh(t)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	mustUpdate(t, s, func(contract store.Tx) error {
-		return errors.Join(contract.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Status: wallet.Failed, Final: true, Signature: wallet.Signature{1}}),
+		return errors.Join(contract.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Status: wallet.Failed, Closed: true, Signature: wallet.Signature{1}}),
 			contract.(*tx).expire(proposalOver, at, []byte("tx_1")))
 	})
 	mustUpdate(t, s, func(tx store.Tx) error { _, err := tx.Sweep(at, 10); return err })

@@ -38,7 +38,7 @@ type transactionIndex struct {
 }
 
 func (r transactionRow) index() transactionIndex {
-	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Final, r.Changes, r.Version, r.Sign,
+	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
 		r.To, r.Status, r.ConfirmedAt, r.EndedAt}
 }
 
@@ -114,7 +114,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
-	r.Chat, r.SignID, r.Lookalike, r.Label = who.Chat, who.SignID, who.Lookalike, who.Label
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = who.Chat, who.SignID, who.Lookalike, who.Label
 	if who.Memo != "" {
 		r.Memo, r.Message, r.Signed = who.Memo, who.Message, who.Signed
 	}
@@ -177,8 +177,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
 	}
-	r.Chat, r.SignID, r.Lookalike, r.Label = 0, "", wallet.Address{}, ""
-	sealed := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.Lookalike, Label: n.Label}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = 0, "", wallet.Address{}, ""
+	sealed := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.PoisoningSuspect, Label: n.Label}
 	if n.Memo != "" {
 		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
 		r.Memo, r.Message, r.Signed = "", nil, nil
@@ -199,7 +199,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err := t.reindex(key, n.Kind, before, r.index().entries()); err != nil {
 		return err
 	}
-	if !n.Final && (old == nil || old.Changes != n.Changes) {
+	if !n.Closed && (old == nil || old.Changes != n.Changes) {
 		t.news[store.Unsettled] = true // a step of the lifecycle; a mere refresh wakes nobody
 	}
 	if err := t.noteProposal(n); err != nil {
@@ -210,7 +210,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 
 // noteProposal notes when a transaction that came to nothing is removed. It has ended for good: the note stands.
 func (t *tx) noteProposal(n wallet.Transaction) error {
-	if !n.CameToNothing() {
+	if !n.NothingSigned() {
 		return nil
 	}
 	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
@@ -241,7 +241,7 @@ func (t *tx) removeProposal(id []byte) error {
 	if err != nil {
 		return err
 	}
-	if !r.CameToNothing() {
+	if !r.NothingSigned() {
 		return nil
 	}
 	for _, e := range r.index().entries() {

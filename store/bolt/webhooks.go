@@ -63,11 +63,11 @@ func createdID(key []byte) []byte { return key[min(timeSize, len(key)):] }
 // webhookIndexes are the keys of a webhook in webhooksOf and webhooksOwned.
 func webhookIndexes(w wallet.Webhook) (ofLine, owned []byte) {
 	created := append(timeKey(w.CreatedAt), w.ID...)
-	return join([]byte(w.Line), []byte{0}, created), join(userPrefix(w.Owner), created)
+	return join([]byte(w.Lineage), []byte{0}, created), join(userPrefix(w.Owner), created)
 }
 
 func (t *tx) PutWebhook(w wallet.Webhook) error {
-	if err := errors.Join(checkID(string(w.ID)), checkID(w.Line)); err != nil {
+	if err := errors.Join(checkID(string(w.ID)), checkID(w.Lineage)); err != nil {
 		return err
 	}
 	if t.isErased(w.Owner) {
@@ -79,7 +79,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 		if err != nil {
 			return err
 		}
-		if old.Line != w.Line || old.Owner != w.Owner {
+		if old.Lineage != w.Lineage || old.Owner != w.Owner {
 			return store.ErrConflict
 		}
 		ofLine, owned := webhookIndexes(old)
@@ -89,7 +89,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	}
 	t.touchedKeys = true
 	ofLine, owned := webhookIndexes(w)
-	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Line))); err != nil {
+	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Lineage))); err != nil {
 		return err
 	}
 	words := webhookWords{w.URL, w.Secret, w.Previous}

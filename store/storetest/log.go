@@ -159,7 +159,7 @@ func entry(id string, to wallet.WebhookID, at time.Time, state store.DeliverySta
 
 // listed is how an entry is listed.
 func listed(e store.LogEntry) store.LogEntry {
-	e.Body, e.Line, e.Attempted = nil, "", slices.Clone(e.Attempted)
+	e.Body, e.OrderingKey, e.Attempted = nil, "", slices.Clone(e.Attempted)
 	for i := range e.Attempted {
 		e.Attempted[i].Answer = nil
 	}

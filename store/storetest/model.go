@@ -235,7 +235,7 @@ func (m *model) checkDeliveries(tx store.Tx) error {
 		line := fmt.Sprint("key_", n)
 		var want []wallet.Webhook
 		for _, w := range m.hooks {
-			if w.Line == line {
+			if w.Lineage == line {
 				want = append(want, w)
 			}
 		}
@@ -322,11 +322,11 @@ func (m *model) putTransaction(tx store.Tx, r *rand.Rand) error {
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.transactions)) {
 		if o := m.transactions[other]; other != id && o.SignID != "" && r.IntN(4) == 0 { // refused, without a trace
-			t.SignID, t.Signature, t.Final = o.SignID, wallet.Signature{9}, !t.Final
+			t.SignID, t.Signature, t.Closed = o.SignID, wallet.Signature{9}, !t.Closed
 			return differ("put a sign id that is taken", tx.PutTransaction(t), store.ErrConflict)
 		}
 	}
-	t.Final = r.IntN(3) == 0
+	t.Closed = r.IntN(3) == 0
 	t.SignID = [...]string{"", "s1", "s2", "s3"}[r.IntN(4)]
 	t.Signature = wallet.Signature{byte(r.IntN(4))}
 	t.Kind, t.To = wallet.Send, wallet.Address{byte(r.IntN(5))}
@@ -538,12 +538,12 @@ func (m *model) checkTransactions(tx store.Tx) error {
 		return out
 	}
 	got, err := tx.UnsettledTransactions(1 << 20)
-	if err := errors.Join(err, differ("unsettled", got, pick(func(t wallet.Transaction) bool { return !t.Final }))); err != nil {
+	if err := errors.Join(err, differ("unsettled", got, pick(func(t wallet.Transaction) bool { return !t.Closed }))); err != nil {
 		return err
 	}
 	for n := byte(1); n <= 3; n++ {
 		got, err := tx.UnsettledFrom(wallet.Address{n})
-		want := pick(func(t wallet.Transaction) bool { return !t.Final && t.From == wallet.Address{n} })
+		want := pick(func(t wallet.Transaction) bool { return !t.Closed && t.From == wallet.Address{n} })
 		if err := errors.Join(err, differ("unsettled from", got, want)); err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func testTransactionIndexes(t *testing.T, open Open) {
 
 	// The receipt of what one sent has the same signature, whichever is written first.
 	receipt := transaction(3, "usr_b", 1)
-	receipt.Kind, receipt.Status, receipt.Final, receipt.Signature = wallet.Receive, wallet.Received, true, one.Signature
+	receipt.Kind, receipt.Status, receipt.Closed, receipt.Signature = wallet.Receive, wallet.Received, true, one.Signature
 	update(t, s, func(tx store.Tx) error { return tx.CreateTransaction(receipt) })
 	same(t, "the sender's", get(t, s, bySignature(1)), one)
 	early := receipt
@@ -185,12 +185,12 @@ func testTransactionLists(t *testing.T, open Open) {
 	})
 
 	done := rows[1]
-	done.Version, done.Final, done.Status = 1, true, wallet.Rejected
+	done.Version, done.Closed, done.Status = 1, true, wallet.Rejected
 	update(t, s, func(tx store.Tx) error { return tx.PutTransaction(done) })
 	same(t, "a final one leaves", unsettled(2), list{"tx_002", "tx_003"})
 	same(t, "and its address", from(1), list{"tx_004", "tx_004_twin", "tx_005"})
 	same(t, "but not its owner", of("usr_a", "tx_002", 3), list{"tx_001"})
-	done.Version, done.Final, done.Status = 2, false, wallet.Confirmed
+	done.Version, done.Closed, done.Status = 2, false, wallet.Confirmed
 	update(t, s, func(tx store.Tx) error { return tx.PutTransaction(done) })
 	same(t, "one that was found on chain returns", unsettled(2), list{"tx_001", "tx_002"})
 }

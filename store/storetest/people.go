@@ -71,7 +71,7 @@ func testErase(t *testing.T, open Open) {
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
 			tx.PutContact(wallet.Contact{Owner: who.ID, Name: "rent", Address: wallet.Address{n}, AddedAt: at}),
 			tx.CreateTransaction(wallet.Transaction{ID: id + "_paid", Owner: who.ID, Kind: wallet.Send, Status: wallet.Confirmed,
-				To: wallet.Address{n}, CreatedAt: at, Final: true}),
+				To: wallet.Address{n}, CreatedAt: at, Closed: true}),
 			tx.CreateKey(wallet.Key{ID: "key_" + string(who.ID), Owner: who.ID}, "secret_"+string(who.ID)),
 			tx.PutApp(wallet.App{ID: wallet.AppID("app_" + who.ID), Owner: who.ID, Name: "Shop", CreatedAt: at}),
 			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_alice", GrantedAt: at}),

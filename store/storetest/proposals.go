@@ -17,7 +17,7 @@ func testProposals(t *testing.T, open Open) {
 	ended := noon().Add(time.Hour)
 	dropped := func(n int, change func(*wallet.Transaction)) wallet.Transaction {
 		row := transaction(n, "usr_a", 1)
-		row.Kind, row.Status, row.Final, row.EndedAt, row.SignID, row.Changes = wallet.Send, wallet.Expired, true, ended, fmt.Sprint("sign ", n), 1
+		row.Kind, row.Status, row.Closed, row.EndedAt, row.SignID, row.Changes = wallet.Send, wallet.Expired, true, ended, fmt.Sprint("sign ", n), 1
 		change(&row)
 		return row
 	}
@@ -28,9 +28,9 @@ func testProposals(t *testing.T, open Open) {
 	}
 	kept := []wallet.Transaction{
 		dropped(11, func(r *wallet.Transaction) { r.Signature = wallet.Signature{1} }),
-		dropped(12, func(r *wallet.Transaction) { r.Issues = []wallet.Issue{{}} }),
+		dropped(12, func(r *wallet.Transaction) { r.IssuedBlockhashes = []wallet.IssuedBlockhash{{}} }),
 		dropped(13, func(r *wallet.Transaction) { r.Signed = []byte{1} }),
-		dropped(14, func(r *wallet.Transaction) { r.Final = false }),
+		dropped(14, func(r *wallet.Transaction) { r.Closed = false }),
 		dropped(15, func(r *wallet.Transaction) { r.Status = wallet.Confirmed }),
 		dropped(16, func(r *wallet.Transaction) { r.Status = wallet.Received }),
 		dropped(17, func(r *wallet.Transaction) { r.EndedAt = ended.Add(time.Second) }),
@@ -39,7 +39,7 @@ func testProposals(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	for _, row := range append(append([]wallet.Transaction{}, gone...), kept...) {
 		open := row // as it was before it ended
-		open.Final, open.Status, open.EndedAt = false, wallet.AwaitingConfirmation, time.Time{}
+		open.Closed, open.Status, open.EndedAt = false, wallet.AwaitingConfirmation, time.Time{}
 		update(t, s, func(tx store.Tx) error { return tx.CreateTransaction(open) })
 		row.Version = 1
 		update(t, s, func(tx store.Tx) error {

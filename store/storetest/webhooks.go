@@ -11,13 +11,13 @@ import (
 )
 
 func webhook(id wallet.WebhookID, line string, owner wallet.UserID) wallet.Webhook {
-	return wallet.Webhook{ID: id, Kind: wallet.APIKey, Line: line, Owner: owner, URL: "https://example.com/" + string(id),
+	return wallet.Webhook{ID: id, Kind: wallet.APIKey, Lineage: line, Owner: owner, URL: "https://example.com/" + string(id),
 		Events: []string{"transaction.*"}, Active: true, Secret: "whsec_" + string(id), CreatedAt: noon(), UpdatedAt: noon()}
 }
 
 // delivery is one about a person, which is also its line.
 func delivery(id string, to wallet.WebhookID, about wallet.UserID) store.Delivery {
-	return store.Delivery{ID: id, Webhook: to, EventID: "evt_" + id, Event: wallet.BalanceUpdated, User: about, Line: "of " + string(about),
+	return store.Delivery{ID: id, Webhook: to, EventID: "evt_" + id, Event: wallet.BalanceUpdated, User: about, OrderingKey: "of " + string(about),
 		Urgency: store.Normal, Body: []byte(`{"of":"` + id + `"}`), CreatedAt: noon(), NextAt: noon()}
 }
 
@@ -113,7 +113,7 @@ func testWebhooks(t *testing.T, open Open) {
 	same(t, "the operator's", owned(""), []wallet.Webhook{house})
 
 	for what, change := range map[string]func(*wallet.Webhook){
-		"line":  func(w *wallet.Webhook) { w.Line = "key_12" },
+		"line":  func(w *wallet.Webhook) { w.Lineage = "key_12" },
 		"owner": func(w *wallet.Webhook) { w.Owner = "" },
 	} {
 		stolen := first
@@ -145,7 +145,7 @@ func testWebhooks(t *testing.T, open Open) {
 	same(t, "what is left of the owner's", owned("usr_a"), []wallet.Webhook{second, other})
 	same(t, "its health", fares("wh_z"), wallet.WebhookHealth{})
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWebhookHealth("wh_z", h) })
-	for what, w := range map[string]wallet.Webhook{"an id": {Line: "key_1"}, "a line": {ID: "wh_1"}} {
+	for what, w := range map[string]wallet.Webhook{"an id": {Lineage: "key_1"}, "a line": {ID: "wh_1"}} {
 		if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutWebhook(w) }); err == nil {
 			t.Errorf("a webhook without %s was taken", what)
 		}
@@ -154,8 +154,8 @@ func testWebhooks(t *testing.T, open Open) {
 
 func testAnnouncements(t *testing.T, open Open) {
 	s := fresh(t, open)
-	announced := func(limit int) []store.Announcement {
-		return get(t, s, func(tx store.Tx) ([]store.Announcement, error) { return tx.Announcements(limit) })
+	announced := func(limit int) []store.OutboxEvent {
+		return get(t, s, func(tx store.Tx) ([]store.OutboxEvent, error) { return tx.Announcements(limit) })
 	}
 	announcedIDs := func() (out []string) {
 		for _, a := range announced(100) {
@@ -185,7 +185,7 @@ func testAnnouncements(t *testing.T, open Open) {
 	same(t, "to be told", pending(), []string{"early", "z", "inner", "a"})
 
 	all := announced(2)
-	same(t, "the whole rows", all, []store.Announcement{{Number: all[0].Number, Event: spoken("word")}, {Number: all[1].Number, Event: event("z")}})
+	same(t, "the whole rows", all, []store.OutboxEvent{{Number: all[0].Number, Event: spoken("word")}, {Number: all[1].Number, Event: event("z")}})
 	if all[0].Number >= all[1].Number {
 		t.Errorf("numbers %d, %d", all[0].Number, all[1].Number)
 	}
@@ -212,7 +212,7 @@ func testDeliveries(t *testing.T, open Open) {
 		return errors.Join(tx.PutWebhook(webhook("wh_1", "key_1", "")), tx.PutWebhook(webhook("wh_10", "key_1", "")), tx.PutWebhook(webhook("wh_2", "key_1", "")))
 	})
 	price, money := delivery("price", "wh_1", ""), delivery("money", "wh_1", "usr_a")
-	price.Urgency, money.Urgency, money.Line, money.Resend = store.Prices, store.Money, "", true
+	price.Urgency, money.Urgency, money.OrderingKey, money.Resend = store.Prices, store.Money, "", true
 	same(t, "for nobody", len(put(t, s, delivery("none", "wh_none", "usr_a"))), 0)
 	fresh := put(t, s, price, delivery("b", "wh_1", "usr_a"), delivery("other", "wh_10", "usr_a"), delivery("a", "wh_1", "usr_b"), delivery("b", "wh_1", "usr_b"), money)
 	same(t, "new ones", names(fresh), []string{"price", "b", "other", "a", "money"})
@@ -370,7 +370,7 @@ func testErasedDeliveries(t *testing.T, open Open) {
 		absent(t, s, "her webhook "+when, func(tx store.Tx) error { _, err := tx.Webhook("wh_2"); return err })
 	}
 	check("when she is gone")
-	announced := get(t, s, func(tx store.Tx) ([]store.Announcement, error) { return tx.Announcements(10) })
+	announced := get(t, s, func(tx store.Tx) ([]store.OutboxEvent, error) { return tx.Announcements(10) })
 	if len(announced) != 1 || announced[0].Event.ID != "his" {
 		t.Errorf("announced: %+v", announced)
 	}

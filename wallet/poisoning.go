@@ -2,10 +2,10 @@ package wallet
 
 import "strings"
 
-// Lookalike finds, among the addresses that somebody knows, the one that to could be taken for: apps
+// PoisoningSuspect finds, among the addresses that somebody knows, the one that to could be taken for: apps
 // show addresses by their ends, so thieves grind for keys whose addresses end the same (address
 // poisoning). false when to is known itself, or resembles none. Of several, the one that shares most.
-func Lookalike(to Address, known []Address) (Address, bool) {
+func PoisoningSuspect(to Address, known []Address) (Address, bool) {
 	text := to.String()
 	var nearest Address
 	most := 0
@@ -50,10 +50,10 @@ func SharedEnds(a, b string) (front, back int) {
 	return front, back
 }
 
-// Resembles is the address of t that its Lookalike resembles: To, or what was named instead of it.
+// Resembles is the address of t that its PoisoningSuspect resembles: To, or what was named instead of it.
 func (t Transaction) Resembles() Address {
-	if front, back := SharedEnds(t.To.String(), t.Lookalike.String()); !alike(front, back) && !t.Named.IsZero() {
-		return t.Named
+	if front, back := SharedEnds(t.To.String(), t.PoisoningSuspect.String()); !alike(front, back) && !t.RequestedDestination.IsZero() {
+		return t.RequestedDestination
 	}
 	return t.To
 }
@@ -71,7 +71,7 @@ func (a Address) Middle() (before, middle string) {
 // TypedFor tells, by nil, that typed is what t asks its owner to type before it is confirmed: nothing,
 // save for a look-alike. Else POLICY_VIOLATION.
 func (t Transaction) TypedFor(typed string) error {
-	if t.Lookalike.IsZero() {
+	if t.PoisoningSuspect.IsZero() {
 		return nil
 	}
 	if _, middle := t.To.Middle(); !strings.EqualFold(typed, middle) { // phones begin a message with a capital

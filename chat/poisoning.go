@@ -42,7 +42,7 @@ func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
 // hearInReview answers words while a card waits for its buttons, or for being typed to.
 func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
 	t, err := c.Transfers.Of(ctx, h.caller(), h.topic.Transaction)
-	if err == nil && !t.Lookalike.IsZero() && t.Status == wallet.AwaitingConfirmation {
+	if err == nil && !t.PoisoningSuspect.IsZero() && t.Status == wallet.AwaitingConfirmation {
 		before, _ := t.To.Middle()
 		return say("lookalike.wrong", vars{"Before": grouped(before)}), nil
 	}
@@ -56,10 +56,10 @@ func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
 func resemblance(t wallet.Transaction) vars {
 	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0,
 		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
-	if t.Lookalike.IsZero() {
+	if t.PoisoningSuspect.IsZero() {
 		return v
 	}
-	to, known := t.Resembles().String(), t.Lookalike.String()
+	to, known := t.Resembles().String(), t.PoisoningSuspect.String()
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
 	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), front, back
@@ -76,13 +76,13 @@ func resemblance(t wallet.Transaction) vars {
 // nameBoth fills in what the person calls the recipient, and whoever it looks like.
 func (s *scene) nameBoth(t wallet.Transaction, v vars) error {
 	var err error
-	if v["Name"], err = handlers.ContactName(s.tx, t); err != nil || t.Lookalike.IsZero() {
+	if v["Name"], err = handlers.ContactName(s.tx, t); err != nil || t.PoisoningSuspect.IsZero() {
 		return err
 	}
-	if v["KnownName"], err = s.nameOf(t.Lookalike); err != nil {
+	if v["KnownName"], err = s.nameOf(t.PoisoningSuspect); err != nil {
 		return err
 	}
 	own, err := s.tx.WalletsOf(s.user.ID)
-	v["KnownOwn"] = slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == t.Lookalike })
+	v["KnownOwn"] = slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == t.PoisoningSuspect })
 	return err
 }

@@ -9,10 +9,10 @@ import (
 	"purser/wallet"
 )
 
-// bound is how often something may be done in any span of time. It is counted in the store transaction of
+// rateLimit is how often something may be done in any span of time. It is counted in the store transaction of
 // what is done, under a keyed hash of whom it is about: no crash gives more of it, and neither does
 // /delete_me, which destroys the person's own rows.
-type bound struct {
+type rateLimit struct {
 	kind string // of the counters' names
 	most uint64
 	span time.Duration
@@ -22,7 +22,7 @@ type bound struct {
 func account(u wallet.User) string { return strconv.FormatInt(u.TelegramID, 10) }
 
 // next is when there is room for one more; zero: there is now. Nothing is counted.
-func (b bound) next(tx store.Tx, now time.Time, about string) (time.Time, error) {
+func (b rateLimit) next(tx store.Tx, now time.Time, about string) (time.Time, error) {
 	slots, used, err := b.live(tx, now, about)
 	if err != nil || used < b.most {
 		return time.Time{}, err
@@ -31,7 +31,7 @@ func (b bound) next(tx store.Tx, now time.Time, about string) (time.Time, error)
 }
 
 // live are the slots that still count.
-func (b bound) live(tx store.Tx, now time.Time, about string) (slots []store.Slot, used uint64, err error) {
+func (b rateLimit) live(tx store.Tx, now time.Time, about string) (slots []store.Slot, used uint64, err error) {
 	row, err := tx.Counter(tx.CounterName(b.kind, about))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, 0, err
@@ -47,7 +47,7 @@ func (b bound) live(tx store.Tx, now time.Time, about string) (slots []store.Slo
 }
 
 // spend counts one more. Where there is no room for it nothing is counted, and again is when there will be.
-func (b bound) spend(tx store.Tx, now time.Time, about string) (again time.Time, err error) {
+func (b rateLimit) spend(tx store.Tx, now time.Time, about string) (again time.Time, err error) {
 	slots, used, err := b.live(tx, now, about)
 	if err != nil {
 		return time.Time{}, err
@@ -59,21 +59,21 @@ func (b bound) spend(tx store.Tx, now time.Time, about string) (again time.Time,
 }
 
 // renew forgets what was counted and counts one.
-func (b bound) renew(tx store.Tx, now time.Time, about string) error {
+func (b rateLimit) renew(tx store.Tx, now time.Time, about string) error {
 	return b.put(tx, about, []store.Slot{{Start: wholeSecond(now), Count: 1}})
 }
 
 // forget makes room for all of it.
-func (b bound) forget(tx store.Tx, now time.Time, about string) error {
+func (b rateLimit) forget(tx store.Tx, now time.Time, about string) error {
 	return tx.PutCounters([]store.Counter{{Name: tx.CounterName(b.kind, about), ExpiresAt: now}})
 }
 
-func (b bound) put(tx store.Tx, about string, slots []store.Slot) error {
+func (b rateLimit) put(tx store.Tx, about string, slots []store.Slot) error {
 	return tx.PutCounters([]store.Counter{{Name: tx.CounterName(b.kind, about), Slots: slots, ExpiresAt: b.ends(slots[len(slots)-1])}})
 }
 
 // ends is when a slot counts no more.
-func (b bound) ends(s store.Slot) time.Time { return time.Unix(s.Start, 0).UTC().Add(b.span) }
+func (b rateLimit) ends(s store.Slot) time.Time { return time.Unix(s.Start, 0).UTC().Add(b.span) }
 
 // wholeSecond is the next one: slots are of seconds, and err on the strict side.
 func wholeSecond(at time.Time) int64 { return at.Add(time.Second - 1).Unix() }

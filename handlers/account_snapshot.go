@@ -7,8 +7,8 @@ import (
 	"purser/wallet"
 )
 
-// facts is what a transfer is judged by: what the chain holds, and what is reserved of it.
-type facts struct {
+// accountSnapshot is what a transfer is judged by: what the chain holds, and what is reserved of it.
+type accountSnapshot struct {
 	sender, recipient wallet.Address
 
 	from, to wallet.Account
@@ -21,9 +21,9 @@ type facts struct {
 	rent  uint64            // lamports for the recipient's token account, where it does not exist yet
 }
 
-// look reads both sides at one slot, and what is reserved of the sender's.
-func (s *Transfers) look(ctx context.Context, from, to wallet.Address, token wallet.Token) (facts, error) {
-	f := facts{sender: from, recipient: to, token: token}
+// fetch reads both sides at one slot, and what is reserved of the sender's.
+func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wallet.Token) (accountSnapshot, error) {
+	f := accountSnapshot{sender: from, recipient: to, token: token}
 	var err error
 	if f.floor, err = s.Chain.RentMinimum(ctx, 0); err != nil {
 		return f, err
@@ -45,11 +45,11 @@ func (s *Transfers) look(ctx context.Context, from, to wallet.Address, token wal
 			}
 		}
 	}
-	return read(ctx, s.Store, f.less)
+	return read(ctx, s.Store, f.netOfReservations)
 }
 
-// less is f with what confirmed transactions have reserved taken off.
-func (f facts) less(tx store.Tx) (facts, error) {
+// netOfReservations is f with what confirmed transactions have reserved taken off.
+func (f accountSnapshot) netOfReservations(tx store.Tx) (accountSnapshot, error) {
 	reserved, err := Reserved(tx, f.sender, f.from.Slot)
 	if err != nil {
 		return f, err
@@ -77,15 +77,15 @@ func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error
 	sum := Reservation{Tokens: map[wallet.Address]uint64{}}
 	for _, t := range open {
 		if t.Reserves(slot) {
-			sum.Lamports += t.Spends()
-			sum.Tokens[t.Token.Mint] += t.SpendsOf(t.Token.Mint)
+			sum.Lamports += t.LamportsSpent()
+			sum.Tokens[t.Token.Mint] += t.TokensSpent(t.Token.Mint)
 		}
 	}
 	return sum, nil
 }
 
 // checkAccounts judges what the chain holds on both sides.
-func (f facts) checkAccounts() error {
+func (f accountSnapshot) checkAccounts() error {
 	switch {
 	case f.to.Executable:
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
@@ -104,7 +104,7 @@ func (f facts) checkAccounts() error {
 
 // checkToken judges a token and its two accounts. Whoever issued a token may have kept powers over it
 // that make a transfer fail, or undo it.
-func (f facts) checkToken() error {
+func (f accountSnapshot) checkToken() error {
 	no := func(format string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, format, args...) }
 	mint, name := f.held.Mint, f.token.Name()
 	switch {
@@ -131,7 +131,7 @@ func (f facts) checkToken() error {
 }
 
 // warnings are what the owner should know of the token before they confirm.
-func (f facts) warnings() []wallet.Warning {
+func (f accountSnapshot) warnings() []wallet.Warning {
 	var out []wallet.Warning
 	for _, w := range []struct {
 		so   bool
@@ -150,15 +150,15 @@ func (f facts) warnings() []wallet.Warning {
 }
 
 // withheld is what the token's issuer keeps of units.
-func (f facts) withheld(units uint64) uint64 {
+func (f accountSnapshot) withheld(units uint64) uint64 {
 	if f.held.Mint.TransferFee == nil {
 		return 0
 	}
 	return f.held.Mint.TransferFee.At(f.held.Epoch, units)
 }
 
-// most is the largest amount that can be sent when the network asks fee lamports.
-func (f facts) most(fee uint64) (uint64, error) {
+// maxSendable is the largest amount that can be sent when the network asks fee lamports.
+func (f accountSnapshot) maxSendable(fee uint64) (uint64, error) {
 	switch {
 	case !f.token.Native() && f.units == 0:
 		return 0, NoneToSend(f.token)
@@ -171,7 +171,7 @@ func (f facts) most(fee uint64) (uint64, error) {
 }
 
 // left is how many base units remain after an amount that checkAmount found good.
-func (f facts) left(units, fee uint64) uint64 {
+func (f accountSnapshot) left(units, fee uint64) uint64 {
 	if f.token.Native() {
 		return f.free - units - fee
 	}
@@ -179,7 +179,7 @@ func (f facts) left(units, fee uint64) uint64 {
 }
 
 // checkAmount judges an amount; what it refuses is the amount's fault, or that of too little SOL.
-func (f facts) checkAmount(units, fee uint64) error {
+func (f accountSnapshot) checkAmount(units, fee uint64) error {
 	if f.token.Native() {
 		return wallet.About(wallet.FieldAmount, f.checkLamports(units, fee))
 	}
@@ -195,7 +195,7 @@ func (f facts) checkAmount(units, fee uint64) error {
 }
 
 // checkFee finds the SOL good that a transfer of tokens costs.
-func (f facts) checkFee(fee uint64) error {
+func (f accountSnapshot) checkFee(fee uint64) error {
 	// A node says what the rent is: the sum of what it says must not wrap around.
 	short := f.rent > f.free || fee > f.free-f.rent
 	left := uint64(0)
@@ -218,7 +218,7 @@ func (f facts) checkFee(fee uint64) error {
 
 // checkLamports finds an amount of SOL good that is covered with its fee, and neither side left under the
 // rent minimum, which the network would refuse (Agave: InsufficientFundsForRent).
-func (f facts) checkLamports(lamports, fee uint64) error {
+func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
 		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send; %s SOL and the network fee of %s SOL are needed",
 			wallet.Lamports(f.free), wallet.Lamports(lamports), wallet.Lamports(fee))

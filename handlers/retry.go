@@ -14,7 +14,7 @@ import (
 // another that took its place, may still land or has.
 func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
-		t, err := owned(tx, who, id)
+		t, err := authorizeOwner(tx, who, id)
 		if err != nil {
 			return t, err
 		}
@@ -71,17 +71,17 @@ const askEvery = 10 * time.Second
 
 // LookAgain has settle look for a held transaction at once, on its owner's word.
 func (s *Transfers) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) error {
-	t, err := owned(tx, who, id)
+	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
 		return err
 	}
-	if !t.Held {
+	if !t.Indeterminate {
 		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
 	}
 	now := s.Now().UTC()
-	if now.Sub(t.AskedAt) < askEvery {
+	if now.Sub(t.RecheckRequestedAt) < askEvery {
 		return nil // it is being looked for
 	}
-	t.AskedAt = now
+	t.RecheckRequestedAt = now
 	return tx.PutTransaction(t)
 }

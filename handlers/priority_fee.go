@@ -21,13 +21,13 @@ const (
 
 // price finishes a transfer: its amount where that is all there is, its fee, its message, and the
 // network's own opinion of it.
-func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, all bool) (wallet.Transaction, error) {
+func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f accountSnapshot, all bool) (wallet.Transaction, error) {
 	price, err := s.Chain.UnitPrice(ctx, t.Writes())
 	if err != nil {
 		return t, err
 	}
 	if t.Token.Native() && price > 0 {
-		t.UnitLimit, t.UnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
+		t.ComputeUnitLimit, t.ComputeUnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
 	}
 	asked := t
 	if all {
@@ -37,7 +37,7 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 		return t, err
 	}
 	if all {
-		if t.Amount, err = f.most(t.Fee); err != nil {
+		if t.Amount, err = f.maxSendable(t.Fee); err != nil {
 			return t, wallet.About(wallet.FieldAmount, err)
 		}
 	}
@@ -51,8 +51,8 @@ func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f facts, al
 	}
 	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
 		taken = min(taken, wallet.MaxComputeUnits) // a node's word, which may be anything
-		t.UnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
-		t.UnitPrice = min(price, maxPriority*1_000_000/uint64(t.UnitLimit))
+		t.ComputeUnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
+		t.ComputeUnitPrice = min(price, maxPriority*1_000_000/uint64(t.ComputeUnitLimit))
 		if t.Fee, err = s.fee(ctx, t); err != nil {
 			return t, err
 		}
@@ -92,7 +92,7 @@ func (s *Transfers) rehearse(ctx context.Context, t *wallet.Transaction) (uint64
 // simulate explains in words why the network would refuse a message.
 func (s *Transfers) simulate(ctx context.Context, message []byte) (uint64, error) {
 	units, err := s.Chain.Simulate(ctx, message)
-	var refused *wallet.NotAccepted
+	var refused *wallet.PreflightError
 	if errors.As(err, &refused) {
 		code := wallet.InvalidRequest
 		if refused.Failure == wallet.InsufficientBalance {

@@ -47,9 +47,9 @@ func (s *Transfers) recognized(ctx context.Context, t wallet.Transaction) (walle
 		return t, err
 	}
 	// A token account may have been made to look like somebody's wallet: what was named counts too.
-	for _, shown := range []wallet.Address{t.To, t.Named} {
-		if seems, ok := wallet.Lookalike(shown, known); ok {
-			t.Lookalike = seems
+	for _, shown := range []wallet.Address{t.To, t.RequestedDestination} {
+		if seems, ok := wallet.PoisoningSuspect(shown, known); ok {
+			t.PoisoningSuspect = seems
 			return t, nil
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Transfers) AskedFor(ctx context.Context, who Caller, typed string) (wal
 				return err
 			}
 			for _, t := range open {
-				if !t.Lookalike.IsZero() && t.Owner == who.User && t.ConfirmableAt(s.Now()) == nil && t.TypedFor(typed) == nil {
+				if !t.PoisoningSuspect.IsZero() && t.Owner == who.User && t.ConfirmableAt(s.Now()) == nil && t.TypedFor(typed) == nil {
 					id = t.ID
 				}
 			}

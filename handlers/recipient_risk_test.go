@@ -23,7 +23,7 @@ func (r *rig) receives(p *world.Person, from wallet.Address) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.NewID("tx_dust")), Kind: wallet.Receive,
-			Status: wallet.Received, Owner: p.User.ID, From: from, To: p.Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Final: true})
+			Status: wallet.Received, Owner: p.User.ID, From: from, To: p.Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Closed: true})
 	}))
 }
 
@@ -82,21 +82,21 @@ func TestALookAlikeOfSomebodyKnownIsBlocked(t *testing.T) {
 			r.receives(alice, to) // dust makes it no better
 			for _, token := range []string{"SOL", "USDC"} {
 				got, err := r.Prepare(alice, to, "0.1", token)
-				if err != nil || got.Lookalike != known || slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
-					t.Errorf("%s, %v, %s: looks like %s, %v", what, ends, token, got.Lookalike, err)
+				if err != nil || got.PoisoningSuspect != known || slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
+					t.Errorf("%s, %v, %s: looks like %s, %v", what, ends, token, got.PoisoningSuspect, err)
 				}
 			}
 		}
 		for _, ends := range [][2]int{{4, 3}, {3, 4}, {2, 6}} {
-			if got, err := r.Prepare(alice, world.Resembling(r, known, ends[0], ends[1]), "0.1", "SOL"); err != nil || !got.Lookalike.IsZero() {
-				t.Errorf("%s, %v: looks like %s, %v", what, ends, got.Lookalike, err)
+			if got, err := r.Prepare(alice, world.Resembling(r, known, ends[0], ends[1]), "0.1", "SOL"); err != nil || !got.PoisoningSuspect.IsZero() {
+				t.Errorf("%s, %v: looks like %s, %v", what, ends, got.PoisoningSuspect, err)
 			}
 		}
 	}
 	// It looks like somebody whom Alice knows, and nobody whom Mallory does.
 	got, err := r.Prepare(mallory, world.Resembling(r, bob.Address(), 4, 4), "0.1", "SOL")
-	if err != nil || !got.Lookalike.IsZero() {
-		t.Errorf("for another: looks like %s, %v", got.Lookalike, err)
+	if err != nil || !got.PoisoningSuspect.IsZero() {
+		t.Errorf("for another: looks like %s, %v", got.PoisoningSuspect, err)
 	}
 }
 
@@ -176,8 +176,8 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 			confirmed, err = r.Transfers.CommitConfirm(tx, c)
 			return err
 		}))
-		if confirmed.Status != wallet.AwaitingSignature || confirmed.Lookalike != bob.Address() {
-			t.Errorf("%s: %s, looks like %s", who, confirmed.Status, confirmed.Lookalike)
+		if confirmed.Status != wallet.AwaitingSignature || confirmed.PoisoningSuspect != bob.Address() {
+			t.Errorf("%s: %s, looks like %s", who, confirmed.Status, confirmed.PoisoningSuspect)
 		}
 		if _, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), middle); err != nil || ok {
 			t.Errorf("%s: it is asked for again, %v", who, err)

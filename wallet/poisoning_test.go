@@ -52,20 +52,20 @@ func TestLookAlikes(t *testing.T) {
 		if front != c.front || back != c.back {
 			t.Fatalf("the example shares %d and %d, not %d and %d", front, back, c.front, c.back)
 		}
-		got, alike := Lookalike(to, []Address{far, known})
+		got, alike := PoisoningSuspect(to, []Address{far, known})
 		if alike != c.alike || alike && got != known {
 			t.Errorf("%d and %d: %v, %s", c.front, c.back, alike, got)
 		}
 	}
 	near, nearer := resembling(t, known, 4, 4), resembling(t, known, 6, 6)
 	to := resembling(t, known, 7, 7)
-	if got, ok := Lookalike(to, []Address{near, known, nearer}); !ok || got != known {
+	if got, ok := PoisoningSuspect(to, []Address{near, known, nearer}); !ok || got != known {
 		t.Errorf("of several, %s", got)
 	}
-	if got, ok := Lookalike(known, []Address{near, known}); ok {
+	if got, ok := PoisoningSuspect(known, []Address{near, known}); ok {
 		t.Errorf("one that is known itself looks like %s", got)
 	}
-	if _, ok := Lookalike(known, nil); ok {
+	if _, ok := PoisoningSuspect(known, nil); ok {
 		t.Error("it looks like nobody's")
 	}
 	// An eye passes over case.
@@ -82,7 +82,7 @@ func TestALookAlikeIsConfirmedByTypingItsMiddle(t *testing.T) {
 	if err := t1.TypedFor(""); err != nil {
 		t.Errorf("an ordinary one asks for %v", err)
 	}
-	t1.Lookalike = Address{1}
+	t1.PoisoningSuspect = Address{1}
 	before, middle := t1.To.Middle()
 	if before != "9xQeWvG816bUx9EPjH" || middle != "maT23yvV" {
 		t.Fatalf("the middle is %q after %q", middle, before)
@@ -106,7 +106,7 @@ func TestASlipInAnAddressIsSeen(t *testing.T) {
 				continue // it is no address at all
 			}
 			tried++
-			if got, ok := Lookalike(slipped, []Address{known}); !ok || got != known || !Mistyped(slipped, known) {
+			if got, ok := PoisoningSuspect(slipped, []Address{known}); !ok || got != known || !Mistyped(slipped, known) {
 				t.Errorf("%s is not taken for a slip", wrong)
 			}
 		}

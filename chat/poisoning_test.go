@@ -19,8 +19,8 @@ func TestNoTapConfirmsALookAlike(t *testing.T) {
 	r.says("alice", r.addresses("/contacts add bob $bob"))
 	r.says("alice", r.addresses("/send 2 $bob~"))
 	looks := r.newest("alice")
-	if looks.Lookalike != r.people["bob"].Address() {
-		t.Fatalf("it looks like %s", looks.Lookalike)
+	if looks.PoisoningSuspect != r.people["bob"].Address() {
+		t.Fatalf("it looks like %s", looks.PoisoningSuspect)
 	}
 	for _, m := range r.messages[r.people["alice"].TelegramID] {
 		for _, b := range m.buttons {
@@ -75,7 +75,7 @@ func TestDustDoesNotOfferItsSender(t *testing.T) {
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.CreateTransaction(wallet.Transaction{ID: "tx_dust", Kind: wallet.Receive, Status: wallet.Received, Owner: r.userOf("alice"),
-			From: from, To: r.people["alice"].Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Final: true})
+			From: from, To: r.people["alice"].Address(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Closed: true})
 	}))
 	r.seen = nil
 	r.says("alice", "/send 1")

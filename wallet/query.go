@@ -1,0 +1,26 @@
+package wallet
+
+// TransactionQuery describes a transaction to look for on chain. Wallets may change fees before they sign,
+// so what landed may bear a signature that nobody here has seen: the reference finds it, and the
+// rest proves that it is ours (docs/architecture.md, The rule against paying twice, 3).
+type TransactionQuery struct {
+	Signature Signature // zero when none is known
+	Reference Address
+	From, To  Address
+	Token     Token
+	Units     uint64 // base units of Token
+}
+
+// Query is what to look for to learn what became of t.
+func (t Transaction) Query() TransactionQuery {
+	return TransactionQuery{Signature: t.Signature, Reference: t.Reference, From: t.From, To: t.To, Token: t.Token, Units: t.Amount}
+}
+
+// PreflightError is a node's refusal to take a transaction: its preflight check failed. It is no
+// verdict: another node, or the same one a moment later, may take the same bytes.
+type PreflightError struct {
+	Failure Failure // what it will be called if it never lands
+	Reason  string  // short and plain
+}
+
+func (e *PreflightError) Error() string { return "not accepted by the node: " + e.Reason }
