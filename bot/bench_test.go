@@ -19,7 +19,7 @@ import (
 // Telegram over a real socket, long poll, inbox commit, telebot, handler, commit, sender, reply in
 // the chat. lone: one person who waits for each answer. crowd: many at once, all answered without
 // Telegram's pacing, which would be the only thing measured otherwise. The bound beside each is an
-// echo over the same wire that keeps and decides nothing: raw polls and raw POSTs.
+// echo over the same connection that keeps and decides nothing: raw polls and raw POSTs.
 func BenchmarkCommandReply(b *testing.B) {
 	for _, crowd := range []struct {
 		name   string
@@ -34,7 +34,7 @@ func BenchmarkCommandReply(b *testing.B) {
 	}
 }
 
-// runEcho answers what is said with as little as the wire takes.
+// runEcho answers what is said with as little as the protocol takes.
 func runEcho(b *testing.B, w *world) {
 	ctx, cancel := context.WithCancel(context.Background())
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

@@ -84,14 +84,14 @@ type Options struct {
 
 // Bot is one Telegram bot. Accept and Me are safe for concurrent use with Run.
 type Bot struct {
-	opt    Options
-	now    func() time.Time
-	log    *slog.Logger
-	wire   *wire
-	router *router
-	reader reader
-	intake intake
-	me     atomic.Pointer[account]
+	opt       Options
+	now       func() time.Time
+	log       *slog.Logger
+	transport *transport
+	router    *router
+	reader    reader
+	intake    intake
+	me        atomic.Pointer[account]
 
 	outcomes outcomes
 	ran      atomic.Bool
@@ -144,9 +144,9 @@ func New(o Options) (*Bot, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	b := &Bot{opt: o, now: o.Now, log: o.Log, wire: newWire(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
+	b := &Bot{opt: o, now: o.Now, log: o.Log, transport: newTransport(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
 	b.intake.limit, b.intake.ofChat = maxWaiting, maxOfChat
-	if b.router, err = newRouter(o.Chat.Commands(), b.wire); err != nil {
+	if b.router, err = newRouter(o.Chat.Commands(), b.transport); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -176,13 +176,13 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	serving, stopServing := b.untilFatal(ctx)
 	defer stopServing()
-	if err := b.introduce(serving); err != nil {
+	if err := b.getMe(serving); err != nil {
 		return b.verdict(ctx, err)
 	}
 
 	working, stopWorking := b.untilFatal(context.WithoutCancel(ctx))
 	defer stopWorking()
-	workers := newLines(func(u store.Update, stopping <-chan struct{}) { b.work(working, u, stopping) })
+	workers := newChatWorkers(func(u store.Update, stopping <-chan struct{}) { b.work(working, u, stopping) })
 	if err := b.open(serving, workers); err != nil {
 		return b.verdict(ctx, err)
 	}

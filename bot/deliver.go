@@ -33,7 +33,7 @@ var errUnreachable = errors.New("bot: the chat does not take messages from the b
 // two a crash, or an answer that never came, sends it again: a message may then stand twice in the
 // chat (the newer one becomes its card). That is harmless, since a button's nonce works once
 // however often it is shown, while a message left out could hide what became of money.
-func (b *Bot) deliver(ctx context.Context, p parcel) result {
+func (b *Bot) deliver(ctx context.Context, p outgoing) result {
 	var row store.Reply
 	card, found := 0, false
 	err := b.opt.Store.View(ctx, func(tx store.Tx) error {
@@ -73,7 +73,7 @@ func (b *Bot) deliver(ctx context.Context, p parcel) result {
 }
 
 // judge turns the outcome of a call into what becomes of the reply.
-func (b *Bot) judge(ctx context.Context, row store.Reply, p parcel, reply chat.Reply, message int, err error) result {
+func (b *Bot) judge(ctx context.Context, row store.Reply, p outgoing, reply chat.Reply, message int, err error) result {
 	if err == nil {
 		return b.sent(ctx, row, message, nil)
 	}
@@ -82,7 +82,7 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, p parcel, reply chat.R
 	}
 	no := refused(err)
 	switch {
-	case no == nil && errors.As(err, new(*silence)): // keep trying
+	case no == nil && errors.As(err, new(*transportError)): // keep trying
 		if reply.Kind == chat.Toast && row.NotAfter.IsZero() && p.tries+1 >= toastRetries {
 			return b.sent(ctx, row, 0, nil)
 		}
@@ -164,13 +164,13 @@ func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error)
 func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) (int, error) {
 	switch reply.Kind {
 	case chat.Toast:
-		return 0, b.wire.call(ctx, "answerCallbackQuery", map[string]any{
+		return 0, b.transport.call(ctx, "answerCallbackQuery", map[string]any{
 			"callback_query_id": reply.CallbackID, "text": cut(reply.Text, maxToast), "show_alert": reply.Alert,
 		}, nil)
 	case chat.Delete:
-		return 0, b.wire.call(ctx, "deleteMessage", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
+		return 0, b.transport.call(ctx, "deleteMessage", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
 	case chat.Strip:
-		return 0, b.wire.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
+		return 0, b.transport.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
 	case chat.Photo:
 		return b.photo(ctx, where, reply)
 	case chat.Message:
@@ -188,7 +188,7 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 	if card != 0 && len(texts) == 1 && !reply.Anew {
 		params := text(where, texts[0], reply.Buttons)
 		params["message_id"] = card
-		err := b.wire.call(ctx, "editMessageText", params, nil)
+		err := b.transport.call(ctx, "editMessageText", params, nil)
 		no := refused(err)
 		switch {
 		case no != nil && no.says("message is not modified"):
@@ -244,7 +244,7 @@ func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, er
 		fields[key] = string(encoded)
 	}
 	var made posted
-	if err := b.wire.upload(ctx, "sendPhoto", fields, "photo", "picture.png", reply.PNG, &made); err != nil || caption == reply.Text {
+	if err := b.transport.upload(ctx, "sendPhoto", fields, "photo", "picture.png", reply.PNG, &made); err != nil || caption == reply.Text {
 		return made.ID, err
 	}
 	return b.message(ctx, where, 0, reply)
@@ -256,7 +256,7 @@ type posted struct {
 
 func (b *Bot) post(ctx context.Context, method string, params map[string]any) (int, error) {
 	var made posted
-	err := b.wire.call(ctx, method, params, &made)
+	err := b.transport.call(ctx, method, params, &made)
 	return made.ID, err
 }
 

@@ -107,7 +107,7 @@ func TestOneChatDoesNotTakeAllTheRoom(t *testing.T) {
 func TestAGroupThatFloodsIsToldNothing(t *testing.T) {
 	f := newFlood(t)
 	const group = -77
-	workers := newLines(func(store.Update, <-chan struct{}) {})
+	workers := newChatWorkers(func(store.Update, <-chan struct{}) {})
 	workers.chats[group] = make([]store.Update, maxOfChat) // as if they waited
 	_, cuts := f.bot.bound(workers, []store.Update{{Chat: group}})
 	if len(cuts) != 1 || len(cuts[0].out) != 1 || cuts[0].notice != nil {

@@ -30,7 +30,7 @@ type intake struct {
 	waiting []*arrival
 
 	commit sync.Mutex // held while writing and handing over
-	lines  *lines     // nil while nobody works
+	lines  *chatWorkers     // nil while nobody works
 	limit  int
 	ofChat int
 }
@@ -145,7 +145,7 @@ type leftOut struct {
 }
 
 // bound leaves out what is too much for one chat, the oldest first: of what waits, and then of what comes.
-func (b *Bot) bound(workers *lines, rows []store.Update) (kept []store.Update, cuts []leftOut) {
+func (b *Bot) bound(workers *chatWorkers, rows []store.Update) (kept []store.Update, cuts []leftOut) {
 	coming := map[int64]int{}
 	for _, row := range rows {
 		coming[row.Chat]++
@@ -198,7 +198,7 @@ func leaveOut(tx store.Tx, cuts []leftOut) error {
 }
 
 // open hands what the inbox holds from before to the lines, and from then on whatever comes in.
-func (b *Bot) open(ctx context.Context, workers *lines) error {
+func (b *Bot) open(ctx context.Context, workers *chatWorkers) error {
 	b.intake.commit.Lock()
 	defer b.intake.commit.Unlock()
 	var left []store.Update

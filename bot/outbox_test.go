@@ -521,7 +521,7 @@ func TestATokenThatIsRevokedWhileRunningEndsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := b.judge(w.ctx(), store.Reply{Chat: 1}, parcel{}, says("x"), 0, &refusal{"sendMessage", 401, "Unauthorized", 0})
+	r := b.judge(w.ctx(), store.Reply{Chat: 1}, outgoing{}, says("x"), 0, &refusal{"sendMessage", 401, "Unauthorized", 0})
 	if !r.again || !errors.Is(b.verdict(w.ctx(), nil), ErrBadToken) {
 		t.Errorf("the result is %+v", r)
 	}

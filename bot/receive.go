@@ -18,8 +18,8 @@ func kinds() []string {
 	return []string{"message", "edited_message", "callback_query", "my_chat_member"}
 }
 
-// introduce learns who the bot is.
-func (b *Bot) introduce(ctx context.Context) error {
+// getMe learns who the bot is.
+func (b *Bot) getMe(ctx context.Context) error {
 	var me account
 	err := b.insist(ctx, "getMe", struct{}{}, &me)
 	if badToken(err) {
@@ -63,7 +63,7 @@ func (b *Bot) showMenu(ctx context.Context) {
 // insist repeats a harmless call until Telegram answers it, with a yes or a no.
 func (b *Bot) insist(ctx context.Context, method string, params, result any) error {
 	for attempt := 1; ; attempt++ {
-		err := b.wire.call(ctx, method, params, result)
+		err := b.transport.call(ctx, method, params, result)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (b *Bot) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error
 	ctx, cancel := context.WithTimeout(ctx, pollWait+callTimeout)
 	defer cancel()
 	var bodies []json.RawMessage
-	err := b.wire.call(ctx, "getUpdates", map[string]any{
+	err := b.transport.call(ctx, "getUpdates", map[string]any{
 		"offset": offset, "timeout": int(pollWait / time.Second), "limit": 100, "allowed_updates": kinds(),
 	}, &bodies)
 	return bodies, err

@@ -33,7 +33,7 @@ type job struct {
 }
 
 // newRouter registers every command by name and every kind of input.
-func newRouter(commands []chat.Command, w *wire) (*router, error) {
+func newRouter(commands []chat.Command, w *transport) (*router, error) {
 	t, err := tele.NewBot(tele.Settings{
 		URL: "http://" + placeholder, Client: w.client, Offline: true, Synchronous: true,
 		OnError: func(error, tele.Context) {}, // handlers keep their error in the job

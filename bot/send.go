@@ -15,9 +15,9 @@ const (
 	page       = 256
 )
 
-// parcel is what the sender remembers of a waiting reply. Its body stays in the store and is read
+// outgoing is what the sender remembers of a waiting reply. Its body stays in the store and is read
 // when it goes out: a newer state may have taken its place meanwhile.
-type parcel struct {
+type outgoing struct {
 	seq      uint64
 	chat     int64
 	priority int
@@ -29,7 +29,7 @@ type parcel struct {
 // not pace them, and a spinning button must not wait behind a message that is paced.
 type lane struct {
 	name
-	queue   []parcel // in order of seq
+	queue   []outgoing // in order of seq
 	busy    bool
 	opens   time.Time // not before: a retry, or what Telegram asked for
 	flooded bool      // opens is what Telegram asked for
@@ -145,7 +145,7 @@ func (s *sender) enqueue(row store.Reply) {
 		l = &lane{name: key}
 		s.lanes[key] = l
 	}
-	l.queue = append(l.queue, parcel{seq: row.Seq, chat: row.Chat, priority: row.Priority, kind: head.Kind})
+	l.queue = append(l.queue, outgoing{seq: row.Seq, chat: row.Chat, priority: row.Priority, kind: head.Kind})
 }
 
 // start begins as many deliveries as may begin now and tells when the next may; zero when only a
@@ -216,7 +216,7 @@ func (s *sender) rate(l *lane) Rate {
 }
 
 // paced tells whether p counts against Telegram's limits for messages.
-func (p parcel) paced() bool { return p.kind != chat.Toast && p.kind != chat.Delete }
+func (p outgoing) paced() bool { return p.kind != chat.Toast && p.kind != chat.Delete }
 
 // before compares by the most urgent parcel of each lane (it waits for those in front of it), then
 // by age.

@@ -228,7 +228,7 @@ func FuzzUpdate(f *testing.F) {
 		f.Add([]byte(`{"update_id":12,` + seed + `}`))
 	}
 	f.Add([]byte(`[]`))
-	r, err := newRouter(newTalker().Commands(), &wire{})
+	r, err := newRouter(newTalker().Commands(), &transport{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (b *Bot) typing(ctx context.Context, where int64) func() {
 	go func() {
 		defer close(over)
 		for wait := typingAfter; pause(ctx, wait); wait = typingEvery {
-			err := b.wire.call(ctx, "sendChatAction", map[string]any{"chat_id": where, "action": "typing"}, nil)
+			err := b.transport.call(ctx, "sendChatAction", map[string]any{"chat_id": where, "action": "typing"}, nil)
 			if err != nil && ctx.Err() == nil {
 				b.log.Debug("typing could not be shown", "error", err)
 			}

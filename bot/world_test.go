@@ -58,16 +58,16 @@ func newWorld(t testing.TB) *world {
 func newBubbleWorld(t testing.TB) (*world, func()) {
 	t.Helper()
 	w := makeWorld(t)
-	wires := newPipes()
+	pipes := newPipes()
 	server := &http.Server{Handler: w.telegram.Handler()}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if err := server.Serve(wires); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(pipes); !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
 		}
 	}()
-	transport := &http.Transport{DialContext: wires.dial}
+	transport := &http.Transport{DialContext: pipes.dial}
 	w.url, w.client = "http://127.0.0.1:8081", transport
 	w.options()
 	w.patience = time.Hour

@@ -20,7 +20,7 @@ import (
 )
 
 // placeholder stands for Telegram's address in every request that our code or telebot builds.
-// Only wire knows the real address and the token, so no error of net/http or telebot, which like
+// Only transport knows the real address and the token, so no error of net/http or telebot, which like
 // to quote the URL, can hold them.
 const placeholder = "telegram.invalid"
 
@@ -29,16 +29,16 @@ const (
 	maxAnswer   = 64 << 20 // bytes; 100 updates are far below
 )
 
-// wire is the http.RoundTripper between us and Telegram. It puts in the real address and token,
+// transport is the http.RoundTripper between us and Telegram. It puts in the real address and token,
 // turns answers that are not the Bot API's JSON into errors, and keeps secrets out of errors.
-type wire struct {
+type transport struct {
 	base   *url.URL
 	token  string
 	next   http.RoundTripper
 	client *http.Client
 }
 
-func newWire(base *url.URL, token string, next http.RoundTripper) *wire {
+func newTransport(base *url.URL, token string, next http.RoundTripper) *transport {
 	if next == nil {
 		next = &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
@@ -51,40 +51,40 @@ func newWire(base *url.URL, token string, next http.RoundTripper) *wire {
 		}
 	}
 	// JoinPath on an empty path would make a relative one.
-	w := &wire{base: base.JoinPath("/"), token: token, next: next}
-	w.client = &http.Client{
-		Transport: w,
+	t := &transport{base: base.JoinPath("/"), token: token, next: next}
+	t.client = &http.Client{
+		Transport: t,
 		// Telegram never redirects. A redirect followed would carry the token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return w
+	return t
 }
 
 // RoundTrip implements http.RoundTripper. It refuses requests that are not for the placeholder.
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := path.Base(req.URL.Path)
 	if req.URL.Host != placeholder {
 		if req.Body != nil {
 			req.Body.Close()
 		}
-		return nil, &silence{method, errors.New("it is not for Telegram")}
+		return nil, &transportError{method, errors.New("it is not for Telegram")}
 	}
 	out := req.Clone(req.Context())
-	out.URL = w.base.JoinPath("bot"+w.token, method)
+	out.URL = t.base.JoinPath("bot"+t.token, method)
 	out.Host = ""
-	res, err := w.next.RoundTrip(out)
+	res, err := t.next.RoundTrip(out)
 	if err != nil {
-		return nil, &silence{method, nameless(err)}
+		return nil, &transportError{method, nameless(err)}
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, &silence{method, nameless(err)}
+		return nil, &transportError{method, nameless(err)}
 	case len(body) > maxAnswer:
-		return nil, &silence{method, errors.New("the answer is too large")}
+		return nil, &transportError{method, errors.New("the answer is too large")}
 	case !isAnswer(body):
-		return nil, &silence{method, fmt.Errorf("HTTP %d, not in the Bot API's JSON", res.StatusCode)}
+		return nil, &transportError{method, fmt.Errorf("HTTP %d, not in the Bot API's JSON", res.StatusCode)}
 	}
 	res.Request = req // the one without token
 	res.Body = io.NopCloser(bytes.NewReader(body))
@@ -127,14 +127,16 @@ func nameless(err error) error {
 	return errors.New("the connection failed")
 }
 
-// silence says that no usable answer came: whether the call was carried out is unknown.
-type silence struct {
+// transportError says that no usable answer came: whether the call was carried out is unknown.
+type transportError struct {
 	method string
 	err    error
 }
 
-func (e *silence) Error() string { return fmt.Sprintf("telegram %s: no answer: %v", e.method, e.err) }
-func (e *silence) Unwrap() error { return e.err }
+func (e *transportError) Error() string {
+	return fmt.Sprintf("telegram %s: no answer: %v", e.method, e.err)
+}
+func (e *transportError) Unwrap() error { return e.err }
 
 // refusal is a "no" of Telegram's. Its description may quote what we sent (a sign link in a button,
 // say), so Error tells only phrases that we know.
@@ -196,19 +198,19 @@ func badToken(err error) bool {
 }
 
 // call carries out a Bot API method with a JSON body and decodes its result into result (nil: not
-// wanted). Errors are *silence, *refusal, or ctx's own.
-func (w *wire) call(ctx context.Context, method string, params, result any) error {
+// wanted). Errors are *transportError, *refusal, or ctx's own.
+func (t *transport) call(ctx context.Context, method string, params, result any) error {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(params); err != nil {
 		return fmt.Errorf("telegram %s: encode: %w", method, err)
 	}
-	return w.post(ctx, method, "application/json", &body, result)
+	return t.post(ctx, method, "application/json", &body, result)
 }
 
 // upload is call with one file; fields that are not strings are JSON text already.
-func (w *wire) upload(ctx context.Context, method string, fields map[string]string, field, name string, file []byte, result any) error {
+func (t *transport) upload(ctx context.Context, method string, fields map[string]string, field, name string, file []byte, result any) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile(field, name)
@@ -221,10 +223,10 @@ func (w *wire) upload(ctx context.Context, method string, fields map[string]stri
 	if err = errors.Join(err, form.Close()); err != nil {
 		return fmt.Errorf("telegram %s: encode: %w", method, err)
 	}
-	return w.post(ctx, method, form.FormDataContentType(), &body, result)
+	return t.post(ctx, method, form.FormDataContentType(), &body, result)
 }
 
-func (w *wire) post(ctx context.Context, method, contentType string, body io.Reader, result any) error {
+func (t *transport) post(ctx context.Context, method, contentType string, body io.Reader, result any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
@@ -232,16 +234,16 @@ func (w *wire) post(ctx context.Context, method, contentType string, body io.Rea
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+placeholder+"/"+method, body)
 	if err != nil {
-		return &silence{method, nameless(err)}
+		return &transportError{method, nameless(err)}
 	}
 	req.Header.Set("Content-Type", contentType)
-	res, err := w.client.Do(req)
+	res, err := t.client.Do(req)
 	if err != nil {
-		var quiet *silence
+		var quiet *transportError
 		if errors.As(err, &quiet) {
 			return quiet
 		}
-		return &silence{method, nameless(err)}
+		return &transportError{method, nameless(err)}
 	}
 	defer res.Body.Close()
 	var answer struct {
@@ -254,14 +256,14 @@ func (w *wire) post(ctx context.Context, method, contentType string, body io.Rea
 		} `json:"parameters"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return &silence{method, errors.New("the answer has an unknown form")}
+		return &transportError{method, errors.New("the answer has an unknown form")}
 	}
 	if answer.OK {
 		if result == nil {
 			return nil
 		}
 		if err := json.Unmarshal(answer.Result, result); err != nil {
-			return &silence{method, errors.New("the result has an unknown form")}
+			return &transportError{method, errors.New("the result has an unknown form")}
 		}
 		return nil
 	}
@@ -270,7 +272,7 @@ func (w *wire) post(ctx context.Context, method, contentType string, body io.Rea
 		code = res.StatusCode
 	}
 	if code >= 500 {
-		return &silence{method, errors.New("HTTP " + strconv.Itoa(code))}
+		return &transportError{method, errors.New("HTTP " + strconv.Itoa(code))}
 	}
 	wait := time.Duration(min(max(answer.Parameters.RetryAfter, 0), 86400)) * time.Second
 	if code == http.StatusTooManyRequests {

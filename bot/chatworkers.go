@@ -7,9 +7,9 @@ import (
 	"purser/store"
 )
 
-// lines are the workers: one for each chat that has updates waiting, in order, while the other
+// chatWorkers are the workers: one for each chat that has updates waiting, in order, while the other
 // chats go on. A slow answer (an RPC) holds up its own chat and nobody else.
-type lines struct {
+type chatWorkers struct {
 	handle func(u store.Update, stopping <-chan struct{})
 
 	mu       sync.Mutex
@@ -22,15 +22,15 @@ type lines struct {
 	workers  sync.WaitGroup
 }
 
-func newLines(handle func(store.Update, <-chan struct{})) *lines {
-	return &lines{
+func newChatWorkers(handle func(store.Update, <-chan struct{})) *chatWorkers {
+	return &chatWorkers{
 		handle: handle, chats: map[int64][]store.Update{}, flooded: map[int64]bool{},
 		stopping: make(chan struct{}), freed: make(chan struct{}),
 	}
 }
 
 // add appends updates to their lines.
-func (l *lines) add(updates []store.Update) {
+func (l *chatWorkers) add(updates []store.Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
@@ -47,7 +47,7 @@ func (l *lines) add(updates []store.Update) {
 	}
 }
 
-func (l *lines) run(chat int64) {
+func (l *chatWorkers) run(chat int64) {
 	defer l.workers.Done()
 	for {
 		l.mu.Lock()
@@ -75,7 +75,7 @@ func (l *lines) run(chat int64) {
 // cut takes the oldest updates out of a chat's line, so that with those that come no more than most wait in it. It
 // tells how many of those that come are too many by themselves, and whether the chat is told of it for the first time.
 // What is being handled counts for nothing, and is not taken.
-func (l *lines) cut(chat int64, coming, most int) (out []store.Update, excess int, first bool) {
+func (l *chatWorkers) cut(chat int64, coming, most int) (out []store.Update, excess int, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue := l.chats[chat]
@@ -96,7 +96,7 @@ func (l *lines) cut(chat int64, coming, most int) (out []store.Update, excess in
 }
 
 // restore puts what was cut back to where it was.
-func (l *lines) restore(chat int64, out []store.Update, first bool) {
+func (l *chatWorkers) restore(chat int64, out []store.Update, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if first {
@@ -115,19 +115,19 @@ func (l *lines) restore(chat int64, out []store.Update, first bool) {
 }
 
 // signal tells who waits that updates are done; l.mu is held.
-func (l *lines) signal() {
+func (l *chatWorkers) signal() {
 	close(l.freed)
 	l.freed = make(chan struct{})
 }
 
-func (l *lines) count() int {
+func (l *chatWorkers) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
 }
 
 // below waits until fewer than limit updates wait.
-func (l *lines) below(ctx context.Context, limit int) error {
+func (l *chatWorkers) below(ctx context.Context, limit int) error {
 	for {
 		l.mu.Lock()
 		enough, freed := l.waiting < limit, l.freed
@@ -145,7 +145,7 @@ func (l *lines) below(ctx context.Context, limit int) error {
 
 // stop lets every worker finish the update that it is at, and closes the channel when all have.
 // What still waits is in the inbox.
-func (l *lines) stop() <-chan struct{} {
+func (l *chatWorkers) stop() <-chan struct{} {
 	l.mu.Lock()
 	if !l.stopped {
 		l.stopped = true

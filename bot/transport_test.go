@@ -22,13 +22,13 @@ import (
 
 const testToken = "123456789:AAF-this-is-a-very-secret-token"
 
-func testWire(t *testing.T, address string) *wire {
+func testTransport(t *testing.T, address string) *transport {
 	t.Helper()
 	base, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWire(base, testToken, nil)
+	w := newTransport(base, testToken, nil)
 	t.Cleanup(w.next.(*http.Transport).CloseIdleConnections)
 	return w
 }
@@ -91,7 +91,7 @@ func leaks(text string) bool {
 
 func TestNoErrorHoldsTheToken(t *testing.T) {
 	for name, address := range troubles(t) {
-		w := testWire(t, address)
+		w := testTransport(t, address)
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		if name != "hang" {
 			ctx, cancel = context.WithTimeout(context.Background(), 20*time.Second)
@@ -106,7 +106,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 		if leaks(err.Error()) || leaks(fmt.Sprintf("%+v", err)) || leaks(fmt.Sprint(errors.Unwrap(err))) {
 			t.Errorf("%s: the error holds the token: %v", name, err)
 		}
-		if !errors.As(err, new(*silence)) && refused(err) == nil {
+		if !errors.As(err, new(*transportError)) && refused(err) == nil {
 			t.Errorf("%s: an error of unknown kind: %T", name, err)
 		}
 
@@ -127,7 +127,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 	}
 }
 
-// The control: without our wire, net/http and telebot do put the token into errors.
+// The control: without our transport, net/http and telebot do put the token into errors.
 func TestTheControlLeaksTheToken(t *testing.T) {
 	dead := httptest.NewServer(nil)
 	dead.Close()
@@ -171,16 +171,16 @@ func TestNoLogHoldsTheToken(t *testing.T) {
 	}
 }
 
-func TestTheWireServesTelegramOnly(t *testing.T) {
+func TestTheTransportServesTelegramOnly(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went out") }))
 	defer other.Close()
-	w := testWire(t, other.URL)
+	w := testTransport(t, other.URL)
 	if _, err := w.client.Post(other.URL+"/x", "text/plain", strings.NewReader("x")); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestTheWireReachesServersUnderAPath(t *testing.T) {
+func TestTheTransportReachesServersUnderAPath(t *testing.T) {
 	var got string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.URL.Path
@@ -188,7 +188,7 @@ func TestTheWireReachesServersUnderAPath(t *testing.T) {
 	}))
 	defer s.Close()
 	for _, suffix := range []string{"/api/v1", "/api/v1/"} {
-		if err := testWire(t, s.URL+suffix).call(context.Background(), "getMe", nil, nil); err != nil {
+		if err := testTransport(t, s.URL+suffix).call(context.Background(), "getMe", nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got != "/api/v1/bot"+testToken+"/getMe" {
@@ -266,7 +266,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	read := testReader()
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		w := newWire(base, token, answering{status, body})
+		w := newTransport(base, token, answering{status, body})
 		var updates []json.RawMessage
 		var me account
 		var sent struct {
@@ -274,7 +274,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		for method, result := range map[string]any{"getUpdates": &updates, "getMe": &me, "sendMessage": &sent, "answerCallbackQuery": nil} {
 			err := w.call(t.Context(), method, struct{}{}, result)
-			var quiet *silence
+			var quiet *transportError
 			no := refused(err)
 			if err != nil && no == nil && !errors.As(err, &quiet) {
 				t.Errorf("%s: an error of another kind: %T %v", method, err, err)
