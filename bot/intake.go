@@ -29,8 +29,8 @@ type intake struct {
 	gather  sync.Mutex
 	waiting []*arrival
 
-	commit sync.Mutex // held while writing and handing over
-	lines  *chatWorkers     // nil while nobody works
+	commit sync.Mutex   // held while writing and handing over
+	lines  *chatWorkers // nil while nobody works
 	limit  int
 	ofChat int
 }

@@ -60,7 +60,7 @@ type sender struct {
 // result is how a delivery ended.
 type result struct {
 	lane  name
-	again bool          // the same parcel once more
+	again bool          // the same message once more
 	wait  time.Duration // not before that, for the lane
 	flood bool          // Telegram asked for the wait
 }
@@ -199,7 +199,7 @@ func (s *sender) choose(now time.Time) (best *lane, next time.Time) {
 	return best, next
 }
 
-// lanesTurn is when the first parcel of l may go.
+// lanesTurn is when the first message of l may go.
 func (s *sender) lanesTurn(l *lane) time.Time {
 	opens := later(l.opens, s.opens)
 	if l.queue[0].paced() {
@@ -218,7 +218,7 @@ func (s *sender) rate(l *lane) Rate {
 // paced tells whether p counts against Telegram's limits for messages.
 func (p outgoing) paced() bool { return p.kind != chat.Toast && p.kind != chat.Delete }
 
-// before compares by the most urgent parcel of each lane (it waits for those in front of it), then
+// before compares by the most urgent message of each lane (it waits for those in front of it), then
 // by age.
 func (l *lane) before(other *lane) bool {
 	if mine, theirs := l.urgency(), other.urgency(); mine != theirs {
