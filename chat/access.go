@@ -22,8 +22,8 @@ type access struct {
 }
 
 // api answers /api: the way to a key, or the keys that there are.
-func (c *Chat) api(context.Context, heard) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) api(context.Context, inbound) (Action, error) {
+	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (c *Chat) api(context.Context, heard) (act, error) {
 }
 
 // resume goes on where an earlier conversation ended, or begins.
-func (s *scene) resume(st handlers.Standing) error {
+func (s *replyTx) resume(st handlers.Standing) error {
 	was := st.Developer.Request
 	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
 		return s.sayWaiting(st)
@@ -49,7 +49,7 @@ func (s *scene) resume(st handlers.Standing) error {
 }
 
 // sayWaiting tells of a question that the operators have, and how to take it back.
-func (s *scene) sayWaiting(st handlers.Standing) error {
+func (s *replyTx) sayWaiting(st handlers.Standing) error {
 	was := st.Developer.Request
 	withdraw, err := s.ours("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
 	if err != nil {
@@ -70,13 +70,13 @@ func (s *scene) sayWaiting(st handlers.Standing) error {
 	if err := s.moveCard(askedCard(was.ID)); err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
 }
 
 // tapGoOn resumes by a button, whatever came in between. Below the wallet step, its message stays the
 // question as long as there is no wallet.
-func (c *Chat) tapGoOn(_ context.Context, _ heard, step string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapGoOn(_ context.Context, _ inbound, step string) (Action, error) {
+	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
 			return err
@@ -92,15 +92,15 @@ func (c *Chat) tapGoOn(_ context.Context, _ heard, step string) (act, error) {
 }
 
 // tapNewKey begins anew, for who has keys.
-func (c *Chat) tapNewKey(context.Context, heard, string) (act, error) {
-	return c.begin(func(s *scene) error {
+func (c *Chat) tapNewKey(context.Context, inbound, string) (Action, error) {
+	return c.begin(func(s *replyTx) error {
 		s.topic = topic{}
 		return s.goOn()
 	}, nil)
 }
 
 // goOn asks the first thing that is missing.
-func (s *scene) goOn() error {
+func (s *replyTx) goOn() error {
 	st, err := s.Developers.Standing(s.tx, s.user.ID)
 	if err != nil {
 		return err
@@ -112,25 +112,25 @@ func (s *scene) goOn() error {
 	}
 	switch {
 	case a.Request.App == "":
-		return s.walk(apiFlow, appUnknown)
+		return s.transition(apiFlow, appUnknown)
 	case a.Request.Purpose == "" && !a.Known:
-		return s.walk(apiFlow, purposeUnknown)
+		return s.transition(apiFlow, purposeUnknown)
 	case st.Developer.AcceptedAt.IsZero():
-		return s.walk(apiFlow, termsOpen)
+		return s.transition(apiFlow, termsOpen)
 	}
 	if err := s.Developers.Note(s.tx, s.user.ID, a.Request); err != nil {
 		return err
 	}
 	if len(st.Missing) == 0 {
-		return s.walk(apiFlow, verified)
+		return s.transition(apiFlow, verified)
 	}
-	return s.walk(apiFlow, map[wallet.Verification]Trigger{
+	return s.transition(apiFlow, map[wallet.Verification]Trigger{
 		wallet.ByContact: contactMissing, wallet.ByEmail: emailMissing, wallet.ByWallet: walletMissing,
 	}[st.Missing[0]])
 }
 
 // knowApp finds the app of the name that was said among the person's own.
-func (s *scene) knowApp(a *access) error {
+func (s *replyTx) knowApp(a *access) error {
 	if a.Known = false; a.Request.App == "" {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (s *scene) knowApp(a *access) error {
 }
 
 // askApp says what this is about, and asks for the app's name.
-func (s *scene) askApp() error {
+func (s *replyTx) askApp() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -180,14 +180,14 @@ func (s *scene) askApp() error {
 	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Draft": draft != nil, "Most": wallet.MaxAppName}, rows)
 }
 
-func (s *scene) askPurpose() error {
+func (s *replyTx) askPurpose() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
 	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Was": s.topic.Access.Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
 }
 
-func (s *scene) showTerms() error {
+func (s *replyTx) showTerms() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *scene) showTerms() error {
 }
 
 // askContact offers a key that shares the person's own contact. A message with such a key has no buttons.
-func (s *scene) askContact() error {
+func (s *replyTx) askContact() error {
 	v := vars{}
 	if err := s.reason(v); err != nil {
 		return err
@@ -213,21 +213,21 @@ func (s *scene) askContact() error {
 		return err
 	}
 	s.topic.Ask, s.topic.Asked, s.topic.Access.Keyboard = "", "", true
-	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Contact: plain(label)}}, "")
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Contact: plain(label)}}, "")
 }
 
 // putKeyAway gives the ordinary keyboard back.
-func (s *scene) putKeyAway(key string) error {
+func (s *replyTx) putKeyAway(key string) error {
 	s.topic.Access.Keyboard = false
 	text, err := s.words.text(key, nil)
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
 }
 
 // askWallet leads to /wallet new, and back. Its buttons outlive the conversation, which /wallet new ends.
-func (s *scene) askWallet() error {
+func (s *replyTx) askWallet() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *scene) askWallet() error {
 }
 
 // dropAccess is /cancel: what was said is forgotten, what was proven stays.
-func (s *scene) dropAccess() error {
+func (s *replyTx) dropAccess() error {
 	if err := s.Developers.Leave(s.tx, s.user.ID, s.topic.Access.Request); err != nil {
 		return err
 	}
@@ -256,26 +256,26 @@ func (s *scene) dropAccess() error {
 	if err != nil {
 		return err
 	}
-	return s.say("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": s.topic.Access.Request.App})
+	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": s.topic.Access.Request.App})
 }
 
 // leaveAccess is another command.
-func (s *scene) leaveAccess() error {
-	if s.heard.line.command == "" || s.heard.line.command == "api" { // a button, or the same once more
+func (s *replyTx) leaveAccess() error {
+	if s.inbound.line.command == "" || s.inbound.line.command == "api" { // a button, or the same once more
 		return nil
 	}
-	return s.say("access.left", nil)
+	return s.reply("access.left", nil)
 }
 
-func (s *scene) pauseAccess() error { return s.say("access.silent", nil) }
+func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
 // hearDeveloper takes words as the answer to a question of /api. Nil where none is asked.
-func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
+func (c *Chat) hearDeveloper(ctx context.Context, h inbound) (Action, error) {
 	switch h.at(apiFlow) {
 	case idle:
 		return nil, nil
 	case namingApp:
-		return func(s *scene) error {
+		return func(s *replyTx) error {
 			name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
 			if err != nil && !labelled(err) {
 				return err
@@ -283,7 +283,7 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 			return s.heardPart(&s.topic.Access.Request.App, name, err)
 		}, nil
 	case sayingWhy:
-		return func(s *scene) error {
+		return func(s *replyTx) error {
 			purpose, err := wallet.ParsePurpose(h.Text)
 			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
 		}, nil
@@ -293,15 +293,15 @@ func (c *Chat) hearDeveloper(ctx context.Context, h heard) (act, error) {
 		}
 		return c.mailCode(ctx, h, h.Text)
 	case coding:
-		return func(s *scene) error { return s.tryCode(h.Text) }, nil
+		return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
 	case sharing:
-		return say("access.use_key", nil), nil
+		return reply("access.use_key", nil), nil
 	}
-	return say("access.use_buttons", nil), nil
+	return reply("access.use_buttons", nil), nil
 }
 
 // heardPart takes one answer, or asks again.
-func (s *scene) heardPart(part *string, value string, err error) error {
+func (s *replyTx) heardPart(part *string, value string, err error) error {
 	if err != nil {
 		return s.notThat(err)
 	}
@@ -310,9 +310,9 @@ func (s *scene) heardPart(part *string, value string, err error) error {
 }
 
 // notThat says what is wrong about an answer. The question above waits on.
-func (s *scene) notThat(err error) error {
+func (s *replyTx) notThat(err error) error {
 	v := vars{}
-	s.weighed.refusal = err
+	s.draft.refusal = err
 	if err := s.reason(v); err != nil {
 		return err
 	}
@@ -320,12 +320,12 @@ func (s *scene) notThat(err error) error {
 		s.conv.ExpiresAt = until
 	}
 	s.moved = true
-	return s.say("access.not_that", v)
+	return s.reply("access.not_that", v)
 }
 
 // tapApp takes an app of theirs.
-func (c *Chat) tapApp(_ context.Context, h heard, id string) (act, error) {
-	return h.tapAccess(namingApp, func(s *scene) error {
+func (c *Chat) tapApp(_ context.Context, h inbound, id string) (Action, error) {
+	return h.tapAccess(namingApp, func(s *replyTx) error {
 		app, err := s.tx.App(wallet.AppID(id))
 		if err != nil {
 			return err
@@ -335,14 +335,14 @@ func (c *Chat) tapApp(_ context.Context, h heard, id string) (act, error) {
 }
 
 // tapDraft takes what they wanted when they stopped.
-func (c *Chat) tapDraft(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapAccess(namingApp, func(s *scene) error {
+func (c *Chat) tapDraft(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapAccess(namingApp, func(s *replyTx) error {
 		dev, err := s.tx.Developer(s.user.ID)
 		if err != nil {
 			return err
 		}
 		if dev.Request == nil || !dev.Request.Left {
-			return s.walk(apiFlow, appUnknown)
+			return s.transition(apiFlow, appUnknown)
 		}
 		s.topic.Access.Request = *dev.Request
 		return s.goOn()
@@ -350,7 +350,7 @@ func (c *Chat) tapDraft(_ context.Context, h heard, _ string) (act, error) {
 }
 
 // onNewest is a button of /api's newest question, which may be tapped again.
-func (h heard) onNewest(at State, next act) act {
+func (h inbound) onNewest(at State, next Action) Action {
 	if !h.newest(apiFlow, at) {
 		return toast("toast.old")
 	}
@@ -358,8 +358,8 @@ func (h heard) onNewest(at State, next act) act {
 }
 
 // tapAccess is onNewest for a button that answers the question.
-func (h heard) tapAccess(at State, next act) act {
-	return h.onNewest(at, func(s *scene) error {
+func (h inbound) tapAccess(at State, next Action) Action {
+	return h.onNewest(at, func(s *replyTx) error {
 		if err := s.use(); err != nil {
 			return err
 		}
@@ -368,8 +368,8 @@ func (h heard) tapAccess(at State, next act) act {
 }
 
 // tapChoice is onNewest for a button that ends a choice by a deed. What the deed refuses shows the choice again.
-func (h heard) tapChoice(deed act, then Trigger) act {
-	return h.onNewest(choosingKey, func(s *scene) error {
+func (h inbound) tapChoice(deed Action, then Trigger) Action {
+	return h.onNewest(choosingKey, func(s *replyTx) error {
 		err := deed(s)
 		if labelled(err) {
 			return s.chooseAgain(err)
@@ -380,12 +380,12 @@ func (h heard) tapChoice(deed act, then Trigger) act {
 		if err := s.use(); err != nil {
 			return err
 		}
-		return s.walk(apiFlow, then)
+		return s.transition(apiFlow, then)
 	})
 }
 
-func (c *Chat) tapAccept(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapAccess(readingTerms, func(s *scene) error {
+func (c *Chat) tapAccept(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapAccess(readingTerms, func(s *replyTx) error {
 		if err := s.Developers.Accept(s.tx, s.user.ID); err != nil {
 			return err
 		}
@@ -394,11 +394,11 @@ func (c *Chat) tapAccept(_ context.Context, h heard, _ string) (act, error) {
 }
 
 // hearContact takes a contact that was asked for. Its number is neither read nor kept.
-func (c *Chat) hearContact(h heard) act {
+func (c *Chat) hearContact(h inbound) Action {
 	if h.at(apiFlow) != sharing {
-		return say("talk.contact", nil)
+		return reply("talk.contact", nil)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
 		if labelled(err) {
 			return s.notThat(err)
@@ -414,7 +414,7 @@ func (c *Chat) hearContact(h heard) act {
 }
 
 // ours makes a button with a label of the catalogue.
-func (s *scene) ours(label, action, subject string, until time.Time) (Button, error) {
+func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {
 		return Button{}, err
@@ -426,7 +426,7 @@ func (s *scene) ours(label, action, subject string, until time.Time) (Button, er
 func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
 
 // appName is what an app is called; "" for none, and for one that is gone.
-func (s *scene) appName(id wallet.AppID) (string, error) {
+func (s *replyTx) appName(id wallet.AppID) (string, error) {
 	if id == "" {
 		return "", nil
 	}

@@ -15,10 +15,10 @@ import (
 	"purser/wallet"
 )
 
-// free marks an act that answers what was not for purser: bots of others may be told of it.
-func free(next act) act {
-	return func(s *scene) error {
-		s.free = true
+// unhandled marks an action that answers what was not for purser: bots of others may be told of it.
+func unhandled(next Action) Action {
+	return func(s *replyTx) error {
+		s.unhandled = true
 		return next(s)
 	}
 }
@@ -26,8 +26,8 @@ func free(next act) act {
 // announce tells of what a person typed in their own chat (docs/specification.md, Events): a command, also one that
 // purser does not have, with the reply that it got, or a message that no conversation of purser's took up, and that
 // answers none of its questions. What holds words or keys that nobody may see is told of to nobody.
-func (s *scene) announce() error {
-	h := s.heard
+func (s *replyTx) announce() error {
+	h := s.inbound
 	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || h.Secret != NoSecret {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s *scene) announce() error {
 		}
 		return s.tell(fmt.Sprintf("command_%d", h.MessageID), wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: words,
 			Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
-	case s.free && h.Text != "":
+	case s.unhandled && h.Text != "":
 		if late, err := s.late(); late || err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func (s *scene) announce() error {
 }
 
 // announceRun tells of a command that an app ran for the person, as of one that they typed. said is its reply.
-func (s *scene) announceRun(said string) error {
-	words, response, err := s.withoutContacts(s.heard.Text, said)
+func (s *replyTx) announceRun(said string) error {
+	words, response, err := s.withoutContacts(s.inbound.Text, said)
 	if err != nil {
 		return err
 	}
@@ -64,30 +64,30 @@ func (s *scene) announceRun(said string) error {
 	if err != nil {
 		return err
 	}
-	at := s.heard.At.UTC()
-	return s.tell("run_"+nonce, wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: strconv.FormatInt(s.heard.Chat, 10), Command: words,
+	at := s.inbound.At.UTC()
+	return s.tell("run_"+nonce, wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: strconv.FormatInt(s.inbound.Chat, 10), Command: words,
 		Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 }
 
 // told is what programs are told of a command that was typed: its words and its reply. Of one that no app may run
 // they get its name alone. What follows a command that purser does not have may be anything, so it is left out.
-func (s *scene) told() (words, response string, err error) {
+func (s *replyTx) told() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err
 	}
-	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == s.heard.line.command })
+	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == s.inbound.line.command })
 	switch {
 	case row < 0:
 		return s.nameOnly(), response, nil
 	case s.table[row].app == nil:
 		return s.nameOnly(), withheld, nil
 	}
-	return s.withoutContacts(s.heard.Text, response)
+	return s.withoutContacts(s.inbound.Text, response)
 }
 
 // withoutContacts is a command and its reply as programs are told of them: where a contact of the person's is
 // named, they get the command's name alone, since contacts are no app's business.
-func (s *scene) withoutContacts(text, said string) (words, response string, err error) {
+func (s *replyTx) withoutContacts(text, said string) (words, response string, err error) {
 	named, err := s.contactIn(text + " " + said)
 	if err != nil || !named {
 		return text, said, err
@@ -96,16 +96,16 @@ func (s *scene) withoutContacts(text, said string) (words, response string, err 
 }
 
 // nameOnly is the command without what was written after it.
-func (s *scene) nameOnly() string {
-	name := "/" + echo(s.heard.line.command)
-	if len(s.heard.line.args) == 0 {
+func (s *replyTx) nameOnly() string {
+	name := "/" + echo(s.inbound.line.command)
+	if len(s.inbound.line.args) == 0 {
 		return name
 	}
 	return name + " " + withheld
 }
 
 // contactIn tells whether a text names a contact of the person's.
-func (s *scene) contactIn(text string) (bool, error) {
+func (s *replyTx) contactIn(text string) (bool, error) {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	words := " " + plainWords(text) + " "
 	return slices.ContainsFunc(all, func(c wallet.Contact) bool {
@@ -125,24 +125,24 @@ func plainWords(text string) string {
 const lateFor = 10 * time.Minute
 
 // fellSilent notes that a question was left without an answer.
-func (s *scene) fellSilent() error {
+func (s *replyTx) fellSilent() error {
 	return s.tx.PutCounters([]store.Counter{{Name: s.silence(), ExpiresAt: s.now.Add(lateFor)}})
 }
 
-func (s *scene) silence() string {
+func (s *replyTx) silence() string {
 	return s.tx.CounterName("silence", strconv.FormatInt(s.conv.User, 10))
 }
 
 // late tells whether a message may answer a question that waits no more: one that fell silent lately, or one
 // of a mail address or of its code.
-func (s *scene) late() (bool, error) {
+func (s *replyTx) late() (bool, error) {
 	switch silent, err := s.tx.Counter(s.silence()); {
 	case err == nil && s.now.Before(silent.ExpiresAt):
 		return true, nil
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	if !strings.Contains(s.heard.Text, "@") && !codeIn(s.heard.Text) {
+	if !strings.Contains(s.inbound.Text, "@") && !codeIn(s.inbound.Text) {
 		return false, nil
 	}
 	return s.Developers.ProvingMail(s.tx, s.user.ID)
@@ -159,8 +159,8 @@ func codeIn(text string) bool {
 	return digits >= handlers.CodeDigits
 }
 
-func (s *scene) tell(what string, name wallet.EventName, data any) error {
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s", s.user.ID, what), name, s.heard.At.UTC(), s.user.ID, data)
+func (s *replyTx) tell(what string, name wallet.EventName, data any) error {
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s", s.user.ID, what), name, s.inbound.At.UTC(), s.user.ID, data)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (s *scene) tell(what string, name wallet.EventName, data any) error {
 	return s.tx.Emit(event)
 }
 
-// said is what the scene has said so far, but for the first replies, as Markdown.
-func (s *scene) said(first int) (string, error) {
+// said is what the replyTx has said so far, but for the first replies, as Markdown.
+func (s *replyTx) said(first int) (string, error) {
 	var all []string
 	for _, out := range s.out[first:] {
 		var r Reply

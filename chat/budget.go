@@ -71,7 +71,7 @@ type tooOften struct {
 func (t *tooOften) Error() string { return "too many lookups" }
 
 // mayAsk uses one of the person's lookups. It comes after every check that needs no node.
-func (c *Chat) mayAsk(h heard) error {
+func (c *Chat) mayAsk(h inbound) error {
 	if h.app != nil {
 		return nil
 	}
@@ -83,11 +83,11 @@ func (c *Chat) mayAsk(h heard) error {
 }
 
 // slowDown answers whoever has no lookup left. What was being asked goes on.
-func (t *tooOften) slowDown(h heard) act {
+func (t *tooOften) slowDown(h inbound) Action {
 	if t.quiet && h.Tap == nil {
-		return func(*scene) error { return nil }
+		return func(*replyTx) error { return nil }
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		s.failed = true
 		seconds := int((t.wait + time.Second - 1) / time.Second)
 		if h.Tap != nil {

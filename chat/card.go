@@ -20,7 +20,7 @@ func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id)
 // ShowTransaction draws the card of a transaction as it stands, in its owner's chat, and moves the
 // conversation that was about it. It writes to the transaction of its caller.
 func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
-	s, err := c.sceneOf(tx, t.Owner, confirmations)
+	s, err := c.replyTxOf(tx, t.Owner, confirmations)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 // ring has the card of a payment sent anew, below all others, when something became of it that its owner must
 // not miss: it failed, nobody can tell whether it went through, or that became clear. An edit rings no bell.
 // Each of these rings once, however often its event comes.
-func (s *scene) ring(t wallet.Transaction) error {
+func (s *replyTx) ring(t wallet.Transaction) error {
 	what := string(t.Status)
 	held, err := s.rang(t, rangHeld)
 	switch {
@@ -82,7 +82,7 @@ const rangHeld = "held"
 func rangCard(id wallet.TransactionID, what string) string { return "rang:" + string(id) + ":" + what }
 
 // rang tells whether something rang before.
-func (s *scene) rang(t wallet.Transaction, what string) (bool, error) {
+func (s *replyTx) rang(t wallet.Transaction, what string) (bool, error) {
 	_, err := s.tx.Card(s.conv.Chat, rangCard(t.ID, what))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -91,14 +91,14 @@ func (s *scene) rang(t wallet.Transaction, what string) (bool, error) {
 }
 
 // keepRang remembers until then that something rang; the zero time is for good.
-func (s *scene) keepRang(t wallet.Transaction, what string, until time.Time) error {
+func (s *replyTx) keepRang(t wallet.Transaction, what string, until time.Time) error {
 	const noMessage = 0
 	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
 }
 
 // TellReceived tells the owner of a wallet of a payment that came in.
 func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
-	s, err := c.sceneOf(tx, t.Owner, alerts)
+	s, err := c.replyTxOf(tx, t.Owner, alerts)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
 }
 
 // drawn shows a transaction's card after a step of it, and lets the conversation follow.
-func (s *scene) drawn(t wallet.Transaction) error {
+func (s *replyTx) drawn(t wallet.Transaction) error {
 	if err := s.card(t); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *scene) drawn(t wallet.Transaction) error {
 	if !ok {
 		return nil
 	}
-	if err := s.walk(sendFlow, by); err != nil {
+	if err := s.transition(sendFlow, by); err != nil {
 		return err
 	}
 	if s.state() == signing {
@@ -138,7 +138,7 @@ func (s *scene) drawn(t wallet.Transaction) error {
 }
 
 // follows is what a transaction's state means for the conversation, if it is about that one.
-func (s *scene) follows(t wallet.Transaction) (Trigger, bool) {
+func (s *replyTx) follows(t wallet.Transaction) (Trigger, bool) {
 	if s.conv.Flow != sendFlow || s.topic.Transaction != t.ID || s.state() != inReview && s.state() != signing {
 		return "", false
 	}
@@ -156,7 +156,7 @@ func (s *scene) follows(t wallet.Transaction) (Trigger, bool) {
 }
 
 // card queues a transaction's message as it stands now.
-func (s *scene) card(t wallet.Transaction) error {
+func (s *replyTx) card(t wallet.Transaction) error {
 	v, err := s.facts(t)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *scene) card(t wallet.Transaction) error {
 		return err
 	}
 	r.Anew = s.anew
-	return s.reply(r, TransactionCard(t.ID))
+	return s.enqueue(r, TransactionCard(t.ID))
 }
 
 // cardText is the text for a transaction's state.
@@ -221,7 +221,7 @@ func cardText(t wallet.Transaction) string {
 }
 
 // facts are what every text about a transaction may use.
-func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
+func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": sumName(t.Token), "Mint": html(""),
 		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Warnings": html(""),
@@ -274,7 +274,7 @@ func (s *scene) facts(t wallet.Transaction) (_ vars, err error) {
 
 // requesterIsTold tells whether t pays a request that was made here and still waits: its maker is told of the payment.
 // Whoever pays has the request's reference from its maker.
-func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
+func (s *replyTx) requesterIsTold(t wallet.Transaction) (bool, error) {
 	if t.PaymentRequestRef.IsZero() {
 		return false, nil
 	}
@@ -293,7 +293,7 @@ func (s *scene) requesterIsTold(t wallet.Transaction) (bool, error) {
 }
 
 // askedBy names the program that asked something of a person: its app, and the key where it is their own.
-func (s *scene) askedBy(keyID string, person wallet.UserID, v vars) error {
+func (s *replyTx) askedBy(keyID string, person wallet.UserID, v vars) error {
 	key, err := s.tx.Key(keyID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -307,7 +307,7 @@ func (s *scene) askedBy(keyID string, person wallet.UserID, v vars) error {
 }
 
 // keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
-func (s *scene) keyHint(id string) (html, error) {
+func (s *replyTx) keyHint(id string) (html, error) {
 	key, err := s.tx.Key(id)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
@@ -324,7 +324,7 @@ func sumName(token wallet.Token) string {
 }
 
 // warnings is what the owner should know before they confirm, a line each.
-func (s *scene) warnings(t wallet.Transaction) (html, error) {
+func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
 	for _, w := range t.Warnings {
 		if w == wallet.WarnNewRecipient && t.Unfunded { // the card says so, and more
@@ -362,7 +362,7 @@ func failures() map[wallet.Failure]string {
 	}
 }
 
-func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
+func (s *replyTx) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
 	if err != nil || !t.PoisoningSuspect.IsZero() { // a look-alike is confirmed by typing
 		return [][]Button{{no}}, err
@@ -371,7 +371,7 @@ func (s *scene) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	return [][]Button{{yes, no}}, err
 }
 
-func (s *scene) signButtons(t wallet.Transaction) ([][]Button, error) {
+func (s *replyTx) signButtons(t wallet.Transaction) ([][]Button, error) {
 	label, err := s.words.text("button.sign", nil)
 	if err != nil {
 		return nil, err
@@ -386,11 +386,11 @@ func (s *scene) signButtons(t wallet.Transaction) ([][]Button, error) {
 // cardButton makes a button of a card. Its nonce follows from the transaction's state, so that a
 // card which is drawn twice is the same message, and Telegram has nothing to edit. That it can be
 // worked out is no loss: a button counts only for its owner, in their chat.
-func (s *scene) cardButton(t wallet.Transaction, label, verb string) (Button, error) {
+func (s *replyTx) cardButton(t wallet.Transaction, label, verb string) (Button, error) {
 	return s.buttonUntil(t, label, verb, t.Deadline)
 }
 
-func (s *scene) buttonUntil(t wallet.Transaction, label, verb string, until time.Time) (Button, error) {
+func (s *replyTx) buttonUntil(t wallet.Transaction, label, verb string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {
 		return Button{}, err
@@ -406,7 +406,7 @@ func nonceOf(parts ...string) string {
 
 // endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it
 // once more, or to try it again, which is offered only when it can never land.
-func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
+func (s *replyTx) endButtons(t wallet.Transaction) ([][]Button, error) {
 	rows, err := s.explorer(t)
 	label, verb := "button.again", "again"
 	switch {
@@ -424,7 +424,7 @@ func (s *scene) endButtons(t wallet.Transaction) ([][]Button, error) {
 }
 
 // paidButtons are below a payment that went through.
-func (s *scene) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, error) {
+func (s *replyTx) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, error) {
 	name, err := handlers.ContactName(s.tx, t)
 	if err != nil {
 		return nil, err
@@ -446,7 +446,7 @@ func (s *scene) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, 
 }
 
 // explorer is a button to see a landed transaction elsewhere; none without an explorer.
-func (s *scene) explorer(t wallet.Transaction) ([][]Button, error) {
+func (s *replyTx) explorer(t wallet.Transaction) ([][]Button, error) {
 	if s.ExplorerURL == "" || t.Landing == nil || t.Signature.IsZero() {
 		return nil, nil
 	}

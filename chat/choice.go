@@ -11,7 +11,7 @@ import (
 )
 
 // askWhichKeys shows the toggles, in the same message as long as it is the same choice.
-func (s *scene) askWhichKeys() error {
+func (s *replyTx) askWhichKeys() error {
 	a := &s.topic.Access
 	if a.Choice == "" || a.Choice != s.topic.Ask {
 		if err := s.newQuestion(); err != nil {
@@ -43,7 +43,7 @@ func (s *scene) askWhichKeys() error {
 }
 
 // choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
-func (s *scene) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
+func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
 	wanted := switchedOn(s.topic.Access.Request)
 	row := func(label, action string) error {
 		b, err := s.ours(label, action, s.topic.Ask, s.conv.ExpiresAt)
@@ -77,7 +77,7 @@ func (s *scene) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ err
 
 // toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
 // twice changes nothing, and keeps its meaning while others are tapped.
-func (s *scene) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
+func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
 	toggle := func(label html, object string, on bool) (Button, error) {
 		box, turn := html("☐ "), "on:"
 		if on {
@@ -189,7 +189,7 @@ func scopeToPerson() map[wallet.Scope]string {
 }
 
 // scopeLines is what scopes mean to a developer, a line each.
-func (s *scene) scopeLines(scopes []wallet.Scope) (html, error) {
+func (s *replyTx) scopeLines(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
 		text, err := s.words.text(scopeWords()[scope], nil)
@@ -211,8 +211,8 @@ func names(scopes []wallet.Scope) html {
 }
 
 // tapTurn takes a kind of key or a scope in or out.
-func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
-	return h.onNewest(choosingKey, func(s *scene) error {
+func (c *Chat) tapTurn(_ context.Context, h inbound, object string) (Action, error) {
+	return h.onNewest(choosingKey, func(s *replyTx) error {
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &s.topic.Access.Request
@@ -229,7 +229,7 @@ func (c *Chat) tapTurn(_ context.Context, h heard, object string) (act, error) {
 		default:
 			r.Scopes = turned(r.Scopes, wallet.Scope(name), turn == "on")
 		}
-		return s.walk(apiFlow, verified)
+		return s.transition(apiFlow, verified)
 	}), nil
 }
 
@@ -251,26 +251,26 @@ func turned[T comparable](list []T, thing T, in bool) []T {
 }
 
 // tapNewPurpose asks what the app is for, once more.
-func (c *Chat) tapNewPurpose(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapAccess(choosingKey, func(s *scene) error { return s.walk(apiFlow, purposeUnknown) }), nil
+func (c *Chat) tapNewPurpose(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapAccess(choosingKey, func(s *replyTx) error { return s.transition(apiFlow, purposeUnknown) }), nil
 }
 
 // tapMake makes the keys that were chosen.
-func (c *Chat) tapMake(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapChoice(func(s *scene) (err error) {
+func (c *Chat) tapMake(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapChoice(func(s *replyTx) (err error) {
 		s.fresh.Made, err = s.Developers.Make(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
 		return err
 	}, keyMade), nil
 }
 
 // isPro tells whether keys for what is wanted are of the tier pro.
-func (s *scene) isPro(r wallet.AccessRequest) (bool, error) {
+func (s *replyTx) isPro(r wallet.AccessRequest) (bool, error) {
 	dev, err := s.tx.Developer(s.user.ID)
 	return dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, err
 }
 
 // chooseAgain says what is wrong with a choice, where it was tapped and in the message.
-func (s *scene) chooseAgain(err error) error {
+func (s *replyTx) chooseAgain(err error) error {
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {
 		return sayErr
@@ -281,6 +281,6 @@ func (s *scene) chooseAgain(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": reason}); err != nil {
 		return err
 	}
-	s.weighed.refusal = err
-	return s.walk(apiFlow, verified)
+	s.draft.refusal = err
+	return s.transition(apiFlow, verified)
 }

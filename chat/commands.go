@@ -26,9 +26,9 @@ type command struct {
 	usage  string // catalogue key: how it is written
 	groups bool   // works in a group too; all else is answered there by the way to a private chat
 	looks  bool   // only looks at something: what was being asked goes on
-	run    func(*Chat, context.Context, heard) (act, error)
+	run    func(*Chat, context.Context, inbound) (Action, error)
 	// app runs it for an app; nil: no app may (docs/specification.md, Messages and commands).
-	app func(*Chat, context.Context, heard) (act, error)
+	app func(*Chat, context.Context, inbound) (Action, error)
 }
 
 func commands() []command {
@@ -121,10 +121,10 @@ func (c *Chat) names() []string {
 func (c *Chat) known(name string) bool { return slices.Contains(c.names(), name) }
 
 // command finds the row that a text names, and runs it.
-func (c *Chat) command(ctx context.Context, h heard) (act, error) {
+func (c *Chat) command(ctx context.Context, h inbound) (Action, error) {
 	if me := c.BotName(); h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me) {
 		if h.Private {
-			return say("talk.other_bot", vars{"Bot": echo(h.line.bot)}), nil
+			return reply("talk.other_bot", vars{"Bot": echo(h.line.bot)}), nil
 		}
 		return nil, nil // meant for somebody else
 	}
@@ -137,7 +137,7 @@ func (c *Chat) command(ctx context.Context, h heard) (act, error) {
 	}
 	row := c.table[at]
 	if !h.Private && !row.groups {
-		return (*scene).sayPrivateOnly, nil
+		return (*replyTx).sayPrivateOnly, nil
 	}
 	if !h.Private || row.looks {
 		return row.run(c, ctx, h)
@@ -146,32 +146,32 @@ func (c *Chat) command(ctx context.Context, h heard) (act, error) {
 }
 
 // unknown names what may have been meant.
-func (c *Chat) unknown(name string) act {
+func (c *Chat) unknown(name string) Action {
 	key, v := "talk.unknown", vars{"Command": "/" + echo(name)}
 	if sooner, ok := notYet()[name]; ok {
 		key = sooner
 	} else if meant := near(name, c.names()); len(meant) > 0 {
 		key, v["Commands"] = "talk.unknown_near", slashes(meant)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		s.failed = true
-		return s.say(key, v)
+		return s.reply(key, v)
 	}
 }
 
 func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
 // sayPrivateOnly shows the way from a group to the private chat.
-func (s *scene) sayPrivateOnly() error {
+func (s *replyTx) sayPrivateOnly() error {
 	rows, err := s.privateChat()
 	if err != nil {
 		return err
 	}
-	return s.say("talk.private_only", nil, rows...)
+	return s.reply("talk.private_only", nil, rows...)
 }
 
 // privateChat is a button that leads to the private chat; none while the bot's name is unknown.
-func (s *scene) privateChat() ([][]Button, error) {
+func (s *replyTx) privateChat() ([][]Button, error) {
 	me := s.BotName()
 	if me == "" {
 		return nil, nil
@@ -181,7 +181,7 @@ func (s *scene) privateChat() ([][]Button, error) {
 }
 
 // list is the command table as text.
-func (s *scene) list() (html, error) {
+func (s *replyTx) list() (html, error) {
 	var lines []string
 	for _, row := range s.table {
 		menu, err := s.words.text(row.menu, nil)
@@ -194,11 +194,11 @@ func (s *scene) list() (html, error) {
 }
 
 // start welcomes. Of what a deep link brings along only an app that asks for consent counts.
-func (c *Chat) start(_ context.Context, h heard) (act, error) {
+func (c *Chat) start(_ context.Context, h inbound) (Action, error) {
 	if len(h.line.args) == 1 && h.Private && strings.HasPrefix(h.line.args[0], appPrefix) {
 		return askConsent(wallet.AppID(h.line.args[0]), false), nil
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		list, err := s.list()
 		if err != nil {
 			return err
@@ -206,9 +206,9 @@ func (c *Chat) start(_ context.Context, h heard) (act, error) {
 		var rows [][]Button
 		tail := html("")
 		switch { // in a group, nobody's wallet is anybody's business
-		case s.heard.Private && s.user.DefaultWallet.IsZero():
+		case s.inbound.Private && s.user.DefaultWallet.IsZero():
 			rows, err = s.menu("button.create_wallet", "/wallet new")
-		case s.heard.Private:
+		case s.inbound.Private:
 			tail = code("…" + s.user.DefaultWallet.Tail())
 			rows, err = s.menu("button.balance", "/wallet balance", "button.address", "/wallet address", "button.send", "/send")
 		default:
@@ -217,29 +217,29 @@ func (c *Chat) start(_ context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
-		name := cut(echo(s.heard.From.FirstName), 32)
+		name := cut(echo(s.inbound.From.FirstName), 32)
 		if name == "" {
 			name = "there"
 		}
-		return s.say("start.welcome", vars{
-			"Name": name, "Commands": list, "Private": s.heard.Private, "Tail": tail, "Network": s.network(),
+		return s.reply("start.welcome", vars{
+			"Name": name, "Commands": list, "Private": s.inbound.Private, "Tail": tail, "Network": s.network(),
 		}, rows...)
 	}, nil
 }
 
 // cancel ends what is being asked.
-func (c *Chat) cancel(context.Context, heard) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) cancel(context.Context, inbound) (Action, error) {
+	return func(s *replyTx) error {
 		if s.conv.State == "" {
 			return s.cancelNothing()
 		}
-		return s.walk(s.conv.Flow, cancelled)
+		return s.transition(s.conv.Flow, cancelled)
 	}, nil
 }
 
 // cancelNothing answers /cancel when nothing is being asked here: they may mean transfers that wait
 // for them all the same, or their last one.
-func (s *scene) cancelNothing() error {
+func (s *replyTx) cancelNothing() error {
 	last, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 1})
 	if err != nil {
 		return err
@@ -261,9 +261,9 @@ func (s *scene) cancelNothing() error {
 		if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
 			return err
 		}
-		return s.say("link.cancelled", nil)
+		return s.reply("link.cancelled", nil)
 	case len(waiting) > 0:
-		if err := s.say("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
+		if err := s.reply("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
 			return err
 		}
 		s.anew = true // wherever their messages are by now
@@ -274,15 +274,15 @@ func (s *scene) cancelNothing() error {
 		}
 		return nil
 	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
-		return s.say("cancel.on_its_way", nil)
+		return s.reply("cancel.on_its_way", nil)
 	case st.Developer.Request.Waits() && s.now.Before(st.Developer.Request.AskedAt.Add(handlers.AskPause)):
 		return s.sayWaiting(st)
 	}
-	return s.say("cancel.nothing", nil)
+	return s.reply("cancel.nothing", nil)
 }
 
 // offeredLink tells whether a link is open that a program asked for.
-func (s *scene) offeredLink() (bool, error) {
+func (s *replyTx) offeredLink() (bool, error) {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -294,7 +294,7 @@ func (s *scene) offeredLink() (bool, error) {
 const mostShown = 5
 
 // waiting lists the person's transfers that wait for their Confirm or signature.
-func (s *scene) waiting() ([]wallet.Transaction, error) {
+func (s *replyTx) waiting() ([]wallet.Transaction, error) {
 	wallets, err := s.tx.WalletsOf(s.user.ID)
 	if err != nil {
 		return nil, err
@@ -316,7 +316,7 @@ func (s *scene) waiting() ([]wallet.Transaction, error) {
 }
 
 // help answers /help and its topics.
-func (c *Chat) help(_ context.Context, h heard) (act, error) {
+func (c *Chat) help(_ context.Context, h inbound) (Action, error) {
 	topics := map[string]string{"security": "help.security", "api": "help.api"}
 	topic := ""
 	if len(h.line.args) > 0 {
@@ -324,27 +324,27 @@ func (c *Chat) help(_ context.Context, h heard) (act, error) {
 	}
 	switch {
 	case topic == "":
-		return func(s *scene) error {
+		return func(s *replyTx) error {
 			list, err := s.list()
 			if err != nil {
 				return err
 			}
-			return s.say("help.overview", vars{"Commands": list})
+			return s.reply("help.overview", vars{"Commands": list})
 		}, nil
 	case topic == "commands":
 		return c.helpCommands(), nil
 	case topics[topic] != "":
-		return say(topics[topic], vars{"Host": c.PublicURL.Host, "API": code(c.PublicURL.String()), "Docs": c.docs()}), nil
+		return reply(topics[topic], vars{"Host": c.PublicURL.Host, "API": code(c.PublicURL.String()), "Docs": c.docs()}), nil
 	case c.known(topic):
-		return func(s *scene) error {
+		return func(s *replyTx) error {
 			text, err := s.usage(topic)
 			if err != nil {
 				return err
 			}
-			return s.say("help.usage", vars{"Usage": text})
+			return s.reply("help.usage", vars{"Usage": text})
 		}, nil
 	}
-	return say("help.unknown", vars{"Topic": echo(topic)}), nil
+	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
 }
 
 // docs is where the API is described, as a text that can be followed or copied; "" where nothing is.
@@ -356,8 +356,8 @@ func (c *Chat) docs() html {
 }
 
 // helpCommands is every command with its usage.
-func (c *Chat) helpCommands() act {
-	return func(s *scene) error {
+func (c *Chat) helpCommands() Action {
+	return func(s *replyTx) error {
 		var all []string
 		for _, row := range s.table {
 			text, err := s.usage(row.name)
@@ -366,18 +366,20 @@ func (c *Chat) helpCommands() act {
 			}
 			all = append(all, string(text))
 		}
-		return s.say("help.commands", vars{"Usages": html(strings.Join(all, "\n\n"))})
+		return s.reply("help.commands", vars{"Usages": html(strings.Join(all, "\n\n"))})
 	}
 }
 
 // usage is how a command of the table is written.
-func (s *scene) usage(name string) (html, error) {
+func (s *replyTx) usage(name string) (html, error) {
 	at := slices.IndexFunc(s.table, func(row command) bool { return row.name == name })
 	return s.words.text(s.table[at].usage, nil)
 }
 
 // privacy says what is kept, and how it ends.
-func (c *Chat) privacy(context.Context, heard) (act, error) { return say("privacy.text", nil), nil }
+func (c *Chat) privacy(context.Context, inbound) (Action, error) {
+	return reply("privacy.text", nil), nil
+}
 
 // network names a network whose money is worth nothing; "" for the real one.
 func (c *Chat) network() string {
@@ -388,8 +390,8 @@ func (c *Chat) network() string {
 }
 
 // deleteMe asks once more before everything about the person is forgotten.
-func (c *Chat) deleteMe(context.Context, heard) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) deleteMe(context.Context, inbound) (Action, error) {
+	return func(s *replyTx) error {
 		label, err := s.words.text("button.erase", nil)
 		if err != nil {
 			return err
@@ -402,12 +404,12 @@ func (c *Chat) deleteMe(context.Context, heard) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.say("erase.ask", nil, []Button{no, yes})
+		return s.reply("erase.ask", nil, []Button{no, yes})
 	}, nil
 }
 
 // keep is the way back from a question whose yes takes something away. It ends the question's buttons.
-func (s *scene) keep(subject string) (Button, error) {
+func (s *replyTx) keep(subject string) (Button, error) {
 	label, err := s.words.text("button.keep", nil)
 	if err != nil {
 		return Button{}, err

@@ -72,11 +72,11 @@ func splitScopes(list string) []wallet.Scope {
 }
 
 // askConsent shows who asks for what, before anything is allowed. again asks whoever has allowed all of it, too.
-func askConsent(id wallet.AppID, again bool) act {
-	return func(s *scene) error {
+func askConsent(id wallet.AppID, again bool) Action {
+	return func(s *replyTx) error {
 		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
 		if labelled(err) {
-			return s.say("consent.unknown", nil)
+			return s.reply("consent.unknown", nil)
 		}
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func askConsent(id wallet.AppID, again bool) act {
 			if err != nil {
 				return err
 			}
-			return s.say("consent.given", v)
+			return s.reply("consent.given", v)
 		}
 		if err := s.moveCard(consentCard(id)); err != nil {
 			return err
@@ -104,7 +104,7 @@ func askConsent(id wallet.AppID, again bool) act {
 }
 
 // showConsent draws the question: a switch for each scope, and the two answers.
-func (s *scene) showConsent(asked handlers.Asked, c consent) error {
+func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	v, err := s.aboutApp(asked)
 	if err != nil {
 		return err
@@ -152,13 +152,13 @@ func (s *scene) showConsent(asked handlers.Asked, c consent) error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card)
 }
 
 // aboutApp is what a person is told of an app. Name and purpose are its developer's words, and so is the name
 // that a developer gives themselves in Telegram: it is left out where it looks like one of ours, and never stands
 // without their numeric id.
-func (s *scene) aboutApp(asked handlers.Asked) (vars, error) {
+func (s *replyTx) aboutApp(asked handlers.Asked) (vars, error) {
 	scopes, err := s.scopesToPerson(asked.App.Scopes)
 	name, username := cut(echo(asked.Owner.Name()), 64), asked.Owner.Username
 	official := wallet.Official(name, s.BotName()) || wallet.Official(username, s.BotName())
@@ -169,7 +169,7 @@ func (s *scene) aboutApp(asked handlers.Asked) (vars, error) {
 }
 
 // scopesToPerson is what scopes let an app do, as its person is told: a line each.
-func (s *scene) scopesToPerson(scopes []wallet.Scope) (html, error) {
+func (s *replyTx) scopesToPerson(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
 		short, err := s.words.text(scopeSwitches()[scope], nil)
@@ -186,12 +186,12 @@ func (s *scene) scopesToPerson(scopes []wallet.Scope) (html, error) {
 }
 
 // tapSwitch turns one scope of a question on or off.
-func (c *Chat) tapSwitch(_ context.Context, _ heard, object string) (act, error) {
+func (c *Chat) tapSwitch(_ context.Context, _ inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
 		return toast("toast.old"), nil
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, choice.App)
 		if err != nil {
 			return s.refuse(err)
@@ -204,24 +204,24 @@ func (c *Chat) tapSwitch(_ context.Context, _ heard, object string) (act, error)
 }
 
 // tapAllow allows an app what is switched on.
-func (c *Chat) tapAllow(_ context.Context, h heard, object string) (act, error) {
+func (c *Chat) tapAllow(_ context.Context, h inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
 		return toast("toast.old"), nil
 	}
-	return h.answerConsent(choice.App, "toast.allowed", "consent.allowed", func(s *scene) error {
+	return h.answerConsent(choice.App, "toast.allowed", "consent.allowed", func(s *replyTx) error {
 		return s.Apps.Allow(s.tx, s.user.ID, choice.App, choice.Shown, choice.Chosen)
 	}), nil
 }
 
 // tapRefuse allows nothing. What was allowed before stays: /apps revokes it.
-func (c *Chat) tapRefuse(_ context.Context, h heard, id string) (act, error) {
-	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*scene) error { return nil }), nil
+func (c *Chat) tapRefuse(_ context.Context, h inbound, id string) (Action, error) {
+	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*replyTx) error { return nil }), nil
 }
 
 // answerConsent does what the answer means, and redraws the question.
-func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) act {
-	return func(s *scene) error {
+func (h inbound) answerConsent(id wallet.AppID, toasted, text string, deed Action) Action {
+	return func(s *replyTx) error {
 		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the app may be gone
 		if err == nil {
 			err = deed(s)
@@ -249,8 +249,8 @@ func (h heard) answerConsent(id wallet.AppID, toasted, text string, deed act) ac
 const appsCard = "apps"
 
 // apps answers /apps: what the person has allowed.
-func (c *Chat) apps(context.Context, heard) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) apps(context.Context, inbound) (Action, error) {
+	return func(s *replyTx) error {
 		if err := s.moveCard(appsCard); err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (c *Chat) apps(context.Context, heard) (act, error) {
 }
 
 // listApps shows what the person has allowed, in place of the newest list unless that is moved.
-func (s *scene) listApps() error {
+func (s *replyTx) listApps() error {
 	all, err := s.Apps.Of(s.tx, s.user.ID)
 	if err != nil {
 		return err
@@ -306,17 +306,17 @@ func (s *scene) listApps() error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
 }
 
 // tapChangeAccess asks again what an app may do, with its switches as they are.
-func (c *Chat) tapChangeAccess(_ context.Context, _ heard, id string) (act, error) {
+func (c *Chat) tapChangeAccess(_ context.Context, _ inbound, id string) (Action, error) {
 	return askConsent(wallet.AppID(id), true), nil
 }
 
 // tapTakeBack ends a grant.
-func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapTakeBack(_ context.Context, _ inbound, id string) (Action, error) {
+	return func(s *replyTx) error {
 		name, err := s.appName(wallet.AppID(id))
 		if err != nil {
 			return err
@@ -335,6 +335,6 @@ func (c *Chat) tapTakeBack(_ context.Context, _ heard, id string) (act, error) {
 		if err := s.listApps(); err != nil { // without it
 			return err
 		}
-		return s.say("apps.taken_back", vars{"App": name})
+		return s.reply("apps.taken_back", vars{"App": name})
 	}, nil
 }

@@ -17,7 +17,7 @@ type book struct {
 }
 
 // book reads the person's contacts.
-func (c *Chat) book(ctx context.Context, h heard) (book, error) {
+func (c *Chat) book(ctx context.Context, h inbound) (book, error) {
 	b := book{byKey: map[string]wallet.Contact{}, listed: func(symbol string) bool {
 		_, ok := c.Transfers.Tokens.BySymbol(symbol)
 		return ok || strings.EqualFold(symbol, wallet.SOL.Symbol)
@@ -61,7 +61,7 @@ func (b book) near(word string) []string {
 }
 
 // noContact says of a destination that is no address what it is not.
-func (c *Chat) noContact(ctx context.Context, h heard, text string) error {
+func (c *Chat) noContact(ctx context.Context, h inbound, text string) error {
 	if _, err := wallet.ParseContactName(text); err != nil {
 		return nil // never meant as a name: judged as an address
 	}
@@ -83,7 +83,7 @@ func (b book) noAddress(word string) error {
 }
 
 // contacts answers /contacts and its actions.
-func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
+func (c *Chat) contacts(ctx context.Context, h inbound) (Action, error) {
 	args := h.line.args
 	action := ""
 	if len(args) > 0 {
@@ -91,9 +91,9 @@ func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
 	}
 	switch {
 	case action == "":
-		return (*scene).listContacts, nil
+		return (*replyTx).listContacts, nil
 	case action == "list" && len(args) == 1:
-		return (*scene).listContacts, nil
+		return (*replyTx).listContacts, nil
 	case action == "add" && len(args) == 2:
 		return refuse(wallet.Refuse(wallet.InvalidRequest, "the address is missing: /contacts add %s ADDRESS", cut(echo(args[1]), wallet.MaxContactName)))
 	case (action == "add" || action == "remove" || action == "delete") && len(args) == 1:
@@ -114,19 +114,19 @@ func (c *Chat) contacts(ctx context.Context, h heard) (act, error) {
 	if contact, n := b.at(args); n == len(args) {
 		return showContact(contact.Name), nil
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		usage, err := s.usage("contacts")
 		if err != nil {
 			return err
 		}
-		return s.say("help.usage", vars{"Usage": usage})
+		return s.reply("help.usage", vars{"Usage": usage})
 	}, nil
 }
 
 // mostListed is how many contacts fit into one message, whatever their names are.
 const mostListed = 30
 
-func (s *scene) listContacts() error {
+func (s *replyTx) listContacts() error {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	if err != nil {
 		return err
@@ -139,12 +139,12 @@ func (s *scene) listContacts() error {
 	if err != nil {
 		return err
 	}
-	return s.say("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-mostListed, 0),
+	return s.reply("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-mostListed, 0),
 		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID}, rows...)
 }
 
 // contactButtons are the contacts to tap, two in a row.
-func (s *scene) contactButtons(all []wallet.Contact) ([][]Button, error) {
+func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 	var rows [][]Button
 	for i, contact := range all {
 		b, err := s.button(html(escape(contact.Name)), "contact:"+contact.Name, "contacts", s.now.Add(menuLife))
@@ -163,7 +163,7 @@ func (s *scene) contactButtons(all []wallet.Contact) ([][]Button, error) {
 func contactCard(address wallet.Address) string { return "contact:" + address.String() }
 
 // contactNamed finds a contact of the person's; NOT_FOUND for none of that name.
-func (s *scene) contactNamed(name string) (wallet.Contact, error) {
+func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	if err != nil {
 		return wallet.Contact{}, err
@@ -177,8 +177,8 @@ func (s *scene) contactNamed(name string) (wallet.Contact, error) {
 }
 
 // showContact shows one contact, and what can be done with it.
-func showContact(name string) act {
-	return func(s *scene) error {
+func showContact(name string) Action {
+	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
 		if err != nil {
 			return s.refuse(err)
@@ -190,7 +190,7 @@ func showContact(name string) act {
 	}
 }
 
-func (s *scene) drawContact(contact wallet.Contact) error {
+func (s *replyTx) drawContact(contact wallet.Contact) error {
 	card := contactCard(contact.Address)
 	var rows [][]Button
 	for _, row := range [][][2]string{{{"button.pay_contact", "contactpay:"}}, {{"button.rename", "contactname:"}, {"button.remove", "contactremove:"}}} {
@@ -212,16 +212,16 @@ func (s *scene) drawContact(contact wallet.Contact) error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, card)
 }
 
 // tapContact shows the contact that was tapped in a list.
-func (c *Chat) tapContact(_ context.Context, _ heard, name string) (act, error) {
+func (c *Chat) tapContact(_ context.Context, _ inbound, name string) (Action, error) {
 	return showContact(name), nil
 }
 
 // tapPayContact begins a payment to a contact.
-func (c *Chat) tapPayContact(ctx context.Context, h heard, name string) (act, error) {
+func (c *Chat) tapPayContact(ctx context.Context, h inbound, name string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -234,8 +234,8 @@ func (c *Chat) tapPayContact(ctx context.Context, h heard, name string) (act, er
 }
 
 // tapRemove asks once more.
-func (c *Chat) tapRemove(_ context.Context, _ heard, name string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapRemove(_ context.Context, _ inbound, name string) (Action, error) {
+	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
 		if err != nil {
 			return s.refuse(err)
@@ -254,8 +254,8 @@ func (c *Chat) tapRemove(_ context.Context, _ heard, name string) (act, error) {
 }
 
 // tapKeepContact goes back to the contact.
-func (c *Chat) tapKeepContact(_ context.Context, _ heard, name string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapKeepContact(_ context.Context, _ inbound, name string) (Action, error) {
+	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
 		if ok, err := s.did(err, "toast.kept"); !ok {
 			return err
@@ -265,8 +265,8 @@ func (c *Chat) tapKeepContact(_ context.Context, _ heard, name string) (act, err
 }
 
 // tapRemoveYes removes a contact.
-func (c *Chat) tapRemoveYes(_ context.Context, h heard, name string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapRemoveYes(_ context.Context, h inbound, name string) (Action, error) {
+	return func(s *replyTx) error {
 		if ok, err := s.did(s.Contacts.Remove(s.tx, s.user.ID, name), "toast.contact_removed"); !ok {
 			return err
 		}
@@ -274,8 +274,8 @@ func (c *Chat) tapRemoveYes(_ context.Context, h heard, name string) (act, error
 	}, nil
 }
 
-func (c *Chat) addContact(name, address string) act {
-	return func(s *scene) error {
+func (c *Chat) addContact(name, address string) Action {
+	return func(s *replyTx) error {
 		if c.known(wallet.ContactKey(name)) {
 			return s.refused(wallet.Refuse(wallet.InvalidRequest, "/%s is a command: choose another name", wallet.ContactKey(name)))
 		}
@@ -283,30 +283,30 @@ func (c *Chat) addContact(name, address string) act {
 		if err != nil {
 			return s.refuse(err)
 		}
-		return s.say("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
+		return s.reply("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
 	}
 }
 
-func removeContact(name string) act {
-	return func(s *scene) error {
+func removeContact(name string) Action {
+	return func(s *replyTx) error {
 		if err := s.Contacts.Remove(s.tx, s.user.ID, name); err != nil {
 			return s.refuse(err)
 		}
-		return s.say("contacts.removed", vars{"Name": cut(echo(name), wallet.MaxContactName)})
+		return s.reply("contacts.removed", vars{"Name": cut(echo(name), wallet.MaxContactName)})
 	}
 }
 
-func letFind(yes bool) act {
-	return func(s *scene) error {
+func letFind(yes bool) Action {
+	return func(s *replyTx) error {
 		if err := s.Contacts.LetFind(s.tx, s.user.ID, yes); err != nil {
 			return err
 		}
-		return s.say("contacts.findable", vars{"On": yes, "Wallet": !s.user.DefaultWallet.IsZero()})
+		return s.reply("contacts.findable", vars{"On": yes, "Wallet": !s.user.DefaultWallet.IsZero()})
 	}
 }
 
 // nameOf is what the person calls an address; "" for nothing.
-func (s *scene) nameOf(address wallet.Address) (string, error) {
+func (s *replyTx) nameOf(address wallet.Address) (string, error) {
 	return handlers.NameOf(s.tx, s.user.ID, address)
 }
 
@@ -318,7 +318,7 @@ type recipient struct {
 
 // recipients are those whom the person is likely to mean: up to three who were paid lately, then the
 // newest contacts. Whoever merely sent something is not among them: look-alikes are planted that way.
-func (s *scene) recipients() ([]recipient, error) {
+func (s *replyTx) recipients() ([]recipient, error) {
 	const look, lately, most = 20, 3, 8
 	paid, err := s.tx.Recipients(s.user.ID, look)
 	if err != nil {

@@ -42,21 +42,21 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words, a private key or a key of the API: never send these anywhere")
 	}
 	p := cmd.Person
-	h := heard{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
+	h := inbound{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
 		From: Person{TelegramID: p.TelegramID, Username: p.Username, FirstName: p.FirstName, LastName: p.LastName, Language: p.Language}},
 		line: line, user: p, app: &cmd}
-	act, err := c.table[at].app(c, ctx, h)
+	action, err := c.table[at].app(c, ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	return func(tx store.Tx) (string, error) { return c.playForApp(tx, h, act) }, nil
+	return func(tx store.Tx) (string, error) { return c.playForApp(tx, h, action) }, nil
 }
 
-// playForApp runs an act for an app, and tells what it said.
-func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
-	s := &scene{Chat: c, tx: tx, heard: h, user: h.user, now: c.Now().UTC(), priority: alerts}
+// playForApp runs an action for an app, and tells what it said.
+func (c *Chat) playForApp(tx store.Tx, h inbound, action Action) (string, error) {
+	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
 	s.conv.Chat, s.conv.User = h.Chat, h.From.TelegramID
-	if err := act(s); err != nil {
+	if err := action(s); err != nil {
 		return "", err
 	}
 	if s.moved {
@@ -81,8 +81,8 @@ func (c *Chat) playForApp(tx store.Tx, h heard, act act) (string, error) {
 }
 
 // head says above the first reply which app ran the command; an operator's says nothing of itself.
-func (s *scene) head() error {
-	by := s.heard.app.By
+func (s *replyTx) head() error {
+	by := s.inbound.app.By
 	if len(s.out) == 0 || by.User == "" {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (s *scene) head() error {
 	if err != nil {
 		return err
 	}
-	head, err := s.words.text("app.ran", vars{"App": app, "Command": echo(s.heard.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
+	head, err := s.words.text("app.ran", vars{"App": app, "Command": echo(s.inbound.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *scene) head() error {
 const withheld = "[withheld]"
 
 // walletForApp is /wallet for apps: what only looks.
-func (c *Chat) walletForApp(ctx context.Context, h heard) (act, error) {
+func (c *Chat) walletForApp(ctx context.Context, h inbound) (Action, error) {
 	switch {
 	case len(h.line.args) == 0:
 		return c.walletOverview(ctx, h)
@@ -126,7 +126,7 @@ func (c *Chat) walletForApp(ctx context.Context, h heard) (act, error) {
 
 // sendForApp is /send for apps: a proposal that the person is asked to confirm. Nothing is asked for,
 // so all of it must be there; and names of the person's contacts are no app's business.
-func (c *Chat) sendForApp(ctx context.Context, h heard) (act, error) {
+func (c *Chat) sendForApp(ctx context.Context, h inbound) (Action, error) {
 	p, err := readParts(h.line.args, book{})
 	if err == nil && (p.Amount == "" || p.To == "") {
 		err = wallet.Refuse(wallet.InvalidRequest, "name all of it: /send 1.5 SOL ADDRESS")
@@ -143,12 +143,12 @@ func (c *Chat) sendForApp(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		t, err := s.Transfers.CommitByProgram(s.tx, proposal)
 		if err != nil {
 			return err
 		}
 		// The question itself comes by its event, silent or not.
-		return s.say("app.proposed", vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "To": code(t.To.String()), "ID": code(string(t.ID))})
+		return s.reply("app.proposed", vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "To": code(t.To.String()), "ID": code(string(t.ID))})
 	}, nil
 }

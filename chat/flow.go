@@ -14,8 +14,8 @@ type State string
 // Trigger is what moves a conversation: what a person did, or what came of it.
 type Trigger string
 
-// Effect is what a step does besides moving: it writes to the store transaction of its scene.
-type Effect func(*scene) error
+// Effect is what a step does besides moving: it writes to the store transaction of its replyTx.
+type Effect func(*replyTx) error
 
 // Step is one answer of a conversation's table: where it goes, and what is said or done there.
 type Step struct {
@@ -121,40 +121,40 @@ const (
 func flows() map[string]Flow {
 	asking := func(dropped Effect) map[Trigger]Step {
 		return map[Trigger]Step{
-			amountMissing:  {asksAmount, (*scene).askAmount},
-			addressMissing: {asksAddress, (*scene).askAddress},
-			tokenMissing:   {asksToken, (*scene).askToken},
-			possible:       {inReview, (*scene).showReview},
-			impossible:     {idle, (*scene).sayRefused},
-			cancelled:      {idle, (*scene).sayCancelled},
+			amountMissing:  {asksAmount, (*replyTx).askAmount},
+			addressMissing: {asksAddress, (*replyTx).askAddress},
+			tokenMissing:   {asksToken, (*replyTx).askToken},
+			possible:       {inReview, (*replyTx).showReview},
+			impossible:     {idle, (*replyTx).sayRefused},
+			cancelled:      {idle, (*replyTx).sayCancelled},
 			movedOn:        {idle, dropped},
-			silence:        {idle, (*scene).saySilent},
+			silence:        {idle, (*replyTx).saySilent},
 		}
 	}
-	askingAddress := asking((*scene).sayDropped)
-	askingAddress[peopleWanted] = Step{asksAddress, (*scene).offerPeople}
+	askingAddress := asking((*replyTx).sayDropped)
+	askingAddress[peopleWanted] = Step{asksAddress, (*replyTx).offerPeople}
 	return map[string]Flow{
 		sendFlow: {
 			idle: {
-				amountMissing:  {asksAmount, (*scene).askAmount},
-				addressMissing: {asksAddress, (*scene).askAddress},
-				tokenMissing:   {asksToken, (*scene).askToken},
-				possible:       {inReview, (*scene).showReview},
-				impossible:     {idle, (*scene).sayRefused},
+				amountMissing:  {asksAmount, (*replyTx).askAmount},
+				addressMissing: {asksAddress, (*replyTx).askAddress},
+				tokenMissing:   {asksToken, (*replyTx).askToken},
+				possible:       {inReview, (*replyTx).showReview},
+				impossible:     {idle, (*replyTx).sayRefused},
 			},
-			asksAmount:  asking((*scene).sayDropped),
+			asksAmount:  asking((*replyTx).sayDropped),
 			asksAddress: askingAddress,
-			asksToken:   asking((*scene).sayDropped),
+			asksToken:   asking((*replyTx).sayDropped),
 			inReview: {
 				confirmed: {signing, nil}, // the card says the rest
-				cancelled: {idle, (*scene).rejectTransaction},
-				movedOn:   {idle, (*scene).dropTransaction},
+				cancelled: {idle, (*replyTx).rejectTransaction},
+				movedOn:   {idle, (*replyTx).dropTransaction},
 				ended:     {idle, nil},
 				silence:   {idle, nil}, // the card says so when the transaction expires
 			},
 			signing: {
 				signed:    {idle, nil},
-				cancelled: {idle, (*scene).rejectTransaction},
+				cancelled: {idle, (*replyTx).rejectTransaction},
 				movedOn:   {idle, nil}, // confirmed already: its card and its link stay
 				ended:     {idle, nil},
 				silence:   {idle, nil},
@@ -162,27 +162,27 @@ func flows() map[string]Flow {
 		},
 		walletFlow: {
 			idle: {
-				linked: {linkOpen, (*scene).sendLink},
+				linked: {linkOpen, (*replyTx).sendLink},
 			},
 			linkOpen: {
 				proven:    {choosing, nil},
-				cancelled: {idle, (*scene).closeLink},
+				cancelled: {idle, (*replyTx).closeLink},
 				movedOn:   {idle, nil}, // the link still works: the question comes when it is used
-				silence:   {idle, (*scene).linkRanOut},
+				silence:   {idle, (*replyTx).linkRanOut},
 			},
 			choosing: {
 				chosen:    {idle, nil},
-				cancelled: {idle, (*scene).closeLink},
+				cancelled: {idle, (*replyTx).closeLink},
 				movedOn:   {idle, nil},
-				silence:   {idle, (*scene).linkRanOut},
+				silence:   {idle, (*replyTx).linkRanOut},
 			},
 		},
 		contactFlow: {
-			idle: {nameWanted: {naming, (*scene).askName}},
+			idle: {nameWanted: {naming, (*replyTx).askName}},
 			naming: {
-				nameWanted: {naming, (*scene).askName},
+				nameWanted: {naming, (*replyTx).askName},
 				named:      {idle, nil},
-				cancelled:  {idle, (*scene).sayNotNamed},
+				cancelled:  {idle, (*replyTx).sayNotNamed},
 				movedOn:    {idle, nil},
 				silence:    {idle, nil},
 			},
@@ -199,24 +199,24 @@ func onboarding() Flow {
 		by  Trigger
 		ask Effect
 	}{
-		{namingApp, appUnknown, (*scene).askApp},
-		{sayingWhy, purposeUnknown, (*scene).askPurpose},
-		{readingTerms, termsOpen, (*scene).showTerms},
-		{sharing, contactMissing, (*scene).askContact},
-		{mailing, emailMissing, (*scene).askEmail},
-		{coding, codeMailed, (*scene).askCode},
-		{connecting, walletMissing, (*scene).askWallet},
-		{choosingKey, verified, (*scene).askWhichKeys},
+		{namingApp, appUnknown, (*replyTx).askApp},
+		{sayingWhy, purposeUnknown, (*replyTx).askPurpose},
+		{readingTerms, termsOpen, (*replyTx).showTerms},
+		{sharing, contactMissing, (*replyTx).askContact},
+		{mailing, emailMissing, (*replyTx).askEmail},
+		{coding, codeMailed, (*replyTx).askCode},
+		{connecting, walletMissing, (*replyTx).askWallet},
+		{choosingKey, verified, (*replyTx).askWhichKeys},
 	}
-	flow := Flow{idle: {keyMade: {keyShown, (*scene).showKeys}}} // a rotation
+	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation
 	for i, q := range questions {
 		if q.by != codeMailed {
 			flow[idle][q.by] = Step{q.at, q.ask}
 		}
 		flow[q.at] = map[Trigger]Step{
-			cancelled: {idle, (*scene).dropAccess},
-			movedOn:   {idle, (*scene).leaveAccess},
-			silence:   {idle, (*scene).pauseAccess},
+			cancelled: {idle, (*replyTx).dropAccess},
+			movedOn:   {idle, (*replyTx).leaveAccess},
+			silence:   {idle, (*replyTx).pauseAccess},
 		}
 		for _, next := range questions[i:] {
 			if next.by != codeMailed || q.at == mailing || q.at == coding {
@@ -224,16 +224,16 @@ func onboarding() Flow {
 			}
 		}
 	}
-	flow[coding][emailMissing] = Step{mailing, (*scene).askEmail}            // another address
-	flow[connecting][movedOn] = Step{idle, nil}                              // to /wallet new: its button leads back
-	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*scene).askPurpose} // another one
-	flow[choosingKey][operatorsAsked] = Step{idle, (*scene).sayAsked}
-	flow[choosingKey][keyMade] = Step{keyShown, (*scene).showKeys}
+	flow[coding][emailMissing] = Step{mailing, (*replyTx).askEmail}            // another address
+	flow[connecting][movedOn] = Step{idle, nil}                                // to /wallet new: its button leads back
+	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*replyTx).askPurpose} // another one
+	flow[choosingKey][operatorsAsked] = Step{idle, (*replyTx).sayAsked}
+	flow[choosingKey][keyMade] = Step{keyShown, (*replyTx).showKeys}
 	flow[keyShown] = map[Trigger]Step{
-		keySaved:  {idle, (*scene).keysAreSaved},
-		cancelled: {idle, (*scene).removeKeys},
-		movedOn:   {idle, (*scene).leaveKeys},
-		silence:   {idle, (*scene).removeKeys},
+		keySaved:  {idle, (*replyTx).keysAreSaved},
+		cancelled: {idle, (*replyTx).removeKeys},
+		movedOn:   {idle, (*replyTx).leaveKeys},
+		silence:   {idle, (*replyTx).removeKeys},
 	}
 	return flow
 }

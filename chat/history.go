@@ -14,7 +14,7 @@ const mostPast = 15
 
 // history lists the person's last payments, newest first, a line each. A request that was paid has none of its own:
 // the receipt of its payment has one.
-func (s *scene) history() error {
+func (s *replyTx) history() error {
 	// Each request that was paid is older than a receipt of it, so half of what is read has a line at least.
 	past, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 2 * mostPast})
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *scene) history() error {
 	}
 	past = slices.DeleteFunc(past, func(t wallet.Transaction) bool { return isRequest(t) && t.Status == wallet.Received })
 	if len(past) == 0 {
-		return s.say("history.none", nil)
+		return s.reply("history.none", nil)
 	}
 	var lines []string
 	for _, t := range past[:min(len(past), mostPast)] {
@@ -32,7 +32,7 @@ func (s *scene) history() error {
 		}
 		lines = append(lines, string(line))
 	}
-	return s.say("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
+	return s.reply("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
 }
 
 // isRequest tells a request for a payment from the receipt of one, which has a signature.
@@ -41,7 +41,7 @@ func isRequest(t wallet.Transaction) bool {
 }
 
 // pastLine is one payment: when, what, and with whom.
-func (s *scene) pastLine(t wallet.Transaction) (html, error) {
+func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	name, err := s.otherSide(t)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func (s *scene) pastLine(t wallet.Transaction) (html, error) {
 }
 
 // otherSide names whom a payment goes to, or comes from.
-func (s *scene) otherSide(t wallet.Transaction) (html, error) {
+func (s *replyTx) otherSide(t wallet.Transaction) (html, error) {
 	if t.Kind == wallet.Receive {
 		return s.who(t.From)
 	}
@@ -75,7 +75,7 @@ func (s *scene) otherSide(t wallet.Transaction) (html, error) {
 }
 
 // who names whoever an address belongs to: the contact's name, or the end of the address.
-func (s *scene) who(address wallet.Address) (html, error) {
+func (s *replyTx) who(address wallet.Address) (html, error) {
 	name, err := s.nameOf(address)
 	return nameOrEnd(name, address), err
 }

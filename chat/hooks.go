@@ -13,7 +13,7 @@ import (
 )
 
 // countHooks says how many webhooks a key has, and how they fare.
-func (s *scene) countHooks(key wallet.Key, v vars) error {
+func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
 	all, err := s.tx.WebhooksOf(key.Lineage())
 	all = slices.DeleteFunc(all, func(w wallet.Webhook) bool { return w.Listener })
@@ -52,7 +52,7 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 	if err != nil {
 		return err
 	}
-	s, err := c.sceneOf(tx, owner, alerts)
+	s, err := c.replyTxOf(tx, owner, alerts)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 		v["Path"] = "/v1/telegram/webhook"
 	}
 	said := map[wallet.Ending]string{"": "hook.parked", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
-	if err := s.say(said, v); err != nil {
+	if err := s.reply(said, v); err != nil {
 		return err
 	}
 	return s.end()
@@ -72,12 +72,12 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 
 // tapPortal sends a link to the page where the webhooks of a key are looked after. Whoever has it can do
 // that: it goes to the key's owner alone, and opens once.
-func (c *Chat) tapPortal(_ context.Context, _ heard, id string) (act, error) {
+func (c *Chat) tapPortal(_ context.Context, _ inbound, id string) (Action, error) {
 	token, err := c.Portal.Draw()
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {
 			err = s.Portal.Offer(token, key)
@@ -100,7 +100,7 @@ func (c *Chat) tapPortal(_ context.Context, _ heard, id string) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
+		return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true,
 			Buttons: [][]Button{{{Text: plain(label), URL: s.PagesURL.JoinPath("/portal").String() + "#t=" + token}}}}, "")
 	}, nil
 }

@@ -29,7 +29,7 @@ type newKeys struct {
 
 // showKeys shows new keys, once. Their secrets are in this reply alone; the conversation remembers only
 // where it stands, and takes it away again.
-func (s *scene) showKeys() error {
+func (s *replyTx) showKeys() error {
 	nonce, err := s.nonce()
 	if err != nil {
 		return err
@@ -53,11 +53,11 @@ func (s *scene) showKeys() error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
 }
 
 // keyBlocks are the new keys as they are shown, and a button that copies each.
-func (s *scene) keyBlocks() (html, [][]Button, error) {
+func (s *replyTx) keyBlocks() (html, [][]Button, error) {
 	var blocks []string
 	var rows [][]Button
 	for _, key := range s.fresh.Keys {
@@ -82,14 +82,14 @@ func (s *scene) keyBlocks() (html, [][]Button, error) {
 // removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about
 // it takes its place. One that was sent is deleted, or overwritten when Telegram deletes it no more, after
 // purser was away for days.
-func (s *scene) removeKeys() error { return s.takeKeysAway("keys.gone") }
+func (s *replyTx) removeKeys() error { return s.takeKeysAway("keys.gone") }
 
 // keysAreSaved is removeKeys, and the way to the first call.
-func (s *scene) keysAreSaved() error { return s.takeKeysAway("keys.saved") }
+func (s *replyTx) keysAreSaved() error { return s.takeKeysAway("keys.saved") }
 
 // leaveKeys lets new keys stand for the rest of their minute while something else goes on in the chat: whoever copies
 // one may look something up meanwhile. A second conversation beside the person's own ends that minute.
-func (s *scene) leaveKeys() error {
+func (s *replyTx) leaveKeys() error {
 	beside, err := s.keysBeside()
 	if err != nil {
 		return err
@@ -113,13 +113,13 @@ func (s *scene) leaveKeys() error {
 const keysSlot = "keys"
 
 // keysBeside is the conversation that times keys while the person's own is about something else.
-func (s *scene) keysBeside() (store.Conversation, error) {
+func (s *replyTx) keysBeside() (store.Conversation, error) {
 	return s.tx.Conversation(s.conv.Chat, s.conv.User, keysSlot)
 }
 
 // endKeysBeside takes the keys of a second conversation out of the chat, and ends it.
-func (s *scene) endKeysBeside(beside store.Conversation, said string) error {
-	there := &scene{Chat: s.Chat, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
+func (s *replyTx) endKeysBeside(beside store.Conversation, said string) error {
+	there := &replyTx{Chat: s.Chat, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
 	if there.topic = s.open(&there.conv); there.state() == keyShown {
 		if err := there.takeKeysAway(said); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *scene) endKeysBeside(beside store.Conversation, said string) error {
 	return there.end()
 }
 
-func (s *scene) takeKeysAway(said string) error {
+func (s *replyTx) takeKeysAway(said string) error {
 	shown, v := s.topic.Access, vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
 	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.now.Sub(shown.ShownAt) > deletable {
@@ -138,27 +138,27 @@ func (s *scene) takeKeysAway(said string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.reply(Reply{Kind: Delete, MessageID: message}, ""); err != nil {
+	if err := s.enqueue(Reply{Kind: Delete, MessageID: message}, ""); err != nil {
 		return err
 	}
-	return s.say(said, v)
+	return s.reply(said, v)
 }
 
-func (c *Chat) tapSaved(_ context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapSaved(_ context.Context, h inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, keyShown) {
-		return (*scene).savedBeside, nil
+		return (*replyTx).savedBeside, nil
 	}
-	return h.tapAccess(keyShown, func(s *scene) error { return s.walk(apiFlow, keySaved) }), nil
+	return h.tapAccess(keyShown, func(s *replyTx) error { return s.transition(apiFlow, keySaved) }), nil
 }
 
 // savedBeside is the button of keys that stand while the conversation is about something else.
-func (s *scene) savedBeside() error {
+func (s *replyTx) savedBeside() error {
 	beside, err := s.keysBeside()
 	if err != nil {
 		return err
 	}
 	was := beside
-	if beside.State == "" || s.open(&was).Ask != s.heard.button.Subject {
+	if beside.State == "" || s.open(&was).Ask != s.inbound.button.Subject {
 		return s.toast("toast.old", nil)
 	}
 	if err := s.use(); err != nil {
@@ -173,7 +173,7 @@ const keysCard = "keys"
 func keyCard(id string) string { return "key:" + id }
 
 // listKeys shows a person's own keys, and leads to each. An older list has its buttons taken away.
-func (s *scene) listKeys(st handlers.Standing) error {
+func (s *replyTx) listKeys(st handlers.Standing) error {
 	if err := s.moveCard(keysCard); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *scene) listKeys(st handlers.Standing) error {
 }
 
 // redrawList shows in the newest list what became of a key.
-func (s *scene) redrawList() error {
+func (s *replyTx) redrawList() error {
 	switch _, err := s.tx.Card(s.conv.Chat, keysCard); {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
@@ -198,7 +198,7 @@ func (s *scene) redrawList() error {
 	return s.showList(st)
 }
 
-func (s *scene) showList(st handlers.Standing) error {
+func (s *replyTx) showList(st handlers.Standing) error {
 	const most = 20 // the chat makes at most handlers.MaxKeys, the operator may make more
 	var lines []string
 	var row []Button
@@ -244,11 +244,11 @@ func (s *scene) showList(st handlers.Standing) error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
 }
 
 // keyLine is one key in a list.
-func (s *scene) keyLine(key wallet.Key) (html, error) {
+func (s *replyTx) keyLine(key wallet.Key) (html, error) {
 	kind, err := s.words.text(kindNames()[key.Kind], nil)
 	if err != nil {
 		return "", err
@@ -282,7 +282,7 @@ func endOf(key wallet.Key) time.Time {
 func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
 
 // consentLinks are the links by which people allow the apps of these keys something, a line each.
-func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
+func (s *replyTx) consentLinks(keys []wallet.Key) (html, error) {
 	var lines []string
 	var seen []wallet.AppID
 	me := s.BotName()
@@ -303,8 +303,8 @@ func (s *scene) consentLinks(keys []wallet.Key) (html, error) {
 }
 
 // tapKey shows one key, and what can be done with it.
-func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapKey(_ context.Context, _ inbound, id string) (Action, error) {
+	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
 			return s.refuse(err)
@@ -336,22 +336,22 @@ func (c *Chat) tapKey(_ context.Context, _ heard, id string) (act, error) {
 			}
 			rows = append(rows, []Button{b})
 		}
-		return s.reply(Reply{Kind: Message, Text: string(line), Buttons: rows, Anew: s.anew}, keyCard(id))
+		return s.enqueue(Reply{Kind: Message, Text: string(line), Buttons: rows, Anew: s.anew}, keyCard(id))
 	}, nil
 }
 
 // tapRotate asks once more. A key that was rotated has a successor, which is the one to rotate.
-func (c *Chat) tapRotate(_ context.Context, _ heard, id string) (act, error) {
+func (c *Chat) tapRotate(_ context.Context, _ inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.rotate_ask", "button.rotate_yes", "rotateyes"), nil
 }
 
 // tapRevoke asks once more.
-func (c *Chat) tapRevoke(_ context.Context, _ heard, id string) (act, error) {
+func (c *Chat) tapRevoke(_ context.Context, _ inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.revoke_ask", "button.revoke_yes", "revokeyes"), nil
 }
 
-func askOfKey(id, text, label, deed string) act {
-	return func(s *scene) error {
+func askOfKey(id, text, label, deed string) Action {
+	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
 			return s.refuse(err)
@@ -376,8 +376,8 @@ func askOfKey(id, text, label, deed string) act {
 }
 
 // tapKeepKey leaves a key as it is.
-func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapKeepKey(_ context.Context, _ inbound, id string) (Action, error) {
+	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if ok, err := s.did(err, "toast.kept"); !ok {
 			return err
@@ -387,12 +387,12 @@ func (c *Chat) tapKeepKey(_ context.Context, _ heard, id string) (act, error) {
 }
 
 // tapRotateYes makes a key's successor.
-func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error) {
+func (c *Chat) tapRotateYes(ctx context.Context, _ inbound, id string) (Action, error) {
 	next, err := c.Developers.Keys.PrepareRotation(ctx, id)
 	if err != nil {
 		return refuse(err)
 	}
-	return c.begin(func(s *scene) error {
+	return c.begin(func(s *replyTx) error {
 		old, err := s.Developers.Key(s.tx, s.user.ID, id)
 		var ends time.Time
 		if err == nil {
@@ -412,13 +412,13 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ heard, id string) (act, error
 			return err
 		}
 		s.fresh = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
-		return errors.Join(s.walk(apiFlow, keyMade), s.redrawList())
+		return errors.Join(s.transition(apiFlow, keyMade), s.redrawList())
 	}, nil)
 }
 
 // tapRevokeYes ends a key.
-func (c *Chat) tapRevokeYes(_ context.Context, _ heard, id string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapRevokeYes(_ context.Context, _ inbound, id string) (Action, error) {
+	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {
 			key, err = s.Developers.Keys.RevokeIn(s.tx, id)

@@ -10,10 +10,10 @@ import (
 )
 
 // makeLink begins /wallet new: a fresh link takes the place of an older one.
-func (s *scene) makeLink() error { return s.walk(walletFlow, linked) }
+func (s *replyTx) makeLink() error { return s.transition(walletFlow, linked) }
 
 // sendLink draws a link and sends it to its owner's chat, and nowhere else.
-func (s *scene) sendLink() error {
+func (s *replyTx) sendLink() error {
 	switch old, err := s.tx.BindOf(s.user.ID); {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -33,7 +33,7 @@ func (s *scene) sendLink() error {
 }
 
 // newLink draws a link, for a program or ("") for the person themselves, and says a text with it.
-func (s *scene) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
+func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
 		return wallet.Bind{}, err
@@ -54,14 +54,14 @@ func (s *scene) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 	if err != nil {
 		return bind, err
 	}
-	return bind, s.reply(Reply{Kind: Message, Text: string(text), Secret: true,
+	return bind, s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true,
 		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
 }
 
 // OfferLink sends a person a link to connect a wallet because a program asks for that. Their own
 // conversation goes on where it is. It writes to the transaction of its caller.
 func (c *Chat) OfferLink(tx store.Tx, user wallet.UserID, keyID string) error {
-	s, err := c.sceneOf(tx, user, confirmations)
+	s, err := c.replyTxOf(tx, user, confirmations)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func cardOf(b wallet.Bind) string {
 // AskWhichWallet asks a person which address their device shows, once a page has proven one: the
 // page that was opened might not have been theirs. It writes to the transaction of its caller.
 func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
-	s, err := c.sceneOf(tx, user, confirmations)
+	s, err := c.replyTxOf(tx, user, confirmations)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 		return err
 	}
 	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == linkOpen {
-		if err := s.walk(walletFlow, proven); err != nil {
+		if err := s.transition(walletFlow, proven); err != nil {
 			return err
 		}
 		s.conv.ExpiresAt = bind.ExpiresAt
@@ -153,12 +153,12 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 }
 
 // choose takes the answer to which address the device shows.
-func (s *scene) choose(choice wallet.Address) error {
+func (s *replyTx) choose(choice wallet.Address) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if err != nil {
 		return err
 	}
-	bound, err := s.Wallets.Choose(s.tx, s.user.ID, s.heard.button.Subject, choice)
+	bound, err := s.Wallets.Choose(s.tx, s.user.ID, s.inbound.button.Subject, choice)
 	switch {
 	case wallet.CodeOf(err) == wallet.NotFound:
 		return s.linkIsOver()
@@ -169,7 +169,7 @@ func (s *scene) choose(choice wallet.Address) error {
 		return err
 	}
 	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == choosing {
-		if err := s.walk(walletFlow, chosen); err != nil {
+		if err := s.transition(walletFlow, chosen); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (s *scene) choose(choice wallet.Address) error {
 }
 
 // backToAPI adds a button that goes on with /api, to whoever came from its wallet step.
-func (s *scene) backToAPI(rows [][]Button) ([][]Button, error) {
+func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
 		return rows, err
@@ -220,7 +220,7 @@ func (s *scene) backToAPI(rows [][]Button) ([][]Button, error) {
 }
 
 // useThis is a button that makes commands mean a wallet.
-func (s *scene) useThis(address wallet.Address) ([][]Button, error) {
+func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	label, err := s.words.text("button.use_this", vars{"Tail": html(address.Tail())})
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *scene) useThis(address wallet.Address) ([][]Button, error) {
 }
 
 // sayClaimed tells who proved an address of somebody else's how it goes on.
-func (s *scene) sayClaimed(bind wallet.Bind, address wallet.Address) error {
+func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 	if err := s.toast("toast.claimed", nil); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *scene) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 // TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
 // It writes to the transaction of its caller.
 func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.sceneOf(tx, owner, confirmations)
+	s, err := c.replyTxOf(tx, owner, confirmations)
 	if err != nil {
 		return err
 	}
@@ -256,14 +256,14 @@ func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Addr
 	if err != nil {
 		return err
 	}
-	if err := s.say("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
+	if err := s.reply("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
 		return err
 	}
 	return s.end()
 }
 
 // stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
-func (s *scene) stopClaim(address wallet.Address, tail string) (Button, error) {
+func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error) {
 	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
 	if err != nil {
 		return Button{}, err
@@ -273,18 +273,18 @@ func (s *scene) stopClaim(address wallet.Address, tail string) (Button, error) {
 
 // TellMoved tells the first owner of an address that it is another account's now.
 func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.sceneOf(tx, owner, confirmations)
+	s, err := c.replyTxOf(tx, owner, confirmations)
 	if err != nil {
 		return err
 	}
-	if err := s.say("claim.lost", vars{"Address": code(address.String())}); err != nil {
+	if err := s.reply("claim.lost", vars{"Address": code(address.String())}); err != nil {
 		return err
 	}
 	return s.end()
 }
 
 // linkIsOver answers whoever chooses at a question whose time is over.
-func (s *scene) linkIsOver() error {
+func (s *replyTx) linkIsOver() error {
 	if err := s.toast("toast.link_over", nil); err != nil {
 		return err
 	}
@@ -292,19 +292,19 @@ func (s *scene) linkIsOver() error {
 	if err != nil {
 		return err
 	}
-	return s.say("link.over", nil, rows...)
+	return s.reply("link.over", nil, rows...)
 }
 
 // closeLink is /cancel while a link is open or its question waits.
-func (s *scene) closeLink() error {
+func (s *replyTx) closeLink() error {
 	if err := s.endLink("link.closed"); err != nil {
 		return err
 	}
-	return s.say("link.cancelled", nil)
+	return s.reply("link.cancelled", nil)
 }
 
 // linkRanOut is said when nobody used the link, or answered the question, in time.
-func (s *scene) linkRanOut() error {
+func (s *replyTx) linkRanOut() error {
 	rows, err := s.menu("button.new_link", "/wallet new")
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (s *scene) linkRanOut() error {
 }
 
 // endLink ends the attempt that this conversation is about, and says so where it was waiting.
-func (s *scene) endLink(key string, rows ...[]Button) error {
+func (s *replyTx) endLink(key string, rows ...[]Button) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != s.topic.Bind {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // askEmail asks for an address; when no code can be mailed for a while, it says from when.
-func (s *scene) askEmail() error {
+func (s *replyTx) askEmail() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -21,8 +21,8 @@ func (s *scene) askEmail() error {
 		return err
 	}
 	if !again.IsZero() {
-		if v["Again"] = moment(again); wallet.CodeOf(s.weighed.refusal) == wallet.RateLimitExceeded {
-			s.weighed.refusal = nil // the same
+		if v["Again"] = moment(again); wallet.CodeOf(s.draft.refusal) == wallet.RateLimitExceeded {
+			s.draft.refusal = nil // the same
 		}
 	}
 	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
@@ -35,7 +35,7 @@ func (s *scene) askEmail() error {
 	return s.ask("access.ask_email", v, nil)
 }
 
-func (s *scene) askCode() error {
+func (s *replyTx) askCode() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (s *scene) askCode() error {
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // neither button could keep what it says
-		if v["Again"] = moment(limit); wallet.CodeOf(s.weighed.refusal) == wallet.RateLimitExceeded {
-			s.weighed.refusal = nil // the same
+		if v["Again"] = moment(limit); wallet.CodeOf(s.draft.refusal) == wallet.RateLimitExceeded {
+			s.draft.refusal = nil // the same
 		}
 	} else {
 		again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
@@ -72,34 +72,34 @@ func (s *scene) askCode() error {
 
 // stillMailed takes a code that is on its way where an address is asked for: written itself, or its
 // address once more, to which no second one goes. Nil without either.
-func (c *Chat) stillMailed(ctx context.Context, h heard) (act, error) {
+func (c *Chat) stillMailed(ctx context.Context, h inbound) (Action, error) {
 	var sent *wallet.MailCode
 	err := c.Store.View(ctx, func(tx store.Tx) (err error) { sent, err = c.Developers.Mailed(tx, h.user.ID); return err })
 	switch {
 	case err != nil || sent == nil:
 		return nil, err
 	case handlers.IsCode(h.Text):
-		return func(s *scene) error { return s.tryCode(h.Text) }, nil
+		return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
 	case strings.EqualFold(strings.TrimSpace(h.Text), sent.Address):
-		return func(s *scene) error { return s.waitForCode(emailMissing) }, nil
+		return func(s *replyTx) error { return s.waitForCode(emailMissing) }, nil
 	}
 	return nil, nil
 }
 
 // waitForCode asks for the code that is on its way, or else by another trigger.
-func (s *scene) waitForCode(without Trigger) error {
+func (s *replyTx) waitForCode(without Trigger) error {
 	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
 	if err != nil {
 		return err
 	}
 	if sent == nil {
-		return s.walk(apiFlow, without)
+		return s.transition(apiFlow, without)
 	}
-	return s.walk(apiFlow, codeMailed)
+	return s.transition(apiFlow, codeMailed)
 }
 
 // mailCode mails a code, before anything is written of it.
-func (c *Chat) mailCode(ctx context.Context, h heard, address string) (act, error) {
+func (c *Chat) mailCode(ctx context.Context, h inbound, address string) (Action, error) {
 	sent, err := c.Developers.MailCode(ctx, h.user.ID, address, func(code string) (subject, text string, err error) {
 		words, err := c.words.text("mail.subject", nil)
 		if err != nil {
@@ -111,8 +111,8 @@ func (c *Chat) mailCode(ctx context.Context, h heard, address string) (act, erro
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
-	return func(s *scene) error {
-		if s.weighed.refusal = err; err != nil {
+	return func(s *replyTx) error {
+		if s.draft.refusal = err; err != nil {
 			if h.at(apiFlow) == coding || wallet.CodeOf(err) == wallet.RateLimitExceeded { // the code before may still be right
 				return s.waitForCode(emailMissing)
 			}
@@ -121,18 +121,18 @@ func (c *Chat) mailCode(ctx context.Context, h heard, address string) (act, erro
 		if err := s.Developers.CommitCode(s.tx, s.user.ID, sent); err != nil {
 			return err
 		}
-		return s.walk(apiFlow, codeMailed)
+		return s.transition(apiFlow, codeMailed)
 	}, nil
 }
 
 // tryCode takes what was typed as the code.
-func (s *scene) tryCode(typed string) error {
+func (s *replyTx) tryCode(typed string) error {
 	err := s.Developers.TryCode(s.tx, s.user.ID, typed)
 	if wallet.CodeOf(err) == wallet.InvalidRequest && s.state() == coding {
 		return s.notThat(err)
 	}
 	if labelled(err) {
-		s.weighed.refusal = err
+		s.draft.refusal = err
 		return s.waitForCode(emailMissing)
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *scene) tryCode(typed string) error {
 	return s.goOn()
 }
 
-func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapNewCode(ctx context.Context, h inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, coding) {
 		return toast("toast.old"), nil
 	}
@@ -151,7 +151,7 @@ func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
 		return nil, err
 	}
 	if sent == nil {
-		return h.tapAccess(coding, func(s *scene) error { return s.walk(apiFlow, emailMissing) }), nil
+		return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
 	}
 	next, err := c.mailCode(ctx, h, sent.Address)
 	if err != nil {
@@ -160,6 +160,6 @@ func (c *Chat) tapNewCode(ctx context.Context, h heard, _ string) (act, error) {
 	return h.tapAccess(coding, next), nil
 }
 
-func (c *Chat) tapNewMail(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapAccess(coding, func(s *scene) error { return s.walk(apiFlow, emailMissing) }), nil
+func (c *Chat) tapNewMail(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
 }

@@ -16,43 +16,43 @@ type namedContact struct {
 }
 
 // askName asks for the name.
-func (s *scene) askName() error {
+func (s *replyTx) askName() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
 	return s.ask("contacts.ask_name", vars{"Old": s.topic.Naming.Old, "Address": code(s.topic.Naming.Address.String())}, nil)
 }
 
-func (s *scene) sayNotNamed() error { return s.say("contacts.not_named", nil) }
+func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil) }
 
 // name begins the conversation that names a contact.
-func (c *Chat) name(of namedContact) (act, error) {
-	return c.begin(func(s *scene) error {
+func (c *Chat) name(of namedContact) (Action, error) {
+	return c.begin(func(s *replyTx) error {
 		s.topic = topic{Naming: of}
-		return s.walk(contactFlow, nameWanted)
+		return s.transition(contactFlow, nameWanted)
 	}, nil)
 }
 
 // hearName takes the answer to the question for a name.
-func (c *Chat) hearName(h heard) act {
+func (c *Chat) hearName(h inbound) Action {
 	of, name := h.topic.Naming, strings.Join(h.line.args, " ")
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		added, err := s.putName(of, name)
 		if labelled(err) {
-			s.weighed.refusal = err
-			return s.walk(contactFlow, nameWanted)
+			s.draft.refusal = err
+			return s.transition(contactFlow, nameWanted)
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.walk(contactFlow, named); err != nil {
+		if err := s.transition(contactFlow, named); err != nil {
 			return err
 		}
 		if of.Old != "" {
 			if err := s.drawContact(added); err != nil {
 				return err
 			}
-			return s.say("contacts.renamed", vars{"Old": of.Old, "Name": added.Name})
+			return s.reply("contacts.renamed", vars{"Old": of.Old, "Name": added.Name})
 		}
 		if of.Transaction != "" { // its card offers it no more
 			t, err := s.tx.Transaction(of.Transaction)
@@ -63,12 +63,12 @@ func (c *Chat) hearName(h heard) act {
 				return err
 			}
 		}
-		return s.say("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
+		return s.reply("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
 	}
 }
 
 // putName adds a contact, or gives one another name.
-func (s *scene) putName(of namedContact, name string) (wallet.Contact, error) {
+func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) {
 	if s.known(wallet.ContactKey(name)) {
 		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "/%s is a command. Choose another name", wallet.ContactKey(name))
 	}
@@ -79,7 +79,7 @@ func (s *scene) putName(of namedContact, name string) (wallet.Contact, error) {
 }
 
 // renameContact answers /contacts rename: the words are a contact's name, and the new one if it is said.
-func (c *Chat) renameContact(ctx context.Context, h heard, words []string) (act, error) {
+func (c *Chat) renameContact(ctx context.Context, h inbound, words []string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -91,17 +91,17 @@ func (c *Chat) renameContact(ctx context.Context, h heard, words []string) (act,
 	case n == len(words):
 		return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		renamed, err := s.putName(namedContact{Address: contact.Address, Old: contact.Name}, strings.Join(words[n:], " "))
 		if err != nil {
 			return s.refuse(err)
 		}
-		return s.say("contacts.renamed", vars{"Old": contact.Name, "Name": renamed.Name})
+		return s.reply("contacts.renamed", vars{"Old": contact.Name, "Name": renamed.Name})
 	}, nil
 }
 
 // tapRename asks for a contact's new name.
-func (c *Chat) tapRename(ctx context.Context, h heard, name string) (act, error) {
+func (c *Chat) tapRename(ctx context.Context, h inbound, name string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c *Chat) tapRename(ctx context.Context, h heard, name string) (act, error)
 }
 
 // paid reads a payment of the person's whose card was tapped.
-func (c *Chat) paid(ctx context.Context, h heard) (t wallet.Transaction, err error) {
+func (c *Chat) paid(ctx context.Context, h inbound) (t wallet.Transaction, err error) {
 	err = c.Store.View(ctx, func(tx store.Tx) error {
 		t, err = tx.Transaction(wallet.TransactionID(h.button.Subject))
 		if err == nil && t.Owner != h.user.ID {
@@ -126,7 +126,7 @@ func (c *Chat) paid(ctx context.Context, h heard) (t wallet.Transaction, err err
 }
 
 // tapSaveContact asks for a name for whom somebody has paid.
-func (c *Chat) tapSaveContact(ctx context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapSaveContact(ctx context.Context, h inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (c *Chat) tapSaveContact(ctx context.Context, h heard, _ string) (act, erro
 }
 
 // tapSendAgain proposes the same payment anew, as often as it is tapped: each waits for its own Confirm.
-func (c *Chat) tapSendAgain(ctx context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapSendAgain(ctx context.Context, h inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {
 		return nil, err

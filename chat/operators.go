@@ -16,8 +16,8 @@ import (
 func questionTo(id string) string { return "access:" + id }
 
 // tapAsk puts a choice before the operators.
-func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
-	return h.tapChoice(func(s *scene) error {
+func (c *Chat) tapAsk(_ context.Context, h inbound, _ string) (Action, error) {
+	return h.tapChoice(func(s *replyTx) error {
 		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
 		if err != nil {
 			return err
@@ -29,7 +29,7 @@ func (c *Chat) tapAsk(_ context.Context, h heard, _ string) (act, error) {
 // askedCard is the message to whoever asked, for as long as their question waits.
 func askedCard(id string) string { return "asked:" + id }
 
-func (s *scene) sayAsked() error {
+func (s *replyTx) sayAsked() error {
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s *scene) sayAsked() error {
 }
 
 // tapWithdraw takes a question to the operators back.
-func (c *Chat) tapWithdraw(_ context.Context, _ heard, question string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapWithdraw(_ context.Context, _ inbound, question string) (Action, error) {
+	return func(s *replyTx) error {
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
 		if ok, err := s.did(err, "toast.withdrawn"); !ok {
 			return err
@@ -61,7 +61,7 @@ func (c *Chat) tapWithdraw(_ context.Context, _ heard, question string) (act, er
 }
 
 // tellOperators asks every operator, in their own chat.
-func (s *scene) tellOperators(dev wallet.Developer) error {
+func (s *replyTx) tellOperators(dev wallet.Developer) error {
 	v, err := s.aboutDeveloper(s.user, dev)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func verdicts() map[handlers.Verdict]string {
 }
 
 // aboutDeveloper is what an operator is told of a developer and of what they want.
-func (s *scene) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
+func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
 	r := dev.Request
 	var wants, steps []string
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
@@ -133,20 +133,20 @@ func stepNames() map[wallet.Verification]string {
 	}
 }
 
-// elsewhere is a scene in another person's private chat, in the same store transaction. It ends by its
+// elsewhere is a replyTx in another person's private chat, in the same store transaction. It ends by its
 // own end, and is no part of anybody's conversation.
-func (s *scene) elsewhere(telegramID int64) *scene {
-	return &scene{Chat: s.Chat, tx: s.tx, now: s.now, conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}
+func (s *replyTx) elsewhere(telegramID int64) *replyTx {
+	return &replyTx{Chat: s.Chat, tx: s.tx, now: s.now, conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}
 }
 
 // tapDecide is an operator's word.
-func (c *Chat) tapDecide(_ context.Context, h heard, object string) (act, error) {
+func (c *Chat) tapDecide(_ context.Context, h inbound, object string) (Action, error) {
 	parts := strings.Split(object, ":")
 	if len(parts) != 3 {
 		return toast("toast.old"), nil
 	}
 	verdict, user, question := handlers.Verdict(parts[0]), wallet.UserID(parts[1]), parts[2]
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		before, err := s.tx.Developer(user)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (c *Chat) tapDecide(_ context.Context, h heard, object string) (act, error)
 }
 
 // redrawQuestion shows every operator what became of it: how says it was answered, and by whom, or taken back.
-func (s *scene) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
+func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
 	v, err := s.aboutDeveloper(developer, asked)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (s *scene) redrawQuestion(developer wallet.User, asked wallet.Developer, qu
 }
 
 // tellDeveloper tells an operator's word to whoever asked.
-func (s *scene) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
+func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
 	if developer.Unreachable { // /api shows it when they are back
 		return nil
 	}
@@ -202,7 +202,7 @@ func (s *scene) tellDeveloper(developer wallet.User, before, dev wallet.Develope
 		return err
 	}
 	if verdict == handlers.Deny {
-		if err := there.say("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
+		if err := there.reply("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
 			return err
 		}
 		return there.end()
@@ -224,7 +224,7 @@ func (s *scene) tellDeveloper(developer wallet.User, before, dev wallet.Develope
 		}
 		limits = append(limits, string(line))
 	}
-	err = there.say("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": names(dev.Request.Scopes), "Limits": html(strings.Join(limits, ", ")),
+	err = there.reply("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": names(dev.Request.Scopes), "Limits": html(strings.Join(limits, ", ")),
 		"NoWebhooks": yes.Tier != wallet.ProTier}, []Button{b})
 	if err != nil {
 		return err

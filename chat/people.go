@@ -8,16 +8,16 @@ import (
 )
 
 // tapPeople opens Telegram's own list of people below the question for an address.
-func (c *Chat) tapPeople(_ context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapPeople(_ context.Context, h inbound, _ string) (Action, error) {
 	if !h.newest(sendFlow, asksAddress) {
 		return toast("toast.old"), nil
 	}
-	return func(s *scene) error { return s.walk(sendFlow, peopleWanted) }, nil
+	return func(s *replyTx) error { return s.transition(sendFlow, peopleWanted) }, nil
 }
 
 // offerPeople puts a key that opens the list in the place of the ordinary keyboard. Its number is this
 // conversation's: an answer to an older one is told apart.
-func (s *scene) offerPeople() error {
+func (s *replyTx) offerPeople() error {
 	var raw [4]byte
 	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
 		return fmt.Errorf("draw a request id: %w", err)
@@ -31,24 +31,24 @@ func (s *scene) offerPeople() error {
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{People: plain(label), Request: s.topic.People}}, "")
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{People: plain(label), Request: s.topic.People}}, "")
 }
 
 // closePeople gives the ordinary keyboard back, once the list is of no use any more.
-func (s *scene) closePeople(key string, v vars) error {
+func (s *replyTx) closePeople(key string, v vars) error {
 	s.topic.People = 0
 	text, err := s.words.text(key, v)
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
 }
 
 // hearPicked takes a person who was picked for the address that they let others see. Whom a client
 // names is no secret of anybody's: it is a destination like any other, which the card shows in full.
-func (c *Chat) hearPicked(ctx context.Context, h heard) (act, error) {
+func (c *Chat) hearPicked(ctx context.Context, h inbound) (Action, error) {
 	if h.at(sendFlow) != asksAddress || h.topic.People == 0 || h.topic.People != h.Picked.Request {
-		return func(s *scene) error { return s.closePeople("people.old", nil) }, nil
+		return func(s *replyTx) error { return s.closePeople("people.old", nil) }, nil
 	}
 	p := h.topic.parts
 	to, name, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
@@ -61,7 +61,7 @@ func (c *Chat) hearPicked(ctx context.Context, h heard) (act, error) {
 	if err != nil || refusal != nil || p.To == "" {
 		return next, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if err := s.closePeople("people.picked", vars{"Name": cut(echo(name), 64)}); err != nil {
 			return err
 		}

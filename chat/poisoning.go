@@ -11,7 +11,7 @@ import (
 
 // hearTyped takes eight characters as the Confirm of a look-alike that asks for them, wherever the
 // conversation is: a program's proposal has none. Nil for all else.
-func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
+func (c *Chat) hearTyped(ctx context.Context, h inbound) (Action, error) {
 	typed := strings.Join(h.line.args, "")
 	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
 		return nil, nil
@@ -24,7 +24,7 @@ func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return refuse(err)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
 		if err != nil {
 			return s.refuse(err)
@@ -35,21 +35,21 @@ func (c *Chat) hearTyped(ctx context.Context, h heard) (act, error) {
 		if err := s.drawn(t); err != nil {
 			return err
 		}
-		return s.say("lookalike.confirmed", nil)
+		return s.reply("lookalike.confirmed", nil)
 	}, nil
 }
 
 // hearInReview answers words while a card waits for its buttons, or for being typed to.
-func (c *Chat) hearInReview(ctx context.Context, h heard) (act, error) {
+func (c *Chat) hearInReview(ctx context.Context, h inbound) (Action, error) {
 	t, err := c.Transfers.Of(ctx, h.caller(), h.topic.Transaction)
 	if err == nil && !t.PoisoningSuspect.IsZero() && t.Status == wallet.AwaitingConfirmation {
 		before, _ := t.To.Middle()
-		return say("lookalike.wrong", vars{"Before": grouped(before)}), nil
+		return reply("lookalike.wrong", vars{"Before": grouped(before)}), nil
 	}
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
-	return say("talk.use_buttons", nil), nil
+	return reply("talk.use_buttons", nil), nil
 }
 
 // resemblance is what a card says of a look-alike; all empty without one. nameBoth knows the names.
@@ -74,7 +74,7 @@ func resemblance(t wallet.Transaction) vars {
 }
 
 // nameBoth fills in what the person calls the recipient, and whoever it looks like.
-func (s *scene) nameBoth(t wallet.Transaction, v vars) error {
+func (s *replyTx) nameBoth(t wallet.Transaction, v vars) error {
 	var err error
 	if v["Name"], err = handlers.ContactName(s.tx, t); err != nil || t.PoisoningSuspect.IsZero() {
 		return err

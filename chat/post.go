@@ -38,7 +38,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if !known {
 		return Posting{}, wallet.Refuse(wallet.InvalidRequest, "parse_mode: must be Markdown, MarkdownV2, HTML or left out")
 	}
-	if err := c.plainly(m.Text, m.ParseMode); err != nil {
+	if err := c.plainText(m.Text, m.ParseMode); err != nil {
 		return Posting{}, err
 	}
 	said := Reply{Kind: Message, Text: m.Text, ParseMode: m.ParseMode, Author: m.By.App}

@@ -59,8 +59,8 @@ func (c *Chat) authorOf(tx store.Tx, in Input) (wallet.AppID, error) {
 
 // answerApp hands what somebody wrote to the app whose message they reply to, if they let it read their messages
 // and it receives any, and tells them which. What I have asked waits on.
-func (s *scene) answerApp() error {
-	h := s.heard
+func (s *replyTx) answerApp() error {
+	h := s.inbound
 	name, err := s.appName(h.author)
 	if err != nil {
 		return err
@@ -73,29 +73,29 @@ func (s *scene) answerApp() error {
 		}
 		if own.ID != "" { // it has no app, and so nobody to whom an answer may be told
 			v["Hint"] = own.Hint
-			return s.say("reply.nobody", v)
+			return s.reply("reply.nobody", v)
 		}
 		app, err := s.tx.App(h.author)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return s.say("reply.gone", nil)
+			return s.reply("reply.gone", nil)
 		case err != nil:
 			return err
 		case !slices.Contains(app.Scopes, wallet.BotMessages): // nothing that they could turn on
-			return s.say("reply.nobody", v)
+			return s.reply("reply.nobody", v)
 		}
 	}
 	switch granted, listening, err := s.Receives(s.tx, h.author, s.user.ID, wallet.MessageReceived); {
 	case err != nil:
 		return err
 	case !granted:
-		return s.say("reply.not_allowed", v)
+		return s.reply("reply.not_allowed", v)
 	case !listening:
-		return s.say("reply.nobody", v)
+		return s.reply("reply.nobody", v)
 	}
 	if codeIn(h.Text) { // of purser's own mails: an app that asks for one is a thief
 		if proving, err := s.Developers.ProvingMail(s.tx, s.user.ID); err != nil || proving {
-			return errors.Join(err, s.say("reply.code", v))
+			return errors.Join(err, s.reply("reply.code", v))
 		}
 	}
 	s.to = h.author
@@ -104,12 +104,12 @@ func (s *scene) answerApp() error {
 	if err != nil {
 		return err
 	}
-	return s.say("reply.sent", v)
+	return s.reply("reply.sent", v)
 }
 
 // ownKey is the person's key of no app whose line wrote a message, the last of its rotations; the zero Key when an
 // app wrote it.
-func (s *scene) ownKey(author wallet.AppID) (wallet.Key, error) {
+func (s *replyTx) ownKey(author wallet.AppID) (wallet.Key, error) {
 	keys, err := s.tx.KeysOf(s.user.ID)
 	var last wallet.Key
 	for _, key := range keys {

@@ -104,7 +104,7 @@ func TestEveryStateOfATransactionHasItsCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{Chat: &Chat{words: words, Options: Options{Cluster: "mainnet"}}}
+	s := &replyTx{Chat: &Chat{words: words, Options: Options{Cluster: "mainnet"}}}
 	states := map[wallet.Status]bool{wallet.Received: true}
 	for _, edge := range wallet.Lifecycle() {
 		states[edge.From], states[edge.To] = true, true
@@ -164,7 +164,7 @@ func TestEveryScopeAndStepIsInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{Chat: &Chat{words: words}}
+	s := &replyTx{Chat: &Chat{words: words}}
 	for _, scope := range wallet.Scopes() {
 		if _, err := s.scopeLines([]wallet.Scope{scope}); err != nil {
 			t.Errorf("%s: %v", scope, err)

@@ -9,8 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// weighed is what came of what a person has said of a transfer so far.
-type weighed struct {
+// evaluatedDraft is what came of what a person has said of a transfer so far.
+type evaluatedDraft struct {
 	trigger  Trigger
 	parts    parts
 	refusal  error    // why something is asked again, or refused for good
@@ -20,14 +20,14 @@ type weighed struct {
 }
 
 // send answers /send, with any of its parts missing.
-func (c *Chat) send(ctx context.Context, h heard) (act, error) {
+func (c *Chat) send(ctx context.Context, h inbound) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	p, err := readParts(h.line.args, known)
 	if err != nil && wallet.FieldOf(err) == "" {
-		return func(s *scene) error {
+		return func(s *replyTx) error {
 			if err := s.refused(err); err != nil {
 				return err
 			}
@@ -35,14 +35,14 @@ func (c *Chat) send(ctx context.Context, h heard) (act, error) {
 			if err != nil {
 				return err
 			}
-			return s.say("help.usage", vars{"Usage": usage})
+			return s.reply("help.usage", vars{"Usage": usage})
 		}, nil
 	}
 	return c.transfer(ctx, h, idle, p, err)
 }
 
 // hearAmount takes the answer to "how much".
-func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, error) {
+func (c *Chat) hearAmount(ctx context.Context, h inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (c *Chat) hearAmount(ctx context.Context, h heard, args []string) (act, err
 }
 
 // hearAddress takes the answer to "to whom".
-func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, error) {
+func (c *Chat) hearAddress(ctx context.Context, h inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (c *Chat) hearAddress(ctx context.Context, h heard, args []string) (act, er
 }
 
 // hearToken takes the answer to "which token": a symbol or a mint.
-func (c *Chat) hearToken(ctx context.Context, h heard, args []string) (act, error) {
+func (c *Chat) hearToken(ctx context.Context, h inbound, args []string) (Action, error) {
 	p := h.topic.parts
 	p.Token = strings.Join(args, " ")
 	if p.Token == "" {
@@ -101,7 +101,7 @@ func (p parts) with(newer parts) parts {
 // transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
 // idle for none. unread is what the words were refused for, if they were: the part that it is about
 // is asked for, whatever was said of it before.
-func (c *Chat) transfer(ctx context.Context, h heard, at State, p parts, unread error) (act, error) {
+func (c *Chat) transfer(ctx context.Context, h inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
 	w, err := c.weigh(ctx, h, at, p)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Chat) transfer(ctx context.Context, h heard, at State, p parts, unread 
 	if w.refusal == nil {
 		w.refusal = unread
 	}
-	return w.act, nil
+	return w.action, nil
 }
 
 // drop forgets one part.
@@ -128,19 +128,19 @@ func (p *parts) drop(field wallet.Field) {
 	}
 }
 
-// act walks the conversation by what was found.
-func (w weighed) act(s *scene) error {
-	s.weighed, s.topic.parts = w, w.parts
-	return s.walk(sendFlow, w.trigger)
+// action takes the transition for what was found.
+func (w evaluatedDraft) action(s *replyTx) error {
+	s.draft, s.topic.parts = w, w.parts
+	return s.transition(sendFlow, w.trigger)
 }
 
 // weigh finds out what is missing, wrong, or possible. Only a breakdown is an error.
-func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, error) {
-	refused := func(err error) (weighed, error) {
+func (c *Chat) weigh(ctx context.Context, h inbound, at State, p parts) (evaluatedDraft, error) {
+	refused := func(err error) (evaluatedDraft, error) {
 		if !labelled(err) {
-			return weighed{}, err
+			return evaluatedDraft{}, err
 		}
-		return weighed{trigger: impossible, refusal: err}, nil
+		return evaluatedDraft{trigger: impossible, refusal: err}, nil
 	}
 	// What needs no node comes first: a stranger's words must not cost one.
 	from, err := c.Wallets.Default(ctx, h.user.ID)
@@ -158,25 +158,25 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 		}
 	}
 	if badTo != nil && !labelled(badTo) {
-		return weighed{}, badTo
+		return evaluatedDraft{}, badTo
 	}
 	if mint, ok := c.unlisted(p.Token); ok && badTo != nil {
-		w := weighed{trigger: addressMissing, refusal: badTo, parts: p, token: wallet.Token{Mint: mint}}
+		w := evaluatedDraft{trigger: addressMissing, refusal: badTo, parts: p, token: wallet.Token{Mint: mint}}
 		w.parts.To = ""
 		return w, nil
 	} else if ok {
 		if err := c.mayAsk(h); err != nil {
-			return weighed{}, err
+			return evaluatedDraft{}, err
 		}
 	}
 	token, err := c.Transfers.Token(ctx, p.Token)
 	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
-		return weighed{trigger: tokenMissing, refusal: err, parts: p}, nil
+		return evaluatedDraft{trigger: tokenMissing, refusal: err, parts: p}, nil
 	}
 	if err != nil {
 		return refused(err)
 	}
-	w := weighed{parts: p, token: token}
+	w := evaluatedDraft{parts: p, token: token}
 	if badTo != nil {
 		w.refusal, w.parts.To = badTo, ""
 	}
@@ -191,7 +191,7 @@ func (c *Chat) weigh(ctx context.Context, h heard, at State, p parts) (weighed, 
 	}
 	if w.parts.Amount != "" && w.parts.To != "" {
 		if err := c.mayAsk(h); err != nil {
-			return weighed{}, err
+			return evaluatedDraft{}, err
 		}
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
 			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token,
@@ -233,7 +233,7 @@ func (c *Chat) unlisted(name string) (wallet.Address, bool) {
 
 // asksOn tells whether a refused transfer is worth another question: for the part that the refusal
 // is about, or the same once more when the network does not answer in the midst of a conversation.
-func (w *weighed) asksOn(at State, err error) bool {
+func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	silent := wallet.CodeOf(err) == wallet.NetworkError
 	switch field := wallet.FieldOf(err); {
 	case field != "":
@@ -296,13 +296,13 @@ func sendable(b handlers.Balance, token wallet.Token) (uint64, error) {
 }
 
 // askAmount asks how much, with amounts to tap on.
-func (s *scene) askAmount() error {
+func (s *replyTx) askAmount() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
 	var rows [][]Button
 	var row []Button
-	for _, amount := range s.weighed.amounts {
+	for _, amount := range s.draft.amounts {
 		b, err := s.button(html(amount), "amount:"+amount, s.topic.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
@@ -312,7 +312,7 @@ func (s *scene) askAmount() error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.weighed.token)}
+	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.draft.token)}
 	if s.topic.To != "" {
 		v["To"] = code(s.topic.To)
 		if to, err := wallet.ParseAddress(s.topic.To); err == nil {
@@ -333,7 +333,7 @@ func tokenText(token wallet.Token) html {
 }
 
 // askToken asks for the mint of a token that is on no list.
-func (s *scene) askToken() error {
+func (s *replyTx) askToken() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (s *scene) askToken() error {
 }
 
 // askAddress asks where to, with those to tap on who were paid before, and contacts.
-func (s *scene) askAddress() error {
+func (s *replyTx) askAddress() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
@@ -367,19 +367,19 @@ func (s *scene) askAddress() error {
 	}
 	rows = append(rows, []Button{people})
 	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, wallet.Max), "Known": len(known) > 0,
-		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.weighed.token)}
+		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.draft.token)}
 	return s.ask("send.ask_address", v, rows)
 }
 
 // newQuestion names the question: its buttons belong together, and only the newest's count.
-func (s *scene) newQuestion() error {
+func (s *replyTx) newQuestion() error {
 	nonce, err := s.nonce()
 	s.topic.Ask = "ask:" + nonce
 	return err
 }
 
 // ask puts a question, with what was wrong about the last answer before it, and a way out below.
-func (s *scene) ask(key string, v vars, rows [][]Button) error {
+func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
 	v["Reason"] = html("")
 	asked, err := s.words.text(key, v)
 	if err != nil {
@@ -401,13 +401,13 @@ func (s *scene) ask(key string, v vars, rows [][]Button) error {
 }
 
 // reason says what was wrong about the last answer, if anything was.
-func (s *scene) reason(v vars) error {
+func (s *replyTx) reason(v vars) error {
 	v["Reason"] = html("")
-	if s.weighed.refusal == nil {
+	if s.draft.refusal == nil {
 		return nil
 	}
 	s.failed = true
-	headline, reason, err := s.words.refusal(s.weighed.refusal)
+	headline, reason, err := s.words.refusal(s.draft.refusal)
 	if v["Reason"] = reason; reason == "" {
 		v["Reason"] = headline
 	}
@@ -415,17 +415,17 @@ func (s *scene) reason(v vars) error {
 }
 
 // closeQuestion takes the buttons from a question that waits no more: they would only say so.
-func (s *scene) closeQuestion(was topic) error {
+func (s *replyTx) closeQuestion(was topic) error {
 	if was.Ask == "" || was.Asked == "" || was.Ask == s.topic.Ask {
 		return nil
 	}
-	return s.reply(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
+	return s.enqueue(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
 }
 
 // showReview stores the proposal and shows its card.
-func (s *scene) showReview() error {
-	t := s.weighed.proposal.Transaction
-	if err := s.Transfers.Commit(s.tx, s.weighed.proposal); err != nil {
+func (s *replyTx) showReview() error {
+	t := s.draft.proposal.Transaction
+	if err := s.Transfers.Commit(s.tx, s.draft.proposal); err != nil {
 		return err
 	}
 	s.topic = topic{Transaction: t.ID}
@@ -433,18 +433,18 @@ func (s *scene) showReview() error {
 	return s.card(t)
 }
 
-func (s *scene) sayRefused() error   { return s.refused(s.weighed.refusal) }
-func (s *scene) sayCancelled() error { return s.say("cancel.done", nil) }
-func (s *scene) sayDropped() error   { return s.say("cancel.dropped", nil) }
-func (s *scene) saySilent() error    { return s.say("cancel.silent", nil) }
+func (s *replyTx) sayRefused() error   { return s.refused(s.draft.refusal) }
+func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
+func (s *replyTx) sayDropped() error   { return s.reply("cancel.dropped", nil) }
+func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
 
 // rejectTransaction ends the transaction of this conversation, if it still can be.
-func (s *scene) rejectTransaction() error { return s.reject("cancel.rejected") }
+func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }
 
 // dropTransaction is rejectTransaction when something else was begun.
-func (s *scene) dropTransaction() error { return s.reject("cancel.replaced") }
+func (s *replyTx) dropTransaction() error { return s.reject("cancel.replaced") }
 
-func (s *scene) reject(key string) error {
+func (s *replyTx) reject(key string) error {
 	id := s.topic.Transaction
 	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
 	if err != nil {
@@ -453,5 +453,5 @@ func (s *scene) reject(key string) error {
 	if err := s.card(t); err != nil {
 		return err
 	}
-	return s.say(key, nil)
+	return s.reply(key, nil)
 }

@@ -71,7 +71,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	if conv.Slot == keysSlot {
 		return c.endBeside(tx, conv)
 	}
-	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
+	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
 	s.topic = c.open(&s.conv)
 	if s.conv.State == "" { // nothing that this version understands: it is just forgotten
 		s.moved = true
@@ -88,7 +88,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
 		return s.end()
 	}
-	if err := s.walk(s.conv.Flow, silence); err != nil {
+	if err := s.transition(s.conv.Flow, silence); err != nil {
 		return err
 	}
 	if s.user.Unreachable {
@@ -99,7 +99,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 
 // endBeside ends the conversation of keysSlot, which times keys.
 func (c *Chat) endBeside(tx store.Tx, conv store.Conversation) error {
-	s := &scene{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
+	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
 	var err error
 	switch s.user, err = tx.UserByTelegram(conv.User); {
 	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
@@ -115,8 +115,8 @@ func (c *Chat) endBeside(tx store.Tx, conv store.Conversation) error {
 	return s.endKeysBeside(conv, "keys.gone")
 }
 
-// sceneOf is a scene that no Input began: purser has something to tell by itself.
-func (c *Chat) sceneOf(tx store.Tx, id wallet.UserID, priority int) (*scene, error) {
+// replyTxOf is a replyTx that no Input began: purser has something to tell by itself.
+func (c *Chat) replyTxOf(tx store.Tx, id wallet.UserID, priority int) (*replyTx, error) {
 	user, err := tx.User(id)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (c *Chat) sceneOf(tx store.Tx, id wallet.UserID, priority int) (*scene, err
 		return nil, err
 	}
 	conv.Chat, conv.User = user.TelegramID, user.TelegramID
-	s := &scene{Chat: c, tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
+	s := &replyTx{Chat: c, tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
 	s.topic = c.open(&s.conv)
 	return s, nil
 }

@@ -84,8 +84,8 @@ func New(o Options) (*Chat, error) {
 	return &Chat{Options: o, words: words, secrets: NewSecrets(), flows: flows(), table: commands(), budget: newBudget(cmp.Or(o.Lookups, Lookups))}, nil
 }
 
-// heard is an Input with what the store knew when it came.
-type heard struct {
+// inbound is an Input with what the store knew when it came.
+type inbound struct {
 	Input
 	line   line
 	user   wallet.User        // zero for somebody new
@@ -98,10 +98,10 @@ type heard struct {
 }
 
 // caller is the person as handlers know them.
-func (h heard) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
+func (h inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
 
 // at is where the conversation stands in a flow.
-func (h heard) at(flow string) State {
+func (h inbound) at(flow string) State {
 	if h.silent || h.conv.Flow != flow || h.conv.State == "" {
 		return idle
 	}
@@ -120,9 +120,9 @@ type topic struct {
 	Naming      namedContact         `json:"naming,omitzero"`  // of a contact that gets a name
 }
 
-// act is what an Input leads to once everything slow is done: it runs inside the store transaction,
+// Action is what an Input leads to once everything slow is done: it runs inside the store transaction,
 // perhaps more than once.
-type act func(*scene) error
+type Action func(*replyTx) error
 
 // Handle finds the answer to one Input. Whatever is slow happens here, with no store transaction
 // open; the Turn's Commit writes the rest at once. A refusal is an answer; an error means that
@@ -141,26 +141,26 @@ func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
 	if err != nil {
 		return Turn{}, fmt.Errorf("read the conversation: %w", err)
 	}
-	act, err := c.answer(ctx, h)
+	action, err := c.answer(ctx, h)
 	var often *tooOften
 	if errors.As(err, &often) {
-		act, err = often.slowDown(h), nil
+		action, err = often.slowDown(h), nil
 	}
 	if err != nil {
 		return Turn{}, err
 	}
-	if act == nil {
+	if action == nil {
 		return nothing(), nil
 	}
-	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, act) }}, nil
+	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, action) }}, nil
 }
 
 // nothing is the turn of what purser does not answer.
 func nothing() Turn { return Turn{Commit: func(store.Tx) error { return nil }} }
 
 // hear reads what the store knows of the speaker.
-func (c *Chat) hear(ctx context.Context, in Input) (heard, error) {
-	h := heard{Input: in, line: c.asMeant(read(in.Text))}
+func (c *Chat) hear(ctx context.Context, in Input) (inbound, error) {
+	h := inbound{Input: in, line: c.asMeant(read(in.Text))}
 	err := c.Store.View(ctx, func(tx store.Tx) error {
 		var err error
 		if h.user, err = tx.UserByTelegram(in.From.TelegramID); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -202,10 +202,10 @@ func (c *Chat) open(conv *store.Conversation) topic {
 }
 
 // answer decides, in the order in which it matters.
-func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
+func (c *Chat) answer(ctx context.Context, h inbound) (Action, error) {
 	switch {
 	case h.Secret != NoSecret:
-		return (*scene).takeAwaySecret, nil
+		return (*replyTx).takeAwaySecret, nil
 	case h.Tap != nil:
 		return c.tapped(ctx, h)
 	case h.line.command != "" && !h.Forwarded && !h.Edited:
@@ -213,36 +213,36 @@ func (c *Chat) answer(ctx context.Context, h heard) (act, error) {
 	case !h.Private:
 		return nil, nil // a group's own talk is none of ours
 	case h.Forwarded:
-		return say("talk.forwarded", nil), nil
+		return reply("talk.forwarded", nil), nil
 	case h.Edited:
 		if h.line.command == "" && h.at(sendFlow) == idle && h.at(apiFlow) == idle {
 			return nil, nil
 		}
-		return say("talk.edited", nil), nil
+		return reply("talk.edited", nil), nil
 	case h.Contact != nil:
 		return c.hearContact(h), nil
 	case h.Picked != nil:
 		return c.hearPicked(ctx, h)
 	}
-	return c.plainText(ctx, h)
+	return c.onText(ctx, h)
 }
 
-// plainText answers plain text in a private chat.
-func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
+// onText answers plain text in a private chat.
+func (c *Chat) onText(ctx context.Context, h inbound) (Action, error) {
 	if id, ok := c.appLink(h.Text); ok {
 		return c.begin(askConsent(id, false), nil)
 	}
 	if h.author != "" && h.Text != "" { // to an app, whatever I have asked
-		return (*scene).answerApp, nil
+		return (*replyTx).answerApp, nil
 	}
-	if act, err := c.hearTyped(ctx, h); act != nil || err != nil {
-		return act, err
+	if action, err := c.hearTyped(ctx, h); action != nil || err != nil {
+		return action, err
 	}
 	if h.at(contactFlow) == naming {
 		return c.hearName(h), nil
 	}
-	if act, err := c.hearDeveloper(ctx, h); act != nil || err != nil {
-		return act, err
+	if action, err := c.hearDeveloper(ctx, h); action != nil || err != nil {
+		return action, err
 	}
 	switch h.at(sendFlow) {
 	case asksAmount:
@@ -254,13 +254,13 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 	case inReview:
 		return c.hearInReview(ctx, h)
 	case signing:
-		return say("talk.use_buttons", nil), nil
+		return reply("talk.use_buttons", nil), nil
 	}
 	if len(h.line.args) == 0 {
 		if strings.TrimSpace(h.Text) == "/" {
-			return say("talk.stray", nil), nil
+			return reply("talk.stray", nil), nil
 		}
-		return say("talk.text_only", nil), nil
+		return reply("talk.text_only", nil), nil
 	}
 	if len(h.line.args) == 1 && wallet.IsPayLink(h.line.args[0]) {
 		return c.begin(c.send(ctx, h))
@@ -271,34 +271,34 @@ func (c *Chat) plainText(ctx context.Context, h heard) (act, error) {
 		}
 	}
 	if to, ok := meant()[strings.ToLower(h.line.args[0])]; ok {
-		return free(c.offer("/" + to)), nil
+		return unhandled(c.offer("/" + to)), nil
 	}
 	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {
-		return free(say("talk.did_you_mean", vars{"Commands": slashes(meant)})), nil
+		return unhandled(reply("talk.did_you_mean", vars{"Commands": slashes(meant)})), nil
 	}
 	if c.known(strings.ToLower(h.line.args[0])) {
-		return free(say("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])})), nil
+		return unhandled(reply("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])})), nil
 	}
-	return free(say("talk.stray", nil)), nil
+	return unhandled(reply("talk.stray", nil)), nil
 }
 
 // offer proposes a command that was meant, by a button that runs it.
-func (c *Chat) offer(command string) act {
-	return func(s *scene) error {
+func (c *Chat) offer(command string) Action {
+	return func(s *replyTx) error {
 		b, err := s.button(html(escape(command)), "run:"+command, "menu", s.now.Add(menuLife))
 		if err != nil {
 			return err
 		}
-		return s.say("talk.did_you_mean", vars{"Commands": command}, []Button{b})
+		return s.reply("talk.did_you_mean", vars{"Commands": command}, []Button{b})
 	}
 }
 
 // begin leaves what was being asked before something new begins.
-func (c *Chat) begin(next act, err error) (act, error) {
+func (c *Chat) begin(next Action, err error) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if err := s.leave(); err != nil {
 			return err
 		}
@@ -307,16 +307,16 @@ func (c *Chat) begin(next act, err error) (act, error) {
 }
 
 // refuse makes the answer of a refusal, and passes breakdowns on.
-func refuse(err error) (act, error) {
+func refuse(err error) (Action, error) {
 	if !labelled(err) {
 		return nil, err
 	}
-	return func(s *scene) error { return s.refused(err) }, nil
+	return func(s *replyTx) error { return s.refused(err) }, nil
 }
 
-// say is an act of one text.
-func say(key string, v vars) act {
-	return func(s *scene) error { return s.say(key, v) }
+// reply is an action of one text.
+func reply(key string, v vars) Action {
+	return func(s *replyTx) error { return s.reply(key, v) }
 }
 
 // TooMany is what a person is told when they send faster than they can be answered.

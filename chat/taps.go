@@ -9,12 +9,12 @@ import (
 	"purser/wallet"
 )
 
-// tap is what a button of ours means when its owner taps it in time; object is what follows the
+// callback is what a button of ours means when its owner taps it in time; object is what follows the
 // verb in store.Button.Action.
-type tap func(c *Chat, ctx context.Context, h heard, object string) (act, error)
+type callback func(c *Chat, ctx context.Context, h inbound, object string) (Action, error)
 
-func taps() map[string]tap {
-	return map[string]tap{
+func callbacks() map[string]callback {
+	return map[string]callback{
 		"confirm":    (*Chat).tapConfirm,
 		"reject":     (*Chat).tapReject,
 		"amount":     (*Chat).tapAmount,
@@ -72,7 +72,7 @@ func taps() map[string]tap {
 
 // tapped judges a tap by what the store knows of its nonce, and by nothing that the client says.
 // Every tap gets exactly one toast.
-func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
+func (c *Chat) tapped(ctx context.Context, h inbound) (Action, error) {
 	b := h.button
 	switch {
 	case b.Nonce == "", !c.Now().Before(b.ExpiresAt):
@@ -80,27 +80,27 @@ func (c *Chat) tapped(ctx context.Context, h heard) (act, error) {
 	case b.Chat != h.Chat || b.User != h.From.TelegramID:
 		return toast("toast.not_yours"), nil
 	case !b.UsedAt.IsZero():
-		return (*scene).tooLate, nil
+		return (*replyTx).tooLate, nil
 	}
 	verb, object, _ := strings.Cut(b.Action, ":")
-	tap, ok := taps()[verb]
+	tap, ok := callbacks()[verb]
 	if !ok { // a button of another version of purser
 		return toast("toast.old"), nil
 	}
 	return tap(c, ctx, h, object)
 }
 
-func toast(key string) act { return func(s *scene) error { return s.toast(key, nil) } }
+func toast(key string) Action { return func(s *replyTx) error { return s.toast(key, nil) } }
 
 // newest tells whether the tapped button is below the newest question of a flow that stands at a state.
-func (h heard) newest(flow string, at State) bool {
+func (h inbound) newest(flow string, at State) bool {
 	return h.at(flow) == at && h.topic.Ask == h.button.Subject
 }
 
 // tooLate answers a tap whose time is over: by the present state where a transaction is meant.
 // Telegram sends an unanswered tap again, so the card is drawn again too: it may be what was lost.
-func (s *scene) tooLate() error {
-	t, err := s.tx.Transaction(wallet.TransactionID(s.heard.button.Subject))
+func (s *replyTx) tooLate() error {
+	t, err := s.tx.Transaction(wallet.TransactionID(s.inbound.button.Subject))
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Owner != s.user.ID {
 		return s.toast("toast.used", nil)
 	}
@@ -114,7 +114,7 @@ func (s *scene) tooLate() error {
 }
 
 // tapConfirm is the owner's word, after one more look at the chain.
-func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapConfirm(ctx context.Context, h inbound, _ string) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id, "")
 	switch {
 	case wallet.CodeOf(err) == wallet.Conflict:
-		return (*scene).tooLate, nil
+		return (*replyTx).tooLate, nil
 	case err != nil:
 		return refuse(err)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
@@ -139,8 +139,8 @@ func (c *Chat) tapConfirm(ctx context.Context, h heard, _ string) (act, error) {
 }
 
 // tapReject is the owner's no.
-func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapReject(_ context.Context, h inbound, _ string) (Action, error) {
+	return func(s *replyTx) error {
 		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
@@ -153,18 +153,18 @@ func (c *Chat) tapReject(_ context.Context, h heard, _ string) (act, error) {
 }
 
 // tapAmount is an amount said by a button.
-func (c *Chat) tapAmount(ctx context.Context, h heard, amount string) (act, error) {
+func (c *Chat) tapAmount(ctx context.Context, h inbound, amount string) (Action, error) {
 	return tapAnswer(ctx, h, asksAmount, amount, c.hearAmount)
 }
 
 // tapAddress is an address said by a button.
-func (c *Chat) tapAddress(ctx context.Context, h heard, address string) (act, error) {
+func (c *Chat) tapAddress(ctx context.Context, h inbound, address string) (Action, error) {
 	return tapAnswer(ctx, h, asksAddress, address, c.hearAddress)
 }
 
 // tapAnswer takes a button for the same words typed; only the newest question's buttons count.
-func tapAnswer(ctx context.Context, h heard, at State, words string,
-	hear func(context.Context, heard, []string) (act, error)) (act, error) {
+func tapAnswer(ctx context.Context, h inbound, at State, words string,
+	hear func(context.Context, inbound, []string) (Action, error)) (Action, error) {
 	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
 	}
@@ -172,7 +172,7 @@ func tapAnswer(ctx context.Context, h heard, at State, words string,
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if err := s.use(); err != nil {
 			return err
 		}
@@ -181,41 +181,41 @@ func tapAnswer(ctx context.Context, h heard, at State, words string,
 }
 
 // tapStop is /cancel below a question.
-func (c *Chat) tapStop(_ context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapStop(_ context.Context, h inbound, _ string) (Action, error) {
 	if h.at(h.conv.Flow) == idle || h.topic.Ask != h.button.Subject {
 		return toast("toast.old"), nil
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if err := s.use(); err != nil {
 			return err
 		}
-		return s.walk(h.conv.Flow, cancelled)
+		return s.transition(h.conv.Flow, cancelled)
 	}, nil
 }
 
 // tapChoose says which address the device shows.
-func (c *Chat) tapChoose(_ context.Context, _ heard, address string) (act, error) {
+func (c *Chat) tapChoose(_ context.Context, _ inbound, address string) (Action, error) {
 	choice, err := wallet.ParseAddress(address)
 	if err != nil {
 		return refuse(err)
 	}
-	return func(s *scene) error { return s.choose(choice) }, nil
+	return func(s *replyTx) error { return s.choose(choice) }, nil
 }
 
 // tapNone says that it is none of these.
-func (c *Chat) tapNone(context.Context, heard, string) (act, error) {
-	return func(s *scene) error { return s.choose(wallet.Address{}) }, nil
+func (c *Chat) tapNone(context.Context, inbound, string) (Action, error) {
+	return func(s *replyTx) error { return s.choose(wallet.Address{}) }, nil
 }
 
 // tapRun runs a command by its button, as often as it is tapped.
-func (c *Chat) tapRun(ctx context.Context, h heard, text string) (act, error) {
+func (c *Chat) tapRun(ctx context.Context, h inbound, text string) (Action, error) {
 	h.line = read(text)
 	return c.command(ctx, h)
 }
 
 // tapDisconnect forgets a wallet.
-func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapDisconnect(_ context.Context, _ inbound, address string) (Action, error) {
+	return func(s *replyTx) error {
 		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
 		if ok, err := s.did(err, "toast.disconnected"); !ok {
 			return err
@@ -227,28 +227,28 @@ func (c *Chat) tapDisconnect(_ context.Context, _ heard, address string) (act, e
 		if !now.IsZero() {
 			v["Default"] = code(now.String())
 		}
-		return s.say("wallet.disconnected", v)
+		return s.reply("wallet.disconnected", v)
 	}, nil
 }
 
 // tapAgain proposes a transaction that can never land anew.
-func (c *Chat) tapAgain(ctx context.Context, h heard, _ string) (act, error) {
+func (c *Chat) tapAgain(ctx context.Context, h inbound, _ string) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
 	proposal, err := c.Transfers.PrepareRetry(ctx, h.caller(), wallet.TransactionID(h.button.Subject))
 	switch {
 	case wallet.CodeOf(err) == wallet.Conflict:
-		return (*scene).tooLate, nil
+		return (*replyTx).tooLate, nil
 	case err != nil:
 		return refuse(err)
 	}
-	return c.begin(func(s *scene) error {
-		s.weighed = weighed{trigger: possible, proposal: proposal}
+	return c.begin(func(s *replyTx) error {
+		s.draft = evaluatedDraft{trigger: possible, proposal: proposal}
 		if err := s.use(); err != nil {
 			return err
 		}
-		if err := s.walk(sendFlow, possible); wallet.CodeOf(err) == wallet.Conflict {
+		if err := s.transition(sendFlow, possible); wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
 		} else if err != nil {
 			return err
@@ -262,9 +262,9 @@ func (c *Chat) tapAgain(ctx context.Context, h heard, _ string) (act, error) {
 }
 
 // tapCheck has a held transaction looked for.
-func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
-	return func(s *scene) error {
-		err := s.Transfers.LookAgain(s.tx, s.caller(), wallet.TransactionID(s.heard.button.Subject))
+func (c *Chat) tapCheck(context.Context, inbound, string) (Action, error) {
+	return func(s *replyTx) error {
+		err := s.Transfers.LookAgain(s.tx, s.caller(), wallet.TransactionID(s.inbound.button.Subject))
 		switch {
 		case wallet.CodeOf(err) == wallet.Conflict:
 			return s.tooLate()
@@ -276,12 +276,12 @@ func (c *Chat) tapCheck(context.Context, heard, string) (act, error) {
 }
 
 // tapTakeOver moves an address here that its first owner did not keep.
-func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error) {
+func (c *Chat) tapTakeOver(_ context.Context, _ inbound, text string) (Action, error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {
 		return refuse(err)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
 		if ok, err := s.did(err, "toast.connected"); !ok {
 			return err
@@ -289,30 +289,30 @@ func (c *Chat) tapTakeOver(_ context.Context, _ heard, text string) (act, error)
 		if err := s.strip(); err != nil {
 			return err
 		}
-		return s.say("claim.moved", vars{"Address": code(w.Address.String())})
+		return s.reply("claim.moved", vars{"Address": code(w.Address.String())})
 	}, nil
 }
 
 // tapStopClaim keeps an address with its first owner.
-func (c *Chat) tapStopClaim(_ context.Context, _ heard, text string) (act, error) {
+func (c *Chat) tapStopClaim(_ context.Context, _ inbound, text string) (Action, error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {
 		return refuse(err)
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if ok, err := s.did(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
 			return err
 		}
 		if err := s.strip(); err != nil {
 			return err
 		}
-		return s.say("claim.stopped", vars{"Address": code(address.String())})
+		return s.reply("claim.stopped", vars{"Address": code(address.String())})
 	}, nil
 }
 
 // tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.
-func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapErase(context.Context, inbound, string) (Action, error) {
+	return func(s *replyTx) error {
 		if err := s.Users.Erase(s.tx, s.user.ID); err != nil {
 			return s.refuse(err)
 		}
@@ -320,13 +320,13 @@ func (c *Chat) tapErase(context.Context, heard, string) (act, error) {
 		if err := errors.Join(s.toast("toast.erased", nil), s.strip()); err != nil {
 			return err
 		}
-		return s.say("erase.done", nil)
+		return s.reply("erase.done", nil)
 	}, nil
 }
 
 // tapKeep leaves everything as it is.
-func (c *Chat) tapKeep(context.Context, heard, string) (act, error) {
-	return func(s *scene) error {
+func (c *Chat) tapKeep(context.Context, inbound, string) (Action, error) {
+	return func(s *replyTx) error {
 		if err := errors.Join(s.use(), s.strip()); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // wallet answers /wallet and its actions.
-func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
+func (c *Chat) wallet(ctx context.Context, h inbound) (Action, error) {
 	action := ""
 	if len(h.line.args) > 0 {
 		action = strings.ToLower(h.line.args[0])
@@ -28,18 +28,18 @@ func (c *Chat) wallet(ctx context.Context, h heard) (act, error) {
 		}
 		return c.walletAddress(ctx, h)
 	case "history":
-		return (*scene).history, nil
+		return (*replyTx).history, nil
 	case "new":
-		return c.begin((*scene).makeLink, nil)
+		return c.begin((*replyTx).makeLink, nil)
 	case "use", "disconnect":
 		return c.walletChosen(action, h.line.args[1:]), nil
 	}
-	return say("wallet.unknown_action", vars{"Action": echo(action)}), nil
+	return reply("wallet.unknown_action", vars{"Action": echo(action)}), nil
 }
 
 // walletOverview shows the wallets with what can be done; the balance is left out when the network
 // does not answer.
-func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
+func (c *Chat) walletOverview(ctx context.Context, h inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -61,7 +61,7 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		rows, err := s.menu("button.balance", "/wallet balance", "button.history", "/wallet history", "button.address", "/wallet address", "button.send", "/send")
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 			return err
 		}
 		tokens, _ := tokenLines(balance.Tokens)
-		return s.say("wallet.overview", vars{
+		return s.reply("wallet.overview", vars{
 			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()), "Tokens": tokens,
 			"Unread": unread, "Others": others, "Claimed": claimed, "Network": c.network(), "Signs": signs, "Tail": html(w.Address.Tail()),
 		}, slices.Concat(stops, rows, more)...)
@@ -87,7 +87,7 @@ func (c *Chat) walletOverview(ctx context.Context, h heard) (act, error) {
 }
 
 // claims lists the wallets that somebody else has proven since, each with a button to stop that.
-func (s *scene) claims(all []wallet.Wallet) (html, [][]Button, error) {
+func (s *replyTx) claims(all []wallet.Wallet) (html, [][]Button, error) {
 	var lines []string
 	var rows [][]Button
 	for _, w := range all {
@@ -105,14 +105,14 @@ func (s *scene) claims(all []wallet.Wallet) (html, [][]Button, error) {
 }
 
 // signs says what kind of device signs for a wallet.
-func (s *scene) signs(t wallet.WalletType) (html, error) {
+func (s *replyTx) signs(t wallet.WalletType) (html, error) {
 	return s.words.text(map[wallet.WalletType]string{
 		wallet.PageWallet: "wallet.signs_page", wallet.ExternalWallet: "wallet.signs_external", wallet.DeveloperWallet: "wallet.signs_developer",
 	}[t], nil)
 }
 
 // otherWallets lists the wallets that commands do not mean, each with a button to use it instead.
-func (s *scene) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [][]Button, error) {
+func (s *replyTx) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [][]Button, error) {
 	const most = 20 // a message is not endless
 	var lines []string
 	var rows [][]Button
@@ -139,10 +139,10 @@ func (s *scene) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [][
 }
 
 // walletChosen answers /wallet use and /wallet disconnect with an address, or the end of one.
-func (c *Chat) walletChosen(action string, args []string) act {
-	return func(s *scene) error {
+func (c *Chat) walletChosen(action string, args []string) Action {
+	return func(s *replyTx) error {
 		if len(args) != 1 {
-			return s.say("wallet.which", vars{"Action": action})
+			return s.reply("wallet.which", vars{"Action": action})
 		}
 		name := strings.TrimLeft(args[0], "….")
 		if action == "use" {
@@ -150,7 +150,7 @@ func (c *Chat) walletChosen(action string, args []string) act {
 			if err != nil {
 				return s.refuse(err)
 			}
-			return s.say("wallet.used", vars{"Address": code(w.Address.String())})
+			return s.reply("wallet.used", vars{"Address": code(w.Address.String())})
 		}
 		w, err := s.Wallets.Find(s.tx, s.user.ID, name)
 		if err != nil {
@@ -168,12 +168,12 @@ func (c *Chat) walletChosen(action string, args []string) act {
 		if err != nil {
 			return err
 		}
-		return s.say("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{no, yes})
+		return s.reply("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{no, yes})
 	}
 }
 
 // walletBalance says what the default wallet holds.
-func (c *Chat) walletBalance(ctx context.Context, h heard) (act, error) {
+func (c *Chat) walletBalance(ctx context.Context, h inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -194,7 +194,7 @@ func (c *Chat) walletBalance(ctx context.Context, h heard) (act, error) {
 		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
 		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
 	}
-	return say("wallet.balance", v), nil
+	return reply("wallet.balance", v), nil
 }
 
 // tokenLines are the tokens of a balance: listed ones by symbol, others by mint.
@@ -224,7 +224,7 @@ func tokenLines(tokens []handlers.TokenBalance) (listed, others html) {
 }
 
 // walletAddress shows the default wallet's address in full, and as a picture for another's camera.
-func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
+func (c *Chat) walletAddress(ctx context.Context, h inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -233,7 +233,7 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		caption, err := s.words.text("wallet.address", vars{"Address": code(w.Address.String()), "Network": c.network()})
 		if err != nil {
 			return err
@@ -246,13 +246,13 @@ func (c *Chat) walletAddress(ctx context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture,
+		return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture,
 			Buttons: append([][]Button{{{Text: plain(label), Copy: w.Address.String()}}}, balance...)}, "")
 	}, nil
 }
 
 // walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
-func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
+func (c *Chat) walletRequest(ctx context.Context, h inbound) (Action, error) {
 	p, err := readParts(h.line.args[1:], book{})
 	if err == nil && (p.Amount == "" || p.To != "") {
 		err = wallet.Refuse(wallet.InvalidRequest, "say how much you want to be paid, for example /wallet address 1.5 USDC")
@@ -274,7 +274,7 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s *scene) error {
+	return func(s *replyTx) error {
 		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
 			return s.refuse(err)
 		}
@@ -287,6 +287,6 @@ func (c *Chat) walletRequest(ctx context.Context, h heard) (act, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
+		return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
 	}, nil
 }

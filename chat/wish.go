@@ -12,7 +12,7 @@ import (
 // TellWish says that an app changed which events about a person it receives. Their own notifications are
 // another thing: what the app wants changes none of them, and this says so.
 func (c *Chat) TellWish(tx store.Tx, user wallet.UserID, wish wallet.AppWishedData) error {
-	s, err := c.sceneOf(tx, user, alerts)
+	s, err := c.replyTxOf(tx, user, alerts)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (c *Chat) TellWish(tx store.Tx, user wallet.UserID, wish wallet.AppWishedDa
 			return err
 		}
 	}
-	if err := s.say("wish.told", v); err != nil {
+	if err := s.reply("wish.told", v); err != nil {
 		return err
 	}
 	return s.end()
@@ -40,7 +40,7 @@ func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetD
 	if err != nil {
 		return err
 	}
-	s, err := c.sceneOf(tx, owner, alerts)
+	s, err := c.replyTxOf(tx, owner, alerts)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetD
 	if err != nil {
 		return err
 	}
-	err = s.say("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
+	err = s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetD
 }
 
 // subjectsOf lists in words what names of events are about, each once; "" for none.
-func (s *scene) subjectsOf(events []string) (html, error) {
+func (s *replyTx) subjectsOf(events []string) (html, error) {
 	subjects := []struct{ word, families string }{
 		{"wish.transactions", "transaction"}, {"wish.wallets", "wallet balance portfolio"}, {"wish.prices", "price market"}, {"wish.staking", "stake validator"},
 	}

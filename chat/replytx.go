@@ -27,35 +27,35 @@ const toastLife = 12 * time.Second
 // menuLife is how long the buttons of an overview work.
 const menuLife = 7 * 24 * time.Hour
 
-// scene is one run of an act inside a store transaction: it holds what the act may touch, and
-// gathers what is said. A run that is repeated begins with a new scene.
-type scene struct {
+// replyTx is one run of an action inside a store transaction: it holds what the action may touch, and
+// gathers what is said. A run that is repeated begins with a new replyTx.
+type replyTx struct {
 	*Chat
-	tx    store.Tx
-	heard heard
-	user  wallet.User
-	now   time.Time
+	tx      store.Tx
+	inbound inbound
+	user    wallet.User
+	now     time.Time
 
 	conv  store.Conversation
 	topic topic
 	moved bool
 
-	anew     bool    // cards are sent anew, not edited
-	weighed  weighed // of a question: what came of it so far
-	fresh    newKeys // of /api: keys to be shown, once
-	priority int
-	out      []store.Reply
-	toasted  bool
-	answered int          // replies that only end what was asked before, and answer nothing that is said now
-	free     bool         // what was said was not for purser
-	to       wallet.AppID // the app that it was said to; "" for none
-	failed   bool         // it was refused
+	anew      bool           // cards are sent anew, not edited
+	draft     evaluatedDraft // of a question: what came of it so far
+	fresh     newKeys        // of /api: keys to be shown, once
+	priority  int
+	out       []store.Reply
+	toasted   bool
+	answered  int          // replies that only end what was asked before, and answer nothing that is said now
+	unhandled bool         // what was said was not for purser
+	to        wallet.AppID // the app that it was said to; "" for none
+	failed    bool         // it was refused
 }
 
-// play runs an act with everything around it: the person is met, the conversation is compared and
+// play runs an action with everything around it: the person is met, the conversation is compared and
 // set, the replies are queued.
-func (c *Chat) play(tx store.Tx, h heard, act act) error {
-	s := &scene{Chat: c, tx: tx, heard: h, user: h.user, now: c.Now().UTC(), conv: h.conv, topic: h.topic}
+func (c *Chat) play(tx store.Tx, h inbound, action Action) error {
+	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv, topic: h.topic}
 	if h.Private { // who speaks in a group has not let the bot write to them
 		user, _, err := c.Users.Meet(tx, handlers.Person{
 			TelegramID: h.From.TelegramID, Username: h.From.Username,
@@ -67,27 +67,27 @@ func (c *Chat) play(tx store.Tx, h heard, act act) error {
 		s.user = user
 	}
 	if h.silent {
-		if err := s.walk(h.conv.Flow, silence); err != nil {
+		if err := s.transition(h.conv.Flow, silence); err != nil {
 			return err
 		}
 		s.answered = len(s.out)
 	}
-	if err := act(s); err != nil {
+	if err := action(s); err != nil {
 		return err
 	}
 	if err := s.announce(); err != nil {
 		return fmt.Errorf("announce what was said: %w", err)
 	}
 	if h.Tap != nil && !s.toasted { // ends the spinner of the button
-		if err := s.reply(Reply{Kind: Toast, CallbackID: h.Tap.CallbackID}, ""); err != nil {
+		if err := s.enqueue(Reply{Kind: Toast, CallbackID: h.Tap.CallbackID}, ""); err != nil {
 			return err
 		}
 	}
 	return s.end()
 }
 
-// end writes what the scene has gathered.
-func (s *scene) end() error {
+// end writes what the replyTx has gathered.
+func (s *replyTx) end() error {
 	if s.moved {
 		data, err := json.Marshal(s.topic)
 		if err != nil {
@@ -107,15 +107,15 @@ func (s *scene) end() error {
 }
 
 // state is where the conversation is.
-func (s *scene) state() State {
+func (s *replyTx) state() State {
 	if s.conv.State == "" {
 		return idle
 	}
 	return State(s.conv.State)
 }
 
-// walk takes one step of a conversation's table: the new state and its effect are saved together.
-func (s *scene) walk(flow string, by Trigger) error {
+// transition takes one step of a conversation's table: the new state and its effect are saved together.
+func (s *replyTx) transition(flow string, by Trigger) error {
 	step, ok := s.flows[flow].Next(s.state(), by)
 	if !ok {
 		return fmt.Errorf("conversation %s has no step from %q by %q", flow, s.state(), by)
@@ -150,20 +150,20 @@ func (s *scene) walk(flow string, by Trigger) error {
 }
 
 // leave ends the conversation that something new interrupts.
-func (s *scene) leave() error {
+func (s *replyTx) leave() error {
 	if s.conv.State == "" {
 		return nil
 	}
-	err := s.walk(s.conv.Flow, movedOn)
+	err := s.transition(s.conv.Flow, movedOn)
 	s.answered = len(s.out)
 	return err
 }
 
 // caller is the person as handlers know them.
-func (s *scene) caller() handlers.Caller { return handlers.Caller{User: s.user.ID} }
+func (s *replyTx) caller() handlers.Caller { return handlers.Caller{User: s.user.ID} }
 
-// reply queues one reply to this chat.
-func (s *scene) reply(r Reply, card string) error {
+// enqueue queues one enqueue to this chat.
+func (s *replyTx) enqueue(r Reply, card string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write a reply: %w", err)
@@ -178,23 +178,23 @@ func (s *scene) reply(r Reply, card string) error {
 	return nil
 }
 
-// say queues one text of the catalogue, with rows of buttons.
-func (s *scene) say(key string, v vars, rows ...[]Button) error {
+// reply queues one text of the catalogue, with rows of buttons.
+func (s *replyTx) reply(key string, v vars, rows ...[]Button) error {
 	return s.show("", key, v, rows...)
 }
 
 // show is say for a message that later ones of the same card replace.
-func (s *scene) show(card, key string, v vars, rows ...[]Button) error {
+func (s *replyTx) show(card, key string, v vars, rows ...[]Button) error {
 	text, err := s.words.text(key, v)
 	if err != nil {
 		return err
 	}
-	return s.reply(Reply{Kind: Message, Text: string(text), Buttons: rows}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows}, card)
 }
 
 // toast answers the tap, once: the first word counts.
-func (s *scene) toast(key string, v vars) error {
-	if s.heard.Tap == nil || s.toasted {
+func (s *replyTx) toast(key string, v vars) error {
+	if s.inbound.Tap == nil || s.toasted {
 		return nil
 	}
 	text, err := s.words.text(key, v)
@@ -202,7 +202,7 @@ func (s *scene) toast(key string, v vars) error {
 		return err
 	}
 	s.toasted = true
-	return s.reply(Reply{Kind: Toast, CallbackID: s.heard.Tap.CallbackID, Text: plain(text)}, "")
+	return s.enqueue(Reply{Kind: Toast, CallbackID: s.inbound.Tap.CallbackID, Text: plain(text)}, "")
 }
 
 // longestToast is Telegram's limit for the text of answerCallbackQuery.
@@ -212,7 +212,7 @@ const longestToast = 200
 func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
 
 // refused says why something is not done. A tap is answered by the headline, and below by the whole.
-func (s *scene) refused(err error) error {
+func (s *replyTx) refused(err error) error {
 	s.failed = true
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {
@@ -227,19 +227,19 @@ func (s *scene) refused(err error) error {
 		if err != nil {
 			return err
 		}
-		return s.say("wallet.none", nil, rows...)
+		return s.reply("wallet.none", nil, rows...)
 	case code == wallet.InsufficientFunds: // there is where more can be sent to
 		rows, err := s.menu("button.address", "/wallet address")
 		if err != nil {
 			return err
 		}
-		return s.say("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
+		return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 	}
-	return s.say("refusal.said", vars{"Headline": headline, "Reason": reason})
+	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason})
 }
 
 // refuse answers with a refusal, and passes breakdowns on.
-func (s *scene) refuse(err error) error {
+func (s *replyTx) refuse(err error) error {
 	if labelled(err) {
 		return s.refused(err)
 	}
@@ -247,7 +247,7 @@ func (s *scene) refuse(err error) error {
 }
 
 // did answers the tap that ran a deed: with its refusal, or else with a toast, once the button is used.
-func (s *scene) did(err error, toast string) (ok bool, _ error) {
+func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
 	if err != nil {
 		return false, s.refuse(err)
 	}
@@ -259,7 +259,7 @@ func (s *scene) did(err error, toast string) (ok bool, _ error) {
 }
 
 // nonce draws what callback data holds: it says nothing, and cannot be guessed.
-func (s *scene) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
+func (s *replyTx) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
 
 const nonceBytes = 16
 
@@ -270,7 +270,7 @@ func nonceLike(data string) bool {
 }
 
 // button makes a button that means action, for this person in this chat, until a time.
-func (s *scene) button(label html, action, subject string, until time.Time) (Button, error) {
+func (s *replyTx) button(label html, action, subject string, until time.Time) (Button, error) {
 	nonce, err := s.nonce()
 	if err != nil {
 		return Button{}, err
@@ -278,14 +278,14 @@ func (s *scene) button(label html, action, subject string, until time.Time) (But
 	return s.buttonOf(nonce, label, action, subject, until)
 }
 
-func (s *scene) buttonOf(nonce string, label html, action, subject string, until time.Time) (Button, error) {
+func (s *replyTx) buttonOf(nonce string, label html, action, subject string, until time.Time) (Button, error) {
 	return Button{Text: plain(label), Data: nonce}, s.tx.PutButtons([]store.Button{{
 		Nonce: nonce, Chat: s.conv.Chat, User: s.conv.User, Action: action, Subject: subject, ExpiresAt: until,
 	}})
 }
 
 // menu makes one row of buttons that stand for commands: label and command, in turn.
-func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
+func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
 	var row []Button
 	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
 		label, err := s.words.text(labelsAndCommands[i], nil)
@@ -303,7 +303,7 @@ func (s *scene) menu(labelsAndCommands ...string) ([][]Button, error) {
 
 // moveCard has the next message of a card sent below all others, and takes the buttons from the one that
 // shows it now.
-func (s *scene) moveCard(card string) error {
+func (s *replyTx) moveCard(card string) error {
 	message, err := s.tx.Card(s.conv.Chat, card)
 	if errors.Is(err, store.ErrNotFound) || err == nil && message == 0 {
 		return nil
@@ -327,8 +327,8 @@ func (s *scene) moveCard(card string) error {
 
 // use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the
 // Input is handled again, and then finds it used.
-func (s *scene) use() error {
-	b, err := s.tx.Button(s.heard.button.Nonce)
+func (s *replyTx) use() error {
+	b, err := s.tx.Button(s.inbound.button.Nonce)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !b.UsedAt.IsZero() {
 		return store.ErrConflict
 	}
@@ -339,22 +339,22 @@ func (s *scene) use() error {
 }
 
 // strip takes the buttons from the message that was tapped, which no card redraws: they are used.
-func (s *scene) strip() error {
-	if s.heard.Tap == nil || s.heard.MessageID == 0 {
+func (s *replyTx) strip() error {
+	if s.inbound.Tap == nil || s.inbound.MessageID == 0 {
 		return nil
 	}
-	return s.reply(Reply{Kind: Strip, MessageID: s.heard.MessageID}, "")
+	return s.enqueue(Reply{Kind: Strip, MessageID: s.inbound.MessageID}, "")
 }
 
 // takeAwaySecret removes a message that holds what must never be in a chat, and says why and what to do. Its
 // text is gone since the update came in: see Input.Secret.
-func (s *scene) takeAwaySecret() error {
+func (s *replyTx) takeAwaySecret() error {
 	why := "talk.secret"
-	if s.heard.Secret == CredentialSecret {
+	if s.inbound.Secret == CredentialSecret {
 		why = "talk.credential"
 	}
-	if err := s.reply(Reply{Kind: Delete, MessageID: s.heard.MessageID}, ""); err != nil {
+	if err := s.enqueue(Reply{Kind: Delete, MessageID: s.inbound.MessageID}, ""); err != nil {
 		return err
 	}
-	return s.say(why, nil)
+	return s.reply(why, nil)
 }

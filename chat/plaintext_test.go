@@ -40,7 +40,7 @@ func TestNoAppNamesTheSigningPage(t *testing.T) {
 		{"xn--wllet-gra.example.org", "", "https://xn--wllet-gra.example.org/w/"},
 	} {
 		chat := &Chat{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: c.host}}}
-		if err := chat.plainly(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
+		if err := chat.plainText(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%s %q names %s, and is let through: %v", c.mode, c.message, c.host, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestNoAppNamesTheSigningPage(t *testing.T) {
 		{"HTML", "<b>wallet</b> example.org &lt;3"}, {"Markdown", "*wallet* [shop](https://example.org/a%20b)"}, {"MarkdownV2", `Your order *42* is ready\.`},
 	} {
 		chat := &Chat{Options: Options{PublicURL: &url.URL{Scheme: "https", Host: "wallet.example.org"}}}
-		if err := chat.plainly(c.message, c.mode); err != nil {
+		if err := chat.plainText(c.message, c.mode); err != nil {
 			t.Errorf("%s %q: %v", c.mode, c.message, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestNothingPushesPursersLineOutOfSight(t *testing.T) {
 		{"HTML", "a" + strings.Repeat("\n<i> </i>", 4) + "\nb"},
 		{"Markdown", strings.Repeat("*\u2800*", 25) + "x"}, {"MarkdownV2", strings.Repeat("\\\u2800", 25) + "x"}, {"MarkdownV2", "a\n__\u2800__\n||\u2800||\n*\u2800*\nb"},
 	} {
-		if err := chat.plainly(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
+		if err := chat.plainText(c.message, c.mode); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%s %.40q is let through: %v", c.mode, c.message, err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestNothingPushesPursersLineOutOfSight(t *testing.T) {
 		{"", "Total:" + strings.Repeat(" ", 24) + "5"}, {"", "a\n\n\nb"}, {"", "किं कर्तव्यम्"}, {"", strings.Repeat("x\n", 59)}, {"", "a" + strings.Repeat("\u0301", 8)},
 		{"HTML", "<b>" + strings.Repeat("x", 30) + "</b>"}, {"MarkdownV2", strings.Repeat(`\.`, 30)},
 	} {
-		if err := chat.plainly(c.message, c.mode); err != nil {
+		if err := chat.plainText(c.message, c.mode); err != nil {
 			t.Errorf("%s %.40q: %v", c.mode, c.message, err)
 		}
 	}

@@ -24,9 +24,9 @@ const (
 	longText, longLines = 400, 10 // what is longer may not fit a screen
 )
 
-// plainly refuses messages that are made to look as if they came from purser: whose first line is pushed
+// plainText refuses messages that are made to look as if they came from purser: whose first line is pushed
 // out of sight, or that name the signing page's host, as only purser's own messages do.
-func (c *Chat) plainly(message, mode string) error {
+func (c *Chat) plainText(message, mode string) error {
 	text := shown(message, mode)
 	blank, lines := 0, strings.Split(text, "\n")
 	for _, line := range lines {
