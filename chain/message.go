@@ -27,9 +27,6 @@ const (
 	maxKeysV1         = 64
 	maxSignaturesV1   = 12
 	maxInstructionsV1 = 64
-	// markV1 is the first byte of a version 1 transaction: its message comes first. In the older ones
-	// the signatures do, whose count is never that large.
-	markV1 = 0x81
 	// maxAccounts is how many accounts an index of one byte can name.
 	maxAccounts = 256
 )
@@ -129,7 +126,7 @@ func structure(raw []byte) (*message, error) {
 func structureV1(wire []byte) (m *message, end int, err error) {
 	r := &reader{rest: wire}
 	m = &message{version: "v1"}
-	if r.byte() != markV1 {
+	if r.byte() != wallet.MessageV1Prefix {
 		return nil, 0, refuse(Version, "a version that is not read here")
 	}
 	m.signers, m.readonlySigned, m.readonlyUnsigned = int(r.byte()), int(r.byte()), int(r.byte())

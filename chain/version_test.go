@@ -248,7 +248,7 @@ func FuzzVersion1(f *testing.F) {
 	f.Add(wire)
 	f.Add(wire[:200])
 	f.Fuzz(func(t *testing.T, wire []byte) {
-		if len(wire) == 0 || wire[0] != markV1 {
+		if len(wire) == 0 || wire[0] != wallet.MessageV1Prefix {
 			return
 		}
 		signatures, raw, m, err := disassemble(wire)
@@ -260,7 +260,7 @@ func FuzzVersion1(f *testing.F) {
 			return // it refuses configurations that say nothing to us
 		}
 		if len(theirs.Signatures) != len(signatures) || len(theirs.Message.AccountKeys) != len(m.keys) || len(theirs.Message.Instructions) != len(m.instructions) ||
-			theirs.Message.RecentBlockhash != m.blockhash || raw[0] != markV1 {
+			theirs.Message.RecentBlockhash != m.blockhash || raw[0] != wallet.MessageV1Prefix {
 			t.Fatalf("solana-go reads %+v, we %+v", theirs, m)
 		}
 		for i, in := range m.instructions {

@@ -252,13 +252,10 @@ func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wal
 	return status, err
 }
 
-// version1 is the first byte of a transaction of version 1 (SIMD-0385), which begins with its message.
-const version1 = 0x81
-
 // accept judges what was signed, and returns the bytes that go over the wire with their signature.
 func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.Signature, error) {
 	if given.Signed != nil {
-		if len(given.Signed) > 0 && given.Signed[0] == version1 {
+		if len(given.Signed) > 0 && given.Signed[0] == wallet.MessageV1Prefix {
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature,
 				"the wallet signed a version 1 transaction, and only legacy and version 0 transactions are taken here: nothing was sent")
 		}

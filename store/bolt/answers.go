@@ -75,11 +75,8 @@ func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	number, put := numberKey(n), t.putRow
-	if t.older { // as it lay before, tagged or not
-		put = t.put
-	}
-	return errors.Join(put(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
+	number := numberKey(n)
+	return errors.Join(t.putRow(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
 }
 
 func (t *tx) DropAnswer(idempotencyKey string) error {

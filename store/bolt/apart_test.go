@@ -2,19 +2,13 @@ package bolt
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
-
-	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
 	"purser/wallet"
@@ -68,89 +62,9 @@ func TestAnAnswerLeavesNothing(t *testing.T) {
 	}
 }
 
-// schema4 copies the file of schema 4 and returns its path and key.
-func schema4(t *testing.T) (path string, key []byte) {
-	t.Helper()
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(fileBytes(t, "testdata/schema4.key"))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), "purser.db")
-	if err := os.WriteFile(path, fileBytes(t, "testdata/schema4.db"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, key
-}
-
-// TestAnswersAndDeliveriesLieApartAfterTheUpgrade, with nothing left where they lay, and can end as any other. A
-// damaged answer stays, so that what it was for is not done again.
-func TestAnswersAndDeliveriesLieApartAfterTheUpgrade(t *testing.T) {
-	for _, damaged := range []bool{false, true} {
-		path, key := schema4(t)
-		var lay [][]byte
-		db, err := bbolt.Open(path, 0o600, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
-			in := root.Bucket([]byte(answers.String()))
-			return in.ForEach(func(k, raw []byte) error {
-				lay = append(lay, bytes.Clone(k))
-				if damaged {
-					return in.Put(k, []byte{rowFormat})
-				}
-				return nil
-			})
-		}), db.Close()); err != nil || len(lay) == 0 {
-			t.Fatalf("%d answers, %v", len(lay), err)
-		}
-		o := options(path)
-		o.MasterKey = key
-		s, err := Open(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustUpdate(t, s, func(contract store.Tx) error {
-			tx := contract.(*tx)
-			if tx.tx.Bucket([]byte(deliveryIDs)) != nil {
-				t.Error("the old ids of deliveries are there still")
-			}
-			for _, k := range lay {
-				if tx.get(answers, tx.get(answerKeys, k[:answerKeySize])) == nil {
-					t.Errorf("the answer of %x is gone", k)
-				}
-			}
-			rows := tx.prefixed(deliveryRows, nil)
-			if len(rows) == 0 {
-				t.Error("nothing waits any more")
-			}
-			for _, row := range rows {
-				d, err := tx.Delivery(string(row.key))
-				if err := errors.Join(err, tx.DoneDeliveries([]store.Delivery{d})); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		mustUpdate(t, s, func(tx store.Tx) error {
-			_, err := tx.Sweep(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 1000)
-			return err
-		})
-		if left := leftIn(t, s, deliveries, deliveryRows, deliveriesAbout, expiries); len(left) != 0 {
-			t.Errorf("damaged %v: there is left %v", damaged, left)
-		}
-		if left := leftIn(t, s, answers, answerKeys); damaged != (len(left) == 2*len(lay)) || !damaged && len(left) != 0 {
-			t.Errorf("damaged %v: of answers there is left %v", damaged, left)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestEventsOfBeforeTheUpgradeAreDone, and not emitted anew: ids of transactions had no time, and those of receipts
-// are digits of a hash for good.
-func TestEventsOfBeforeTheUpgradeAreDone(t *testing.T) {
+// TestEventsWithAndWithoutATimeInTheirIDAreDoneOnce, and not emitted again: ids of receipts are digits of a hash,
+// and lie at their own hash alone.
+func TestEventsWithAndWithoutATimeInTheirIDAreDoneOnce(t *testing.T) {
 	s := fresh(t)
 	var all []wallet.Event
 	for i := range 200 {
@@ -167,7 +81,7 @@ func TestEventsOfBeforeTheUpgradeAreDone(t *testing.T) {
 				return err
 			}
 			if hash := s.lookup.Text(store.ByEvent, e.ID); tx.get(eventIDs, hash[:eventIDSize]) == nil {
-				t.Errorf("%s lies elsewhere than before", e.ID)
+				t.Errorf("%s lies elsewhere than at its hash", e.ID)
 			}
 		}
 		return tx.Emit(all...)

@@ -38,6 +38,9 @@ const childWriters = 8
 
 // child writes users with an event and a reply each, and never returns.
 func child() {
+	if where := os.Getenv(childStep); where != "" {
+		childOpens(where)
+	}
 	fail := func(err error) {
 		fmt.Println("broken:", err)
 		os.Exit(3)

@@ -118,7 +118,7 @@ func layOut(db *bbolt.DB) error {
 		has := func(b string) bool { return root.Bucket([]byte(b)) != nil }
 		name, _ := root.Cursor().First()
 		empty = name == nil
-		if !empty && !(has(logIndex) && has(logTallies) && (has(logRows) || has(logEntries))) {
+		if !empty && !(has(logIndex) && has(logTallies) && has(logRows)) {
 			return ErrForeign
 		}
 		return nil

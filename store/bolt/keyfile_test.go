@@ -402,56 +402,18 @@ func TestAKeyThatCannotBeWrittenStopsTheStore(t *testing.T) {
 	closed(t, s)
 }
 
-// TestTheUpgradeLeavesNoOldKeys: before schema 6 they lay in the database, and what was deleted there stayed.
-func TestTheUpgradeLeavesNoOldKeys(t *testing.T) {
-	path, key := schema4(t)
-	folder := filepath.Dir(path)
-	var x samples
-	readSamples(t, "testdata/schema4", &x)
-	if found := keysIn(t, folder, key, x.User.ID); len(found) == 0 {
-		t.Fatal("there is no old key")
-	}
-	o := options(path)
-	o.MasterKey = key
-	s, err := Open(o)
-	if err != nil {
+// TestWhatWasLeftOfAnotherStartIsReplaced: a file of keys that was made for a database that was not committed is
+// nobody's.
+func TestWhatWasLeftOfAnotherStartIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	if err := os.WriteFile(path+keysSuffix+newSuffix, append([]byte(keysMagic), bytes.Repeat([]byte{7}, 1000)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if found := keysIn(t, folder, key, x.User.ID); len(found) != 1 || !strings.HasPrefix(found[0], "purser.db.keys ") {
-		t.Errorf("after the upgrade: %v", found)
-	}
-	if bytes.Contains(fileBytes(t, path), []byte(x.Button.Action)) {
-		t.Error("what a button does is readable in the file")
-	}
-	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser(x.User.ID) })
-	if found := keysIn(t, folder, key, x.User.ID); len(found) != 0 {
-		t.Errorf("after they were erased: %v", found)
-	}
+	s := openAt(t, path)
+	meet(t, s, 1)
 	closed(t, s)
-	left, err := os.ReadDir(folder)
-	if err != nil || len(left) != 2 {
-		t.Errorf("left: %v (%v)", left, err)
-	}
-}
-
-// TestAnUpgradeThatWasCutShortBeginsAnew: a file of keys that was made for one that was not committed is nobody's.
-func TestAnUpgradeThatWasCutShortBeginsAnew(t *testing.T) {
-	path, key := schema4(t)
-	var x samples
-	readSamples(t, "testdata/schema4", &x)
-	if err := os.WriteFile(path+keysSuffix+newSuffix, append([]byte(keysMagic), make([]byte, 1000)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path+newSuffix+"-copy", make([]byte, 100), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := options(path)
-	o.MasterKey = key
-	s, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.User(x.User.ID); return err }); err != nil {
+	s = openAt(t, path)
+	if err := knows(t, s, 1); err != nil {
 		t.Error(err)
 	}
 	closed(t, s)

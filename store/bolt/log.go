@@ -24,9 +24,6 @@ import (
 //	index    webhook id 0 created-at delivery id     -> state 0 event
 //	tallies  webhook id 0 hour                       -> JSON of store.Tally
 //
-// In a file that was begun before schema 5 of the store, rows lie in a bucket entries under webhook id 0 delivery
-// id, to which they are sealed still; new ones lie beside them as above. It goes with its day.
-//
 // The attempts of an entry are tallied in the file of the entry, so that they are committed with it.
 type Log struct {
 	days
@@ -44,8 +41,6 @@ const (
 	logRows    = "rows"
 	logIndex   = "index"
 	logTallies = "tallies"
-
-	logEntries = "entries" // of old files
 )
 
 // logSubject is what the sealed fields of an entry are of.
@@ -132,23 +127,9 @@ func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
-// entryRows are where rows lie in a day's file: rows, old, or both are there.
-type entryRows struct{ rows, old *bbolt.Bucket }
-
-func rowsOf(root *bbolt.Tx) entryRows {
-	return entryRows{root.Bucket([]byte(logRows)), root.Bucket([]byte(logEntries))}
-}
-
-// at is the row of a place, nil without one.
-func (r entryRows) at(place []byte) (raw []byte) {
-	_, id, _ := bytes.Cut(place, []byte{0})
-	if r.rows != nil {
-		raw = r.rows.Get(id)
-	}
-	if raw == nil && r.old != nil {
-		raw = r.old.Get(place)
-	}
-	return sane(raw)
+// loggedRow is the row of a delivery in a day's file, nil without one.
+func loggedRow(root *bbolt.Tx, id []byte) []byte {
+	return sane(root.Bucket([]byte(logRows)).Get(id))
 }
 
 // longestLogged bounds a key or a row, in bytes, far above any that is written.
@@ -184,9 +165,8 @@ func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	return r, nil
 }
 
-// logRow reads the row of a delivery. Those from before schema 6 have no tag; what is sealed in them tells that they
-// are whole, and they go with their day.
-func (s *Store) logRow(id, raw []byte) (row, error) { return s.row(logSubject, id, raw, true) }
+// logRow reads the row of a delivery.
+func (s *Store) logRow(id, raw []byte) (row, error) { return s.row(logSubject, id, raw) }
 
 // plainEntry reads what is not sealed of an entry.
 func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) {
@@ -252,16 +232,12 @@ func (l *Log) commit(batches []*logged) {
 }
 
 func (l *Log) putEntries(root *bbolt.Tx, all []logRow) error {
-	rows, err := root.CreateBucketIfNotExists([]byte(logRows))
-	if err != nil {
-		return err
-	}
+	rows, index := root.Bucket([]byte(logRows)), root.Bucket([]byte(logIndex))
 	rows.FillPercent = fullPages
-	entries, index := rowsOf(root), root.Bucket([]byte(logIndex))
 	news := tallies{}
 	for _, r := range all {
 		var old store.LogEntry
-		if raw := entries.at(entryPlace(r.plain.Webhook, r.plain.ID)); raw != nil {
+		if raw := loggedRow(root, []byte(r.plain.ID)); raw != nil {
 			var err error
 			if old, err = l.store.plainEntry(r.plain.ID, raw); err != nil {
 				old = store.LogEntry{} // it is replaced, whatever it was
@@ -358,7 +334,7 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 	place := entryPlace(id, delivery)
 	for _, day := range slices.Backward(names) {
 		err := l.read(ctx, day, func(root *bbolt.Tx) error {
-			raw = bytes.Clone(rowsOf(root).at(place))
+			raw = bytes.Clone(loggedRow(root, []byte(delivery)))
 			return nil
 		})
 		if err != nil {
@@ -478,7 +454,7 @@ type walk struct {
 // take copies what a day has for a page, most rows of it, and remembers how far it came; more tells that there
 // may be others.
 func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most int) (rows []entry, more bool, err error) {
-	entries, cursor := rowsOf(root), root.Bucket([]byte(logIndex)).Cursor()
+	cursor := root.Bucket([]byte(logIndex)).Cursor()
 	key, value := w.first(cursor)
 	for walked := 0; bytes.HasPrefix(key, w.prefix); key, value = w.next(cursor) {
 		if err := ctx.Err(); err != nil {
@@ -496,8 +472,8 @@ func (w *walk) take(ctx context.Context, root *bbolt.Tx, p store.LogPage, most i
 		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
 			continue
 		}
-		place := join(w.prefix, createdID(created))
-		rows = append(rows, entry{place, bytes.Clone(entries.at(place))})
+		id := createdID(created)
+		rows = append(rows, entry{join(w.prefix, id), bytes.Clone(loggedRow(root, id))})
 	}
 	return rows, false, nil
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -201,57 +200,6 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 		if err := errors.Join(l.Close(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestEntriesOfOlderFilesAreFound: they lie under their webhook, to which they are sealed still.
-func TestEntriesOfOlderFilesAreFound(t *testing.T) {
-	folder := t.TempDir()
-	s, l := openLog(t, folder)
-	if err := errors.Join(l.Log(t.Context(), []store.LogEntry{logEntry("a", 0), logEntry("b", 0)}), l.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	db, err := bbolt.Open(filepath.Join(folder, "log", "2026-11-21.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
-		entries, err := root.CreateBucket([]byte(logEntries))
-		if err != nil {
-			return err
-		}
-		for _, id := range []string{"a", "b"} {
-			err = errors.Join(err, entries.Put(entryPlace("wh", id), bytes.Clone(root.Bucket([]byte(logRows)).Get([]byte(id)))))
-		}
-		return errors.Join(err, root.DeleteBucket([]byte(logRows)))
-	}), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s, l = openLog(t, folder)
-	for range 2 {
-		got, err := l.List(t.Context(), "wh", store.LogPage{Limit: 10})
-		if err != nil || len(got) != 2 || got[0].ID != "b" || got[1].ID != "a" {
-			t.Errorf("listed %+v, %v", got, err)
-		}
-		if e, err := l.Logged(t.Context(), "wh", "a"); err != nil || string(e.Body) != "secret a" {
-			t.Errorf("%+v, %v", e, err)
-		}
-		if _, err := l.Logged(t.Context(), "other", "b"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("another webhook's: %v", err)
-		}
-		before, err := l.Tallies(t.Context(), "wh", time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Log(t.Context(), []store.LogEntry{logEntry("a", 0)}); err != nil {
-			t.Fatal(err)
-		}
-		if after, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil || !reflect.DeepEqual(after, before) {
-			t.Errorf("logged anew, tallied %+v, %v, before %+v", after, err, before)
-		}
-	}
-	if err := errors.Join(l.Close(), s.Close()); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -117,9 +117,6 @@ func open(o Options, steps []migration) (*Store, error) {
 	if err := s.prepare(steps); err != nil {
 		return nil, errors.Join(err, s.closeFiles())
 	}
-	if err := s.tighten(); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
-	}
 	go s.commitLoop() // Close waits for it
 	return s, nil
 }
@@ -251,8 +248,7 @@ const (
 	metaCheck  = "check"
 	metaLookup = "lookup"
 	metaSystem = "system"
-	metaStore  = "store"   // which store it is: its file of keys has the same
-	metaTight  = "compact" // there while free pages hold what an upgrade has taken out of the rows
+	metaStore  = "store" // which store it is: its file of keys has the same
 )
 
 // storeIDSize is the length of what tells one store from another.
@@ -308,7 +304,7 @@ func (s *Store) prepare(steps []migration) (err error) {
 			return err
 		}
 	}
-	if meta.Get([]byte(metaStore)) != nil && s.keyFile == nil {
+	if s.keyFile == nil {
 		found, err := s.findKeys(root)
 		if err != nil {
 			return err
@@ -416,61 +412,6 @@ func (s *Store) makeKeys(meta *bbolt.Bucket) (err error) {
 		return err
 	}
 	return errors.Join(s.keyFile.file.Sync(), meta.Put([]byte(metaStore), id))
-}
-
-// tighten writes the file anew where an upgrade has left, in free pages, what is not to be there any more: it copies
-// what is in use, and the copy takes its place. What fails is tried again at the next start.
-func (s *Store) tighten() error {
-	due := false
-	if err := s.db.View(func(root *bbolt.Tx) error {
-		due = root.Bucket([]byte(metaBucket.String())).Get([]byte(metaTight)) != nil
-		return nil
-	}); err != nil || !due {
-		return err
-	}
-	name := s.path + newSuffix + "-copy"
-	if err := s.copyTo(name); err != nil {
-		s.log.Warn("the database could not be written anew, which would remove what it held before the upgrade; the next start tries again", "error", err)
-		return errors.Join(removeIfThere(name))
-	}
-	if err := s.db.Close(); err != nil {
-		return err
-	}
-	if err := renameDurably(name, s.path); err != nil {
-		return err
-	}
-	db, err := openFile(s.path, bbolt.Options{NoFreelistSync: true})
-	if err == nil {
-		s.db = db
-	}
-	return err
-}
-
-// copiedAtOnce bounds what a transaction of a copy holds, in bytes.
-const copiedAtOnce = 16 << 20
-
-func (s *Store) copyTo(name string) error {
-	if err := removeIfThere(name); err != nil {
-		return err
-	}
-	to, err := bbolt.Open(name, 0o600, &bbolt.Options{NoFreelistSync: true, Timeout: lockWait})
-	if err != nil {
-		return err
-	}
-	err = bbolt.Compact(to, s.db, copiedAtOnce)
-	if err == nil {
-		err = to.Update(func(root *bbolt.Tx) error {
-			return root.Bucket([]byte(metaBucket.String())).Delete([]byte(metaTight))
-		})
-	}
-	return errors.Join(err, to.Close())
-}
-
-func removeIfThere(name string) error {
-	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // KeysVersion rises with every commit that touched an API key or a webhook.

@@ -18,7 +18,6 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
-	"purser/wallet"
 )
 
 func options(path string) Options {
@@ -162,65 +161,6 @@ func TestStoreIsItsOwnersFile(t *testing.T) {
 	}
 	if mode := info.Mode().Perm(); mode != 0o600 {
 		t.Errorf("mode %o", mode)
-	}
-}
-
-// TestMigrations walks a file through two steps, of which one fails at first.
-func TestMigrations(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "purser.db")
-	s := openAt(t, path)
-	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_1", TelegramID: 7}) })
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	order := ""
-	step := func(name string) migration {
-		return func(s *Store, root *bbolt.Tx) error {
-			order += name
-			if s.system == nil || s.lookup == nil {
-				return errors.New("a step without the store's keys")
-			}
-			_, err := root.CreateBucket([]byte(name))
-			return err
-		}
-	}
-	broken := errors.New("broken")
-	before := fileBytes(t, path)
-	if _, err := open(options(path), append(migrations(), step("two"), func(*Store, *bbolt.Tx) error { return broken })); !errors.Is(err, broken) {
-		t.Fatalf("a broken step: %v", err)
-	}
-	if !bytes.Equal(before, fileBytes(t, path)) {
-		t.Error("a failed upgrade changed the file")
-	}
-	wrong := options(path)
-	wrong.MasterKey = bytes.Repeat([]byte{8}, store.MasterKeySize)
-	order = ""
-	if _, err := open(wrong, append(migrations(), step("two"))); !errors.Is(err, store.ErrMasterKey) || order != "" {
-		t.Errorf("upgrade under a wrong key: %v, steps %q", err, order)
-	}
-	s, err := open(options(path), append(migrations(), step("two"), step("three")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.UserByTelegram(7); return err }); err != nil {
-		t.Errorf("a row from before: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err = open(options(path), append(migrations(), step("two"), step("three")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if order != "twothree" {
-		t.Errorf("steps taken: %q", order)
-	}
-	_, err = Open(options(path))
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), fmt.Sprintf("its schema is %d, this one knows %d", len(migrations())+3, len(migrations())+1)) {
-		t.Errorf("an older purser: %v", err)
 	}
 }
 

@@ -15,15 +15,12 @@ import (
 // ErrDamaged says that bytes in the file are not what this package wrote there.
 var ErrDamaged = errors.New("store: damaged row")
 
-// rowFormat is the version of the layout below, the first byte of every row; untagged is that of rows before
-// schema 6, which end without a tag.
+// rowFormat is the version of the layout below, the first byte of every row. sealFormat is the version of how its
+// fields are sealed.
 const (
-	rowFormat = 2
-	untagged  = 1
+	rowFormat  = 1
+	sealFormat = 1
 )
-
-// sealFormat is the version of how fields are sealed, which is the same in both.
-const sealFormat = 1
 
 // tagSize is how much of its keyed hash follows a row, in bytes.
 const tagSize = 16
@@ -78,12 +75,8 @@ func (s *Store) tagged(where string, key, raw []byte) []byte {
 	return append(raw, s.tag(where, key, raw)...)
 }
 
-// row reads a row of any place: ErrDamaged if it is not what was written there. With older it may be one without
-// a tag.
-func (s *Store) row(where string, key, raw []byte, older bool) (row, error) {
-	if len(raw) > 0 && raw[0] == untagged && older {
-		return decodeRow(raw)
-	}
+// row reads a row of any place: ErrDamaged if it is not what was written there.
+func (s *Store) row(where string, key, raw []byte) (row, error) {
 	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow tells what is wrong with it
 		return decodeRow(bytes.Clone(raw[:min(len(raw), 1)]))
 	}
@@ -96,7 +89,7 @@ func (s *Store) row(where string, key, raw []byte, older bool) (row, error) {
 
 // row reads a row of a bucket.
 func (t *tx) row(b bucket, key, raw []byte) (row, error) {
-	return t.store.row(b.String(), key, raw, t.older)
+	return t.store.row(b.String(), key, raw)
 }
 
 // putRow puts a row with its tag.
@@ -109,7 +102,7 @@ func decodeRow(raw []byte) (row, error) {
 	if len(raw) == 0 {
 		return row{}, fmt.Errorf("%w: empty", ErrDamaged)
 	}
-	if raw[0] != rowFormat && raw[0] != untagged {
+	if raw[0] != rowFormat {
 		return row{}, fmt.Errorf("%w: format %d", ErrDamaged, raw[0])
 	}
 	owner, rest, err := cutPart(raw[1:])

@@ -28,16 +28,6 @@ func update() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-// botWebhook is how a bot token's receiver was kept in schema 3.
-type botWebhook struct {
-	ID        wallet.WebhookID `json:"id"`
-	Line      string           `json:"line"`
-	URL       string           `json:"url"`
-	Events    []string         `json:"events"`
-	Secret    string           `json:"secret"`
-	CreatedAt time.Time        `json:"created_at"`
-}
-
 // samples are one row of every kind, as the newest schema knows them.
 type samples struct {
 	User         wallet.User
@@ -52,16 +42,14 @@ type samples struct {
 	Answer       store.Answer
 	Event        wallet.Event
 	Card         int
-	Contact      wallet.Contact // since schema 2
-	App          wallet.App     // since schema 3, with all below
+	Contact      wallet.Contact
+	App          wallet.App
 	Grant        wallet.Grant
 	Developer    wallet.Developer
 	Counter      store.Counter
-
-	BotWebhook *botWebhook    // of schema 3 alone
-	Webhook    wallet.Webhook // since schema 4, with all below
-	Health     wallet.WebhookHealth
-	Delivery   store.Delivery
+	Webhook      wallet.Webhook
+	Health       wallet.WebhookHealth
+	Delivery     store.Delivery
 }
 
 func newSamples() samples {
@@ -72,7 +60,7 @@ func newSamples() samples {
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
-	x.BotWebhook, x.Webhook.Lineage, x.Webhook.Owner = nil, x.Key.Lineage(), x.User.ID
+	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
 	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
@@ -153,47 +141,33 @@ func (x samples) read(tx store.Tx) error {
 	e, err := tx.PendingEvents(10)
 	check("events", []wallet.Event{x.Event}, e, err)
 	book, err := tx.ContactsOf(x.User.ID)
-	if x.Contact == (wallet.Contact{}) { // a file from before there were any
-		check("contacts", []wallet.Contact(nil), book, err)
-	} else {
-		check("contacts", []wallet.Contact{x.Contact}, book, err)
-	}
-	if x.App.ID != "" { // else a file from before there were any
-		app, err := tx.App(x.App.ID)
-		check("app", x.App, app, err)
-		apps, err := tx.AppsOf(x.App.Owner)
-		check("apps", []wallet.App{x.App}, apps, err)
-		grant, err := tx.Grant(x.Grant.User, x.Grant.App)
-		check("grant", x.Grant, grant, err)
-		grants, err := tx.GrantsOf(x.Grant.User)
-		check("grants", []wallet.Grant{x.Grant}, grants, err)
-		dev, err := tx.Developer(x.Developer.User)
-		check("developer", x.Developer, dev, err)
-		counter, err := tx.Counter(x.Counter.Name)
-		check("counter", x.Counter, counter, err)
-	}
-	if w := x.BotWebhook; w != nil {
-		x.Webhook = wallet.Webhook{ID: w.ID, Kind: wallet.BotKey, Lineage: w.Line, Owner: x.User.ID, URL: w.URL, Events: w.Events,
-			Active: true, Secret: w.Secret, CreatedAt: w.CreatedAt, UpdatedAt: w.CreatedAt}
-	}
-	if x.Webhook.ID != "" {
-		hook, err := tx.Webhook(x.Webhook.ID)
-		check("webhook", x.Webhook, hook, err)
-		hooks, err := tx.WebhooksOf(x.Webhook.Lineage)
-		check("webhooks of a line", []wallet.Webhook{x.Webhook}, hooks, err)
-		hooks, err = tx.WebhooksOfOwner(x.User.ID)
-		check("webhooks of an owner", []wallet.Webhook{x.Webhook}, hooks, err)
-		health, err := tx.WebhookHealth(x.Webhook.ID)
-		check("health", x.Health, health, err)
-	}
-	if x.Delivery.ID != "" {
-		delivery, err := tx.Delivery(x.Delivery.ID)
-		check("delivery", x.Delivery, delivery, err)
-		line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
-		check("deliveries", []store.Delivery{x.Delivery}, line, err)
-		announced, err := tx.Announcements(10)
-		check("announcements", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
-	}
+	check("contacts", []wallet.Contact{x.Contact}, book, err)
+	app, err := tx.App(x.App.ID)
+	check("app", x.App, app, err)
+	apps, err := tx.AppsOf(x.App.Owner)
+	check("apps", []wallet.App{x.App}, apps, err)
+	grant, err := tx.Grant(x.Grant.User, x.Grant.App)
+	check("grant", x.Grant, grant, err)
+	grants, err := tx.GrantsOf(x.Grant.User)
+	check("grants", []wallet.Grant{x.Grant}, grants, err)
+	dev, err := tx.Developer(x.Developer.User)
+	check("developer", x.Developer, dev, err)
+	counter, err := tx.Counter(x.Counter.Name)
+	check("counter", x.Counter, counter, err)
+	hook, err := tx.Webhook(x.Webhook.ID)
+	check("webhook", x.Webhook, hook, err)
+	hooks, err := tx.WebhooksOf(x.Webhook.Lineage)
+	check("webhooks of a line", []wallet.Webhook{x.Webhook}, hooks, err)
+	hooks, err = tx.WebhooksOfOwner(x.User.ID)
+	check("webhooks of an owner", []wallet.Webhook{x.Webhook}, hooks, err)
+	health, err := tx.WebhookHealth(x.Webhook.ID)
+	check("health", x.Health, health, err)
+	delivery, err := tx.Delivery(x.Delivery.ID)
+	check("delivery", x.Delivery, delivery, err)
+	line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
+	check("deliveries", []store.Delivery{x.Delivery}, line, err)
+	announced, err := tx.Announcements(10)
+	check("announcements", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
 	return errors.Join(errs...)
 }
 
@@ -221,11 +195,7 @@ func TestOldFilesOpen(t *testing.T) {
 			if err := os.WriteFile(copied, fileBytes(t, file), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if keys, err := os.ReadFile(base + ".keys"); err == nil {
-				if err := os.WriteFile(copied+keysSuffix, keys, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			} else if !errors.Is(err, os.ErrNotExist) { // before schema 6 there was none
+			if err := os.WriteFile(copied+keysSuffix, fileBytes(t, base+".keys"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			o := options(copied)

@@ -89,10 +89,12 @@ func TestNoByteOfARowCanBeChanged(t *testing.T) {
 						t.Errorf("%s: %d bytes: %v", b, length, err)
 					}
 				}
-				old := bytes.Clone(e.value[:len(e.value)-tagSize])
-				old[0] = untagged
-				if _, err := tx.row(b, e.key, old); !errors.Is(err, ErrDamaged) {
-					t.Errorf("%s: a row of before there were tags: %v", b, err)
+				untagged := bytes.Clone(e.value[:len(e.value)-tagSize])
+				for format := range byte(4) {
+					untagged[0] = format
+					if _, err := tx.row(b, e.key, untagged); !errors.Is(err, ErrDamaged) {
+						t.Errorf("%s: a row of format %d without a tag: %v", b, format, err)
+					}
 				}
 				if _, err := tx.row(b, append(bytes.Clone(e.key), 1), e.value); !errors.Is(err, ErrDamaged) {
 					t.Errorf("%s: under another key: %v", b, err)
@@ -167,30 +169,6 @@ func TestRowsOfTwoTimesAreNotMixed(t *testing.T) {
 	}
 }
 
-// TestUpgradeTagsEveryRow of the oldest file there is, and leaves a damaged one as it is.
-func TestUpgradeTagsEveryRow(t *testing.T) {
-	path, key := schema4(t)
-	_, damaged := inFile(t, path, contacts, 0, func(raw []byte) []byte { raw[len(raw)/2] ^= 1; return raw[:len(raw)-1] })
-	o := options(path)
-	o.MasterKey = key
-	s, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed(t, s)
-	for b, all := range rowsOfFile(t, path) {
-		for _, e := range all {
-			if b == contacts {
-				if !bytes.Equal(e.value, damaged) {
-					t.Errorf("the damaged row is %q, not %q", e.value, damaged)
-				}
-			} else if e.value[0] != rowFormat {
-				t.Errorf("%s: a row of format %d", b, e.value[0])
-			}
-		}
-	}
-}
-
 // TestALinkToAnotherRowIsNotFollowed: what leads to a row is in no row, so that the row says whose it is.
 func TestALinkToAnotherRowIsNotFollowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
@@ -259,30 +237,6 @@ func TestAProposalThatCameToNothingLeavesNothing(t *testing.T) {
 	if left := leftIn(t, s, of...); len(left) != 0 {
 		t.Errorf("there is left %v", left)
 	}
-}
-
-// TestOldProposalsAreNotedByTheUpgrade, so that they are swept like those that end later.
-func TestOldProposalsAreNotedByTheUpgrade(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "purser.db")
-	s := openAt(t, path)
-	at := time.Date(2020, 11, 21, 12, 0, 0, 0, time.UTC)
-	mustUpdate(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutUser(human(1)),
-			tx.CreateTransaction(wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Expired, Closed: true, EndedAt: at}),
-			tx.CreateTransaction(wallet.Transaction{ID: "tx_2", Kind: wallet.Send, Owner: "usr_1", Status: wallet.Failed, Closed: true, EndedAt: at, Signature: wallet.Signature{1}}))
-	})
-	mustUpdate(t, s, func(contract store.Tx) error { return contract.(*tx).deletePrefixed(expiries, nil) })
-	closed(t, s)
-	takeBack(t, path, 5)
-	s = openAt(t, path)
-	mustUpdate(t, s, func(tx store.Tx) error {
-		n, err := tx.Sweep(at.Add(store.ProposalKeptFor), 100)
-		if n != 1 {
-			t.Errorf("%d are swept", n)
-		}
-		return err
-	})
-	closed(t, s)
 }
 
 // TestANoteRemovesNothingThatWasSigned, however it came about.

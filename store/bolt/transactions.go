@@ -216,20 +216,6 @@ func (t *tx) noteProposal(n wallet.Transaction) error {
 	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
 }
 
-// noteProposals does so for those that ended before there were such notes.
-func (t *tx) noteProposals() error {
-	for _, e := range t.prefixed(transactions, nil) {
-		r, _, err := plainOf[transactionRow](t, transactions, e.key, e.value)
-		if err != nil {
-			continue // it is damaged, and stays
-		}
-		if err := t.noteProposal(r.Transaction); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // removeProposal removes a transaction that came to nothing, with all that leads to it and the ids of its events. Any
 // other is kept.
 func (t *tx) removeProposal(id []byte) error {

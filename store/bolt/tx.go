@@ -35,7 +35,6 @@ type tx struct {
 	store *Store
 	wrote bool // something that a failure must roll back
 	over  bool // the closure returned
-	older bool // rows may be those of an older schema: this brings them up to date
 }
 
 func (t *tx) bucket(b bucket) *bbolt.Bucket {
@@ -135,9 +134,6 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if raw == nil || string(raw) == destroyed {
 		return nil, store.ErrNotFound
 	}
-	if t.older && len(raw) == wrappedSize { // before schema 6 it lay here itself
-		return t.unwrapOld(owner, raw)
-	}
 	ref, ok := parseKeyRef(raw)
 	if !ok {
 		return nil, fmt.Errorf("data key: %w", ErrDamaged)
@@ -156,14 +152,6 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	}
 	t.keys[owner] = key
 	return key, nil
-}
-
-func (t *tx) unwrapOld(owner wallet.UserID, wrapped []byte) (*store.Key, error) {
-	secret, err := t.store.master.Unwrap(string(owner), wrapped)
-	if err != nil {
-		return nil, fmt.Errorf("data key: %w", err)
-	}
-	return t.keep(owner, secret)
 }
 
 // destroyed stands in the place of a data key that was destroyed.
