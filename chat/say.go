@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"github.com/nicksnyder/go-i18n/v2/i18n/template"
@@ -13,9 +14,10 @@ import (
 	"purser/wallet"
 )
 
-// locales hold every text that the chat says, one file a language.
+// locales hold every text that the chat says: one file for each command and language, beside the command's code,
+// and chat.en.toml for what belongs to no single one.
 //
-//go:embed locales/*.toml
+//go:embed *.toml
 var locales embed.FS
 
 // vars fill the gaps of a text. Everything but html is foreign: it is escaped before it goes in.
@@ -30,8 +32,14 @@ type catalogue struct {
 func newCatalogue() (catalogue, error) {
 	bundle := i18n.NewBundle(language.English)
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
-	if _, err := bundle.LoadMessageFileFS(locales, "locales/en.toml"); err != nil {
+	files, err := fs.Glob(locales, "*.toml")
+	if err != nil {
 		return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
+	}
+	for _, file := range files {
+		if _, err := bundle.LoadMessageFileFS(locales, file); err != nil {
+			return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
+		}
 	}
 	return catalogue{i18n.NewLocalizer(bundle, "en"), &template.TextParser{Option: "missingkey=error"}}, nil
 }

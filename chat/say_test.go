@@ -46,21 +46,30 @@ func keysInSource(t *testing.T, sections []string) map[string]bool {
 }
 
 func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
-	raw, err := locales.ReadFile("locales/en.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file map[string]map[string]string
-	if err := toml.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("*.en.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no catalogue", err)
 	}
 	var sections, keys []string
-	for section, texts := range file {
-		sections = append(sections, section)
-		for name, text := range texts {
-			keys = append(keys, section+"."+name)
-			if strings.TrimSpace(text) == "" {
-				t.Errorf("%s.%s says nothing", section, name)
+	for _, name := range files {
+		raw, err := locales.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file map[string]map[string]string
+		if err := toml.Unmarshal(raw, &file); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for section, texts := range file {
+			sections = append(sections, section)
+			for key, text := range texts {
+				if slices.Contains(keys, section+"."+key) {
+					t.Errorf("%s says %s.%s, and so does another file", name, section, key)
+				}
+				keys = append(keys, section+"."+key)
+				if strings.TrimSpace(text) == "" {
+					t.Errorf("%s.%s says nothing", section, key)
+				}
 			}
 		}
 	}

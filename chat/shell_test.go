@@ -19,7 +19,11 @@ func TestNobodyInChatIsShownAShellCommand(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "locales/en.toml") {
+	catalogue, err := filepath.Glob("*.en.toml")
+	if err != nil || len(catalogue) == 0 {
+		t.Fatal(err)
+	}
+	for _, name := range append(files, catalogue...) {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
