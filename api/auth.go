@@ -17,14 +17,14 @@ type deed func(c *fiber.Ctx, key wallet.Key) error
 // a session of the portal that stands for one, within its limit.
 func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		key, err := s.admit(c, e)
+		key, err := s.authenticate(c, e)
 		if err == nil {
 			err = s.arrived(c)
 		}
 		if err != nil {
 			return err
 		}
-		asked(c).known = true
+		requestState(c).known = true
 		if e.scope != "" && !key.May(e.scope) {
 			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", e.scope)
 		}
@@ -32,17 +32,17 @@ func (s *Server) key(e endpoint) fiber.Handler {
 	}
 }
 
-// admit finds the key, and counts the request against its limit.
-func (s *Server) admit(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
-	secret := presented(c)
+// authenticate finds the key, and counts the request against its limit.
+func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
+	secret := bearerToken(c)
 	if handlers.IsPortalSession(secret) && e.portal() {
-		return s.admitSession(c, secret, e.kind)
+		return s.authenticateSession(c, secret, e.kind)
 	}
 	key, err := s.Keys.Check(c.UserContext(), secret, e.kind)
 	if err != nil {
 		return wallet.Key{}, s.notAKey(c, err)
 	}
-	return key, s.within(c, key)
+	return key, s.rateLimit(c, key)
 }
 
 // notAKey refuses who has no good key. A client whose keys keep being refused is told to slow down
@@ -58,12 +58,12 @@ func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 	return err
 }
 
-// presented is the secret that a request carries; "" for none, and for more than one.
-func presented(c *fiber.Ctx) string {
-	return presentedIn(&c.Request().Header)
+// bearerToken is the secret that a request carries; "" for none, and for more than one.
+func bearerToken(c *fiber.Ctx) string {
+	return bearerTokenIn(&c.Request().Header)
 }
 
-func presentedIn(h *fasthttp.RequestHeader) string {
+func bearerTokenIn(h *fasthttp.RequestHeader) string {
 	headers := h.PeekAll(fiber.HeaderAuthorization)
 	if len(headers) != 1 {
 		return ""

@@ -110,7 +110,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	if err != nil {
 		return err
 	}
-	return s.onceOpen(c, key, func(r record) error {
+	return s.idempotentPending(c, key, func(r record) error {
 		if err := s.mayPost(c, who, person, wallet.BotSend); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 			if err := posting.Commit(tx, r.cardUntil(s.Now())); err != nil {
 				return err
 			}
-			return r.keep(tx, open, kept)
+			return r.keep(tx, pending, kept)
 		})
 		if err != nil {
 			return err
@@ -289,7 +289,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		if !silent {
 			if err := s.mayPost(c, who, person, wallet.BotExecute); err != nil {
 				return err

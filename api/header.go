@@ -12,8 +12,8 @@ import (
 // says nothing of other names below it.
 const strictTransport = "max-age=31536000"
 
-// worn is what every answer begins with, put together once: to copy it is cheaper than to set each header.
-func worn(all []signer.Header, public *url.URL) *fasthttp.ResponseHeader {
+// defaultHeaders is what every answer begins with, put together once: to copy it is cheaper than to set each header.
+func defaultHeaders(all []signer.Header, public *url.URL) *fasthttp.ResponseHeader {
 	h := &fasthttp.ResponseHeader{}
 	for _, one := range all {
 		h.Set(one.Name, one.Value)

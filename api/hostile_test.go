@@ -515,7 +515,7 @@ func (a *attacker) value(name string) string {
 	case "event":
 		return one(a, "webhook.test", "transaction.pending", "user.registered")
 	case "state":
-		return one(a, "waiting", "delivered", "parked")
+		return one(a, "waiting", "delivered", "dead_lettered")
 	case "telegram_id", "chat_id":
 		return one(a, "1001", "1001", "1002", "1003", "999")
 	case "token":

@@ -18,16 +18,16 @@ const (
 	maxIdempotencyKey = 128
 )
 
-// busy holds the idempotency keys whose request is being worked on. One process owns the store, so
+// inFlight holds the idempotency keys whose request is being worked on. One process owns the store, so
 // memory is enough: after a crash nothing is in flight.
-type busy struct {
+type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]struct{}
 }
 
-func newBusy() *busy { return &busy{keys: map[string]struct{}{}} }
+func newInFlight() *inFlight { return &inFlight{keys: map[string]struct{}{}} }
 
-func (b *busy) enter(key string) bool {
+func (b *inFlight) enter(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, in := b.keys[key]; in {
@@ -37,15 +37,15 @@ func (b *busy) enter(key string) bool {
 	return true
 }
 
-func (b *busy) leave(key string) {
+func (b *inFlight) leave(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.keys, key)
 }
 
-// remember keeps an answer under the request's idempotency key; it belongs into the Update of the
+// save keeps an answer under the request's idempotency key; it belongs into the Update of the
 // effect. Without a key it does nothing.
-type remember func(tx store.Tx, status int, body []byte) error
+type save func(tx store.Tx, status int, body []byte) error
 
 // record is the idempotency record of one request; the zero record is of one without a key.
 type record struct {
@@ -93,21 +93,21 @@ func (r record) free(tx store.Tx) error {
 	return tx.DropAnswer(r.name)
 }
 
-// once runs a POST at most once for each Idempotency-Key: work decides and commits, and calls
-// remember inside its own Update. Refusals remember nothing and leave the key free.
-func (s *Server) once(c *fiber.Ctx, key wallet.Key, work func(remember) error) error {
-	return s.onceOpen(c, key, func(r record) error { return work(r.keep) }, func(record, []byte) error {
+// idempotent runs a POST at most once for each Idempotency-Key: work decides and commits, and calls
+// save inside its own Update. Refusals remember nothing and leave the key free.
+func (s *Server) idempotent(c *fiber.Ctx, key wallet.Key, work func(save) error) error {
+	return s.idempotentPending(c, key, func(r record) error { return work(r.keep) }, func(record, []byte) error {
 		return errors.New("an answer without a status")
 	})
 }
 
-// open is the status of a record whose request is answered only when something outside has ended.
-const open = 0
+// pending is the status of a record whose request is answered only when something outside has ended.
+const pending = 0
 
-// onceOpen is once for a request whose outcome is open for a while: its record is kept with the status
+// idempotentPending is idempotent for a request whose outcome is open for a while: its record is kept with the status
 // open, together with what was begun. When the same request comes again before that ended, or after a
 // crash, resume goes on from what was kept.
-func (s *Server) onceOpen(c *fiber.Ctx, key wallet.Key, work func(record) error, resume func(record, []byte) error) error {
+func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(record) error, resume func(record, []byte) error) error {
 	header, given, err := idempotencyKey(c)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Server) onceOpen(c *fiber.Ctx, key wallet.Key, work func(record) error,
 	switch {
 	case err == nil && answer.Fingerprint != r.fingerprint:
 		return wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
-	case err == nil && answer.Status == open:
+	case err == nil && answer.Status == pending:
 		return resume(r, answer.Body)
 	case err == nil:
 		c.Set("Idempotency-Replayed", "true")

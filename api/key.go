@@ -57,7 +57,7 @@ type rateLimitData struct {
 
 // whoAmI is GET /v1/key.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
-	q := asked(c).quota
+	q := requestState(c).quota
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
 		ends = key.RevokedAt // it was rotated
@@ -94,7 +94,7 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		next, err := s.Keys.PrepareRotation(c.UserContext(), key.ID)
 		if err != nil {
 			return err

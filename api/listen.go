@@ -55,7 +55,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	ear := &ear{s: s, hook: made, heard: make(chan heardData), taken: make(chan error)}
+	ear := &eventStream{s: s, hook: made, heard: make(chan heardData), taken: make(chan error)}
 	ear.ctx, ear.over = context.WithCancel(s.serving)
 	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
 	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, made) }); err != nil {
@@ -81,8 +81,8 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	return nil
 }
 
-// ear is one connection that listens.
-type ear struct {
+// eventStream is one connection that listens.
+type eventStream struct {
 	s     *Server
 	hook  wallet.Webhook
 	ctx   context.Context // ends with the connection
@@ -93,7 +93,7 @@ type ear struct {
 }
 
 // take hands an event to the connection. Whether it arrives there nobody knows.
-func (e *ear) take(ctx context.Context, header http.Header, body []byte) error {
+func (e *eventStream) take(ctx context.Context, header http.Header, body []byte) error {
 	h := heardData{Headers: map[string]string{}, Body: string(body)}
 	for name := range header {
 		h.Headers[name] = header.Get(name)
@@ -114,7 +114,7 @@ func (e *ear) take(ctx context.Context, header http.Header, body []byte) error {
 }
 
 // hangUp ends the connection's webhook with it.
-func (e *ear) hangUp() {
+func (e *eventStream) hangUp() {
 	e.over()
 	e.stop()
 	err := e.s.Store.Update(context.Background(), func(tx store.Tx) error { return e.s.Webhooks.RemoveListener(tx, e.hook.ID) })
@@ -126,7 +126,7 @@ func (e *ear) hangUp() {
 }
 
 // write writes what is heard until the connection or the server ends.
-func (e *ear) write(w *bufio.Writer, first listeningData) {
+func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 	if e.line(w, "Listening.", first) != nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (e *ear) write(w *bufio.Writer, first listeningData) {
 }
 
 // beat says that the connection lives, or why it ends, which is its error too.
-func (e *ear) beat(w *bufio.Writer) error {
+func (e *eventStream) beat(w *bufio.Writer) error {
 	refused := e.s.Webhooks.Hears(e.ctx, e.hook)
 	if wallet.CodeOf(refused) == wallet.Internal { // else the store is in trouble, or the server ends: the next beat asks again
 		refused = nil
@@ -170,7 +170,7 @@ func (e *ear) beat(w *bufio.Writer) error {
 	return errors.Join(refused, e.put(w, body))
 }
 
-func (e *ear) line(w *bufio.Writer, message string, data any) error {
+func (e *eventStream) line(w *bufio.Writer, message string, data any) error {
 	body, err := e.s.envelope(message, data)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (e *ear) line(w *bufio.Writer, message string, data any) error {
 	return e.put(w, body)
 }
 
-func (e *ear) put(w *bufio.Writer, body []byte) error {
+func (e *eventStream) put(w *bufio.Writer, body []byte) error {
 	if _, err := w.Write(append(body, '\n')); err != nil {
 		return err
 	}

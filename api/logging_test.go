@@ -69,7 +69,7 @@ func TestBrowsersAreToldToStayWithHTTPS(t *testing.T) {
 	o.PublicURL = &url.URL{Scheme: "https", Host: "wallet.example.org"}
 	s, err := New(o)
 	check(t, err)
-	if got := string(s.worn.Peek("Strict-Transport-Security")); got != "max-age=31536000" {
+	if got := string(s.defaultHeaders.Peek("Strict-Transport-Security")); got != "max-age=31536000" {
 		t.Errorf("where there is https: %q", got)
 	}
 }

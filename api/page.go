@@ -48,7 +48,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 				return s.rateLimited(c, q, "a minute")
 			}
 			if err = next(c, fields); !strange(err) {
-				asked(c).known = true
+				requestState(c).known = true
 				left(c, q)
 				return err
 			}

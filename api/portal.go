@@ -70,7 +70,7 @@ type portalEndData struct {
 
 // closePortal is DELETE /v1/portal/session: the session that asks ends.
 func (s *Server) closePortal(c *fiber.Ctx) error {
-	secret := presented(c)
+	secret := bearerToken(c)
 	if _, err := s.Portal.Check(c.UserContext(), secret); err != nil {
 		return s.notAKey(c, err)
 	}
@@ -78,9 +78,9 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 	return s.succeed(c, fiber.StatusOK, "The session has ended.", portalEndData{Ended: true})
 }
 
-// admitSession finds the key that a session stands for, and counts the request: the portal uses up
+// authenticateSession finds the key that a session stands for, and counts the request: the portal uses up
 // nothing of its key's limit.
-func (s *Server) admitSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
+func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	key, err := s.Portal.Check(c.UserContext(), secret)
 	if err == nil && want != "" && key.Kind != want {
 		err = wallet.Refuse(wallet.InvalidAPIKey, "the key of this session is of another kind")
@@ -94,13 +94,13 @@ func (s *Server) admitSession(c *fiber.Ctx, secret string, want wallet.KeyKind) 
 	}
 	left(c, q)
 	name, limit := s.limitOf(&key)
-	asked(c).quota, err = s.Meter.Look(c.UserContext(), name, limit)
+	requestState(c).quota, err = s.Meter.Look(c.UserContext(), name, limit)
 	return key, err
 }
 
-// lend lets the portal's page read answers (CORS): to requests that carry a session or ask for one, from
+// cors lets the portal's page read answers (CORS): to requests that carry a session or ask for one, from
 // its very origin. No cookies go with them, and no other page reads anything.
-func (s *Server) lend(c *fiber.Ctx) error {
+func (s *Server) cors(c *fiber.Ctx) error {
 	origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
 	if len(origins) != 1 || string(origins[0]) != s.pages {
 		return c.Next()
@@ -108,14 +108,14 @@ func (s *Server) lend(c *fiber.Ctx) error {
 	if c.Method() == fiber.MethodOptions {
 		return s.preflight(c)
 	}
-	if c.Path() == portalPath || strings.HasPrefix(c.Path(), "/v1/") && handlers.IsPortalSession(presented(c)) {
-		s.lent(c)
+	if c.Path() == portalPath || strings.HasPrefix(c.Path(), "/v1/") && handlers.IsPortalSession(bearerToken(c)) {
+		s.allowOrigin(c)
 		c.Set(fiber.HeaderAccessControlExposeHeaders, "Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id")
 	}
 	return c.Next()
 }
 
-func (s *Server) lent(c *fiber.Ctx) {
+func (s *Server) allowOrigin(c *fiber.Ctx) {
 	c.Set(fiber.HeaderAccessControlAllowOrigin, s.pages)
 	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
 }
@@ -126,7 +126,7 @@ func (s *Server) preflight(c *fiber.Ctx) error {
 	if len(methods) == 0 || len(c.Request().Header.Peek(fiber.HeaderAccessControlRequestMethod)) == 0 {
 		return c.Next()
 	}
-	s.lent(c)
+	s.allowOrigin(c)
 	c.Set(fiber.HeaderAccessControlAllowMethods, strings.Join(methods, ", "))
 	c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
 	c.Set(fiber.HeaderAccessControlMaxAge, "600")

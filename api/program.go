@@ -34,7 +34,7 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	if err := address.Payable(); err != nil {
 		return about("address", err)
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), handlers.CallerOf(key), address)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		status, err := s.Wallets.Connect(c.UserContext(), handlers.CallerOf(key), address, signature)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 	if err := fields.only(known...); err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		data, message, err := do(id, fields)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 
 // answer sends what make writes, and keeps it under the request's idempotency key in make's own
 // store transaction.
-func (s *Server) answer(c *fiber.Ctx, status int, remember remember, make func(store.Tx) ([]byte, error)) error {
+func (s *Server) answer(c *fiber.Ctx, status int, remember save, make func(store.Tx) ([]byte, error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 		var err error

@@ -24,15 +24,15 @@ func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 	return name, limit
 }
 
-// within counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
-func (s *Server) within(c *fiber.Ctx, key wallet.Key) error {
+// rateLimit counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
+func (s *Server) rateLimit(c *fiber.Ctx, key wallet.Key) error {
 	name, limit := s.limitOf(&key)
 	q, err := s.Meter.Take(c.UserContext(), name, limit)
 	if err != nil {
 		return err
 	}
 	left(c, q)
-	asked(c).quota = q
+	requestState(c).quota = q
 	if !q.OK {
 		return s.rateLimited(c, q, "requests an hour")
 	}

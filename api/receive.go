@@ -65,7 +65,7 @@ func (s *Server) senderOf(path string) sender {
 
 // headerReceived decides, before a byte of a body is read, whether it will be. A body that is not admitted is
 // hidden from fasthttp: the request is handled without it, so that its refusal is the usual one and comes at
-// once, and then the connection is closed (see door).
+// once, and then the connection is closed (see middleware).
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if h.ContentLength() == 0 || h.ContentLength() == noLength {
 		return fasthttp.RequestConfig{}
@@ -107,7 +107,7 @@ func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
 	case path == portalPath && string(h.Method()) == fiber.MethodPost:
 		return true // the secret is the body
 	case strings.HasPrefix(path, "/v1/"):
-		secret := presentedIn(h)
+		secret := bearerTokenIn(h)
 		if handlers.IsPortalSession(secret) {
 			_, err := s.Portal.Check(s.base, secret)
 			return err == nil
@@ -175,7 +175,7 @@ func unarrived(err error) error {
 // arrived refuses a request whose body was not read, where a body could matter. It is asked once it is known
 // who sends: a stranger hears first that they are one.
 func (s *Server) arrived(c *fiber.Ctx) error {
-	r := asked(c)
+	r := requestState(c)
 	if !r.withheld || c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead {
 		return nil
 	}

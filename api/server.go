@@ -74,16 +74,16 @@ type Options struct {
 // Server serves public_url: the API, the signing page, Telegram's webhook, and no other HTML.
 type Server struct {
 	Options
-	origin   string
-	pages    string // the origin of the portal
-	refusals map[wallet.Code]refusal
-	worn     *fasthttp.ResponseHeader // by every answer
-	page     *window[[32]byte]        // requests of the signing page, per link
-	badLinks *window[netip.Prefix]    // its requests that show no living link, per client
-	lookups  *window[int64]           // of accounts by the signing page, per Telegram id
-	badKeys  *window[netip.Prefix]    // refused keys, per client
-	sessions *window[[32]byte]        // requests of the portal, per session
-	busy     *busy                    // idempotency keys in flight
+	origin         string
+	pages          string // the origin of the portal
+	refusals       map[wallet.Code]refusal
+	defaultHeaders *fasthttp.ResponseHeader // by every answer
+	page           *window[[32]byte]        // requests of the signing page, per link
+	badLinks       *window[netip.Prefix]    // its requests that show no living link, per client
+	lookups        *window[int64]           // of accounts by the signing page, per Telegram id
+	badKeys        *window[netip.Prefix]    // refused keys, per client
+	sessions       *window[[32]byte]        // requests of the portal, per session
+	busy           *inFlight                // idempotency keys in flight
 
 	fromStrangers, fromKeys, fromTelegram budget // of bodies (see senderOf)
 
@@ -123,17 +123,17 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("api: a clock, ids and a log are needed")
 	}
 	s := &Server{
-		Options:  o,
-		origin:   o.PublicURL.Scheme + "://" + o.PublicURL.Host,
-		refusals: refusals(),
-		worn:     worn(signer.Headers(), o.PublicURL),
-		pages:    o.PagesURL.Scheme + "://" + o.PagesURL.Host,
-		page:     newWindow[[32]byte](pagePerMinute, time.Minute),
-		badLinks: newWindow[netip.Prefix](pagePerMinute, time.Minute),
-		lookups:  newWindow[int64](pagePerMinute, time.Minute),
-		badKeys:  newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
-		sessions: newWindow[[32]byte](portalPerHour, time.Hour),
-		busy:     newBusy(),
+		Options:        o,
+		origin:         o.PublicURL.Scheme + "://" + o.PublicURL.Host,
+		refusals:       refusals(),
+		defaultHeaders: defaultHeaders(signer.Headers(), o.PublicURL),
+		pages:          o.PagesURL.Scheme + "://" + o.PagesURL.Host,
+		page:           newWindow[[32]byte](pagePerMinute, time.Minute),
+		badLinks:       newWindow[netip.Prefix](pagePerMinute, time.Minute),
+		lookups:        newWindow[int64](pagePerMinute, time.Minute),
+		badKeys:        newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
+		sessions:       newWindow[[32]byte](portalPerHour, time.Hour),
+		busy:           newInFlight(),
 
 		connections: BoundConnections(o.TrustedProxies, o.Log),
 		documentTag: documentTag(document),
@@ -159,8 +159,8 @@ func New(o Options) (*Server, error) {
 		StreamRequestBody:            true, // see receive
 		ErrorHandler:                 s.unread,
 	})
-	s.app.Use(s.door)
-	s.app.Use(s.lend)
+	s.app.Use(s.middleware)
+	s.app.Use(s.cors)
 	s.routes()
 	routed := s.app.Handler()
 	s.http = s.app.Server()
@@ -288,7 +288,7 @@ func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost,
 func (s *Server) named(method, pattern string, h fiber.Handler) fiber.Handler {
 	endpoint := method + " " + pattern
 	return func(c *fiber.Ctx) error {
-		asked(c).route = pattern
+		requestState(c).route = pattern
 		s.announceEnd(c, endpoint)
 		return h(c)
 	}

@@ -35,7 +35,7 @@ func (s *Server) telegram(c *fiber.Ctx) error {
 	if !s.Webhook.Knows(secret) {
 		return s.notTelegram(c, s.Webhook.Forbidden)
 	}
-	asked(c).known = true
+	requestState(c).known = true
 	if err := s.arrived(c); err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		p, err := s.Transfers.Prepare(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err

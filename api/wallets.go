@@ -88,7 +88,7 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.WalletSend)
 		if err != nil {
 			return err

@@ -59,10 +59,10 @@ type healthData struct {
 }
 
 type hourData struct {
-	Hour      string `json:"hour"`
-	Succeeded int    `json:"succeeded"`
-	Failed    int    `json:"failed"`
-	Parked    int    `json:"parked"`
+	Hour         string `json:"hour"`
+	Succeeded    int    `json:"succeeded"`
+	Failed       int    `json:"failed"`
+	DeadLettered int    `json:"dead_lettered"`
 }
 
 type eventsUsage struct {
@@ -210,7 +210,7 @@ func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
 	data := webhookStatusData{webhookOf(status.HookRecord), healthData{LastSuccess: stamp(h.LastSuccess), Failures: h.Failures, LastStatus: h.LastStatus, LastError: h.LastError,
 		Waiting: status.Waiting, Hours: []hourData{}, Events: eventsUsage{status.Used, status.Limit}}}
 	for _, t := range status.Hours {
-		data.Health.Hours = append(data.Health.Hours, hourData{stamp(t.Hour), t.Succeeded, t.Failed, t.Parked})
+		data.Health.Hours = append(data.Health.Hours, hourData{stamp(t.Hour), t.Succeeded, t.Failed, t.DeadLettered})
 	}
 	return s.succeed(c, fiber.StatusOK, "Webhook read.", data)
 }
@@ -242,7 +242,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if wanted.Active, err = fields.boolean("active", true); err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		made, err := s.Webhooks.Prepare(c.UserContext(), key, wanted)
 		if err != nil {
 			return err
@@ -251,14 +251,14 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 		if wanted.Secret == "" {
 			told.Secret, kept.SecretShown = made.Secret, true
 		}
-		return s.tellOnce(c, remember, fiber.StatusCreated, "Webhook set.", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, remember, fiber.StatusCreated, "Webhook set.", func(tx store.Tx) (any, any, error) {
 			return told, kept, s.Webhooks.Commit(tx, made)
 		})
 	})
 }
 
-// tellOnce commits a deed and answers what it tells this once; what it keeps is what a replay tells.
-func (s *Server) tellOnce(c *fiber.Ctx, remember remember, status int, message string, commit func(store.Tx) (told, kept any, err error)) error {
+// idempotentSecret commits a deed and answers what it tells this once; what it keeps is what a replay tells.
+func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, message string, commit func(store.Tx) (told, kept any, err error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 		told, kept, err := commit(tx)
@@ -361,12 +361,12 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		secret, err := s.Webhooks.DrawSecret()
 		if err != nil {
 			return err
 		}
-		return s.tellOnce(c, remember, fiber.StatusOK, "The secret is told once.", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, remember, fiber.StatusOK, "The secret is told once.", func(tx store.Tx) (any, any, error) {
 			hook, err := s.Webhooks.RotateSecret(tx, handlers.CallerOf(key), id, secret, time.Duration(grace)*time.Second)
 			kept := secretData{WebhookID: hook.ID, SecretShown: true, PreviousUntil: stamp(hook.PreviousUntil)}
 			told := kept
@@ -382,7 +382,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		tested, err := s.Webhooks.Test(c.UserContext(), handlers.CallerOf(key), id)
 		if err != nil {
 			return err
@@ -443,7 +443,7 @@ func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilte
 	}
 	f.State, f.Event, f.Cursor = store.DeliveryState(q["state"]), wallet.EventName(q["event"]), q["cursor"]
 	if f.State != "" && !f.State.Known() {
-		return f, wallet.Refuse(wallet.InvalidRequest, "state: must be one of waiting, delivered, parked, withdrawn, superseded")
+		return f, wallet.Refuse(wallet.InvalidRequest, "state: must be one of waiting, delivered, dead_lettered, revoked, superseded")
 	}
 	known := f.Event == "" || f.Event == wallet.WebhookTest
 	for _, name := range wallet.EventsOf(kind) {
@@ -496,7 +496,7 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	if _, _, err := aboutHook(c, key, optionalBody); err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		who := handlers.CallerOf(key)
 		again, err := s.Webhooks.PrepareResend(c.UserContext(), who, hook, id)
 		if err != nil {
@@ -526,7 +526,7 @@ func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.once(c, key, func(remember remember) error {
+	return s.idempotent(c, key, func(remember save) error {
 		done, err := s.Webhooks.Recover(c.UserContext(), handlers.CallerOf(key), id, since)
 		if err != nil {
 			return err

@@ -304,7 +304,7 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 	}
 	one := r.get(path+"/deliveries/"+a.text("data", "delivery_id"), key)
 	if body := string(got.list()[0].Body); one.text("data", "body") != body || !strings.Contains(body, `"event":"webhook.test"`) ||
-		!strings.Contains(string(one.body), `"answer":"what the receiver says \ufffd"`) && !strings.Contains(string(one.body), "what the receiver says \ufffd") || one.text("data", "state") != "parked" {
+		!strings.Contains(string(one.body), `"answer":"what the receiver says \ufffd"`) && !strings.Contains(string(one.body), "what the receiver says \ufffd") || one.text("data", "state") != "dead_lettered" {
 		t.Errorf("logged: %s", one.body)
 	}
 	if at := r.get(path, key).text("data", "last_triggered"); at != wallet.Timestamp(r.Now()) {
@@ -381,17 +381,17 @@ func TestWhatIsParkedIsRecovered(t *testing.T) {
 	for range many {
 		r.received(r.alice.User.ID)
 	}
-	parked := func(a answer) bool { return strings.Count(string(a.body), `"parked"`) == 100 }
-	r.until(path+"/deliveries?state=parked&limit=100", key, parked)
+	parked := func(a answer) bool { return strings.Count(string(a.body), `"dead_lettered"`) == 100 }
+	r.until(path+"/deliveries?state=dead_lettered&limit=100", key, parked)
 	r.until(path, key, func(a answer) bool { // all were made, and have ended
-		return a.field("data", "health", "waiting") == 0.0 && strings.Contains(string(a.body), fmt.Sprintf(`"parked":%d`, many))
+		return a.field("data", "health", "waiting") == 0.0 && strings.Contains(string(a.body), fmt.Sprintf(`"dead_lettered":%d`, many))
 	})
 	if a := r.get(path, key); a.text("data", "failing_since") == "" {
 		t.Errorf("health: %s", a.body)
 	}
 	stop()
 	since := fmt.Sprintf(`{"since":%q}`, wallet.Timestamp(r.Now().Add(-time.Hour)))
-	one := r.get(path+"/deliveries?state=parked&limit=1", key).field("data", "deliveries").([]any)[0].(map[string]any)["delivery_id"].(string)
+	one := r.get(path+"/deliveries?state=dead_lettered&limit=1", key).field("data", "deliveries").([]any)[0].(map[string]any)["delivery_id"].(string)
 	first := r.call("POST", path+"/recover", key, since, "Idempotency-Key", "recover")
 	r.want(first, 202, "", "")
 	if first.field("data", "recovered") != float64(many) || first.text("data", "next_since") != "" {
@@ -403,7 +403,7 @@ func TestWhatIsParkedIsRecovered(t *testing.T) {
 	if a := r.call("POST", path+"/recover", key, since); a.field("data", "recovered") != 0.0 {
 		t.Errorf("twice: %s", a.body)
 	}
-	if ids := r.walk(path, key, "?state=parked"); len(ids) > 0 {
+	if ids := r.walk(path, key, "?state=dead_lettered"); len(ids) > 0 {
 		t.Errorf("still parked: %v", ids)
 	}
 	if a := r.get(path+"/deliveries/"+one, key); a.text("data", "state") != "waiting" || a.field("data", "attempts") != 1.0 || a.text("data", "ended_at") != "" {
@@ -465,7 +465,7 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 	var rows []store.Delivery
 	var entries []store.LogEntry
 	want := map[store.DeliveryState]int{}
-	states := []store.DeliveryState{store.DeliveryDelivered, store.DeliveryParked, store.DeliveryWithdrawn, store.DeliverySuperseded, store.DeliveryWaiting}
+	states := []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDeadLettered, store.DeliveryRevoked, store.DeliverySuperseded, store.DeliveryWaiting}
 	for i := range 120 {
 		if i%3 == 0 {
 			r.Pass(7 * time.Minute)
@@ -482,7 +482,7 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 			e.Attempts = 1
 			entries = append(entries, e)
 		}
-		if i%10 == 1 && state == store.DeliveryParked {
+		if i%10 == 1 && state == store.DeliveryDeadLettered {
 			state = store.DeliveryWaiting
 		}
 		want[state]++
@@ -532,7 +532,7 @@ func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 		return func(a answer) bool { return len(a.field("data", "deliveries").([]any)) == n }
 	}
 	r.received(r.alice.User.ID)
-	r.until(path+"/deliveries?state=parked", key, parked(1))
+	r.until(path+"/deliveries?state=dead_lettered", key, parked(1))
 	r.receives(503, "later")
 	r.received(r.alice.User.ID)
 	r.until(path+"/deliveries?state=waiting", key, func(a answer) bool { return strings.Contains(string(a.body), `"attempts":1`) })
@@ -574,7 +574,7 @@ func TestWithoutConsentNothingIsShownOrSent(t *testing.T) {
 	r.receives(404, "bob's secret answer")
 	stop := r.delivers()
 	r.received(r.bob.User.ID)
-	list := r.until(path+"/deliveries?state=parked", key, func(a answer) bool { return strings.Contains(string(a.body), "dlv_") })
+	list := r.until(path+"/deliveries?state=dead_lettered", key, func(a answer) bool { return strings.Contains(string(a.body), "dlv_") })
 	at := path + "/deliveries/" + list.field("data", "deliveries").([]any)[0].(map[string]any)["delivery_id"].(string)
 	r.until(path, key, func(a answer) bool { return a.field("data", "health", "waiting") == 0.0 })
 	stop()
@@ -667,7 +667,7 @@ func TestWhatIsSentAgainKeepsItsHistory(t *testing.T) {
 	r.receives(500, "") // attempted twice
 	r.delivers()
 	r.received(r.alice.User.ID)
-	list := r.until(path+"/deliveries?state=parked", key, func(a answer) bool { return strings.Contains(string(a.body), `"parked"`) })
+	list := r.until(path+"/deliveries?state=dead_lettered", key, func(a answer) bool { return strings.Contains(string(a.body), `"dead_lettered"`) })
 	at := path + "/deliveries/" + list.field("data", "deliveries").([]any)[0].(map[string]any)["delivery_id"].(string)
 	r.until(path, key, func(a answer) bool { return a.field("data", "health", "waiting") == 0.0 })
 	r.receives(200, "")

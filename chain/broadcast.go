@@ -27,7 +27,7 @@ func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	if err != nil {
 		return fmt.Errorf("broadcast: %w", err)
 	}
-	answer, err := call[string](carrying(ctx), c.primary(), method, base64.StdEncoding.EncodeToString(signed), settings{
+	answer, err := call[string](withSignedTransaction(ctx), c.primary(), method, base64.StdEncoding.EncodeToString(signed), settings{
 		"encoding":            "base64",
 		"skipPreflight":       false,
 		"preflightCommitment": confirmed,
@@ -37,7 +37,7 @@ func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 		return refusal(err, m)
 	}
 	if answer != signatures[0].String() {
-		return c.primary().trouble(method, errGarbage)
+		return c.primary().nodeError(method, errGarbage)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ func Build(t wallet.Transaction) ([]byte, error) {
 	}
 	if t.Rent > 0 {
 		add(wallet.AssociatedProgram, []byte{createIdempotent},
-			signs(t.From), written(recipientAccount(t)), named(t.To), named(t.Token.Mint),
-			named(wallet.SystemProgram), named(t.Token.Program))
+			signer(t.From), writable(recipientAccount(t)), readonly(t.To), readonly(t.Token.Mint),
+			readonly(wallet.SystemProgram), readonly(t.Token.Program))
 	}
 	if t.Memo != "" {
 		add(memoProgram, []byte(t.Memo))
@@ -43,15 +43,15 @@ func Build(t wallet.Transaction) ([]byte, error) {
 	if t.Token.Native() {
 		data = binary.LittleEndian.AppendUint32(nil, systemTransfer)
 		data = binary.LittleEndian.AppendUint64(data, t.Amount)
-		accounts = append(accounts, signs(t.From), written(t.To))
+		accounts = append(accounts, signer(t.From), writable(t.To))
 	} else {
 		data = binary.LittleEndian.AppendUint64([]byte{transferChecked}, t.Amount)
 		data = append(data, t.Token.Decimals)
-		accounts = append(accounts, written(wallet.AssociatedAccount(t.From, t.Token.Mint, t.Token.Program)),
-			named(t.Token.Mint), written(recipientAccount(t)), signs(t.From))
+		accounts = append(accounts, writable(wallet.AssociatedAccount(t.From, t.Token.Mint, t.Token.Program)),
+			readonly(t.Token.Mint), writable(recipientAccount(t)), signer(t.From))
 	}
 	for _, reference := range referencesOf(t) {
-		accounts = append(accounts, named(reference))
+		accounts = append(accounts, readonly(reference))
 	}
 	add(t.Token.Program, data, accounts...) // SOL's program is the zero address: the System program's
 
@@ -102,15 +102,15 @@ func recipientAccount(t wallet.Transaction) wallet.Address {
 }
 
 // Roles of an account in an instruction.
-func signs(a wallet.Address) *solana.AccountMeta {
+func signer(a wallet.Address) *solana.AccountMeta {
 	return solana.NewAccountMeta(solana.PublicKey(a), true, true)
 }
 
-func written(a wallet.Address) *solana.AccountMeta {
+func writable(a wallet.Address) *solana.AccountMeta {
 	return solana.NewAccountMeta(solana.PublicKey(a), true, false)
 }
 
-func named(a wallet.Address) *solana.AccountMeta {
+func readonly(a wallet.Address) *solana.AccountMeta {
 	return solana.NewAccountMeta(solana.PublicKey(a), false, false)
 }
 

@@ -24,7 +24,7 @@ const (
 // success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
 // that it cannot tell.
 func (c *Client) Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error) {
-	return c.find(carrying(ctx), c.primary(), sought)
+	return c.find(withSignedTransaction(ctx), c.primary(), sought)
 }
 
 // FindEverywhere is Find on every configured node. A landing that any of them knows is the answer; without one, certain
@@ -38,7 +38,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQu
 		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
-		landing, err := c.find(carrying(ctx), n, sought)
+		landing, err := c.find(withSignedTransaction(ctx), n, sought)
 		switch {
 		case err != nil && trouble == nil:
 			trouble = err
@@ -71,7 +71,7 @@ func (c *Client) find(ctx context.Context, n *node, sought wallet.TransactionQue
 	if sought.Reference.IsZero() {
 		return failed, nil
 	}
-	candidates, err := mentions(ctx, n, sought.Reference)
+	candidates, err := signaturesForAddress(ctx, n, sought.Reference)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *Client) find(ctx context.Context, n *node, sought wallet.TransactionQue
 	var unread error // one that cannot be read might be the one sought, unless another is
 	for i, sig := range slices.Backward(candidates) {
 		if len(candidates)-i > maxCandidates {
-			return nil, n.trouble("getTransaction", errTooMany)
+			return nil, n.nodeError("getTransaction", errTooMany)
 		}
 		ours, err := c.carries(ctx, n, sig, sought)
 		if errors.Is(err, errUnreadable) {
@@ -106,10 +106,10 @@ func (c *Client) find(ctx context.Context, n *node, sought wallet.TransactionQue
 	return failed, nil
 }
 
-// mentions lists the confirmed transactions that name an address, newest first
+// signaturesForAddress lists the confirmed transactions that name an address, newest first
 // (getSignaturesForAddress). With an error comes what was listed until then. A node that does not know the
 // place to go on from (-32020) cannot tell what comes after it: that is an error like any other.
-func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
+func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
 	const method = "getSignaturesForAddress"
 	var all []wallet.Signature
 	limit := mentionsAPage
@@ -132,12 +132,12 @@ func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signatur
 			return all, err
 		}
 		if page == nil || len(page) > limit {
-			return all, n.trouble(method, errGarbage)
+			return all, n.nodeError(method, errGarbage)
 		}
 		for _, entry := range page {
 			sig, err := wallet.ParseSignature(entry.Signature)
 			if err != nil {
-				return all, n.trouble(method, errGarbage)
+				return all, n.nodeError(method, errGarbage)
 			}
 			all = append(all, sig)
 		}
@@ -145,12 +145,12 @@ func mentions(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signatur
 			return all, nil
 		}
 	}
-	return all, n.trouble(method, errTooMany)
+	return all, n.nodeError(method, errTooMany)
 }
 
 // carries tells whether the transaction sig on chain is the one sought.
 func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.TransactionQuery) (bool, error) {
-	m, err := shown(ctx, n, sig)
+	m, err := fetchMessage(ctx, n, sig)
 	return err == nil && m.keys[0] == sought.From && m.pays(sought), err
 }
 

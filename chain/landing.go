@@ -67,11 +67,11 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 		return nil, err
 	}
 	if answer.slot < n.settled.Load() {
-		return nil, n.trouble(method, errBehind)
+		return nil, n.nodeError(method, errBehind)
 	}
 	unsound := func(s *signatureStatus) bool { return s != nil && !s.sound() }
 	if len(answer.value) != len(sigs) || slices.ContainsFunc(answer.value, unsound) {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	return answer.value, nil
 }
@@ -83,7 +83,7 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 // Fee and BlockHeight take two more calls, once for each landing; they are 0 when the node does not
 // tell, which a node that has just confirmed a block may do for a second.
 func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wallet.Landing, error) {
-	ctx = carrying(ctx)
+	ctx = withSignedTransaction(ctx)
 	landings := make([]*wallet.Landing, 0, len(sigs))
 	for batch := range slices.Chunk(sigs, maxStatuses) {
 		found, err := statuses(ctx, c.primary(), batch, false)
@@ -208,13 +208,13 @@ func transaction(ctx context.Context, n *node, sig wallet.Signature) (*transacti
 	var answered *rpcError
 	switch {
 	case errors.As(err, &answered) && answered.code == unsupportedVersion:
-		return nil, n.trouble(method, errUnreadable)
+		return nil, n.nodeError(method, errUnreadable)
 	case err != nil || tx == nil:
 		return nil, err
 	}
 	if tx.Slot == nil || tx.Meta == nil || tx.Meta.Fee == nil ||
 		len(tx.Transaction) != 2 || tx.Transaction[1] != "base64" {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	return tx, nil
 }

@@ -64,8 +64,10 @@ func newLanes() lanes {
 // signedKey marks the context of calls that carry signed payments.
 type signedKey struct{}
 
-// carrying gives the calls made with a context the places of signed payments.
-func carrying(ctx context.Context) context.Context { return context.WithValue(ctx, signedKey{}, true) }
+// withSignedTransaction gives the calls made with a context the places of signed payments.
+func withSignedTransaction(ctx context.Context) context.Context {
+	return context.WithValue(ctx, signedKey{}, true)
+}
 
 // lane is where a call waits for its turn.
 func (n *node) lane(ctx context.Context, method string) chan struct{} {
@@ -89,15 +91,15 @@ func call[T any](ctx context.Context, n *node, method string, params ...any) (ou
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 	case <-ctx.Done():
-		return out, n.trouble(method, ctx.Err())
+		return out, n.nodeError(method, ctx.Err())
 	}
-	raw, err := n.ask(ctx, method, params)
+	raw, err := n.request(ctx, method, params)
 	if err != nil {
-		return out, n.trouble(method, err)
+		return out, n.nodeError(method, err)
 	}
 	if err := decodeWithin(ctx, raw, &out); err != nil {
 		var none T
-		return none, n.trouble(method, err)
+		return none, n.nodeError(method, err)
 	}
 	return out, nil
 }
@@ -130,9 +132,9 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// ask makes one call and returns its result, undecoded. It takes HTTP failures for what they are, and hands on
+// request makes one call and returns its result, undecoded. It takes HTTP failures for what they are, and hands on
 // only a plain JSON-RPC envelope.
-func (n *node) ask(ctx context.Context, method string, params []any) (json.RawMessage, error) {
+func (n *node) request(ctx context.Context, method string, params []any) (json.RawMessage, error) {
 	if params == nil {
 		params = []any{}
 	}
@@ -212,8 +214,8 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("RPC error %d", e.code) }
 
-// trouble labels what went wrong for the person and, in words of our own, for the log.
-func (n *node) trouble(method string, err error) error {
+// nodeError labels what went wrong for the person and, in words of our own, for the log.
+func (n *node) nodeError(method string, err error) error {
 	return unreachable(fmt.Errorf("%s: %s: %w", n.name, method, cause(err)))
 }
 

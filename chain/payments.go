@@ -25,7 +25,7 @@ const maxPayments = 20
 // only single transactions could not be read, or more were listed than can be looked into; any other, that there may be more than were listed.
 func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
 	n := c.primary()
-	mentioned, failed := mentions(ctx, n, reference)
+	mentioned, failed := signaturesForAddress(ctx, n, reference)
 	mentioned = slices.DeleteFunc(mentioned, func(sig wallet.Signature) bool { return judged[sig] })
 	slices.Reverse(mentioned)
 	slices.SortStableFunc(mentioned, func(a, b wallet.Signature) int { // those that made trouble before come last
@@ -42,7 +42,7 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 	var out []wallet.Payment
 	var unread error
 	for _, sig := range mentioned[:min(len(mentioned), maxPayments)] {
-		p, verdict, err := c.judgePayment(ctx, n, sig, to, reference, token)
+		p, verdict, err := c.classifyPayment(ctx, n, sig, to, reference, token)
 		switch {
 		case verdict == pays:
 			out = append(out, p)
@@ -66,16 +66,16 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 }
 
 // paymentVerdict is what is known of a mention of a reference.
-type paymentVerdict int
+type paymentClass int
 
 const (
-	notYet      paymentVerdict = iota // it is not final, or cannot be read now
-	paysNothing                       // for good
+	notYet      paymentClass = iota // it is not final, or cannot be read now
+	paysNothing                     // for good
 	pays
 )
 
-// judgePayment looks into one mention.
-func (c *Client) judgePayment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, paymentVerdict, error) {
+// classifyPayment looks into one mention.
+func (c *Client) classifyPayment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, paymentClass, error) {
 	landing, err := c.landed(ctx, n, sig)
 	if err != nil || landing == nil || !landing.Finalized {
 		return wallet.Payment{}, notYet, err
@@ -98,7 +98,7 @@ func (c *Client) judgePayment(ctx context.Context, n *node, sig wallet.Signature
 
 // payment reads what one transaction on chain pays; false when it is not the kind sought.
 func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, bool, error) {
-	m, err := shown(ctx, n, sig)
+	m, err := fetchMessage(ctx, n, sig)
 	if err != nil {
 		return wallet.Payment{}, false, err
 	}
@@ -132,27 +132,27 @@ func (m *message) memoOf(index int) string {
 	return memos[0]
 }
 
-// shown fetches a transaction by its signature, which its fee payer must have made. A node that lists
+// fetchMessage fetches a transaction by its signature, which its fee payer must have made. A node that lists
 // a transaction but cannot show it, or shows another one, cannot tell.
-func shown(ctx context.Context, n *node, sig wallet.Signature) (*message, error) {
+func fetchMessage(ctx context.Context, n *node, sig wallet.Signature) (*message, error) {
 	const method = "getTransaction"
 	answer, err := transaction(ctx, n, sig)
 	if err != nil {
 		return nil, err
 	}
 	if answer == nil {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	wire, err := answer.wire()
 	if err != nil {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	signatures, raw, m, err := disassemble(wire)
 	if refused := (*NotAllowed)(nil); errors.As(err, &refused) && refused.Code == Version {
-		return nil, n.trouble(method, errUnreadable)
+		return nil, n.nodeError(method, errUnreadable)
 	}
 	if err != nil || signatures[0] != sig || !VerifySignature(raw, m.keys[0], sig) {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	return m, nil
 }

@@ -25,14 +25,14 @@ func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint6
 	case err != nil:
 		return 0, err
 	case recent == nil:
-		return 0, c.primary().trouble(method, errGarbage)
+		return 0, c.primary().nodeError(method, errGarbage)
 	case len(recent) == 0:
 		return 0, nil
 	}
 	prices := make([]uint64, len(recent))
 	for i, r := range recent {
 		if r.Fee == nil {
-			return 0, c.primary().trouble(method, errGarbage)
+			return 0, c.primary().nodeError(method, errGarbage)
 		}
 		prices[i] = *r.Fee
 	}
@@ -60,12 +60,12 @@ func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
 		}
 		if fee := answer.value; fee != nil {
 			if *fee > wallet.SignatureFee+priorityFeeCeiling {
-				return 0, c.primary().trouble(method, errGarbage)
+				return 0, c.primary().nodeError(method, errGarbage)
 			}
 			return *fee, nil
 		}
 	}
-	return 0, c.primary().trouble(method, errBehind)
+	return 0, c.primary().nodeError(method, errBehind)
 }
 
 // Simulate has the node carry out a message that nobody has signed, on the state of now: nil, and
@@ -98,7 +98,7 @@ func (c *Client) Simulate(ctx context.Context, message []byte) (units uint64, _ 
 		return 0, f.refusal(m)
 	}
 	if answer.value.Units == nil {
-		return 0, c.primary().trouble(method, errGarbage)
+		return 0, c.primary().nodeError(method, errGarbage)
 	}
 	return *answer.value.Units, nil
 }

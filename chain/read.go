@@ -88,13 +88,13 @@ func (c *Client) Accounts(ctx context.Context, as []wallet.Address) ([]wallet.Ac
 		return nil, err
 	}
 	if len(answer.value) != len(as) {
-		return nil, c.primary().trouble(method, errGarbage)
+		return nil, c.primary().nodeError(method, errGarbage)
 	}
 	accounts := make([]wallet.Account, len(as))
 	for i, info := range answer.value {
 		account, ok := info.account(answer.slot)
 		if !ok {
-			return nil, c.primary().trouble(method, errGarbage)
+			return nil, c.primary().nodeError(method, errGarbage)
 		}
 		accounts[i] = account
 	}
@@ -123,7 +123,7 @@ func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 		return 0, err
 	}
 	if lamports == nil {
-		return 0, c.primary().trouble(method, errGarbage)
+		return 0, c.primary().nodeError(method, errGarbage)
 	}
 	c.rents.put(size, rent{*lamports, c.now()})
 	return *lamports, nil
@@ -142,7 +142,7 @@ func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 	lastValid := answer.value.LastValidBlockHeight
 	hash, err := wallet.ParseAddress(answer.value.Blockhash) // the same 32 bytes in base58
 	if err != nil || hash.IsZero() || lastValid == nil {
-		return wallet.Blockhash{}, c.primary().trouble(method, errGarbage)
+		return wallet.Blockhash{}, c.primary().nodeError(method, errGarbage)
 	}
 	return wallet.Blockhash{Hash: hash, LastValidBlockHeight: *lastValid, Slot: answer.slot}, nil
 }
@@ -155,7 +155,7 @@ func (c *Client) BlockHeight(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	if height == nil {
-		return 0, c.primary().trouble(method, errGarbage)
+		return 0, c.primary().nodeError(method, errGarbage)
 	}
 	return *height, nil
 }
@@ -170,12 +170,12 @@ func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
 		epoch, err := call[struct {
 			AbsoluteSlot *uint64 `json:"absoluteSlot"`
 			BlockHeight  *uint64 `json:"blockHeight"`
-		}](carrying(ctx), n, method, settings{"commitment": finalized})
+		}](withSignedTransaction(ctx), n, method, settings{"commitment": finalized})
 		if err != nil {
 			return 0, err
 		}
 		if epoch.AbsoluteSlot == nil || epoch.BlockHeight == nil || *epoch.BlockHeight > *epoch.AbsoluteSlot {
-			return 0, n.trouble(method, errGarbage)
+			return 0, n.nodeError(method, errGarbage)
 		}
 		n.settled.Store(*epoch.AbsoluteSlot)
 		if i == 0 || *epoch.BlockHeight < lowest {
@@ -190,12 +190,12 @@ func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
 func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
 	const method = "getFirstAvailableBlock"
 	for _, n := range c.nodes {
-		first, err := call[*uint64](carrying(ctx), n, method)
+		first, err := call[*uint64](withSignedTransaction(ctx), n, method)
 		if err != nil {
 			return false, err
 		}
 		if first == nil {
-			return false, n.trouble(method, errGarbage)
+			return false, n.nodeError(method, errGarbage)
 		}
 		if *first > slot {
 			return false, nil
@@ -218,7 +218,7 @@ func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if raw, err := base58.Decode(hash); err != nil || len(raw) != 32 {
-			return "", n.trouble(method, errGarbage)
+			return "", n.nodeError(method, errGarbage)
 		}
 		if i > 0 && hash != first {
 			return "", fmt.Errorf("%s and %s: %w", c.nodes[0].name, n.name, ErrClustersDiffer)

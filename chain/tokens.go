@@ -37,15 +37,15 @@ func (a *accountData) info() *accountInfo {
 	return &a.accountInfo
 }
 
-// whole is one account with its data, or as much of it as was asked for, read at a slot.
-type whole struct {
+// accountSnapshot is one account with its data, or as much of it as was asked for, read at a slot.
+type accountSnapshot struct {
 	wallet.Account
 	data  []byte
 	space uint64 // how long the data is
 }
 
 // cut tells that only a part of the data was read.
-func (w whole) cut() bool { return uint64(len(w.data)) < w.space }
+func (w accountSnapshot) cut() bool { return uint64(len(w.data)) < w.space }
 
 const (
 	// tokenData is what is read of an account at first: a token account fits with every extension that it can
@@ -56,9 +56,9 @@ const (
 	maxMintData = 64 << 10
 )
 
-// readWhole reads the first length bytes of accounts, all at one slot (getMultipleAccounts). Anybody can name any
+// readSnapshots reads the first length bytes of accounts, all at one slot (getMultipleAccounts). Anybody can name any
 // address to us: of an account of 10 MiB no more than that travels.
-func (c *Client) readWhole(ctx context.Context, length uint64, as ...wallet.Address) ([]whole, error) {
+func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.Address) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
 	n := c.primary()
 	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as), settings{
@@ -68,9 +68,9 @@ func (c *Client) readWhole(ctx context.Context, length uint64, as ...wallet.Addr
 		return nil, err
 	}
 	if len(answer.value) != len(as) {
-		return nil, n.trouble(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
-	out := make([]whole, len(as))
+	out := make([]accountSnapshot, len(as))
 	for i, raw := range answer.value {
 		account, ok := raw.info().account(answer.slot)
 		data, readable := raw.bytes()
@@ -79,23 +79,23 @@ func (c *Client) readWhole(ctx context.Context, length uint64, as ...wallet.Addr
 			space = *raw.Space
 		}
 		if !ok || !readable || uint64(len(data)) != min(space, length) {
-			return nil, n.trouble(method, errGarbage)
+			return nil, n.nodeError(method, errGarbage)
 		}
-		out[i] = whole{account, data, space}
+		out[i] = accountSnapshot{account, data, space}
 	}
 	return out, nil
 }
 
 // readMint is readWhole with a mint among the accounts, whose data may be longer than that of the others.
-func (c *Client) readMint(ctx context.Context, mint int, as ...wallet.Address) ([]whole, error) {
-	all, err := c.readWhole(ctx, tokenData, as...)
+func (c *Client) readMint(ctx context.Context, mint int, as ...wallet.Address) ([]accountSnapshot, error) {
+	all, err := c.readSnapshots(ctx, tokenData, as...)
 	if err != nil {
 		return nil, err
 	}
 	if m := all[mint]; m.space <= tokenData || m.space > maxMintData || !isTokenProgram(m.Owner) {
 		return all, nil
 	}
-	return c.readWhole(ctx, maxMintData, as...)
+	return c.readSnapshots(ctx, maxMintData, as...)
 }
 
 // Mint reads what the chain says of a token. An address that is no mint is TOKEN_NOT_FOUND.
@@ -138,7 +138,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 }
 
 // heldBy reads an associated account; one that is none, or holds something else, does not exist.
-func heldBy(at wallet.Address, a whole) wallet.TokenAccount {
+func heldBy(at wallet.Address, a accountSnapshot) wallet.TokenAccount {
 	account, ok := parseTokenAccount(at, a.Owner, a.data)
 	if !ok || a.cut() {
 		return wallet.TokenAccount{Address: at}
@@ -156,7 +156,7 @@ func (c *Client) epoch(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	if info.Epoch == nil {
-		return 0, c.primary().trouble(method, errGarbage)
+		return 0, c.primary().nodeError(method, errGarbage)
 	}
 	return *info.Epoch, nil
 }
@@ -164,7 +164,7 @@ func (c *Client) epoch(ctx context.Context) (uint64, error) {
 // TokenAccountAt reads the token account at an address, to find whose it is; Exists is false for an
 // address that is none.
 func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	accounts, err := c.readWhole(ctx, tokenData, at)
+	accounts, err := c.readSnapshots(ctx, tokenData, at)
 	if err != nil {
 		return wallet.TokenAccount{}, err
 	}
@@ -225,7 +225,7 @@ func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) e
 // are not the chain's to tell: they are empty.
 func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
 	const method = holdingsMethod
-	held := purse{at: map[wallet.Address]int{}}
+	held := holdings{at: map[wallet.Address]int{}}
 	for _, program := range []wallet.Address{wallet.TokenProgram, wallet.Token2022Program} {
 		answer, err := call[tokenAccounts](ctx, c.primary(), method, owner.String(),
 			settings{"programId": program.String()}, settings{"commitment": confirmed, "encoding": "jsonParsed"})
@@ -236,7 +236,7 @@ func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.H
 			h, at, err := entry.holding(owner, program)
 			h.Slot = answer.slot
 			if err != nil || !held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, program)) {
-				return nil, c.primary().trouble(method, errGarbage)
+				return nil, c.primary().nodeError(method, errGarbage)
 			}
 		}
 	}
@@ -267,14 +267,14 @@ func (p parsedTokenAccount) holding(owner, program wallet.Address) (wallet.Holdi
 	}, at, nil
 }
 
-// purse sums token accounts by mint.
-type purse struct {
+// holdings sums token accounts by mint.
+type holdings struct {
 	all []wallet.Holding
 	at  map[wallet.Address]int // mint → index in all
 }
 
 // add takes in one account; false when it contradicts another of the same mint.
-func (p *purse) add(h wallet.Holding, associated bool) bool {
+func (p *holdings) add(h wallet.Holding, associated bool) bool {
 	if !associated {
 		h.Apart, h.Frozen = h.Units, false
 	}

@@ -377,7 +377,7 @@ func TestMemosDoNotMakeAHistoryUnreadable(t *testing.T) {
 	if err != nil || found == nil {
 		t.Fatalf("got %+v, %v", found, err)
 	}
-	all, err := mentions(t.Context(), a.client().primary(), reference)
+	all, err := signaturesForAddress(t.Context(), a.client().primary(), reference)
 	if err != nil || len(all) != 901 {
 		t.Fatalf("%d mentions, %v", len(all), err)
 	}

@@ -63,7 +63,7 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 	if hook.Kind == wallet.BotKey {
 		v["Path"] = "/v1/telegram/webhook"
 	}
-	said := map[wallet.Ending]string{"": "hook.parked", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
+	said := map[wallet.Ending]string{"": "hook.dead_lettered", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
 	if err := s.reply(said, v); err != nil {
 		return err
 	}

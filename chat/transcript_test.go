@@ -474,7 +474,7 @@ func (r *rig) hookTrouble(who, what string) {
 		data := wallet.WebhookTroubleData{KeptHours: 72, WebhookID: hook.ID, Status: 500, Error: "answered 500"}
 		switch what {
 		case "fails":
-			told = wallet.WebhookParked
+			told = wallet.WebhookDeadLettered
 		case "is gone":
 			data.Ended, data.Status, data.Error = wallet.EndedGone, 410, "answered 410: the receiver wants no more"
 		case "is given up":

@@ -195,11 +195,11 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 	return out, last, more, nil
 }
 
-// asTheyAre brings entries of the log up to date: what was parked may have been put back.
+// asTheyAre brings entries of the log up to date: what was given up may have been put back.
 func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 	out := slices.Clone(logged)
 	for i := range out {
-		if out[i].State != store.DeliveryParked {
+		if out[i].State != store.DeliveryDeadLettered {
 			continue
 		}
 		switch waits, err := tx.Delivery(out[i].ID); {
@@ -212,7 +212,7 @@ func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 	return out, nil
 }
 
-// putBack is the entry of a parked delivery that waits again: with all its attempts before it, and those that it
+// putBack is the entry of a given up delivery that waits again: with all its attempts before it, and those that it
 // had in Attempted.
 func putBack(logged store.LogEntry, waits store.Delivery) store.LogEntry {
 	logged.State, logged.EndedAt, logged.NextAt, logged.Resend, logged.Attempts = store.DeliveryWaiting, time.Time{}, waits.NextAt, waits.Resend, waits.Attempts
@@ -269,7 +269,7 @@ func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID
 		return hook, waits, nil
 	case err != nil:
 		return hook, entry, found(err, wallet.NotFound, "no delivery of this webhook has this id")
-	case waits.ID != "" && entry.State == store.DeliveryParked: // it was put back
+	case waits.ID != "" && entry.State == store.DeliveryDeadLettered: // it was put back
 		entry = putBack(entry, waits.Delivery)
 	}
 	return hook, entry, nil
@@ -342,7 +342,7 @@ const (
 	recoverMost   = 20_000
 )
 
-// Recover puts back what was parked since a time, oldest first, as far as the log reaches: each delivery
+// Recover puts back what was given up since a time, oldest first, as far as the log reaches: each delivery
 // under its own id, so that doing it twice sends nothing twice. Deliveries that the webhook would not get
 // now, and tests, are left. CONFLICT for a webhook that is turned off. What was put back before an error
 // stays so.
@@ -360,7 +360,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 	}
 	var done Recovered
 	for after := ""; done.Count < recoverMost && leisure(ctx); {
-		parked, err := w.Log.Oldest(ctx, hook.ID, store.DeliveryParked, since, after, recoverAtOnce)
+		givenUp, err := w.Log.Oldest(ctx, hook.ID, store.DeliveryDeadLettered, since, after, recoverAtOnce)
 		if errors.Is(err, store.ErrNotFound) { // the day was dropped meanwhile
 			err = nil
 		}
@@ -369,16 +369,16 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 		}
 		put := 0
 		err = w.Store.Update(ctx, func(tx store.Tx) (err error) {
-			put, err = w.putAllBack(tx, who, id, parked)
+			put, err = w.putAllBack(tx, who, id, givenUp)
 			return err
 		})
 		if err != nil {
 			return done, err
 		}
-		if done.Count += put; len(parked) < recoverAtOnce {
+		if done.Count += put; len(givenUp) < recoverAtOnce {
 			return Recovered{Count: done.Count}, nil
 		}
-		last := parked[len(parked)-1]
+		last := givenUp[len(givenUp)-1]
 		after, done.Next = last.ID, last.CreatedAt
 	}
 	return done, nil
@@ -390,15 +390,15 @@ func leisure(ctx context.Context) bool {
 	return !ok || time.Until(deadline) > 5*time.Second
 }
 
-// putAllBack lets parked deliveries wait again, and counts them.
-func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, parked []store.LogEntry) (int, error) {
+// putAllBack lets given up deliveries wait again, and counts them.
+func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, givenUp []store.LogEntry) (int, error) {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {
 		return 0, err
 	}
 	now := w.Now().UTC()
 	var rows []store.Delivery
-	for _, e := range parked {
+	for _, e := range givenUp {
 		if e.Event == wallet.WebhookTest || len(e.Body) == 0 || takes(hook, e.Event) != nil {
 			continue
 		}

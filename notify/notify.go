@@ -171,7 +171,7 @@ func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
 			return fmt.Errorf("read %s: %w", event.Name, err)
 		}
 		return n.Chat.TellClaimed(tx, event.User, data.WalletAddress)
-	case wallet.WebhookParked, wallet.WebhookEnded:
+	case wallet.WebhookDeadLettered, wallet.WebhookEnded:
 		var data wallet.WebhookTroubleData
 		if err := json.Unmarshal(event.Data, &data); err != nil {
 			return fmt.Errorf("read %s: %w", event.Name, err)

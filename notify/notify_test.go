@@ -165,7 +165,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.TransactionReceived:   "received tx_0",
 		wallet.WalletProven:          "ask usr_alice",
 		wallet.WalletClaimed:         "claimed usr_alice",
-		wallet.WebhookParked:         "webhook usr_alice",
+		wallet.WebhookDeadLettered:   "webhook usr_alice",
 		wallet.WebhookEnded:          "webhook usr_alice",
 		wallet.AppWished:             "wished usr_alice",
 		wallet.KeyTierSet:            "tier usr_alice",

@@ -207,13 +207,13 @@ type Chats interface {
 
 // Update is one raw Telegram update in the inbox. Body is sealed.
 type Update struct {
-	ID       int64     `json:"id"`   // Telegram's update_id
-	Chat     int64     `json:"chat"` // its line: updates of one chat are handled in order
-	At       time.Time `json:"at"`
-	Body     []byte    `json:"body"`
-	Attempts int       `json:"attempts"`
-	Parked   bool      `json:"parked"`
-	Seq      uint64    `json:"seq"` // order of arrival, set by the store
+	ID           int64     `json:"id"`   // Telegram's update_id
+	Chat         int64     `json:"chat"` // its line: updates of one chat are handled in order
+	At           time.Time `json:"at"`
+	Body         []byte    `json:"body"`
+	Attempts     int       `json:"attempts"`
+	DeadLettered bool      `json:"dead_lettered"`
+	Seq          uint64    `json:"seq"` // order of arrival, set by the store
 }
 
 // Reply is one message to be sent. Body is the front's own JSON, sealed.
@@ -246,10 +246,10 @@ type Queues interface {
 	// PutUpdates adds updates whose ids were not seen within SeenFor and returns those that
 	// were new, with Seq set.
 	PutUpdates(now time.Time, updates []Update) ([]Update, error)
-	// Updates lists those not parked, by Seq.
+	// Updates lists those that were not given up, by Seq.
 	Updates(limit int) ([]Update, error)
-	// FailUpdate counts a failed attempt; parked takes it out of Updates for good.
-	FailUpdate(seq uint64, parked bool) error
+	// FailUpdate counts a failed attempt; deadLettered takes it out of Updates for good.
+	FailUpdate(seq uint64, deadLettered bool) error
 	// DoneUpdate removes it; ErrNotFound when it is gone already.
 	DoneUpdate(seq uint64) error
 

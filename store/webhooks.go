@@ -93,7 +93,7 @@ type Delivery struct {
 	Attempts    int              `json:"attempts,omitzero"` // made so far
 	NextAt      time.Time        `json:"next_at"`           // not before; of one that was not attempted yet, when it was put
 	Pause       time.Duration    `json:"pause,omitzero"`    // from the last attempt to NextAt: a wait is no longer, however the clock was set since
-	Resend      bool             `json:"resend"`            // asked for by hand, of an event that was delivered or parked before
+	Resend      bool             `json:"resend"`            // asked for by hand, of an event that was delivered or given up before
 	Seq         uint64           `json:"seq"`               // set by the store
 }
 
@@ -111,17 +111,17 @@ type DeliveryState string
 
 // The states.
 const (
-	DeliveryWaiting    DeliveryState = "waiting"    // for its first attempt, or for the next one
-	DeliveryDelivered  DeliveryState = "delivered"  // answered 2xx
-	DeliveryParked     DeliveryState = "parked"     // given up; it can be sent again
-	DeliveryWithdrawn  DeliveryState = "withdrawn"  // what allowed it was taken back before it was delivered
-	DeliverySuperseded DeliveryState = "superseded" // a newer one of the same subject took its place
+	DeliveryWaiting      DeliveryState = "waiting"       // for its first attempt, or for the next one
+	DeliveryDelivered    DeliveryState = "delivered"     // answered 2xx
+	DeliveryDeadLettered DeliveryState = "dead_lettered" // given up; it can be sent again
+	DeliveryRevoked      DeliveryState = "revoked"       // what allowed it was taken back before it was delivered
+	DeliverySuperseded   DeliveryState = "superseded"    // a newer one of the same subject took its place
 )
 
 // Known tells whether there is such a state.
 func (s DeliveryState) Known() bool {
 	switch s {
-	case DeliveryWaiting, DeliveryDelivered, DeliveryParked, DeliveryWithdrawn, DeliverySuperseded:
+	case DeliveryWaiting, DeliveryDelivered, DeliveryDeadLettered, DeliveryRevoked, DeliverySuperseded:
 		return true
 	}
 	return false
@@ -159,10 +159,10 @@ type LogPage struct {
 
 // Tally counts what became of a webhook's attempts in one hour.
 type Tally struct {
-	Hour      time.Time `json:"hour"` // its beginning
-	Succeeded int       `json:"succeeded"`
-	Failed    int       `json:"failed"` // attempts
-	Parked    int       `json:"parked"` // deliveries
+	Hour         time.Time `json:"hour"` // its beginning
+	Succeeded    int       `json:"succeeded"`
+	Failed       int       `json:"failed"`        // attempts
+	DeadLettered int       `json:"dead_lettered"` // deliveries
 }
 
 // DeliveryLog is what was delivered, kept for a while beside the store: it is large, it is dropped by
@@ -173,7 +173,7 @@ type Tally struct {
 type DeliveryLog interface {
 	// Log creates or replaces entries by their ids (an entry belongs to the day of its CreatedAt, UTC),
 	// and counts what is new in them into the tallies: attempts at other times than those of the entry
-	// that is replaced, and that it was parked.
+	// that is replaced, and that it was given up.
 	Log(ctx context.Context, entries []LogEntry) error
 	// Logged is one entry of a webhook; ErrNotFound. One that is damaged is not there: whose it was cannot be read.
 	Logged(ctx context.Context, id wallet.WebhookID, delivery string) (LogEntry, error)

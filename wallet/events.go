@@ -48,10 +48,10 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
-	KeyTierSet            EventName = "internal.key.tier"       // an operator changed a key's tier
-	AppWished             EventName = "internal.app.wished"     // an app changed which events about a person it wants
-	WebhookParked         EventName = "internal.webhook.parked" // a delivery was given up
-	WebhookEnded          EventName = "internal.webhook.ended"  // purser turned the webhook off
+	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
+	AppWished             EventName = "internal.app.wished"            // an app changed which events about a person it wants
+	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery was given up
+	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
 )
 
 // internalPrefix begins the names of events that are purser's own.

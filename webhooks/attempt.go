@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// fate is what an attempt came to.
-type fate struct {
+// attemptResult is what an attempt came to.
+type attemptResult struct {
 	delivery store.Delivery // with Attempts, NextAt and Pause as they are now
 	wait     time.Duration  // until it is attempted again; by no clock, since clocks are set
 	state    store.DeliveryState
@@ -22,41 +22,41 @@ type fate struct {
 	err      error          // nothing was sent, or nobody knows what came of it: try again
 }
 
-// full tells that nothing was sent because the limit of the hour is reached.
-func (f fate) full() bool { return f.limit.Limit > 0 && !f.limit.OK }
+// overLimit tells that nothing was sent because the limit of the hour is reached.
+func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
 // attempt sends a delivery once, if it still may be sent.
-func (s *Service) attempt(ctx context.Context, d store.Delivery) fate {
-	f := fate{delivery: d, state: store.DeliveryWaiting}
-	hook, stands, err := s.look(ctx, d)
+func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
+	f := attemptResult{delivery: d, state: store.DeliveryWaiting}
+	hook, stands, err := s.lookUp(ctx, d)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		f.state, f.missing = store.DeliveryWithdrawn, true
+		f.state, f.missing = store.DeliveryRevoked, true
 		return f
 	case err != nil:
 		f.err = err
 		return f
-	case stands == barred:
-		f.state = store.DeliveryWithdrawn
+	case stands == authDenied:
+		f.state = store.DeliveryRevoked
 		return f
-	case stands == off:
-		f.state = store.DeliveryParked
+	case stands == authDisabled:
+		f.state = store.DeliveryDeadLettered
 		return f
 	}
 	if d.Attempts == 0 {
-		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.full() {
+		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.overLimit() {
 			return f
 		}
 	}
 	at := s.Now().UTC()
-	return s.judged(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
+	return s.classify(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// look finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
-func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands standing, err error) {
-	known, of := s.known(), about{name: d.Event, user: d.User}
+// lookUp finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
+func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands authorization, err error) {
+	known, of := s.subscriptionsNow(), eventScope{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
-		if stands, _ := r.stands(of, s.Now()); stands != asks {
+		if stands, _ := r.authorizeFromCache(of, s.Now()); stands != authNeedsLookup {
 			return r.Webhook, stands, nil
 		}
 	}
@@ -65,14 +65,14 @@ func (s *Service) look(ctx context.Context, d store.Delivery) (hook wallet.Webho
 		if err != nil {
 			return err
 		}
-		hook, stands = r.Webhook, known.judge(tx, r, of, s.Now())
+		hook, stands = r.Webhook, known.authorize(tx, r, of, s.Now())
 		return nil
 	})
 	return hook, stands, err
 }
 
-// judged is what becomes of a delivery that was sent at a time with a result.
-func (s *Service) judged(f fate, at time.Time, r Result) fate {
+// classify is what becomes of a delivery that was sent at a time with a result.
+func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResult {
 	verdict := r.Verdict()
 	if verdict == Interrupted {
 		f.err = context.Canceled
@@ -87,7 +87,7 @@ func (s *Service) judged(f fate, at time.Time, r Result) fate {
 		f.wait = max(s.Schedule[f.delivery.Attempts-1], r.RetryAfter)
 		f.delivery.NextAt, f.delivery.Pause = s.Now().Add(f.wait).UTC(), f.wait
 	default:
-		f.state, f.gone = store.DeliveryParked, verdict == Gone
+		f.state, f.gone = store.DeliveryDeadLettered, verdict == Gone
 	}
 	return f
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxFlying is how many deliveries are on their way at once, to all webhooks.
-	maxFlying = 2048
+	maxInFlight = 2048
 	// maxOfOwner is how many are on their way to the webhooks of one owner.
 	maxOfOwner = 512
 	// reservedForEach is how many of each owner go even while all slots are taken, as many again in all: nobody
@@ -31,7 +31,7 @@ type dispatcher struct {
 
 	queues   map[wallet.WebhookID]*queue
 	owners   map[wallet.UserID]*owner
-	flying   int
+	inFlight int
 	waiting  []*owner // could send, and wait for others to land
 	held     int      // deliveries in memory, of all webhooks
 	reserved int      // more that are just being read, at most
@@ -39,43 +39,43 @@ type dispatcher struct {
 	record   *recorder
 
 	loads    chan []*load
-	landings chan landing
+	attempts chan attemptDone
 	busy     sync.WaitGroup // goroutines that report
 }
 
-// landing is how an attempt of the first of a line ended.
-type landing struct {
-	line *line
-	fate fate
+// attemptDone is how an attempt of the first of a line ended.
+type attemptDone struct {
+	line   *line
+	result attemptResult
 }
 
 // dispatch sends what waits until ctx ends; what is on its way then has until cutoff ends.
 func (s *Service) dispatch(ctx, cutoff context.Context, record *recorder) error {
 	d := &dispatcher{Service: s, ctx: cutoff, queues: map[wallet.WebhookID]*queue{}, owners: map[wallet.UserID]*owner{}, record: record,
-		loads: make(chan []*load, 64), landings: make(chan landing, 256)}
+		loads: make(chan []*load, 64), attempts: make(chan attemptDone, 256)}
 	waiting, err := s.waiting(ctx)
 	if err != nil {
 		return err
 	}
-	s.wanted.add(waiting...)
+	s.pending.add(waiting...)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		timer.Reset(d.alarms.wait(time.Now()))
 		select {
 		case <-ctx.Done():
-		case <-s.wanted.signal():
-			rows, ids := s.wanted.take()
+		case <-s.pending.signal():
+			rows, ids := s.pending.take()
 			d.handed(rows)
 			d.want(ids)
 		case all := <-d.loads:
 			for _, l := range all {
 				d.loaded(l)
 			}
-		case l := <-d.landings:
-			d.landed(l)
-			for range len(d.landings) { // those that ended meanwhile
-				d.landed(<-d.landings)
+		case l := <-d.attempts:
+			d.attemptEnded(l)
+			for range len(d.attempts) { // those that ended meanwhile
+				d.attemptEnded(<-d.attempts)
 			}
 		case done := <-record.written:
 			d.released(done)
@@ -95,13 +95,13 @@ func (d *dispatcher) drain() error {
 	}()
 	for {
 		select {
-		case l := <-d.landings:
+		case l := <-d.attempts:
 			d.write(l)
 		case <-d.loads:
 		case <-d.record.written:
 		case <-landed:
-			for len(d.landings) > 0 {
-				d.write(<-d.landings)
+			for len(d.attempts) > 0 {
+				d.write(<-d.attempts)
 			}
 			return nil
 		}
@@ -141,7 +141,7 @@ func (d *dispatcher) arm(l *line, wait time.Duration) {
 
 // pump sends what a webhook may be sent now.
 func (d *dispatcher) pump(q *queue) {
-	if q.stalled {
+	if q.blocked {
 		return
 	}
 	for {
@@ -149,37 +149,37 @@ func (d *dispatcher) pump(q *queue) {
 		if l == nil {
 			return
 		}
-		if !d.mayFly(q.owner) {
+		if !d.hasSlot(q.owner) {
 			q.putBack(l)
-			q.stalled = true
-			q.owner.stalled = append(q.owner.stalled, q)
+			q.blocked = true
+			q.owner.blocked = append(q.owner.blocked, q)
 			d.enlist(q.owner)
 			return
 		}
 		for _, old := range l.skip() {
 			d.record.add(outcome{delivery: old.Delivery, state: store.DeliverySuperseded, at: d.Now().UTC()})
 		}
-		d.flying++
-		q.owner.flying++
+		d.inFlight++
+		q.owner.inFlight++
 		d.busy.Add(1)
 		go func(first store.Delivery) {
 			defer d.busy.Done()
-			d.landings <- landing{l, d.attempt(d.ctx, first)}
+			d.attempts <- attemptDone{l, d.attempt(d.ctx, first)}
 		}(l.items[0].Delivery)
 	}
 }
 
-// mayFly tells whether there is a slot for one more of an owner.
-func (d *dispatcher) mayFly(o *owner) bool {
-	return o.flying < maxOfOwner && (d.flying < maxFlying || o.flying < reservedForEach && d.flying < 2*maxFlying)
+// hasSlot tells whether there is a slot for one more of an owner.
+func (d *dispatcher) hasSlot(o *owner) bool {
+	return o.inFlight < maxOfOwner && (d.inFlight < maxInFlight || o.inFlight < reservedForEach && d.inFlight < 2*maxInFlight)
 }
 
 // serve lets queues of an owner go on who waited for a slot.
 func (d *dispatcher) serve(o *owner) {
-	for len(o.stalled) > 0 && d.mayFly(o) {
-		q := o.stalled[0]
-		o.stalled = o.stalled[1:]
-		q.stalled = false
+	for len(o.blocked) > 0 && d.hasSlot(o) {
+		q := o.blocked[0]
+		o.blocked = o.blocked[1:]
+		q.blocked = false
 		d.pump(q)
 	}
 	d.enlist(o)
@@ -187,7 +187,7 @@ func (d *dispatcher) serve(o *owner) {
 
 // enlist has an owner wait for anybody's landing, if it is not their own that they wait for.
 func (d *dispatcher) enlist(o *owner) {
-	if len(o.stalled) > 0 && !o.waiting && o.flying < maxOfOwner {
+	if len(o.blocked) > 0 && !o.waiting && o.inFlight < maxOfOwner {
 		o.waiting = true
 		d.waiting = append(d.waiting, o)
 	}
@@ -203,18 +203,18 @@ func (d *dispatcher) owner(id wallet.UserID) *owner {
 	return o
 }
 
-// landed takes an attempt's end, and goes on with its line, with who waits longest for a slot, and with the
+// attemptEnded takes an attempt's end, and goes on with its line, with who waits longest for a slot, and with the
 // webhook.
-func (d *dispatcher) landed(l landing) {
+func (d *dispatcher) attemptEnded(l attemptDone) {
 	q := l.line.queue
-	d.flying--
-	q.flying--
-	q.owner.flying--
+	d.inFlight--
+	q.inFlight--
+	q.owner.inFlight--
 	d.write(l)
-	d.learn(q, &l.fate)
-	l.line.items[0].Delivery = l.fate.delivery
-	wait := l.fate.wait
-	if l.fate.state != store.DeliveryWaiting {
+	d.adapt(q, &l.result)
+	l.line.items[0].Delivery = l.result.delivery
+	wait := l.result.wait
+	if l.result.state != store.DeliveryWaiting {
 		l.line.done()
 		if len(l.line.items) > 0 {
 			wait = d.due(l.line.items[0].Delivery)
@@ -223,7 +223,7 @@ func (d *dispatcher) landed(l landing) {
 	if len(l.line.items) > 0 {
 		d.arm(l.line, wait)
 	}
-	for len(d.waiting) > 0 && d.flying < maxFlying {
+	for len(d.waiting) > 0 && d.inFlight < maxInFlight {
 		o := d.waiting[0]
 		d.waiting = d.waiting[1:]
 		o.waiting = false
@@ -231,19 +231,19 @@ func (d *dispatcher) landed(l landing) {
 	}
 	d.pump(q)
 	d.serve(q.owner)
-	if l.fate.missing {
+	if l.result.missing {
 		q.gone = true
 		d.forget(q)
 	}
 }
 
-// learn takes from an attempt how its webhook is to be treated.
-func (d *dispatcher) learn(q *queue, f *fate) {
+// adapt takes from an attempt how its webhook is to be treated.
+func (d *dispatcher) adapt(q *queue, f *attemptResult) {
 	if f.limit.Limit > 0 {
 		q.left = int(min(f.limit.Left, width))
 	}
 	switch {
-	case f.full():
+	case f.overLimit():
 		q.until = time.Now().Add(max(f.limit.Reset, time.Second))
 		d.alarms.set(q.until, func() { d.pump(q) })
 	case f.err != nil:
@@ -254,7 +254,7 @@ func (d *dispatcher) learn(q *queue, f *fate) {
 		q.failures++
 	}
 	if f.attempt != nil && q.width > 1 {
-		q.took(f.attempt.Latency)
+		q.adaptWidth(f.attempt.Latency)
 	}
 }
 
@@ -272,16 +272,16 @@ func (d *dispatcher) forget(q *queue) {
 }
 
 // write hands what an attempt came to to the recorder, unless it came to nothing.
-func (d *dispatcher) write(l landing) {
-	if l.fate.err != nil || l.fate.full() {
+func (d *dispatcher) write(l attemptDone) {
+	if l.result.err != nil || l.result.overLimit() {
 		return
 	}
 	first := l.line.items[0]
-	if l.fate.attempt != nil {
-		first.attempted = append(first.attempted, *l.fate.attempt)
+	if l.result.attempt != nil {
+		first.attempted = append(first.attempted, *l.result.attempt)
 	}
-	d.record.add(outcome{delivery: l.fate.delivery, state: l.fate.state, attempted: first.attempted,
-		sent: l.fate.attempt != nil, gone: l.fate.gone, at: d.Now().UTC()})
+	d.record.add(outcome{delivery: l.result.delivery, state: l.result.state, attempted: first.attempted,
+		sent: l.result.attempt != nil, gone: l.result.gone, at: d.Now().UTC()})
 }
 
 // released makes room: what became of these deliveries is written.

@@ -156,7 +156,7 @@ func (s *Service) waiting(ctx context.Context) (ids []wallet.WebhookID, err erro
 
 // read reads what waits in lines.
 func (s *Service) read(ctx context.Context, all []*load) {
-	known := s.known()
+	known := s.subscriptionsNow()
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		for _, l := range all {
 			l.err = l.read(tx, known)
@@ -168,7 +168,7 @@ func (s *Service) read(ctx context.Context, all []*load) {
 	}
 }
 
-func (l *load) read(tx store.Tx, known *known) error {
+func (l *load) read(tx store.Tx, known *subscriptionSnapshot) error {
 	r, err := known.hook(tx, l.queue.id)
 	if err != nil {
 		known.damaged("webhook", string(l.queue.id), err)

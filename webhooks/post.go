@@ -68,7 +68,7 @@ func NewPoster(o Options) (*Poster, error) {
 			DialTLSContext:         d.secure,
 			DisableCompression:     true, // a small answer stays small
 			MaxResponseHeaderBytes: headerBytes,
-			MaxIdleConns:           maxFlying,
+			MaxIdleConns:           maxInFlight,
 			MaxIdleConnsPerHost:    256, // many webhooks lead to the same few services
 			IdleConnTimeout:        30 * time.Second,
 			ExpectContinueTimeout:  time.Second,

@@ -35,23 +35,23 @@ type queue struct {
 	more    [urgencies]bool   // the store may hold some that were not read
 	loading bool
 
-	flying   int       // on their way
+	inFlight int       // on their way
 	width    int       // how many may be
 	sleeping int       // lines that wait for the next attempt of their first
 	failures int       // attempts that failed in a row
 	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
 	until    time.Time // none goes for the first time before: the limit of an hour is reached
-	stalled  bool      // waits for others to land
+	blocked  bool      // waits for others to land
 	gone     bool      // there is no such webhook any more
 }
 
 // owner is who the webhooks of several queues belong to.
 type owner struct {
-	id      wallet.UserID
-	queues  int
-	flying  int
-	stalled []*queue // have something to send, and wait for others to land
-	waiting bool     // for anybody's landing
+	id       wallet.UserID
+	queues   int
+	inFlight int
+	blocked  []*queue // have something to send, and wait for others to land
+	waiting  bool     // for anybody's landing
 }
 
 // lane names what keeps its order.
@@ -73,7 +73,7 @@ type lineState int
 const (
 	idle lineState = iota
 	ready
-	flying
+	inFlight
 	sleeping
 )
 
@@ -141,7 +141,7 @@ func (l *line) markReady() {
 func (q *queue) next(now time.Time) *line {
 	broken := q.failures >= tripAt
 	switch {
-	case q.flying >= min(q.width, max(1, q.left)), broken && q.flying > 0:
+	case q.inFlight >= min(q.width, max(1, q.left)), broken && q.inFlight > 0:
 		return nil
 	}
 	for u := range q.ready {
@@ -150,8 +150,8 @@ func (q *queue) next(now time.Time) *line {
 				continue
 			}
 			q.ready[u] = append(q.ready[u][:i], q.ready[u][i+1:]...)
-			q.flying++
-			l.state = flying
+			q.inFlight++
+			l.state = inFlight
 			return l
 		}
 	}
@@ -160,7 +160,7 @@ func (q *queue) next(now time.Time) *line {
 
 // putBack undoes next.
 func (q *queue) putBack(l *line) {
-	q.flying--
+	q.inFlight--
 	l.state = ready
 	q.ready[l.urgency] = slices.Insert(q.ready[l.urgency], 0, l)
 }
@@ -180,9 +180,9 @@ func (q *queue) waitsForAttempt() bool {
 	return false
 }
 
-// took adapts the width to how long a receiver takes: one that answers late may hold few of the slots that all
+// adaptWidth adapts the width to how long a receiver takes: one that answers late may hold few of the slots that all
 // share.
-func (q *queue) took(latency time.Duration) {
+func (q *queue) adaptWidth(latency time.Duration) {
 	switch {
 	case latency >= lame:
 		q.width = lameWidth

@@ -225,7 +225,7 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntr
 		if o.state != store.DeliveryWaiting {
 			e.EndedAt = o.at
 		}
-		if o.state == store.DeliveryWithdrawn {
+		if o.state == store.DeliveryRevoked {
 			e.Body = nil // nobody may read it
 		}
 		out = append(out, e)
@@ -259,8 +259,8 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 			continue
 		}
 		h := next.after(tx, o)
-		if o.state == store.DeliveryParked {
-			told, err := r.parked(tx, o, h)
+		if o.state == store.DeliveryDeadLettered {
+			told, err := r.notifyOwner(tx, o, h)
 			if err != nil {
 				return nil, err
 			}
@@ -278,14 +278,14 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
-// parked tells the owner of a webhook that a delivery was given up, once for each row of failures and not
+// notifyOwner tells the owner of a webhook that a delivery was given up, once for each row of failures and not
 // oftener than noticeEvery, and turns off a webhook whose receiver is gone or has failed for too long.
-func (r *recorder) parked(tx store.Tx, o outcome, h wallet.WebhookHealth) (told bool, err error) {
+func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (told bool, err error) {
 	hook, err := tx.Webhook(o.delivery.Webhook)
 	if err != nil || !hook.Active { // removed, or damaged: nobody can be told; what was attempted is written all the same
 		return false, nil
 	}
-	name := wallet.WebhookParked
+	name := wallet.WebhookDeadLettered
 	switch {
 	case o.gone:
 		hook.Ended = wallet.EndedGone

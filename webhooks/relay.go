@@ -53,7 +53,7 @@ func (s *Service) relay(ctx context.Context) error {
 // relaySome turns a batch of announcements into deliveries, and tells whether there may be more. An event that
 // very many are told of takes several transactions; a crash or a stop between them begins it anew.
 func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
-	known := s.known()
+	known := s.subscriptionsNow()
 	var waiting []store.OutboxEvent
 	var rows [][]store.Delivery // of each
 	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
@@ -66,7 +66,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 				waiting, more = waiting[:i], true
 				break
 			}
-			hooks, err := known.listeners(tx, about{a.Event.Name, a.Event.User, a.Event.To}, s.Now())
+			hooks, err := known.listeners(tx, eventScope{a.Event.Name, a.Event.User, a.Event.To}, s.Now())
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("write deliveries: %w", err)
 		}
-		s.wanted.hand(placed)
+		s.pending.hand(placed)
 		waiting, rows = waiting[n:], rows[n:]
 	}
 	return more, nil

@@ -123,7 +123,7 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 		"more may be unread too": {queue{more: everyUrgency()}, 0, true, true},
 	} {
 		q := c.queue
-		q.id, q.owner, q.lanes, q.stalled = "wh_1", &owner{}, map[lane]*line{}, true // nothing goes
+		q.id, q.owner, q.lanes, q.blocked = "wh_1", &owner{}, map[lane]*line{}, true // nothing goes
 		d := &dispatcher{Service: &Service{Now: time.Now, Schedule: []time.Duration{time.Second}},
 			queues: map[wallet.WebhookID]*queue{"wh_1": &q}, held: c.held}
 		d.handed([]store.PlacedDelivery{{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}}})
@@ -135,7 +135,7 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 
 // TestWhatIsTooMuchToHandOverIsToBeRead: who is told of it is named instead.
 func TestWhatIsTooMuchToHandOverIsToBeRead(t *testing.T) {
-	var w wanted
+	var w pending
 	w.hand(make([]store.PlacedDelivery, maxHanded))
 	w.hand([]store.PlacedDelivery{{Delivery: store.Delivery{Webhook: "wh_1"}}})
 	<-w.signal()

@@ -35,9 +35,9 @@ type Service struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	wanted    wanted
-	directory directory
-	listeners listeners
+	pending       pending
+	subscriptions subscriptionCache
+	listeners     listeners
 }
 
 // Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
@@ -52,7 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	record := newRecorder(s)
 	group.Go(func() error { return s.relay(ctx) })
-	group.Go(func() error { return s.keep(ctx) })
+	group.Go(func() error { return s.dropOldLogs(ctx) })
 	group.Go(func() error {
 		defer record.close()
 		return s.dispatch(ctx, cutoff, record)
@@ -62,10 +62,10 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // Wake says that something was added by hand to what waits for a webhook, or that it was changed.
-func (s *Service) Wake(id wallet.WebhookID) { s.wanted.add(id) }
+func (s *Service) Wake(id wallet.WebhookID) { s.pending.add(id) }
 
-// keep drops the days of the log whose time is over.
-func (s *Service) keep(ctx context.Context) error {
+// dropOldLogs drops the days of the log whose time is over.
+func (s *Service) dropOldLogs(ctx context.Context) error {
 	for {
 		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)

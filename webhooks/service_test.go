@@ -322,12 +322,12 @@ func TestScheduleOfAttempts(t *testing.T) {
 				t.Errorf("another body or id: %+v", s)
 			}
 		}
-		if log := r.logged(hook); len(log) != 1 || log[0].State != store.DeliveryParked || len(log[0].Attempted) != 6 {
+		if log := r.logged(hook); len(log) != 1 || log[0].State != store.DeliveryDeadLettered || len(log[0].Attempted) != 6 {
 			t.Errorf("log %+v", log)
 		}
 		r.emit(r.paid(alice, 1))
 		time.Sleep(2 * time.Minute)
-		if told := r.told(wallet.WebhookParked); told != 1 {
+		if told := r.told(wallet.WebhookDeadLettered); told != 1 {
 			t.Errorf("the owner is told %d times", told)
 		}
 		r.answer(hook, nil)
@@ -337,7 +337,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 		r.answer(hook, fails(500))
 		r.emit(r.paid(alice, 1))
 		time.Sleep(2 * time.Minute)
-		if told := r.told(wallet.WebhookParked); told != 2 {
+		if told := r.told(wallet.WebhookDeadLettered); told != 2 {
 			t.Errorf("after a success in between the owner is told %d times", told)
 		}
 	})
@@ -370,11 +370,11 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		state    store.DeliveryState
 	}{
 		{webhooks.Result{Status: 204}, []float64{0}, store.DeliveryDelivered},
-		{webhooks.Result{Status: 400}, []float64{0}, store.DeliveryParked},
-		{webhooks.Result{Status: 302}, []float64{0}, store.DeliveryParked},
-		{webhooks.Result{Forbidden: true}, []float64{0}, store.DeliveryParked},
-		{webhooks.Result{Status: 429, RetryAfter: 5 * time.Second}, []float64{0, 5, 10, 15, 23, 39}, store.DeliveryParked},
-		{webhooks.Result{Error: "no answer"}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryParked},
+		{webhooks.Result{Status: 400}, []float64{0}, store.DeliveryDeadLettered},
+		{webhooks.Result{Status: 302}, []float64{0}, store.DeliveryDeadLettered},
+		{webhooks.Result{Forbidden: true}, []float64{0}, store.DeliveryDeadLettered},
+		{webhooks.Result{Status: 429, RetryAfter: 5 * time.Second}, []float64{0, 5, 10, 15, 23, 39}, store.DeliveryDeadLettered},
+		{webhooks.Result{Error: "no answer"}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
 	} {
 		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
 			inBubble(t, func(r *rig) {
@@ -509,19 +509,19 @@ func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
 	}{
 		"the grant": {func(_ *rig, tx store.Tx, alice wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			return tx.DeleteGrant(alice, k.App)
-		}, store.DeliveryWithdrawn},
+		}, store.DeliveryRevoked},
 		"the key": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			k.RevokedAt = time.Now()
 			return tx.PutKey(k)
-		}, store.DeliveryWithdrawn},
+		}, store.DeliveryRevoked},
 		"the tier": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			k.Tier = wallet.FreeTier
 			return tx.PutKey(k)
-		}, store.DeliveryWithdrawn},
+		}, store.DeliveryRevoked},
 		"the webhook is turned off": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
 			w.Active = false
 			return tx.PutWebhook(w)
-		}, store.DeliveryParked},
+		}, store.DeliveryDeadLettered},
 		"the webhook is removed": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
 			return tx.DeleteWebhook(w.ID)
 		}, ""},
@@ -552,7 +552,7 @@ func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
 				}
 				for _, e := range r.logged(hook) {
 					one, err := r.log.Logged(context.Background(), hook.ID, e.ID)
-					if err == nil && one.State == store.DeliveryWithdrawn && len(one.Body) > 0 {
+					if err == nil && one.State == store.DeliveryRevoked && len(one.Body) > 0 {
 						t.Errorf("what was withdrawn can be read")
 					}
 				}
@@ -735,7 +735,7 @@ func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
 			r.took()
 			time.Sleep(time.Minute)
 		}
-		if told := r.told(wallet.WebhookParked); told != 1 {
+		if told := r.told(wallet.WebhookDeadLettered); told != 1 {
 			t.Errorf("told %d times of what comes and goes", told)
 		}
 		r.answer(hook, fails(400))
@@ -743,7 +743,7 @@ func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
 			r.emit(r.paid(alice, 1))
 			time.Sleep(4 * time.Minute)
 		}
-		if told := r.told(wallet.WebhookParked); told != 2 {
+		if told := r.told(wallet.WebhookDeadLettered); told != 2 {
 			t.Errorf("told %d times, with an outage that lasts", told)
 		}
 	})
@@ -772,7 +772,7 @@ func TestABrokenReceiverIsAskedSparingly(t *testing.T) {
 		r.answer(hook, nil)
 		time.Sleep(time.Minute)
 		states := r.states(hook)
-		if states[store.DeliveryWaiting] != 0 || states[store.DeliveryDelivered] == 0 || states[store.DeliveryDelivered]+states[store.DeliveryParked] != 100 {
+		if states[store.DeliveryWaiting] != 0 || states[store.DeliveryDelivered] == 0 || states[store.DeliveryDelivered]+states[store.DeliveryDeadLettered] != 100 {
 			t.Errorf("states %v", states)
 		}
 	})
@@ -1279,7 +1279,7 @@ func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
 			return err
 		})
 		r.service.Wake(hook.ID)
-		if log := r.logged(hook); len(log) != 1 || len(log[0].Attempted) != 6 || log[0].State != store.DeliveryParked {
+		if log := r.logged(hook); len(log) != 1 || len(log[0].Attempted) != 6 || log[0].State != store.DeliveryDeadLettered {
 			t.Errorf("log %+v", log)
 		}
 	})
@@ -1457,7 +1457,7 @@ func TestAnAppIsToldWhatItWishes(t *testing.T) {
 		synctest.Wait()
 		wish(dev, person, &wallet.Notifications{Enabled: false})
 		time.Sleep(2 * time.Second) // of the bubble's clock: the second attempt is after 1 s
-		if states := r.states(hooks["app"]); states[store.DeliveryWithdrawn] != 1 {
+		if states := r.states(hooks["app"]); states[store.DeliveryRevoked] != 1 {
 			t.Errorf("what waited is %v", states)
 		}
 		r.update(func(tx store.Tx) error {
@@ -1535,7 +1535,7 @@ func TestATierStopsDeliveries(t *testing.T) {
 		if got := r.took(); len(got) != 0 {
 			t.Errorf("on the free tier it was sent %d", len(got))
 		}
-		if states := r.states(hook); states[store.DeliveryParked] != 1 || len(states) != 1 {
+		if states := r.states(hook); states[store.DeliveryDeadLettered] != 1 || len(states) != 1 {
 			t.Errorf("the deliveries are %v", states)
 		}
 		set(wallet.ProTier)
@@ -1543,7 +1543,7 @@ func TestATierStopsDeliveries(t *testing.T) {
 		if got := r.took(); len(got) != 1 {
 			t.Errorf("on pro again it was sent %d", len(got))
 		}
-		if states := r.states(hook); states[store.DeliveryParked] != 1 || states[store.DeliveryDelivered] != 1 {
+		if states := r.states(hook); states[store.DeliveryDeadLettered] != 1 || states[store.DeliveryDelivered] != 1 {
 			t.Errorf("the deliveries are %v", states)
 		}
 	})

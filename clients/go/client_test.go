@@ -295,7 +295,7 @@ func TestASecretThatWasLostIsAnError(t *testing.T) {
 
 func TestAWebhookIsReadWholly(t *testing.T) {
 	f, c := serve(t, data(`{"webhook_id":"wh_1","url":"https://example.com","events":["*"],"active":true,"created_at":"2026-01-31T12:00:00.5Z","last_triggered":"","failing_since":"",
-		"ended":"","health":{"last_success":"","hours":[{"hour":"2026-01-31T12:00:00Z","succeeded":2,"failed":1,"parked":0}],"events":{"used":3,"limit":10000}}}`))
+		"ended":"","health":{"last_success":"","hours":[{"hour":"2026-01-31T12:00:00Z","succeeded":2,"failed":1,"dead_lettered":0}],"events":{"used":3,"limit":10000}}}`))
 	got, err := c.Hook("wh_1").Status(t.Context())
 	if err != nil || !got.LastTriggered.IsZero() || !got.FailingSince.IsZero() || got.Health.Hours[0].Succeeded != 2 || got.Health.Events.Limit != 10000 {
 		t.Errorf("%+v, %v", got, err)
@@ -303,7 +303,7 @@ func TestAWebhookIsReadWholly(t *testing.T) {
 	if _, err := c.Hook("../key").Test(t.Context()); err == nil || len(f.seen()) != 1 {
 		t.Errorf("an id that leads elsewhere was sent: %v", err)
 	}
-	_, c = serve(t, data(`{"deliveries":[{"delivery_id":"dlv_2","state":"waiting","ended_at":""}],"next_cursor":"c"}`), data(`{"deliveries":[{"delivery_id":"dlv_1","state":"parked"}],"next_cursor":""}`))
+	_, c = serve(t, data(`{"deliveries":[{"delivery_id":"dlv_2","state":"waiting","ended_at":""}],"next_cursor":"c"}`), data(`{"deliveries":[{"delivery_id":"dlv_1","state":"dead_lettered"}],"next_cursor":""}`))
 	var ids []string
 	for d, err := range c.BotHook().Deliveries(t.Context(), purser.DeliveryFilter{Limit: 1}) {
 		if err != nil {

@@ -72,10 +72,10 @@ type WebhookHealth struct {
 
 // WebhookHour counts what became of attempts in an hour.
 type WebhookHour struct {
-	Hour      time.Time `json:"hour"`
-	Succeeded int       `json:"succeeded"`
-	Failed    int       `json:"failed"`
-	Parked    int       `json:"parked"` // deliveries that were given up
+	Hour         time.Time `json:"hour"`
+	Succeeded    int       `json:"succeeded"`
+	Failed       int       `json:"failed"`
+	DeadLettered int       `json:"dead_lettered"` // deliveries that were given up
 }
 
 type webhookList struct {
@@ -235,7 +235,7 @@ type Delivery struct {
 	DeliveryID string    `json:"delivery_id"`
 	EventID    string    `json:"event_id"` // the same in all attempts and resends
 	Event      string    `json:"event"`
-	State      string    `json:"state"` // "waiting", "delivered", "parked", "withdrawn", "superseded"
+	State      string    `json:"state"` // "waiting", "delivered", "dead_lettered", "revoked", "superseded"
 	CreatedAt  time.Time `json:"created_at"`
 	NextAt     time.Time `json:"next_at"`  // of a waiting one
 	EndedAt    time.Time `json:"ended_at"` // zero while it waits

@@ -127,7 +127,7 @@ async function hooks(client, payer) {
   const since = new Date(Date.now() - 3_600_000);
   let missed;
   await until(async () => {
-    [missed] = (await hook.deliveryPage({ state: "parked", event: "transaction.received", since })).deliveries;
+    [missed] = (await hook.deliveryPage({ state: "dead_lettered", event: "transaction.received", since })).deliveries;
     return missed !== undefined;
   });
   const whole = await hook.delivery(missed.deliveryId);

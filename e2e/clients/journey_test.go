@@ -280,9 +280,9 @@ func (j *journey) hooks(c, payer *purser.Client) {
 	wallets, err := c.Wallets(j.ctx)
 	j.must("wallets", err)
 	j.sends(payer, wallets[0].Address, "0.1")
-	parked := purser.DeliveryFilter{State: "parked", Event: "transaction.received", Since: time.Now().Add(-time.Hour)}
+	parked := purser.DeliveryFilter{State: "dead_lettered", Event: "transaction.received", Since: time.Now().Add(-time.Hour)}
 	var missed purser.Delivery
-	j.until("parked", func() bool {
+	j.until("dead_lettered", func() bool {
 		page, err := hook.DeliveryPage(j.ctx, parked)
 		j.must("deliveries", err)
 		if len(page.Deliveries) == 0 {

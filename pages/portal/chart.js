@@ -11,7 +11,7 @@ export function chart(hours, now = new Date()) {
   const day = lastDay(hours, now);
   const sum = (what) => day.reduce((total, hour) => total + hour[what], 0);
   const most = Math.max(...day.map((hour) => hour.succeeded + hour.failed));
-  const words = `Attempts in the last 24 hours: ${sum('succeeded').toLocaleString('en')} succeeded, ${sum('failed').toLocaleString('en')} failed; ${count(sum('parked'), 'event')} given up.`;
+  const words = `Attempts in the last 24 hours: ${sum('succeeded').toLocaleString('en')} succeeded, ${sum('failed').toLocaleString('en')} failed; ${count(sum('dead_lettered'), 'event')} given up.`;
   if (most === 0) return h('p', { class: 'soft' }, 'Nothing was sent in the last 24 hours.');
 
   const high = (n) => (n === 0 ? 0 : Math.max(2, (n / most) * (HEIGHT - 2)));
@@ -33,9 +33,9 @@ export function chart(hours, now = new Date()) {
 }
 
 function table(day, now) {
-  const busy = day.filter((hour) => hour.succeeded + hour.failed + hour.parked > 0);
+  const busy = day.filter((hour) => hour.succeeded + hour.failed + hour.dead_lettered > 0);
   return h('table', null,
     h('thead', null, h('tr', null, ['Hour', 'Succeeded', 'Failed', 'Given up'].map((title) => h('th', { scope: 'col' }, title)))),
     h('tbody', null, busy.map((hour) => h('tr', null, h('th', { scope: 'row' }, moment(hour.hour, now)),
-      [hour.succeeded, hour.failed, hour.parked].map((n) => h('td', null, n.toLocaleString('en')))))));
+      [hour.succeeded, hour.failed, hour.dead_lettered].map((n) => h('td', null, n.toLocaleString('en')))))));
 }

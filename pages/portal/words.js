@@ -116,8 +116,8 @@ export function healthOf(hook, now = new Date(), zone = undefined) {
 export const STATES = {
   waiting: { kind: 'new', text: 'waits', means: 'It waits for its next attempt.' },
   delivered: { kind: 'good', text: 'delivered', means: 'The receiver took it.' },
-  parked: { kind: 'bad', text: 'given up', means: 'All attempts failed. It is kept for a while, and can be sent again.' },
-  withdrawn: { kind: 'off', text: 'withdrawn', means: 'What allowed it was taken back: a consent, the key, or the webhook itself.' },
+  dead_lettered: { kind: 'bad', text: 'given up', means: 'All attempts failed. It is kept for a while, and can be sent again.' },
+  revoked: { kind: 'off', text: 'revoked', means: 'What allowed it was taken back: a consent, the key, or the webhook itself.' },
   superseded: { kind: 'off', text: 'replaced', means: 'A newer one about the same took its place before it was sent.' },
 };
 
@@ -127,7 +127,7 @@ export const stateOf = (state) => STATES[state] ?? { kind: 'off', text: inert(st
 export function meaningOf({ state, attempted }) {
   const { status = 0 } = attempted.at(-1) ?? {};
   const final = status > 0 && status < 500 && ![408, 425, 429].includes(status); // others are attempted again
-  if (state === 'parked' && final) return `Given up at once: answered ${status}, and the same bytes would be answered alike. It is kept for a while, and can be sent again.`;
+  if (state === 'dead_lettered' && final) return `Given up at once: answered ${status}, and the same bytes would be answered alike. It is kept for a while, and can be sent again.`;
   return stateOf(state).means;
 }
 
@@ -194,7 +194,7 @@ export function lastDay(hours, now = new Date()) {
   const last = Math.floor(now.getTime() / 3_600_000);
   return Array.from({ length: 24 }, (_, i) => {
     const hour = last - 23 + i;
-    const { succeeded = 0, failed = 0, parked = 0 } = known.get(hour) ?? {};
-    return { hour: new Date(hour * 3_600_000).toISOString(), succeeded, failed, parked };
+    const { succeeded = 0, failed = 0, dead_lettered = 0 } = known.get(hour) ?? {};
+    return { hour: new Date(hour * 3_600_000).toISOString(), succeeded, failed, dead_lettered };
   });
 }

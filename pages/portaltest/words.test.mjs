@@ -60,8 +60,8 @@ test('health is told in words', () => {
   assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'nothing was sent yet' });
   assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });
   assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' }); // turned on, too
-  assert.equal(stateOf('parked').text, 'given up');
-  const given = (...all) => meaningOf({ state: 'parked', attempted: all.map((status) => ({ status })) });
+  assert.equal(stateOf('dead_lettered').text, 'given up');
+  const given = (...all) => meaningOf({ state: 'dead_lettered', attempted: all.map((status) => ({ status })) });
   for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`Given up at once: answered ${status}, and the same bytes would be answered alike.`));
   for (const all of [[], [0], [500], [400, 503], [408], [425], [429]]) assert.match(given(...all), /^All attempts failed\./);
   assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The receiver took it.');
@@ -123,10 +123,10 @@ test('events are grouped, and a wildcard stands for what it holds', () => {
 });
 
 test('a day has 24 hours, with those in which nothing was', () => {
-  const day = lastDay([{ hour: '2026-11-21T14:00:00.000Z', succeeded: 2, failed: 1, parked: 0 }, { hour: '2026-11-20T15:00:00.000Z', succeeded: 0, failed: 0, parked: 4 },
-    { hour: '2026-11-20T14:00:00.000Z', succeeded: 9, failed: 9, parked: 9 }], NOW);
+  const day = lastDay([{ hour: '2026-11-21T14:00:00.000Z', succeeded: 2, failed: 1, dead_lettered: 0 }, { hour: '2026-11-20T15:00:00.000Z', succeeded: 0, failed: 0, dead_lettered: 4 },
+    { hour: '2026-11-20T14:00:00.000Z', succeeded: 9, failed: 9, dead_lettered: 9 }], NOW);
   assert.equal(day.length, 24);
-  assert.deepEqual(day[23], { hour: '2026-11-21T14:00:00.000Z', succeeded: 2, failed: 1, parked: 0 });
-  assert.deepEqual(day[0], { hour: '2026-11-20T15:00:00.000Z', succeeded: 0, failed: 0, parked: 4 });
-  assert.equal(day.reduce((sum, hour) => sum + hour.succeeded + hour.failed + hour.parked, 0), 7);
+  assert.deepEqual(day[23], { hour: '2026-11-21T14:00:00.000Z', succeeded: 2, failed: 1, dead_lettered: 0 });
+  assert.deepEqual(day[0], { hour: '2026-11-20T15:00:00.000Z', succeeded: 0, failed: 0, dead_lettered: 4 });
+  assert.equal(day.reduce((sum, hour) => sum + hour.succeeded + hour.failed + hour.dead_lettered, 0), 7);
 });

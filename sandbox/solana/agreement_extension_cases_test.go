@@ -79,7 +79,7 @@ func feeCases(b *caseBook) {
 	b.add("fee to an account without room", customError(0, 13), with(to, aHolding(p, theMint, bob, 0)), checked(1000))
 	b.add("fee by a delegate", "null", with(from, aHolding(p, theMint, alice, 3000, heldFee(0)).changed(delegated(bob, 500))),
 		transferChecked(p, from, theMint, to, bob, 500, 6))
-	later := feeWorld()[theMint].changed(func(h holding) { writeFee(h[extensionsAt+4+feeNewerAt:], 3, 999, 5000) })
+	later := feeWorld()[theMint].changed(func(h tokenAccount) { writeFee(h[extensionsAt+4+feeNewerAt:], 3, 999, 5000) })
 	b.add("fee of a later epoch", "null", with(theMint, later), checked(1000))
 	set := func(points uint16, most uint64) call {
 		return tokenCall(p, join([]byte{26, 5}, u16(points), pack(most)), w(theMint), s(mallory))
@@ -108,7 +108,7 @@ func feeCases(b *caseBook) {
 	b.add("close with withheld fees", customError(0, 35), with(from, aHolding(p, theMint, alice, 0, heldFee(11))), tokenCall(p, []byte{9}, w(from), w(alice), s(alice)))
 	b.add("associated account with a fee", "null", feeWorld(), createATA([]byte{1}, alice, carol, theMint, p),
 		transferChecked(p, from, theMint, first(associatedAddress(carol, p, theMint)), alice, 1000, 6))
-	hostile := feeWorld()[theMint].changed(func(h holding) { writeFee(h[extensionsAt+4+feeNewerAt:], 0, math.MaxUint64, 65535) })
+	hostile := feeWorld()[theMint].changed(func(h tokenAccount) { writeFee(h[extensionsAt+4+feeNewerAt:], 0, math.MaxUint64, 65535) })
 	b.add("fee of a mad mint", customError(0, 14), with(theMint, hostile), checked(1000))
 }
 
@@ -241,8 +241,8 @@ func extensionCases(b *caseBook) {
 		tokenCall(p, append([]byte{39, 1}, carol[:]...), w(theMint), s(bob)))
 	b.add("unknown extension in a mint", "", accounts{theMint: aMint(p, mallory, 1050, extension{999, []byte("??")})}, checked(5)).want = "null"
 	b.add("unknown extension in an account", "", accounts{from: aHolding(p, theMint, alice, 50, extension{999, []byte("??")})}, checked(5)).want = "null"
-	b.add("extensions cut", "", accounts{to: aHolding(p, theMint, bob, 50, extension{extMemoTransfer, on}).changed(func(h holding) { h[extensionsAt+2] = 200 })}, checked(5)).want = "null"
-	b.add("account that says it is a mint", instr(0, "InvalidAccountData"), accounts{to: aHolding(p, theMint, bob, 50, extension{extMemoTransfer, on}).changed(func(h holding) { h[kindAt] = kindMint })}, checked(5))
+	b.add("extensions cut", "", accounts{to: aHolding(p, theMint, bob, 50, extension{extMemoTransfer, on}).changed(func(h tokenAccount) { h[extensionsAt+2] = 200 })}, checked(5)).want = "null"
+	b.add("account that says it is a mint", instr(0, "InvalidAccountData"), accounts{to: aHolding(p, theMint, bob, 50, extension{extMemoTransfer, on}).changed(func(h tokenAccount) { h[kindAt] = kindMint })}, checked(5))
 	b.add("account of a multisig's size", instr(0, "InvalidAccountData"), accounts{to: rented(p, append(aHolding(p, theMint, bob, 5).Data, make([]byte, multisigSize-accountSize)...))}, checked(5))
 	b.add("mint with 255 decimals", "null", accounts{theMint: rented(p, mintData(&mallory, 255))}, transferChecked(p, from, theMint, to, alice, 5, 255))
 }

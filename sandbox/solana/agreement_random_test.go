@@ -108,10 +108,10 @@ func (w *randomWorld) makeMints() {
 		authority := w.someone()
 		data := mintData(&authority, byte(w.IntN(10)))
 		if w.chance(4) {
-			issue(data).freezer().clear()
+			mintAccount(data).freezer().clear()
 		}
 		if w.chance(6) {
-			issue(data).minter().clear()
+			mintAccount(data).minter().clear()
 		}
 		w.accounts[key] = rented(program, withExtensions(data, kindMint, list...))
 		w.mints = append(w.mints, randomMint{key, program, data[44]})
@@ -158,16 +158,16 @@ func (w *randomWorld) makeHolding(name string) {
 	if h.mint.key == nativeMint || h.mint.key == nativeMint2022 {
 		a = aWrapped(h.mint.program, h.mint.key, owner, amount*1_000_000, list...)
 	} else {
-		issue(mint.Data).setSupply(issue(mint.Data).supply() + amount)
+		mintAccount(mint.Data).setSupply(mintAccount(mint.Data).supply() + amount)
 	}
 	if w.chance(4) {
-		delegated(w.someone(), uint64(w.IntN(2000)))(holding(a.Data))
+		delegated(w.someone(), uint64(w.IntN(2000)))(tokenAccount(a.Data))
 	}
 	if w.chance(10) {
-		frozenState(holding(a.Data))
+		frozenState(tokenAccount(a.Data))
 	}
 	if w.chance(8) {
-		holding(a.Data).closer().set(w.someone())
+		tokenAccount(a.Data).closer().set(w.someone())
 	}
 	w.accounts[h.key] = a
 	w.holdings = append(w.holdings, h)
@@ -208,7 +208,7 @@ func (w *randomWorld) transaction(blockhash hash) []byte {
 
 // amount is one that might be right for the account.
 func (w *randomWorld) amount(h randomHolding) uint64 {
-	held := holding(w.accounts[h.key].Data).amount()
+	held := tokenAccount(w.accounts[h.key].Data).amount()
 	switch w.IntN(8) {
 	case 0:
 		return held
@@ -259,10 +259,10 @@ func (w *randomWorld) by(right address) address {
 }
 
 func (w *randomWorld) minter(m randomMint) address {
-	return issue(w.accounts[m.key].Data).minter().key()
+	return mintAccount(w.accounts[m.key].Data).minter().key()
 }
 func (w *randomWorld) freezer(m randomMint) address {
-	return issue(w.accounts[m.key].Data).freezer().key()
+	return mintAccount(w.accounts[m.key].Data).freezer().key()
 }
 
 // signer is a person of that address, as nobody can sign for others.
@@ -300,7 +300,7 @@ func (w *randomWorld) call() call {
 	}
 	amount := w.amount(h)
 	spender := owner
-	if d := holding(w.accounts[h.key].Data).delegate(); d.some() && w.chance(3) {
+	if d := tokenAccount(w.accounts[h.key].Data).delegate(); d.some() && w.chance(3) {
 		spender = d.key()
 	}
 	if value, ok := extensionsOf(w.accounts[m.key].Data).find(extPermanentDelegate); ok && w.chance(3) {

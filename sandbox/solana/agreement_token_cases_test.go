@@ -73,7 +73,7 @@ type accounts = map[address]account
 
 func baseTokenCases(b *caseBook) {
 	p := b.program
-	own := func(amount uint64, change func(holding)) accounts {
+	own := func(amount uint64, change func(tokenAccount)) accounts {
 		return accounts{from: aHolding(p, theMint, alice, amount).changed(change)}
 	}
 	pay := func(amount uint64) call { return transferTokens(p, from, to, alice, amount) }
@@ -109,7 +109,7 @@ func baseTokenCases(b *caseBook) {
 	b.add("transfer to a mint", instr(0, "InvalidAccountData"), nil, transferTokens(p, from, theMint, alice, 10))
 	b.add("transfer from an uninitialized account", instr(0, "UninitializedAccount"), accounts{from: rented(p, make([]byte, accountSize))}, pay(10))
 	b.add("transfer to an uninitialized account", instr(0, "UninitializedAccount"), accounts{to: rented(p, make([]byte, accountSize))}, pay(10))
-	b.add("transfer to a garbage state", instr(0, garbage), accounts{to: aHolding(p, theMint, bob, 1).changed(func(h holding) { h[108] = 7 })}, pay(10))
+	b.add("transfer to a garbage state", instr(0, garbage), accounts{to: aHolding(p, theMint, bob, 1).changed(func(h tokenAccount) { h[108] = 7 })}, pay(10))
 	b.add("transfer from a fake account", instr(0, foreign), accounts{from: aHolding(mallory, theMint, alice, 1000)}, pay(10))
 	b.add("transfer to a fake account", instr(0, foreign), accounts{to: aHolding(mallory, theMint, bob, 0)}, pay(10))
 	b.add("transfer of nothing to a fake account", instr(0, "IncorrectProgramId"), accounts{to: aHolding(mallory, theMint, bob, 0)}, pay(0))
@@ -198,14 +198,14 @@ func baseTokenCases(b *caseBook) {
 
 	// Closing.
 	closing := func(by address) call { return tokenCall(p, []byte{9}, w(from), w(bob), s(by)) }
-	b.add("close", "null", own(0, func(holding) {}), closing(alice))
+	b.add("close", "null", own(0, func(tokenAccount) {}), closing(alice))
 	b.add("close with a balance", customError(0, 11), nil, closing(alice))
-	b.add("close by a stranger", customError(0, 4), own(0, func(holding) {}), closing(bob))
-	b.add("close to itself", instr(0, "InvalidAccountData"), own(0, func(holding) {}), tokenCall(p, []byte{9}, w(from), w(from), s(alice)))
-	b.add("close by the closer", "null", own(0, func(h holding) { h.closer().set(carol) }), closing(carol))
-	b.add("close by the owner where a closer is set", customError(0, 4), own(0, func(h holding) { h.closer().set(carol) }), closing(alice))
+	b.add("close by a stranger", customError(0, 4), own(0, func(tokenAccount) {}), closing(bob))
+	b.add("close to itself", instr(0, "InvalidAccountData"), own(0, func(tokenAccount) {}), tokenCall(p, []byte{9}, w(from), w(from), s(alice)))
+	b.add("close by the closer", "null", own(0, func(h tokenAccount) { h.closer().set(carol) }), closing(carol))
+	b.add("close by the owner where a closer is set", customError(0, 4), own(0, func(h tokenAccount) { h.closer().set(carol) }), closing(alice))
 	b.add("close frozen", "null", own(0, frozenState), closing(alice))
-	b.add("close read-only", instr(0, "ReadonlyLamportChange"), own(0, func(holding) {}), tokenCall(p, []byte{9}, r(from), w(bob), s(alice)))
+	b.add("close read-only", instr(0, "ReadonlyLamportChange"), own(0, func(tokenAccount) {}), tokenCall(p, []byte{9}, r(from), w(bob), s(alice)))
 	b.add("close an empty transfer's source", "null", nil, pay(1000), closing(alice))
 	b.add("close the incinerator's", "null", accounts{from: aHolding(p, theMint, incinerator, 0)}, tokenCall(p, []byte{9}, w(from), w(incinerator), s(alice)))
 	b.add("close the incinerator's to bob", instr(0, "InvalidAccountData"), accounts{from: aHolding(p, theMint, incinerator, 0)}, closing(alice))
@@ -223,7 +223,7 @@ func baseTokenCases(b *caseBook) {
 	b.add("give an account to nobody", customError(0, 12), nil, set(from, 2, alice, none))
 	b.add("give another's account away", customError(0, 4), nil, set(from, 2, bob, some(carol)))
 	b.add("set the closer", "null", nil, set(from, 3, alice, some(carol)))
-	b.add("unset the closer", "null", own(5, func(h holding) { h.closer().set(carol) }), set(from, 3, carol, none))
+	b.add("unset the closer", "null", own(5, func(h tokenAccount) { h.closer().set(carol) }), set(from, 3, carol, none))
 	b.add("set an account's minter", customError(0, 15), nil, set(from, 0, alice, some(carol)))
 	b.add("set a frozen account's closer", customError(0, 17), own(5, frozenState), set(from, 3, alice, some(carol)))
 	b.add("set the minter", "null", nil, set(theMint, 0, mallory, some(carol)))
@@ -311,7 +311,7 @@ func nativeCases(b *caseBook) {
 	b.add("sync of a wallet", instr(0, "IncorrectProgramId"), nil, tokenCall(p, []byte{17}, w(bob)))
 	b.add("wrap", "null", accounts{mint: wrapped[mint], fresh: {Lamports: rentMinimum(accountSize) + sol, Owner: p, Data: make([]byte, accountSize)}},
 		tokenCall(p, append([]byte{18}, carol[:]...), w(fresh), r(mint)))
-	b.add("give wrapped SOL away, closer forgotten", "null", with(wrapped[from].changed(func(h holding) { h.closer().set(bob) })),
+	b.add("give wrapped SOL away, closer forgotten", "null", with(wrapped[from].changed(func(h tokenAccount) { h.closer().set(bob) })),
 		tokenCall(p, join([]byte{6, 2, 1}, carol[:]), w(from), s(alice)))
 	b.add("wrap by the associated account", "null", accounts{mint: wrapped[mint]},
 		createATA([]byte{1}, alice, alice, mint, p),

@@ -48,7 +48,7 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 	}
 	a := in.account(1)
 	if idempotent && a.Owner == tokens && unpack(a.Data, kindAccount, false) == nil {
-		h := holding(a.Data)
+		h := tokenAccount(a.Data)
 		if h.owner() != wallet {
 			in.say("Associated token account owner does not match address derivation")
 			return custom(0)

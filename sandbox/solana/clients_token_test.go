@@ -80,7 +80,7 @@ func TestSolanaGoMovesTokensByALookupTable(t *testing.T) {
 		Commitment: rpc.CommitmentProcessed, SigVerify: true,
 		Accounts: &rpc.SimulateTransactionAccountsOpts{Encoding: sdk.EncodingBase64, Addresses: []sdk.PublicKey{sdk.PublicKey(target)}},
 	})
-	if err != nil || sim.Value.Err != nil || holding(sim.Value.Accounts[0].Data.GetBinary()).amount() != 1_250_000 {
+	if err != nil || sim.Value.Err != nil || tokenAccount(sim.Value.Accounts[0].Data.GetBinary()).amount() != 1_250_000 {
 		t.Fatalf("%+v %v", sim, err)
 	}
 	sig, err := client.SendTransactionWithOpts(ctx, tx, rpc.TransactionOpts{PreflightCommitment: rpc.CommitmentProcessed})

@@ -135,7 +135,7 @@ func (r rentRate) testMint(program address, data []byte) account {
 
 // mintData is an initialized mint without supply.
 func mintData(authority *address, decimals byte) []byte {
-	m := issue(make([]byte, mintSize))
+	m := mintAccount(make([]byte, mintSize))
 	if authority != nil {
 		m.minter().set(*authority)
 		m.freezer().set(*authority)

@@ -73,7 +73,7 @@ func (c *Cluster) showToken(a account, height uint64) (any, bool) {
 	return object{"program": program, "parsed": object{"type": kind, "info": info}, "space": len(a.Data)}, true
 }
 
-func showHolding(h holding, decimals byte) object {
+func showHolding(h tokenAccount, decimals byte) object {
 	info := object{
 		"mint": h.mint().String(), "owner": h.owner().String(), "isNative": h.native().some(),
 		"state": map[bool]string{true: "frozen", false: "initialized"}[h.frozen()], "tokenAmount": showAmount(h.amount(), decimals),
@@ -90,7 +90,7 @@ func showHolding(h holding, decimals byte) object {
 	return info
 }
 
-func shownKey(o option) any {
+func shownKey(o coption) any {
 	if !o.some() {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (l extensionList) shown() []object {
 
 // tokenFilter is the second argument of getTokenAccountsBy...: accounts of one mint, or of one
 // token program.
-func (c *Cluster) tokenFilter(p params, height uint64) (func(account, holding) bool, *rpcError) {
+func (c *Cluster) tokenFilter(p params, height uint64) (func(account, tokenAccount) bool, *rpcError) {
 	var filter struct {
 		Mint    string `json:"mint"`
 		Program string `json:"programId"`
@@ -144,7 +144,7 @@ func (c *Cluster) tokenFilter(p params, height uint64) (func(account, holding) b
 		if _, ok := mintIn(a); !ok {
 			return nil, invalidParams("Invalid param: not a Token mint")
 		}
-		return func(_ account, h holding) bool { return h.mint() == mint }, nil
+		return func(_ account, h tokenAccount) bool { return h.mint() == mint }, nil
 	case filter.Program != "":
 		program, bad := readAddress(filter.Program)
 		if bad != nil {
@@ -153,23 +153,23 @@ func (c *Cluster) tokenFilter(p params, height uint64) (func(account, holding) b
 		if !isTokenProgram(program) {
 			return nil, invalidParams("Invalid param: unrecognized Token program id")
 		}
-		return func(a account, _ holding) bool { return a.Owner == program }, nil
+		return func(a account, _ tokenAccount) bool { return a.Owner == program }, nil
 	}
 	return nil, invalidParams("Invalid params: expected `mint` or `programId`")
 }
 
 func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
-	return c.tokenAccounts(p, func(h holding, owner address) bool { return h.owner() == owner })
+	return c.tokenAccounts(p, func(h tokenAccount, owner address) bool { return h.owner() == owner })
 }
 
 func getTokenAccountsByDelegate(c *Cluster, p params) (any, *rpcError) {
-	return c.tokenAccounts(p, func(h holding, delegate address) bool {
+	return c.tokenAccounts(p, func(h tokenAccount, delegate address) bool {
 		return h.delegate().some() && h.delegate().key() == delegate
 	})
 }
 
 // tokenAccounts lists the token accounts that belong to the call's first address.
-func (c *Cluster) tokenAccounts(p params, belongs func(holding, address) bool) (any, *rpcError) {
+func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bool) (any, *rpcError) {
 	whose, bad := p.address(0)
 	if bad != nil {
 		return nil, bad

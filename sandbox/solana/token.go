@@ -62,8 +62,8 @@ func (in *invocation) atLeast(n int) *InstructionError {
 
 // tokenHolding reads account i, which must be an initialized token account by its looks; whose it
 // is shows when it is written.
-func (in *invocation) tokenHolding(i int) (holding, *InstructionError) {
-	h := holding(in.account(i).Data)
+func (in *invocation) tokenHolding(i int) (tokenAccount, *InstructionError) {
+	h := tokenAccount(in.account(i).Data)
 	switch {
 	case len(h) != accountSize || h.state() > stateFrozen:
 		return nil, refused("InvalidAccountData")
@@ -73,8 +73,8 @@ func (in *invocation) tokenHolding(i int) (holding, *InstructionError) {
 	return h, nil
 }
 
-func (in *invocation) tokenIssue(i int) (issue, *InstructionError) {
-	m := issue(in.account(i).Data)
+func (in *invocation) tokenIssue(i int) (mintAccount, *InstructionError) {
+	m := mintAccount(in.account(i).Data)
 	switch {
 	case len(m) != mintSize || m[45] > 1:
 		return nil, refused("InvalidAccountData")
@@ -85,10 +85,10 @@ func (in *invocation) tokenIssue(i int) (issue, *InstructionError) {
 }
 
 // given says whether an option is set, as this program reads it: by the tag's first byte.
-func (o option) given() bool { return o[0] == 1 }
+func (o coption) given() bool { return o[0] == 1 }
 
 // drop unsets an option and leaves the value's bytes, as this program does.
-func (o option) drop() { o[0] = 0 }
+func (o coption) drop() { o[0] = 0 }
 
 // owned refuses an account that is not the Token program's own.
 func (in *invocation) owned(list ...int) *InstructionError {
@@ -138,7 +138,7 @@ func (in *invocation) tokenMint(d []byte, withRent bool) *InstructionError {
 	} else if err := in.atLeast(1); err != nil {
 		return err
 	}
-	m := issue(in.account(0).Data)
+	m := mintAccount(in.account(0).Data)
 	if len(m) != mintSize || m[45] > 1 {
 		return refused("InvalidAccountData")
 	}
@@ -183,7 +183,7 @@ func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 			return err
 		}
 	}
-	h := holding(in.account(0).Data)
+	h := tokenAccount(in.account(0).Data)
 	if len(h) != accountSize || h.state() > stateFrozen {
 		return refused("InvalidAccountData")
 	}
@@ -307,7 +307,7 @@ func (in *invocation) tokenDecimals(i int, mint address, decimals byte) *Instruc
 
 // tokenSpender requires account i to be the delegate, whose allowance is then used up if spend is
 // set, or the owner.
-func (in *invocation) tokenSpender(source holding, i int, amount uint64, spend bool) *InstructionError {
+func (in *invocation) tokenSpender(source tokenAccount, i int, amount uint64, spend bool) *InstructionError {
 	if !source.delegate().given() || source.delegate().key() != in.key(i) {
 		return in.authorized(i, source.owner())
 	}

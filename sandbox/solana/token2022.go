@@ -160,12 +160,12 @@ func (in *invocation) blank(i int, kind byte) ([]byte, *InstructionError) {
 	return data, unpack(data, kind, true)
 }
 
-func (in *invocation) heldBy(i int) (holding, *InstructionError) {
+func (in *invocation) heldBy(i int) (tokenAccount, *InstructionError) {
 	data, err := in.unpacked(i, kindAccount)
 	return data, err
 }
 
-func (in *invocation) issuedBy(i int) (issue, *InstructionError) {
+func (in *invocation) issuedBy(i int) (mintAccount, *InstructionError) {
 	data, err := in.unpacked(i, kindMint)
 	return data, err
 }
@@ -196,7 +196,7 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if err != nil {
 		return err
 	}
-	m := issue(data)
+	m := mintAccount(data)
 	list := m.extensions()
 	types, _, err := list.types()
 	if err != nil {
@@ -289,7 +289,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	if size > len(data) {
 		return refused("InvalidAccountData")
 	}
-	h := holding(data)
+	h := tokenAccount(data)
 	for _, extension := range required {
 		if _, err := h.extensions().add(extension); err != nil {
 			return err
@@ -322,7 +322,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 }
 
 // requiredBy lists the extensions that accounts of the mint at place i must have.
-func (in *invocation) requiredBy(i int, m issue) ([]uint16, *InstructionError) {
+func (in *invocation) requiredBy(i int, m mintAccount) ([]uint16, *InstructionError) {
 	if err := in.owned(i); err != nil {
 		return nil, err
 	}
@@ -331,35 +331,35 @@ func (in *invocation) requiredBy(i int, m issue) ([]uint16, *InstructionError) {
 }
 
 // permanentDelegate may move and burn every holder's tokens.
-func (m issue) permanentDelegate() (address, bool) {
+func (m mintAccount) permanentDelegate() (address, bool) {
 	if value, ok := m.extensions().find(extPermanentDelegate); ok {
 		return optionalKey(value)
 	}
 	return address{}, false
 }
 
-func (m issue) paused() bool {
+func (m mintAccount) paused() bool {
 	value, ok := m.extensions().find(extPausable)
 	return ok && value[32] != 0
 }
 
 // guarded says whether the account's CPI guard stands in the way here.
-func (in *invocation) guarded(h holding) bool {
+func (in *invocation) guarded(h tokenAccount) bool {
 	return in.depth > 1 && h.guard()
 }
 
-func (h holding) guard() bool {
+func (h tokenAccount) guard() bool {
 	value, ok := h.extensions().find(extCPIGuard)
 	return ok && value[0] != 0
 }
 
-func (h holding) has(extension uint16) bool {
+func (h tokenAccount) has(extension uint16) bool {
 	_, ok := h.extensions().find(extension)
 	return ok
 }
 
 // decimalsMatch requires account i to be the given mint, with these decimals.
-func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (issue, *InstructionError) {
+func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (mintAccount, *InstructionError) {
 	if err := in.owned(i); err != nil {
 		return nil, err
 	}
@@ -454,7 +454,7 @@ func (in *invocation) fromText(d []byte) *InstructionError {
 }
 
 // ownMint requires account 0 to be a mint of this program.
-func (in *invocation) ownMint() (issue, *InstructionError) {
+func (in *invocation) ownMint() (mintAccount, *InstructionError) {
 	if err := in.atLeast(1); err != nil {
 		return nil, err
 	}

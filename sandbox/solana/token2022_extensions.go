@@ -121,14 +121,14 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 }
 
 // write sets an option, or clears it when nothing is given.
-func (o option) write(k address, given bool) {
+func (o coption) write(k address, given bool) {
 	o.clear()
 	if given {
 		o.set(k)
 	}
 }
 
-func (in *invocation) setHolder(h holding, kind byte, next address, given bool) *InstructionError {
+func (in *invocation) setHolder(h tokenAccount, kind byte, next address, given bool) *InstructionError {
 	if h.frozen() {
 		return custom(tokenFrozen)
 	}
@@ -219,7 +219,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 			return err
 		}
 	}
-	h = holding(in.account(0).Data)
+	h = tokenAccount(in.account(0).Data)
 	if h[kindAt] == kindNone {
 		h[kindAt] = kindAccount
 	}

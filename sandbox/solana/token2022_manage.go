@@ -166,7 +166,7 @@ func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 
 // spender requires account i to be the permanent delegate, the delegate (whose allowance is used
 // up if spend is set) or the owner. m may be nil.
-func (in *invocation) spender(h holding, m issue, i int, amount uint64, spend bool) *InstructionError {
+func (in *invocation) spender(h tokenAccount, m mintAccount, i int, amount uint64, spend bool) *InstructionError {
 	if m != nil {
 		if permanent, ok := m.permanentDelegate(); ok && in.key(i) == permanent {
 			return in.authorized(i, permanent)
@@ -225,7 +225,7 @@ func (in *invocation) closeAccount() *InstructionError {
 	return in.remove(0, 1)
 }
 
-func (in *invocation) closable(h holding) *InstructionError {
+func (in *invocation) closable(h tokenAccount) *InstructionError {
 	if !h.native().some() && h.amount() != 0 {
 		return custom(tokenHasBalance)
 	}

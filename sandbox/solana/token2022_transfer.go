@@ -29,7 +29,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	case source.has(extNonTransferableOwned):
 		return custom(tokenNonTransferable)
 	}
-	var m issue
+	var m mintAccount
 	var fee uint64
 	if form > 0 {
 		if m, err = in.decimalsMatch(mint, source.mint(), decimals); err != nil {
@@ -94,7 +94,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 const openCreditsAt = 262
 
 // credit moves the amount; the fee stays withheld in the receiving account.
-func credit(source, target holding, amount, fee uint64) *InstructionError {
+func credit(source, target tokenAccount, amount, fee uint64) *InstructionError {
 	if fee > amount || target.amount() > math.MaxUint64-(amount-fee) {
 		return custom(tokenOverflow)
 	}
@@ -116,7 +116,7 @@ func credit(source, target holding, amount, fee uint64) *InstructionError {
 
 // memoWanted checks for a memo right before a transfer to an account that asks for one. Token-2022 knows
 // the older versions of Memo alone.
-func (in *invocation) memoWanted(target holding) *InstructionError {
+func (in *invocation) memoWanted(target tokenAccount) *InstructionError {
 	if value, ok := target.extensions().find(extMemoTransfer); !ok || value[0] == 0 {
 		return nil
 	}
@@ -134,7 +134,7 @@ var hookExecute = []byte{105, 37, 101, 197, 75, 251, 102, 26}
 
 // hook calls the mint's transfer hook, if it has one. No such program can run here: the call ends
 // as it does on a cluster where the transaction does not bring the program along.
-func (in *invocation) hook(m issue, source, target holding, mint, to, authority int, amount uint64) *InstructionError {
+func (in *invocation) hook(m mintAccount, source, target tokenAccount, mint, to, authority int, amount uint64) *InstructionError {
 	if m == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (in *invocation) hook(m issue, source, target holding, mint, to, authority 
 	if !ok {
 		return nil
 	}
-	for _, h := range []holding{source, target} {
+	for _, h := range []tokenAccount{source, target} {
 		flag, err := h.extensions().must(extTransferHookAccount)
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (in *invocation) hook(m issue, source, target holding, mint, to, authority 
 		return err
 	}
 	for _, i := range []int{0, to} {
-		if flag, ok := holding(in.account(i).Data).extensions().find(extTransferHookAccount); ok {
+		if flag, ok := tokenAccount(in.account(i).Data).extensions().find(extTransferHookAccount); ok {
 			flag[0] = 0
 		}
 	}
@@ -323,7 +323,7 @@ func (in *invocation) authorizedBy(i int, value []byte) *InstructionError {
 }
 
 // feeReceiver reads where withheld fees shall go: account 1, of the mint at place 0.
-func (in *invocation) feeReceiver() (holding, *InstructionError) {
+func (in *invocation) feeReceiver() (tokenAccount, *InstructionError) {
 	h, err := in.heldBy(1)
 	if err != nil {
 		return nil, err
@@ -438,7 +438,7 @@ func mintAsSource() *InstructionError {
 // withheld takes the fees out of the account at place i, which must be of the mint at place 0
 // unless that is known.
 func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
-	h := holding(in.account(i).Data)
+	h := tokenAccount(in.account(i).Data)
 	if unpack(h, kindAccount, false) != nil {
 		return 0, custom(tokenInvalidState)
 	}

@@ -34,12 +34,12 @@ func rented(program address, data []byte) account {
 // aMint has 6 decimals and a supply; authority may mint and freeze.
 func aMint(program, authority address, supply uint64, list ...extension) account {
 	data := mintData(&authority, 6)
-	issue(data).setSupply(supply)
+	mintAccount(data).setSupply(supply)
 	return rented(program, withExtensions(data, kindMint, list...))
 }
 
 func aHolding(program, mint, owner address, amount uint64, list ...extension) account {
-	h := holding(make([]byte, accountSize))
+	h := tokenAccount(make([]byte, accountSize))
 	putKey(h, 0, mint)
 	putKey(h, 32, owner)
 	h.setAmount(amount)
@@ -48,25 +48,25 @@ func aHolding(program, mint, owner address, amount uint64, list ...extension) ac
 }
 
 // changed returns the account with something of its data changed.
-func (a account) changed(change func(holding)) account {
+func (a account) changed(change func(tokenAccount)) account {
 	a.Data = append([]byte(nil), a.Data...)
-	change(holding(a.Data))
+	change(tokenAccount(a.Data))
 	return a
 }
 
-func delegated(to address, amount uint64) func(holding) {
-	return func(h holding) {
+func delegated(to address, amount uint64) func(tokenAccount) {
+	return func(h tokenAccount) {
 		h.delegate().set(to)
 		h.setDelegated(amount)
 	}
 }
 
-func frozenState(h holding) { h[108] = stateFrozen }
+func frozenState(h tokenAccount) { h[108] = stateFrozen }
 
 // aWrapped is wrapped SOL.
 func aWrapped(program, mint, owner address, lamports uint64, list ...extension) account {
 	a := aHolding(program, mint, owner, lamports, list...)
-	holding(a.Data).native().setU64(a.Lamports)
+	tokenAccount(a.Data).native().setU64(a.Lamports)
 	a.Lamports += lamports
 	return a
 }

@@ -84,7 +84,7 @@ func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 	if err != nil {
 		return err
 	}
-	var o option
+	var o coption
 	switch d[0] {
 	case 0:
 		if o = m.minter(); !o.given() {
@@ -105,7 +105,7 @@ func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 }
 
 // become sets an option as this program does, or unsets it.
-func (o option) become(k *address) {
+func (o coption) become(k *address) {
 	if k == nil {
 		o.drop()
 		return
@@ -148,7 +148,7 @@ func (in *invocation) tokenSetHolder(kind byte, next *address) *InstructionError
 }
 
 // closedBy is who may close the account.
-func (h holding) closedBy() address {
+func (h tokenAccount) closedBy() address {
 	if h.closer().given() {
 		return h.closer().key()
 	}

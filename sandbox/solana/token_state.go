@@ -41,58 +41,58 @@ func isTokenProgram(program address) bool {
 	return program == tokenProgram || program == token2022Program
 }
 
-// holding is the data of a token account: mint, owner, amount, delegate, state, native reserve,
+// tokenAccount is the data of a token account: mint, owner, amount, delegate, state, native reserve,
 // delegated amount, who may close it. It is at least accountSize long.
-type holding []byte
+type tokenAccount []byte
 
-func (h holding) mint() address             { return keyAt(h, 0) }
-func (h holding) owner() address            { return keyAt(h, 32) }
-func (h holding) amount() uint64            { return u64At(h, 64) }
-func (h holding) state() byte               { return h[108] }
-func (h holding) frozen() bool              { return h[108] == stateFrozen }
-func (h holding) reserve() uint64           { return u64At(h, 113) }
-func (h holding) delegated() uint64         { return u64At(h, 121) }
-func (h holding) setAmount(n uint64)        { putU64(h, 64, n) }
-func (h holding) setDelegated(n uint64)     { putU64(h, 121, n) }
-func (h holding) delegate() option          { return option(h[72:108]) }
-func (h holding) native() option            { return option(h[109:121]) }
-func (h holding) closer() option            { return option(h[129:165]) }
-func (h holding) extensions() extensionList { return extensionsOf(h) }
+func (h tokenAccount) mint() address             { return keyAt(h, 0) }
+func (h tokenAccount) owner() address            { return keyAt(h, 32) }
+func (h tokenAccount) amount() uint64            { return u64At(h, 64) }
+func (h tokenAccount) state() byte               { return h[108] }
+func (h tokenAccount) frozen() bool              { return h[108] == stateFrozen }
+func (h tokenAccount) reserve() uint64           { return u64At(h, 113) }
+func (h tokenAccount) delegated() uint64         { return u64At(h, 121) }
+func (h tokenAccount) setAmount(n uint64)        { putU64(h, 64, n) }
+func (h tokenAccount) setDelegated(n uint64)     { putU64(h, 121, n) }
+func (h tokenAccount) delegate() coption         { return coption(h[72:108]) }
+func (h tokenAccount) native() coption           { return coption(h[109:121]) }
+func (h tokenAccount) closer() coption           { return coption(h[129:165]) }
+func (h tokenAccount) extensions() extensionList { return extensionsOf(h) }
 
-// issue is the data of a mint: who may mint, supply, decimals, whether it is initialized, who may
+// mintAccount is the data of a mint: who may mint, supply, decimals, whether it is initialized, who may
 // freeze. It is at least mintSize long.
-type issue []byte
+type mintAccount []byte
 
-func (m issue) minter() option            { return option(m[0:36]) }
-func (m issue) supply() uint64            { return u64At(m, 36) }
-func (m issue) decimals() byte            { return m[44] }
-func (m issue) ready() bool               { return m[45] != 0 }
-func (m issue) freezer() option           { return option(m[46:82]) }
-func (m issue) setSupply(n uint64)        { putU64(m, 36, n) }
-func (m issue) extensions() extensionList { return extensionsOf(m) }
+func (m mintAccount) minter() coption           { return coption(m[0:36]) }
+func (m mintAccount) supply() uint64            { return u64At(m, 36) }
+func (m mintAccount) decimals() byte            { return m[44] }
+func (m mintAccount) ready() bool               { return m[45] != 0 }
+func (m mintAccount) freezer() coption          { return coption(m[46:82]) }
+func (m mintAccount) setSupply(n uint64)        { putU64(m, 36, n) }
+func (m mintAccount) extensions() extensionList { return extensionsOf(m) }
 
-// option is a COption of an address or a u64. The two programs read and clear it differently.
-type option []byte
+// coption is a COption of an address or a u64. The two programs read and clear it differently.
+type coption []byte
 
-func (o option) key() address      { return keyAt(o, 4) }
-func (o option) some() bool        { return o[0] == 1 && o[1] == 0 && o[2] == 0 && o[3] == 0 }
-func (o option) none() bool        { return zeroed(o[:4]) }
-func (o option) is(k address) bool { return o.some() && o.key() == k }
+func (o coption) key() address      { return keyAt(o, 4) }
+func (o coption) some() bool        { return o[0] == 1 && o[1] == 0 && o[2] == 0 && o[3] == 0 }
+func (o coption) none() bool        { return zeroed(o[:4]) }
+func (o coption) is(k address) bool { return o.some() && o.key() == k }
 
-func (o option) set(k address) {
+func (o coption) set(k address) {
 	o.tag(1)
 	putKey(o, 4, k)
 }
 
-func (o option) setU64(n uint64) {
+func (o coption) setU64(n uint64) {
 	o.tag(1)
 	putU64(o, 4, n)
 }
 
 // clear writes zeros over all of it.
-func (o option) clear() { clear(o) }
+func (o coption) clear() { clear(o) }
 
-func (o option) tag(b byte) { copy(o, []byte{b, 0, 0, 0}) }
+func (o coption) tag(b byte) { copy(o, []byte{b, 0, 0, 0}) }
 
 // Extensions of Token-2022, by their type numbers.
 const (
@@ -344,9 +344,9 @@ func unpack(data []byte, kind byte, fresh bool) *InstructionError {
 		return refused("InvalidAccountData")
 	}
 	if kind == kindMint {
-		ready = issue(data).ready()
+		ready = mintAccount(data).ready()
 	} else {
-		state := holding(data).state()
+		state := tokenAccount(data).state()
 		ready = state == stateReady || state == stateFrozen
 	}
 	if fresh && ready {
@@ -381,18 +381,18 @@ func unpack(data []byte, kind byte, fresh bool) *InstructionError {
 }
 
 // mintIn and holdingIn read what JSON-RPC shows: valid data of either token program.
-func mintIn(a account) (issue, bool) {
+func mintIn(a account) (mintAccount, bool) {
 	if !isTokenProgram(a.Owner) || a.Owner == tokenProgram && len(a.Data) != mintSize {
 		return nil, false
 	}
-	return issue(a.Data), unpack(a.Data, kindMint, false) == nil
+	return mintAccount(a.Data), unpack(a.Data, kindMint, false) == nil
 }
 
-func holdingIn(a account) (holding, bool) {
+func holdingIn(a account) (tokenAccount, bool) {
 	if !isTokenProgram(a.Owner) || a.Owner == tokenProgram && len(a.Data) != accountSize {
 		return nil, false
 	}
-	return holding(a.Data), unpack(a.Data, kindAccount, false) == nil
+	return tokenAccount(a.Data), unpack(a.Data, kindAccount, false) == nil
 }
 
 // emptyKey is how Token-2022's extensions write an address that is not set.

@@ -38,7 +38,7 @@ func (in *invocation) tokenImmutableOwner() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
 	}
-	h := holding(in.account(0).Data)
+	h := tokenAccount(in.account(0).Data)
 	if len(h) != accountSize || h.state() > stateFrozen {
 		return refused("InvalidAccountData")
 	}
@@ -56,7 +56,7 @@ func (in *invocation) tokenToText(d []byte) *InstructionError {
 	if err := in.tokenMintGiven(); err != nil {
 		return err
 	}
-	in.give([]byte(decimal(amount, issue(in.account(0).Data).decimals())))
+	in.give([]byte(decimal(amount, mintAccount(in.account(0).Data).decimals())))
 	return nil
 }
 
@@ -67,7 +67,7 @@ func (in *invocation) tokenFromText(d []byte) *InstructionError {
 	if err := in.tokenMintGiven(); err != nil {
 		return err
 	}
-	amount, ok := units(string(d), issue(in.account(0).Data).decimals())
+	amount, ok := units(string(d), mintAccount(in.account(0).Data).decimals())
 	if !ok {
 		return refused("InvalidArgument")
 	}

@@ -112,12 +112,12 @@ func (t *tx) FailUpdate(seq uint64, park bool) error {
 	if !park {
 		return t.rewrite(inbox, key, r, u)
 	}
-	u.Parked = true
+	u.DeadLettered = true
 	// What is sealed stays as it is, so it opens in its old place: the inbox.
 	if err := t.rewrite(parked, key, r, u); err != nil {
 		return err
 	}
-	if err := t.expire(parkedOver, u.At.Add(store.ParkedFor), key); err != nil {
+	if err := t.expire(parkedOver, u.At.Add(store.DeadLetteredFor), key); err != nil {
 		return err
 	}
 	return t.delete(inbox, key)
@@ -140,7 +140,7 @@ func (t *tx) removeParked(key []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.unexpire(parkedOver, u.At.Add(store.ParkedFor), key); err != nil {
+	if err := t.unexpire(parkedOver, u.At.Add(store.DeadLetteredFor), key); err != nil {
 		return err
 	}
 	return t.delete(parked, key)

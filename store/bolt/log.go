@@ -266,8 +266,8 @@ func (n tallies) count(old, now store.LogEntry) {
 			n.at(now.Webhook, a.At, store.Tally{Failed: 1})
 		}
 	}
-	if now.State == store.DeliveryParked && old.State != store.DeliveryParked {
-		n.at(now.Webhook, now.EndedAt, store.Tally{Parked: 1})
+	if now.State == store.DeliveryDeadLettered && old.State != store.DeliveryDeadLettered {
+		n.at(now.Webhook, now.EndedAt, store.Tally{DeadLettered: 1})
 	}
 }
 
@@ -279,7 +279,7 @@ func (n tallies) at(id wallet.WebhookID, at time.Time, more store.Tally) {
 
 // sum is of two tallies of one hour.
 func sum(a, b store.Tally) store.Tally {
-	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, Parked: a.Parked + b.Parked}
+	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
 }
 
 // add counts into a day's file.

@@ -310,7 +310,7 @@ func TestALongWalkHoldsNoTransaction(t *testing.T) {
 		e := logEntry(fmt.Sprintf("d%05d", i), i%2) // on two days
 		e.CreatedAt = e.CreatedAt.Add(time.Duration(i) * time.Second)
 		if i%walkedAtOnce < 2 {
-			e.State = store.DeliveryParked
+			e.State = store.DeliveryDeadLettered
 		}
 		all = append(all, e)
 	}
@@ -318,7 +318,7 @@ func TestALongWalkHoldsNoTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	views := s.(*Store).db.Stats().TxN
-	for _, none := range []store.LogPage{{State: store.DeliveryWithdrawn, Limit: 50}, {Event: wallet.PriceAlert, Limit: 50}} {
+	for _, none := range []store.LogPage{{State: store.DeliveryRevoked, Limit: 50}, {Event: wallet.PriceAlert, Limit: 50}} {
 		if got, err := l.List(t.Context(), "wh", none); err != nil || len(got) != 0 {
 			t.Errorf("%d entries: %v", len(got), err)
 		}
@@ -328,13 +328,13 @@ func TestALongWalkHoldsNoTransaction(t *testing.T) {
 	}
 	newest := []string{"d04001", "d02001", "d00001", "d04000", "d02000", "d00000"}
 	for limit := 1; limit <= len(newest)+1; limit++ {
-		got, err := l.List(t.Context(), "wh", store.LogPage{State: store.DeliveryParked, Limit: limit})
+		got, err := l.List(t.Context(), "wh", store.LogPage{State: store.DeliveryDeadLettered, Limit: limit})
 		if err != nil || !slices.Equal(idsOf(got), newest[:min(limit, len(newest))]) {
 			t.Errorf("the newest %d: %v, %v", limit, idsOf(got), err)
 		}
 		oldest := slices.Clone(newest)
 		slices.Reverse(oldest)
-		got, err = l.Oldest(t.Context(), "wh", store.DeliveryParked, time.Time{}, "", limit)
+		got, err = l.Oldest(t.Context(), "wh", store.DeliveryDeadLettered, time.Time{}, "", limit)
 		if err != nil || !slices.Equal(idsOf(got), oldest[:min(limit, len(oldest))]) {
 			t.Errorf("the oldest %d: %v, %v", limit, idsOf(got), err)
 		}

@@ -55,7 +55,7 @@ type samples struct {
 func newSamples() samples {
 	var x samples
 	storetest.Fill(&x, 1000)
-	x.Update.Parked, x.Update.Seq, x.Reply.Seq = false, 1, 1
+	x.Update.DeadLettered, x.Update.Seq, x.Reply.Seq = false, 1, 1
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Contact.Owner = x.User.ID

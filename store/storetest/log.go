@@ -186,13 +186,13 @@ func testLogEntries(t *testing.T, open OpenLog) {
 	same(t, "no longer among those that wait", r.list("wh", store.LogPage{State: store.DeliveryWaiting, Limit: 10}), []store.LogEntry(nil))
 	same(t, "but among those that came", r.list("wh", store.LogPage{State: store.DeliveryDelivered, Limit: 10}), []store.LogEntry{listed(done)})
 	never := entry("never", "wh", noon(), store.DeliverySuperseded)
-	r.log(never, entry("twice", "wh", noon(), store.DeliveryWaiting, 500), entry("twice", "wh", noon(), store.DeliveryParked, 500, 500))
+	r.log(never, entry("twice", "wh", noon(), store.DeliveryWaiting, 500), entry("twice", "wh", noon(), store.DeliveryDeadLettered, 500, 500))
 	r.reopen()
 	same(t, "after reopening", r.logged("wh", "a"), done)
 	same(t, "never tried", r.logged("wh", "never"), never)
-	same(t, "the later of one call", r.logged("wh", "twice").State, store.DeliveryParked)
-	for what, e := range map[string]store.LogEntry{"an id": entry("", "wh", noon(), store.DeliveryParked), "a webhook": entry("x", "", noon(), store.DeliveryParked),
-		"a day of ours": entry("x", "wh", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), store.DeliveryParked)} {
+	same(t, "the later of one call", r.logged("wh", "twice").State, store.DeliveryDeadLettered)
+	for what, e := range map[string]store.LogEntry{"an id": entry("", "wh", noon(), store.DeliveryDeadLettered), "a webhook": entry("x", "", noon(), store.DeliveryDeadLettered),
+		"a day of ours": entry("x", "wh", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), store.DeliveryDeadLettered)} {
 		if err := r.Log(t.Context(), []store.LogEntry{e}); err == nil {
 			t.Errorf("an entry without %s was taken", what)
 		}
@@ -212,7 +212,7 @@ func testLogEveryField(t *testing.T, open OpenLog) {
 func testLogPages(t *testing.T, open OpenLog) {
 	r := newLogRig(t, open)
 	const n = 90
-	states := []store.DeliveryState{store.DeliveryDelivered, store.DeliveryParked, store.DeliveryWaiting}
+	states := []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDeadLettered, store.DeliveryWaiting}
 	var all []store.LogEntry // oldest first
 	for i := range n {
 		e := entry(fmt.Sprintf("dlv_%02d", i), "wh", noon().Add(time.Duration(i/2)*90*time.Minute), states[i%3], 200)
@@ -222,7 +222,7 @@ func testLogPages(t *testing.T, open OpenLog) {
 	mixed := slices.Clone(all)
 	slices.SortFunc(mixed, func(a, b store.LogEntry) int { return int(a.ID[5]) - int(b.ID[5]) })
 	r.log(mixed...)
-	r.log(entry("another", "wh_2", noon().Add(time.Hour), store.DeliveryParked, 500), entry("another", "wg", noon().Add(time.Hour), store.DeliveryParked, 500))
+	r.log(entry("another", "wh_2", noon().Add(time.Hour), store.DeliveryDeadLettered, 500), entry("another", "wg", noon().Add(time.Hour), store.DeliveryDeadLettered, 500))
 
 	want := func(newest bool, takes func(store.LogEntry) bool) []string {
 		out := []string{}
@@ -243,13 +243,13 @@ func testLogPages(t *testing.T, open OpenLog) {
 		takes func(store.LogEntry) bool
 	}{
 		"all":      {store.LogPage{}, any},
-		"a state":  {store.LogPage{State: store.DeliveryParked}, func(e store.LogEntry) bool { return e.State == store.DeliveryParked }},
+		"a state":  {store.LogPage{State: store.DeliveryDeadLettered}, func(e store.LogEntry) bool { return e.State == store.DeliveryDeadLettered }},
 		"an event": {store.LogPage{Event: wallet.TransactionPending}, func(e store.LogEntry) bool { return e.Event == wallet.TransactionPending }},
 		"since":    {store.LogPage{Since: since}, func(e store.LogEntry) bool { return !e.CreatedAt.Before(since) }},
 		"all of it": {store.LogPage{Since: since.Add(time.Nanosecond), State: store.DeliveryDelivered, Event: wallet.BalanceUpdated}, func(e store.LogEntry) bool {
 			return e.CreatedAt.After(since) && e.State == store.DeliveryDelivered && e.Event == wallet.BalanceUpdated
 		}},
-		"none": {store.LogPage{State: store.DeliveryWithdrawn}, func(store.LogEntry) bool { return false }},
+		"none": {store.LogPage{State: store.DeliveryRevoked}, func(store.LogEntry) bool { return false }},
 	} {
 		for _, limit := range []int{1, 7, n, 1000} {
 			got, p := []string{}, c.p
@@ -288,7 +288,7 @@ func testLogPages(t *testing.T, open OpenLog) {
 		t.Fatal(err)
 	}
 	same(t, "the whole row, with its body", whole, []store.LogEntry{all[0]})
-	same(t, "behind one of another state", r.oldest("wh", store.DeliveryParked, time.Time{}, all[0].ID, 1), []string{all[1].ID})
+	same(t, "behind one of another state", r.oldest("wh", store.DeliveryDeadLettered, time.Time{}, all[0].ID, 1), []string{all[1].ID})
 	same(t, "a later bound than the one behind", r.oldest("wh", "", since, all[3].ID, 1), []string{all[40].ID})
 	for _, after := range []string{"unknown", "another"} {
 		if _, err := r.List(t.Context(), "wh", store.LogPage{After: after, Limit: 1}); !errors.Is(err, store.ErrNotFound) {
@@ -341,23 +341,23 @@ func testLogTallies(t *testing.T, open OpenLog) {
 	r.log(entry("a", "wh", noon(), store.DeliveryWaiting, 500, 0))
 	r.log(entry("a", "wh", noon(), store.DeliveryDelivered, 500, 0, 204))
 	r.log(entry("a", "wh", noon(), store.DeliveryDelivered, 500, 0, 204))
-	r.log(entry("b", "wh", noon(), store.DeliveryParked, 500, 410), entry("b", "wh", noon(), store.DeliveryParked, 500, 410), entry("c", "wh_2", noon(), store.DeliveryDelivered, 200))
-	same(t, "each attempt once", r.tallies("wh", time.Time{}), []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, Parked: 1}})
+	r.log(entry("b", "wh", noon(), store.DeliveryDeadLettered, 500, 410), entry("b", "wh", noon(), store.DeliveryDeadLettered, 500, 410), entry("c", "wh_2", noon(), store.DeliveryDelivered, 200))
+	same(t, "each attempt once", r.tallies("wh", time.Time{}), []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}})
 	same(t, "another's", r.tallies("wh_2", time.Time{}), []store.Tally{{Hour: hour, Succeeded: 1}})
 
 	later := entry("d", "wh", noon(), store.DeliveryWaiting, 500)
 	later.Attempted[0].At = noon().Add(3 * time.Hour)
 	r.log(later)
 	parked := later
-	parked.State, parked.EndedAt = store.DeliveryParked, noon().Add(5*time.Hour)
+	parked.State, parked.EndedAt = store.DeliveryDeadLettered, noon().Add(5*time.Hour)
 	r.log(parked)
 	again := parked // by hand: all attempts are others
 	again.State, again.Attempted = store.DeliveryWaiting, []store.Attempt{{At: noon().Add(6 * time.Hour), Status: 302}}
 	r.log(again)
 	r.log(parked)
 	r.reopen()
-	want := []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, Parked: 1}, {Hour: hour.Add(3 * time.Hour), Failed: 2},
-		{Hour: hour.Add(5 * time.Hour), Parked: 2}, {Hour: hour.Add(6 * time.Hour), Failed: 1}}
+	want := []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}, {Hour: hour.Add(3 * time.Hour), Failed: 2},
+		{Hour: hour.Add(5 * time.Hour), DeadLettered: 2}, {Hour: hour.Add(6 * time.Hour), Failed: 1}}
 	same(t, "hours", r.tallies("wh", time.Time{}), want)
 	same(t, "from an hour on", r.tallies("wh", hour.Add(3*time.Hour)), want[1:])
 	same(t, "behind it", r.tallies("wh", hour.Add(3*time.Hour+1)), want[2:])
@@ -370,7 +370,7 @@ func testLogErased(t *testing.T, open OpenLog) {
 	})
 	of := func(who wallet.UserID, ids ...string) (out []store.LogEntry) {
 		for i, id := range ids {
-			e := entry(id, "wh", noon().Add(time.Duration(i)*time.Minute), store.DeliveryParked, 500)
+			e := entry(id, "wh", noon().Add(time.Duration(i)*time.Minute), store.DeliveryDeadLettered, 500)
 			e.User = who
 			out = append(out, e)
 		}
@@ -383,8 +383,8 @@ func testLogErased(t *testing.T, open OpenLog) {
 	for range 2 {
 		r.absent("wh", "a2")
 		same(t, "listed", entryNames(r.list("wh", store.LogPage{Limit: 2})), []string{"b2", "b1"})
-		same(t, "oldest", r.oldest("wh", store.DeliveryParked, time.Time{}, "", 2), []string{"b1", "b2"})
-		same(t, "behind one of hers", r.oldest("wh", store.DeliveryParked, time.Time{}, "a1", 2), []string{"b1", "b2"})
+		same(t, "oldest", r.oldest("wh", store.DeliveryDeadLettered, time.Time{}, "", 2), []string{"b1", "b2"})
+		same(t, "behind one of hers", r.oldest("wh", store.DeliveryDeadLettered, time.Time{}, "a1", 2), []string{"b1", "b2"})
 		r.log(append(of("usr_a", "a4"), his[1])...) // late: hers is passed over
 		r.absent("wh", "a4")
 		r.reopen()
@@ -402,7 +402,7 @@ func testLogConcurrent(t *testing.T, open OpenLog) {
 			for i := range each {
 				at := noon().AddDate(0, 0, i%3).Add(time.Duration(i) * time.Second)
 				if err := r.Log(t.Context(), []store.LogEntry{entry(fmt.Sprintf("dlv_%d_%d", w, i), "wh", at, store.DeliveryDelivered, 500, 200),
-					entry("same", "wh", noon(), store.DeliveryParked, 500)}); err != nil {
+					entry("same", "wh", noon(), store.DeliveryDeadLettered, 500)}); err != nil {
 					t.Error(err)
 				}
 				if _, err := r.List(t.Context(), "wh", store.LogPage{Limit: 5}); err != nil {
@@ -416,9 +416,9 @@ func testLogConcurrent(t *testing.T, open OpenLog) {
 	same(t, "entries", len(r.list("wh", store.LogPage{Limit: 1 << 20})), writers*each+1)
 	var all store.Tally
 	for _, one := range r.tallies("wh", time.Time{}) {
-		all.Succeeded, all.Failed, all.Parked = all.Succeeded+one.Succeeded, all.Failed+one.Failed, all.Parked+one.Parked
+		all.Succeeded, all.Failed, all.DeadLettered = all.Succeeded+one.Succeeded, all.Failed+one.Failed, all.DeadLettered+one.DeadLettered
 	}
-	same(t, "attempts", all, store.Tally{Succeeded: writers * each, Failed: writers*each + 1, Parked: 1})
+	same(t, "attempts", all, store.Tally{Succeeded: writers * each, Failed: writers*each + 1, DeadLettered: 1})
 }
 
 // testLogDropWhileInUse: days go while others read and write them.
@@ -429,7 +429,7 @@ func testLogDropWhileInUse(t *testing.T, open OpenLog) {
 	for w := range 3 {
 		group.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				if err := r.Log(t.Context(), []store.LogEntry{entry(fmt.Sprintf("dlv_%d_%d", w, i), "wh", noon().AddDate(0, 0, i%4), store.DeliveryParked, 500)}); err != nil {
+				if err := r.Log(t.Context(), []store.LogEntry{entry(fmt.Sprintf("dlv_%d_%d", w, i), "wh", noon().AddDate(0, 0, i%4), store.DeliveryDeadLettered, 500)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -437,7 +437,7 @@ func testLogDropWhileInUse(t *testing.T, open OpenLog) {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				_, err := r.List(t.Context(), "wh", store.LogPage{Limit: 100})
-				_, err2 := r.Oldest(t.Context(), "wh", store.DeliveryParked, time.Time{}, "", 100)
+				_, err2 := r.Oldest(t.Context(), "wh", store.DeliveryDeadLettered, time.Time{}, "", 100)
 				_, err3 := r.Tallies(t.Context(), "wh", time.Time{})
 				_, err4 := r.Logged(t.Context(), "wh", "dlv_0_0")
 				if errors.Is(err4, store.ErrNotFound) {
@@ -460,13 +460,13 @@ func testLogDropWhileInUse(t *testing.T, open OpenLog) {
 
 func testLogClose(t *testing.T, open OpenLog) {
 	r := newLogRig(t, open)
-	r.log(entry("a", "wh", noon(), store.DeliveryParked, 500))
+	r.log(entry("a", "wh", noon(), store.DeliveryDeadLettered, 500))
 	for range 2 {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Log(t.Context(), []store.LogEntry{entry("b", "wh", noon(), store.DeliveryParked, 500)}); err == nil {
+	if err := r.Log(t.Context(), []store.LogEntry{entry("b", "wh", noon(), store.DeliveryDeadLettered, 500)}); err == nil {
 		t.Error("a closed log took an entry")
 	}
 	if _, err := r.Logged(t.Context(), "wh", "a"); err == nil || errors.Is(err, store.ErrNotFound) {
@@ -478,7 +478,7 @@ func testLogClose(t *testing.T, open OpenLog) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	r.reopen()
 	cancel()
-	if err := r.Log(cancelled, []store.LogEntry{entry("b", "wh", noon(), store.DeliveryParked, 500)}); !errors.Is(err, context.Canceled) {
+	if err := r.Log(cancelled, []store.LogEntry{entry("b", "wh", noon(), store.DeliveryDeadLettered, 500)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("log: %v", err)
 	}
 	if _, err := r.List(cancelled, "wh", store.LogPage{Limit: 1}); !errors.Is(err, context.Canceled) {

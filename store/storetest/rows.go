@@ -140,8 +140,8 @@ func testSweep(t *testing.T, open Open) {
 		}
 		return tx.FailUpdate(waiting[0].Seq, true)
 	})
-	same(t, "a parked update is kept for a while", sweep(noon().Add(store.ParkedFor-time.Nanosecond), 100), 0)
-	same(t, "but not for ever", sweep(noon().Add(store.ParkedFor), 100), 1)
+	same(t, "a parked update is kept for a while", sweep(noon().Add(store.DeadLetteredFor-time.Nanosecond), 100), 0)
+	same(t, "but not for ever", sweep(noon().Add(store.DeadLetteredFor), 100), 1)
 }
 
 // testEveryField writes rows whose every field is set and reads the same rows.
@@ -172,7 +172,7 @@ func testEveryField(t *testing.T, open Open) {
 		Fill(one, from)
 		from += 1000
 	}
-	c.Version, in.Parked = 0, false // the store's own to change
+	c.Version, in.DeadLettered = 0, false // the store's own to change
 	post.Webhook = hook.ID
 	update(t, s, func(tx store.Tx) error {
 		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // Emit looks for them

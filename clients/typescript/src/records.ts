@@ -344,8 +344,8 @@ export interface WebhookHealth {
   lastError: string;
   /** Deliveries, counted up to 10,000. */
   waiting: number;
-  /** Of the last day, oldest first. failed counts attempts, parked deliveries that were given up. */
-  hours: { hour: Date | undefined; succeeded: number; failed: number; parked: number }[];
+  /** Of the last day, oldest first. failed counts attempts, deadLettered deliveries that were given up. */
+  hours: { hour: Date | undefined; succeeded: number; failed: number; deadLettered: number }[];
   /** Of the last hour. */
   events: { used: number; limit: number };
 }
@@ -393,7 +393,7 @@ export interface Delivery {
   /** The same in all attempts and resends. */
   eventId: string;
   event: string;
-  state: "waiting" | "delivered" | "parked" | "withdrawn" | "superseded" | (string & {});
+  state: "waiting" | "delivered" | "dead_lettered" | "revoked" | "superseded" | (string & {});
   createdAt: Date | undefined;
   /** Of a waiting one. */
   nextAt: Date | undefined;
@@ -588,7 +588,7 @@ export const read = {
       ...webhook(f),
       health: {
         lastSuccess: h.time("last_success"), failures: h.count("failures"), lastStatus: h.count("last_status"), lastError: h.text("last_error"), waiting: h.count("waiting"),
-        hours: h.records("hours").map((o) => ({ hour: o.time("hour"), succeeded: o.count("succeeded"), failed: o.count("failed"), parked: o.count("parked") })),
+        hours: h.records("hours").map((o) => ({ hour: o.time("hour"), succeeded: o.count("succeeded"), failed: o.count("failed"), deadLettered: o.count("dead_lettered") })),
         events: { used: events.count("used"), limit: events.count("limit") },
       },
     };

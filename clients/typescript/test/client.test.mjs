@@ -159,7 +159,7 @@ test("a secret that was lost is an error", async (t) => {
 
 test("a webhook is read wholly", async (t) => {
   const record = { webhook_id: "wh_1", url: "https://example.com", events: ["*"], active: true, created_at: "2026-01-31T12:00:00.5Z", last_triggered: "", failing_since: "", ended: "" };
-  const health = { last_success: "", failures: 0, last_status: 0, last_error: "", waiting: 2, hours: [{ hour: "2026-01-31T12:00:00Z", succeeded: 2, failed: 1, parked: 0 }], events: { used: 3, limit: 10000 } };
+  const health = { last_success: "", failures: 0, last_status: 0, last_error: "", waiting: 2, hours: [{ hour: "2026-01-31T12:00:00Z", succeeded: 2, failed: 1, dead_lettered: 0 }], events: { used: 3, limit: 10000 } };
   const { client, requests } = await serve(t, data({ ...record, health }));
   const got = await client.hook("wh_1").status();
   assert.deepEqual([got.lastTriggered, got.failingSince, got.health.hours[0].succeeded, got.health.events.limit], [undefined, undefined, 2, 10000]);
@@ -168,7 +168,7 @@ test("a webhook is read wholly", async (t) => {
   assert.equal(requests.length, 1);
 
   const delivery = (id, state) => ({ delivery_id: id, state, attempts: 1, last_status: 500, ended_at: "" });
-  const list = await serve(t, data({ deliveries: [delivery("dlv_2", "waiting")], next_cursor: "c" }), data({ deliveries: [delivery("dlv_1", "parked")], next_cursor: "" }));
+  const list = await serve(t, data({ deliveries: [delivery("dlv_2", "waiting")], next_cursor: "c" }), data({ deliveries: [delivery("dlv_1", "dead_lettered")], next_cursor: "" }));
   const ids = [];
   for await (const d of list.client.botHook().deliveries({ limit: 1 })) ids.push(d.deliveryId);
   assert.deepEqual(ids, ["dlv_2", "dlv_1"]);

@@ -9,40 +9,40 @@ import (
 	"purser/wallet"
 )
 
-// standing is whether a webhook may have an event now.
-type standing int
+// authorization is whether a webhook may have an event now.
+type authorization int
 
 const (
-	allowed standing = iota
-	off              // its owner, or purser, turned the webhook off
-	barred           // whoever registered it may have no events, or not this one, or asks for others
-	asks             // the store knows: see needed
+	authAllowed     authorization = iota
+	authDisabled                  // its owner, or purser, turned the webhook off
+	authDenied                    // whoever registered it may have no events, or not this one, or asks for others
+	authNeedsLookup               // the store knows: see needed
 )
 
-// needed is what the store must say for an event about a person to be told.
-type needed struct {
+// consentQuery is what the store must say for an event about a person to be told.
+type consentQuery struct {
 	holder wallet.AppID // under which the person's grant is kept, and the app's wish with it
 	scope  wallet.Scope // that the grant must cover
 	own    bool         // no grant is needed: the key is the person's own
 	all    bool         // no grant is needed: an operator's key, and the person must be known still
 }
 
-// about is what the rules need of an event: what it is, and whom it concerns.
-type about struct {
+// eventScope is what the rules need of an event: what it is, and whom it concerns.
+type eventScope struct {
 	name wallet.EventName
 	user wallet.UserID
 	to   wallet.AppID // wallet.Event.To; "" also for what was addressed when it was fanned out
 }
 
 // listeners lists the webhooks that may have an event (docs/webhooks.md, Whose events).
-func (k *known) listeners(tx store.Tx, e about, now time.Time) ([]wallet.Webhook, error) {
+func (k *subscriptionSnapshot) listeners(tx store.Tx, e eventScope, now time.Time) ([]wallet.Webhook, error) {
 	asked, err := k.candidates(tx, e)
 	if err != nil {
 		return nil, err
 	}
 	var may []wallet.Webhook
 	for _, r := range asked {
-		if k.judge(tx, r, e, now) == allowed {
+		if k.authorize(tx, r, e, now) == authAllowed {
 			may = append(may, r.Webhook)
 		}
 	}
@@ -50,7 +50,7 @@ func (k *known) listeners(tx store.Tx, e about, now time.Time) ([]wallet.Webhook
 }
 
 // candidates lists the webhooks of everybody who might be told of an event, each once.
-func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
+func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscription, error) {
 	if e.user == "" {
 		return k.everyone(tx)
 	}
@@ -68,7 +68,7 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 			owners = append(owners, app.Owner)
 		}
 	}
-	var all []registered
+	var all []subscription
 	for _, owner := range owners {
 		hooks, err := k.of(tx, owner)
 		if err != nil {
@@ -79,33 +79,33 @@ func (k *known) candidates(tx store.Tx, e about) ([]registered, error) {
 	return all, nil
 }
 
-// judge tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
+// authorize tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
-// lets the key's app know of such events. Operators' keys get all, save of who was erased. What the app does not
+// consents the key's app know of such events. Operators' keys get all, save of who was erased. What the app does not
 // want to be told about the person (wallet.Grant.Wish) it is not told.
-func (k *known) judge(tx store.Tx, r registered, e about, now time.Time) standing {
-	stands, wish := k.authorize(tx, r, e, now)
-	if stands == allowed && !wish.Wants(string(e.name)) {
-		return barred
+func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventScope, now time.Time) authorization {
+	stands, wish := k.authorizeIgnoringPreferences(tx, r, e, now)
+	if stands == authAllowed && !wish.Wants(string(e.name)) {
+		return authDenied
 	}
 	return stands
 }
 
-// authorize is judge, whatever the app wants; it also returns what that is.
-func (k *known) authorize(tx store.Tx, r registered, e about, now time.Time) (standing, *wallet.Notifications) {
-	stands, of := r.stands(e, now)
-	if stands != asks {
+// authorizeIgnoringPreferences is authorize, whatever the app wants; it also returns what that is.
+func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subscription, e eventScope, now time.Time) (authorization, *wallet.Notifications) {
+	stands, of := r.authorizeFromCache(e, now)
+	if stands != authNeedsLookup {
 		return stands, nil
 	}
-	lets, grant := k.lets(tx, e.user, of)
+	lets, grant := k.consents(tx, e.user, of)
 	if !lets {
-		return barred, nil
+		return authDenied, nil
 	}
-	return allowed, grant.Wish
+	return authAllowed, grant.Wish
 }
 
 // lets tells whether what is about a person may be told to who needs that of them; it also returns their grant.
-func (k *known) lets(tx store.Tx, person wallet.UserID, of needed) (bool, wallet.Grant) {
+func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of consentQuery) (bool, wallet.Grant) {
 	if of.all {
 		if _, err := tx.User(person); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
 			return false, wallet.Grant{}
@@ -118,30 +118,30 @@ func (k *known) lets(tx store.Tx, person wallet.UserID, of needed) (bool, wallet
 	return of.all || of.own || err == nil && grant.Covers(of.scope), grant
 }
 
-// stands is judge, as far as it can be told without the store.
-func (r registered) stands(e about, now time.Time) (standing, needed) {
+// authorizeFromCache is authorize, as far as it can be told without the store.
+func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authorization, consentQuery) {
 	if e.name == wallet.WebhookTest { // only its owner causes it
-		return allowed, needed{}
+		return authAllowed, consentQuery{}
 	}
 	if !r.Active {
-		return off, needed{}
+		return authDisabled, consentQuery{}
 	}
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := wallet.NewestUsable(r.keys, now)
 	switch {
 	case !known || !r.Takes(e.name), !alive, key.Tier != wallet.ProTier, !key.May(wallet.Webhooks),
 		rule.Scope != "" && !key.May(rule.Scope):
-		return barred, needed{}
+		return authDenied, consentQuery{}
 	case e.to != "" && key.Owner != "" && key.App != e.to: // it is for another app
-		return barred, needed{}
+		return authDenied, consentQuery{}
 	case e.user == "" && (key.Owner == "" || rule.Public):
-		return allowed, needed{}
+		return authAllowed, consentQuery{}
 	case e.user == "":
-		return barred, needed{}
+		return authDenied, consentQuery{}
 	case e.user == key.Owner, key.Owner == "":
-		return asks, needed{holder: key.WishHolder(), own: e.user == key.Owner, all: key.Owner == ""}
+		return authNeedsLookup, consentQuery{holder: key.WishHolder(), own: e.user == key.Owner, all: key.Owner == ""}
 	case key.App == "":
-		return barred, needed{}
+		return authDenied, consentQuery{}
 	}
-	return asks, needed{holder: key.App, scope: rule.Scope}
+	return authNeedsLookup, consentQuery{holder: key.App, scope: rule.Scope}
 }

@@ -24,9 +24,9 @@ const tryTimeout = 10 * time.Second
 // whatever the webhook asks for now.
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
-	known := s.known()
-	stands, _ := known.authorize(tx, known.register(tx, hook), about{name: name, user: user}, s.Now())
-	return stands == allowed, nil
+	known := s.subscriptionsNow()
+	stands, _ := known.authorizeIgnoringPreferences(tx, known.register(tx, hook), eventScope{name: name, user: user}, s.Now())
+	return stands == authAllowed, nil
 }
 
 // Receives tells whether a person lets an app (wallet.ToOperators: the operators' programs) be told of events of a name
@@ -40,9 +40,9 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 		}
 		owner = of.Owner
 	}
-	known := s.known()
+	known := s.subscriptionsNow()
 	rule, _ := ruleOf(wallet.BotKey, name)
-	granted, _ = known.lets(tx, person, needed{holder: app, scope: rule.Scope, own: owner == person, all: owner == ""})
+	granted, _ = known.consents(tx, person, consentQuery{holder: app, scope: rule.Scope, own: owner == person, all: owner == ""})
 	if !granted {
 		return false, false, nil
 	}
@@ -51,7 +51,7 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 		return true, false, err
 	}
 	for _, hook := range hooks { // read anew: the caller's transaction may be newer than what is remembered
-		if known.judge(tx, known.register(tx, hook), about{name: name, user: person, to: app}, s.Now()) == allowed {
+		if known.authorize(tx, known.register(tx, hook), eventScope{name: name, user: person, to: app}, s.Now()) == authAllowed {
 			return true, true, nil
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "this webhook has had all events of the hour")
 	}
 	at := s.Now().UTC()
-	entry := store.LogEntry{Delivery: deliveryOf(hook, e, subjectOf(e), body, at), State: store.DeliveryParked}
+	entry := store.LogEntry{Delivery: deliveryOf(hook, e, subjectOf(e), body, at), State: store.DeliveryDeadLettered}
 	within, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	result := s.Post(within, NewMessage(hook, e.ID, body, at))

@@ -26,8 +26,8 @@ type request struct {
 	known    bool // it showed a key, a session, a living link or Telegram's secret
 }
 
-// asked is what is known of a request that came through the door.
-func asked(c *fiber.Ctx) *request {
+// requestState is what is known of a request that came through the door.
+func requestState(c *fiber.Ctx) *request {
 	r, ok := c.UserContext().(*request)
 	if !ok {
 		return &request{} // it could not be read
@@ -35,11 +35,11 @@ func asked(c *fiber.Ctx) *request {
 	return r
 }
 
-// door is around every request that could be read: it gives it an id, headers and a deadline, turns
+// middleware is around every request that could be read: it gives it an id, headers and a deadline, turns
 // its error or panic into an answer, and logs it once. Query, body and Authorization are never
 // logged: the first two hold addresses and secrets of links, the last a key.
-func (s *Server) door(c *fiber.Ctx) error {
-	id := s.dress(c)
+func (s *Server) middleware(c *fiber.Ctx) error {
+	id := s.setDefaultHeaders(c)
 	r := &request{deadline: deadline{base: s.base, at: c.Context().Time().Add(answerTimeout)}}
 	defer r.end()
 	c.SetUserContext(r)
@@ -94,7 +94,7 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", c.Method()), slog.String("route", asked(c).route), slog.Int("status", status),
+		slog.String("method", c.Method()), slog.String("route", requestState(c).route), slog.Int("status", status),
 		slog.Int64("ms", time.Since(c.Context().Time()).Milliseconds()), slog.String("request_id", id),
 	}
 	level, lines := slog.LevelInfo, &s.strangers
@@ -104,7 +104,7 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	case status >= 500:
 		level, lines = slog.LevelWarn, &s.strangersTrouble
 	}
-	if !asked(c).known {
+	if !requestState(c).known {
 		ok, leftOut := lines.take(c.Context().Time())
 		if !ok {
 			return
@@ -119,15 +119,15 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
 }
 
-// dress puts on what every answer wears and returns the request's id. The signing page's headers
+// setDefaultHeaders puts on what every answer wears and returns the request's id. The signing page's headers
 // are on everything of this origin, so that no answer of it can be made to run as a page.
-func (s *Server) dress(c *fiber.Ctx) string {
+func (s *Server) setDefaultHeaders(c *fiber.Ctx) string {
 	id := string(c.Request().Header.Peek(fiber.HeaderXRequestID))
 	if !saneID(id) {
 		id = s.NewID("req")
 	}
 	header := &c.Response().Header
-	s.worn.CopyTo(header)
+	s.defaultHeaders.CopyTo(header)
 	header.SetCanonical([]byte("X-Request-Id"), []byte(id))
 	return id
 }
@@ -157,7 +157,7 @@ func (s *Server) unread(c *fiber.Ctx, err error) error {
 	if mute(c.Context().Conn()) {
 		return nil
 	}
-	id := s.dress(c)
+	id := s.setDefaultHeaders(c)
 	c.Context().SetConnectionClose() // of its body, nothing or a part was read
 	linger(c.Context().Conn())
 	refused := s.refuse(c, err)

@@ -9,8 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// wanted is what was added to the store: deliveries as they were put, and webhooks for which something was.
-type wanted struct {
+// pending is what was added to the store: deliveries as they were put, and webhooks for which something was.
+type pending struct {
 	once sync.Once
 	mu   sync.Mutex
 	ids  map[wallet.WebhookID]bool
@@ -21,14 +21,14 @@ type wanted struct {
 // maxHanded is how many deliveries are handed over before they are left to be read from the store.
 const maxHanded = 4096
 
-func (w *wanted) signal() <-chan struct{} {
+func (w *pending) signal() <-chan struct{} {
 	w.once.Do(func() { w.wake, w.ids = make(chan struct{}, 1), map[wallet.WebhookID]bool{} })
 	return w.wake
 }
 
 // add says for whom something was added.
-func (w *wanted) add(ids ...wallet.WebhookID) {
-	defer w.ring()
+func (w *pending) add(ids ...wallet.WebhookID) {
+	defer w.wakeUp()
 	w.signal()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,8 +38,8 @@ func (w *wanted) add(ids ...wallet.WebhookID) {
 }
 
 // hand passes on deliveries, in the order in which they were put.
-func (w *wanted) hand(rows []store.PlacedDelivery) {
-	defer w.ring()
+func (w *pending) hand(rows []store.PlacedDelivery) {
+	defer w.wakeUp()
 	w.signal()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,15 +52,15 @@ func (w *wanted) hand(rows []store.PlacedDelivery) {
 	}
 }
 
-// ring wakes who takes; for nothing it costs them a look.
-func (w *wanted) ring() {
+// wakeUp wakes who takes; for nothing it costs them a look.
+func (w *pending) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (w *wanted) take() (rows []store.PlacedDelivery, ids []wallet.WebhookID) {
+func (w *pending) take() (rows []store.PlacedDelivery, ids []wallet.WebhookID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	rows, ids, w.rows = w.rows, slices.Collect(maps.Keys(w.ids)), nil
