@@ -79,14 +79,14 @@ type Position struct {
 }
 
 // Delivery is one event on its way to one webhook. Body is exactly what every attempt sends; it and
-// Line are sealed for User.
+// OrderingKey are sealed for User.
 type Delivery struct {
 	ID          string           `json:"id"` // "dlv_…"
 	Webhook     wallet.WebhookID `json:"webhook"`
 	EventID     string           `json:"event_id"` // sent as webhook-id
 	Event       wallet.EventName `json:"event"`
-	User        wallet.UserID    `json:"user,omitzero"` // whom the event concerns; "" for nobody
-	OrderingKey string           `json:"line,omitzero"` // one is in flight at a time for each line of a webhook and urgency; "" is a line too
+	User        wallet.UserID    `json:"user,omitzero"`         // whom the event concerns; "" for nobody
+	OrderingKey string           `json:"ordering_key,omitzero"` // one is in flight at a time for each of a webhook and urgency; "" is one too
 	Urgency     Urgency          `json:"urgency"`
 	Body        []byte           `json:"body,omitempty"`
 	CreatedAt   time.Time        `json:"created_at"`

@@ -78,31 +78,31 @@ type Transaction struct {
 	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account at proposal
 	Reference   Address       `json:"reference,omitzero"`
 
-	RequestedDestination Address       `json:"named,omitzero"`         // what was asked to be paid, when To is its owner
-	PoisoningSuspect     Address       `json:"lookalike,omitzero"`     // what To, or Named, could be taken for; sealed by the store
-	Rent                 uint64        `json:"rent,omitempty"`         // lamports for the recipient's new token account
-	TransferFee          uint64        `json:"transfer_fee,omitempty"` // base units that the token's issuer keeps of Amount
-	Memo                 string        `json:"memo,omitempty"`         // public note on chain; sealed by the store
-	Label                string        `json:"label,omitempty"`        // what the link, the app or the request says that it is for; sealed by the store
-	ComputeUnitLimit     uint32        `json:"unit_limit,omitempty"`   // compute units; 0 leaves budget out
-	ComputeUnitPrice     uint64        `json:"unit_price,omitempty"`   // micro-lamports a unit
+	RequestedDestination Address       `json:"requested_destination,omitzero"` // what was asked to be paid, when To is its owner
+	PoisoningSuspect     Address       `json:"poisoning_suspect,omitzero"`     // what To, or Named, could be taken for; sealed by the store
+	Rent                 uint64        `json:"rent,omitempty"`                 // lamports for the recipient's new token account
+	TransferFee          uint64        `json:"transfer_fee,omitempty"`         // base units that the token's issuer keeps of Amount
+	Memo                 string        `json:"memo,omitempty"`                 // public note on chain; sealed by the store
+	Label                string        `json:"label,omitempty"`                // what the link, the app or the request says that it is for; sealed by the store
+	ComputeUnitLimit     uint32        `json:"compute_unit_limit,omitempty"`   // compute units; 0 leaves budget out
+	ComputeUnitPrice     uint64        `json:"compute_unit_price,omitempty"`   // micro-lamports a unit
 	Warnings             []Warning     `json:"warnings,omitempty"`
 	RetryOf              TransactionID `json:"retry_of,omitempty"`
-	PaymentRequestRef    Address       `json:"asked,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
+	PaymentRequestRef    Address       `json:"payment_request_ref,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
 	// Answers is, of a receipt, the request that it ended: a payment ends one at most, however many it names.
 	Answers TransactionID `json:"answers,omitempty"`
 	// LinkReferences are all references of the payment link that it answers, in the link's order: the transfer
 	// names them before its own, for whoever made the link to find it by.
 	LinkReferences     []Address     `json:"link_references,omitempty"`
-	RetriedBy          TransactionID `json:"retried_by,omitempty"` // the newest that takes its place
-	RecheckRequestedAt time.Time     `json:"asked_at,omitzero"`    // when its owner last asked to look for it
+	RetriedBy          TransactionID `json:"retried_by,omitempty"`          // the newest that takes its place
+	RecheckRequestedAt time.Time     `json:"recheck_requested_at,omitzero"` // when its owner last asked to look for it
 
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature
 
 	Message           []byte            `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
 	SignID            string            `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm, and for what a program signs at once
-	IssuedBlockhashes []IssuedBlockhash `json:"issues,omitzero"`
+	IssuedBlockhashes []IssuedBlockhash `json:"issued_blockhashes,omitzero"`
 
 	Signed      []byte    `json:"signed,omitzero"` // wire bytes, stored before the first broadcast
 	Signature   Signature `json:"signature,omitzero"`
@@ -116,8 +116,8 @@ type Transaction struct {
 	Landing       *Landing  `json:"landing,omitempty"`
 	ConfirmedAt   time.Time `json:"confirmed_at,omitzero"`
 	EndedAt       time.Time `json:"ended_at,omitzero"`
-	Indeterminate bool      `json:"held,omitzero"`  // may or may not have landed; nobody can tell yet
-	Closed        bool      `json:"final,omitzero"` // nothing can change any more
+	Indeterminate bool      `json:"indeterminate,omitzero"` // may or may not have landed; nobody can tell yet
+	Closed        bool      `json:"closed,omitzero"`        // nothing can change any more
 	ErrorCode     Failure   `json:"error_code,omitzero"`
 	ErrorText     string    `json:"error_text,omitzero"`
 

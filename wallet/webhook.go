@@ -13,8 +13,8 @@ type WebhookID string
 // one of a bot token. The store seals URL, Secret and Previous.
 type Webhook struct {
 	ID      WebhookID `json:"id"`
-	Kind    KeyKind   `json:"kind"` // APIKey: platform events; BotKey: bot events
-	Lineage string    `json:"line"` // of the key that registered it (Key.Lineage): whose events it gets follows from that key
+	Kind    KeyKind   `json:"kind"`    // APIKey: platform events; BotKey: bot events
+	Lineage string    `json:"lineage"` // of the key that registered it (Key.Lineage): whose events it gets follows from that key
 	Owner   UserID    `json:"owner"`
 	URL     string    `json:"url"`
 	Events  []string  `json:"events"` // names and wildcards, sorted

@@ -26,7 +26,7 @@ type transactionIndex struct {
 	From      wallet.Address       `json:"from"`
 	CreatedAt time.Time            `json:"created_at"`
 	Signature wallet.Signature     `json:"signature"`
-	Final     bool                 `json:"final"`
+	Closed    bool                 `json:"closed"`
 	Changes   uint64               `json:"changes"`
 	Version   uint64               `json:"version"`
 	Sign      []byte               `json:"sign"`
@@ -82,7 +82,7 @@ func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
 	out := make([]indexEntry, 0, 7)
 	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.concerns())
-	if !x.Final {
+	if !x.Closed {
 		out = append(out,
 			indexEntry{unsettled, created, false},
 			x.held())

@@ -113,8 +113,8 @@ func testWebhooks(t *testing.T, open Open) {
 	same(t, "the operator's", owned(""), []wallet.Webhook{house})
 
 	for what, change := range map[string]func(*wallet.Webhook){
-		"line":  func(w *wallet.Webhook) { w.Lineage = "key_12" },
-		"owner": func(w *wallet.Webhook) { w.Owner = "" },
+		"lineage": func(w *wallet.Webhook) { w.Lineage = "key_12" },
+		"owner":   func(w *wallet.Webhook) { w.Owner = "" },
 	} {
 		stolen := first
 		change(&stolen)
