@@ -3,115 +3,23 @@ package chain
 import (
 	"crypto/ed25519"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 
 	"filippo.io/edwards25519"
-	"github.com/gagliardetto/solana-go"
 
 	"purser/wallet"
 )
 
-// Build makes the legacy message of t with its blockhash zeroed (docs/architecture.md, The rule against paying twice,
-// 3): budget first, then the recipient's token account if its rent is part of t, then the memo (which a Token-2022
-// account wants right before the transfer, as Solana Pay does), then the transfer with the references of the payment
-// link that it answers and its own as last, read-only accounts. The message has passed Decode, so a *NotAllowed tells
-// of fields that no device would sign.
-func Build(t wallet.Transaction) ([]byte, error) {
-	var instructions []solana.Instruction
-	add := func(program wallet.Address, data []byte, accounts ...*solana.AccountMeta) {
-		instructions = append(instructions, solana.NewInstruction(solana.PublicKey(program), accounts, data))
-	}
+// budgetOf are the instructions by which t asks for compute units; none where it leaves that to the network.
+func budgetOf(t wallet.Transaction) []Instruction {
+	var out []Instruction
 	if t.ComputeUnitLimit > 0 {
-		add(computeBudgetProgram, binary.LittleEndian.AppendUint32([]byte{budgetLimit}, t.ComputeUnitLimit))
+		out = append(out, Instruction{Program: computeBudgetProgram, Data: binary.LittleEndian.AppendUint32([]byte{budgetLimit}, t.ComputeUnitLimit)})
 	}
 	if t.ComputeUnitPrice > 0 {
-		add(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.ComputeUnitPrice))
+		out = append(out, Instruction{Program: computeBudgetProgram, Data: binary.LittleEndian.AppendUint64([]byte{budgetPrice}, t.ComputeUnitPrice)})
 	}
-	if t.Rent > 0 {
-		add(wallet.AssociatedProgram, []byte{createIdempotent},
-			signer(t.From), writable(recipientAccount(t)), readonly(t.To), readonly(t.Token.Mint),
-			readonly(wallet.SystemProgram), readonly(t.Token.Program))
-	}
-	if t.Memo != "" {
-		add(memoProgram, []byte(t.Memo))
-	}
-	var accounts []*solana.AccountMeta
-	var data []byte
-	if t.Token.Native() {
-		data = binary.LittleEndian.AppendUint32(nil, systemTransfer)
-		data = binary.LittleEndian.AppendUint64(data, t.Amount)
-		accounts = append(accounts, signer(t.From), writable(t.To))
-	} else {
-		data = binary.LittleEndian.AppendUint64([]byte{transferChecked}, t.Amount)
-		data = append(data, t.Token.Decimals)
-		accounts = append(accounts, writable(wallet.AssociatedAccount(t.From, t.Token.Mint, t.Token.Program)),
-			readonly(t.Token.Mint), writable(recipientAccount(t)), signer(t.From))
-	}
-	for _, reference := range referencesOf(t) {
-		accounts = append(accounts, readonly(reference))
-	}
-	add(t.Token.Program, data, accounts...) // SOL's program is the zero address: the System program's
-
-	tx, err := solana.NewTransaction(instructions, solana.Hash{}, solana.TransactionPayer(solana.PublicKey(t.From)))
-	if err != nil {
-		return nil, fmt.Errorf("build transfer: %w", err)
-	}
-	raw, err := tx.Message.MarshalBinary()
-	if err != nil {
-		return nil, fmt.Errorf("build transfer: %w", err)
-	}
-	// The library built it, our own reader must find in it what was asked, and nothing else.
-	d, err := Decode(raw, t.From)
-	if err != nil {
-		return nil, fmt.Errorf("build transfer: %w", err)
-	}
-	want := intended(t)
-	if !slices.ContainsFunc(d.Actions, func(a wallet.Action) bool { return reflect.DeepEqual(a, want) }) {
-		return nil, errors.New("build transfer: the message does not hold the transfer that was asked for")
-	}
-	return raw, nil
-}
-
-// intended is the action that t is about, as Decode tells it.
-func intended(t wallet.Transaction) wallet.Action {
-	if t.Token.Native() {
-		return wallet.Action{Type: wallet.ActionTransfer, From: t.From, To: t.To, Lamports: t.Amount, Reference: t.Reference, References: referencesOf(t)}
-	}
-	a := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.From, Account: recipientAccount(t), Mint: t.Token.Mint,
-		Program: t.Token.Program, Units: t.Amount, Decimals: t.Token.Decimals, Reference: t.Reference, References: referencesOf(t)}
-	if t.Rent > 0 {
-		a.To = t.To
-	}
-	return a
-}
-
-// referencesOf are those of the link that t answers, then its own, which is the last account of the transfer.
-func referencesOf(t wallet.Transaction) []wallet.Address {
-	if t.Reference.IsZero() {
-		return nil
-	}
-	return append(slices.Clone(t.LinkReferences), t.Reference)
-}
-
-// recipientAccount is where a token transfer goes.
-func recipientAccount(t wallet.Transaction) wallet.Address {
-	return wallet.AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)
-}
-
-// Roles of an account in an instruction.
-func signer(a wallet.Address) *solana.AccountMeta {
-	return solana.NewAccountMeta(solana.PublicKey(a), true, true)
-}
-
-func writable(a wallet.Address) *solana.AccountMeta {
-	return solana.NewAccountMeta(solana.PublicKey(a), true, false)
-}
-
-func readonly(a wallet.Address) *solana.AccountMeta {
-	return solana.NewAccountMeta(solana.PublicKey(a), false, false)
+	return out
 }
 
 // zeroed returns a copy of raw, which m was parsed from, with its blockhash zeroed.

@@ -24,14 +24,10 @@ type Options struct {
 	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet. New
 	// checks the word; whether it is true, GenesisCluster tells once they answer.
 	Cluster string
+	// Codec is the table by which transactions are recognised; the zero Codec has the standard rows.
+	Codec Codec
 	// Timeout bounds each call; 0 means 10 seconds.
 	Timeout time.Duration
-	// PerSecond bounds the calls a second to each node; 0 for no bound. Signed payments go first, then people who wait
-	// for an answer, then what nobody waits for. A call waits for its turn within its Timeout.
-	PerSecond int
-	// Share lets sends of the same two seconds have in common what they ask a node for: the newest blockhash, the fee of
-	// messages that cost the same, the price of compute units for the same accounts. false asks each time.
-	Share bool
 	// Log hears of the WebSocket's outages; nil for silence.
 	Log *slog.Logger
 	// Now is the clock.
@@ -43,6 +39,7 @@ type Options struct {
 // Client asks Solana. It is safe for concurrent use.
 type Client struct {
 	nodes     []*node // nodes[0] is primary
+	codec     Codec
 	now       func() time.Time
 	transport *http.Transport
 	hints     *hints
@@ -50,11 +47,6 @@ type Client struct {
 	rents   cache[uint64, rent]              // by account size
 	details cache[place, transactionDetails] // of transactions in a block
 	heights cache[uint64, uint64]            // of blocks, by slot
-
-	sharedFor time.Duration                      // how old the answers below may be; 0: they are not shared
-	hashes    shared[struct{}, wallet.Blockhash] // the newest
-	fees      shared[string, uint64]             // by what a fee depends on
-	prices    shared[string, uint64]             // of compute units, by the accounts written
 }
 
 const defaultTimeout = 10 * time.Second
@@ -83,24 +75,22 @@ func New(o Options) (*Client, error) {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
 	}
 	c := &Client{
-		now: o.Now,
+		codec: o.Codec,
+		now:   o.Now,
 		transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         o.Dial,
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: o.Timeout,
-			MaxIdleConnsPerHost: signedAtOnce + readsAtOnce + backgroundAtOnce,
+			MaxIdleConnsPerHost: signedAtOnce + readsAtOnce,
 			IdleConnTimeout:     90 * time.Second,
 		},
-	}
-	if o.Share {
-		c.sharedFor = sharedFor
 	}
 	for i, text := range o.RPCURLs {
 		if !validURL(text, "http", "https") {
 			return nil, fmt.Errorf("chain.rpc_url: address %d is not a http or https URL", i+1)
 		}
-		c.nodes = append(c.nodes, newNode(fmt.Sprintf("rpc %d", i+1), text, o, c.transport))
+		c.nodes = append(c.nodes, newNode(fmt.Sprintf("rpc %d", i+1), text, o.Timeout, c.transport))
 	}
 	if o.WSURL != "" && !validURL(o.WSURL, "ws", "wss") {
 		return nil, errors.New("chain.ws_url: not a ws or wss URL")

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"purser/wallet"
 )
@@ -43,26 +42,23 @@ func (e *NotAllowed) Error() string { return "transaction not allowed (" + e.Cod
 func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: detail} }
 
 const (
-	memoLimit          = 512       // bytes
 	maxReferences      = 8         // those of a payment link, and purser's own
 	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
 )
 
-// Instruction discriminators.
+// Discriminators of the Compute Budget program, u8.
 const (
-	systemTransfer   = 2  // u32, little endian
-	budgetLimit      = 2  // u8
-	budgetPrice      = 3  // u8
-	transferChecked  = 12 // u8, of both token programs
-	createIdempotent = 1  // u8, of the associated account program; 0 or nothing is Create
+	budgetLimit = 2
+	budgetPrice = 3
 )
 
 // Decode says what message does, read from its bytes alone, if signer may sign it. It is an allow-list
-// (docs/architecture.md, Custody and the signing page): one transfer (System, or TransferChecked from the signer's own
-// associated account, for which the recipient's may be created) with at most eight references, at most one memo,
-// compute budget under a ceiling; whatever it does not know it refuses. Checks and their order are those that
+// (docs/architecture.md, Custody and the signing page): one principal action and what may stand beside it, by the rows
+// of the codec, and compute budget under a ceiling; whatever has no row is refused. With the standard rows that is one
+// transfer (System, or TransferChecked from the signer's own associated account, for which the recipient's may be
+// created) with at most eight references, and at most one memo. Checks and their order are those that
 // signer/page/decode.js sets out, since a message can be wrong in several ways at once. Errors are *NotAllowed.
-func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
+func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	if err := checkVersion(raw); err != nil {
 		return wallet.Decoded{}, err
 	}
@@ -76,7 +72,7 @@ func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	if len(m.lookups) > 0 {
 		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	}
-	t := tally{message: m}
+	t := tally{message: m, rows: c.rows()}
 	for _, in := range m.instructions {
 		if err := t.read(in); err != nil {
 			return wallet.Decoded{}, err
@@ -114,152 +110,42 @@ func checkVersion(raw []byte) error {
 // tally adds up the instructions of one message.
 type tally struct {
 	*message
-	actions          []wallet.Action
-	transfers, memos int
-	created          *wallet.Action
-	limit            *uint32
-	price            *uint64 // micro-lamports a unit
+	rows       []ActionCodec
+	actions    []wallet.Action
+	principals int
+	limit      *uint32
+	price      *uint64 // micro-lamports a unit
 }
 
+// read adds one instruction, by the first row that claims it.
 func (t *tally) read(in instruction) error {
-	switch t.program(in) {
-	case wallet.SystemProgram:
-		return t.transfer(in)
-	case wallet.TokenProgram, wallet.Token2022Program:
-		return t.tokenTransfer(in)
-	case wallet.AssociatedProgram:
-		return t.create(in)
-	case memoProgram, memoProgramV4:
-		return t.memo(in)
-	case computeBudgetProgram:
+	program, known := t.program(in), false
+	if program == computeBudgetProgram {
 		return t.budget(in)
 	}
-	return refuse(UnknownProgram, "it calls the program "+t.program(in).String())
-}
-
-func (t *tally) transfer(in instruction) error {
-	t.transfers++
-	if len(in.data) < 4 || binary.LittleEndian.Uint32(in.data) != systemTransfer {
-		return refuse(UnknownInstruction, "a System instruction that is not a transfer")
-	}
-	if len(in.data) != 12 || len(in.accounts) < 2 {
-		return refuse(Malformed, "not a whole transfer")
-	}
-	from, to := in.accounts[0], in.accounts[1] // 0 is the only signer
-	switch {
-	case from != 0:
-		return refuse(NotTheOwner, "it moves funds of another account")
-	case to == 0:
-		return refuse(SelfTransfer, "it pays this wallet itself")
-	case !t.writable(to):
-		return refuse(Malformed, "the recipient cannot receive")
-	}
-	action := wallet.Action{Type: wallet.ActionTransfer, From: t.keys[from], To: t.keys[to]}
-	var err error
-	if action.References, action.Reference, err = t.references(in.accounts[2:]); err != nil {
-		return err
-	}
-	action.Lamports = binary.LittleEndian.Uint64(in.data[4:])
-	if action.Lamports == 0 {
-		return refuse(ZeroAmount, "it transfers nothing")
-	}
-	t.actions = append(t.actions, action)
-	return nil
-}
-
-// references are the accounts that a transfer names beyond those that it needs (Solana Pay), and the last
-// of them. None may be able to do or to lose anything.
-func (t *tally) references(extra []byte) (all []wallet.Address, last wallet.Address, _ error) {
-	no := refuse(BadReference, "the transfer names accounts that it does not need")
-	if len(extra) > maxReferences {
-		return nil, last, no
-	}
-	for i, index := range extra {
-		if t.writable(index) || slices.Contains(extra[:i], index) { // the signer is writable
-			return nil, last, no
+	for _, row := range t.rows {
+		if !slices.Contains(row.Programs, program) {
+			continue
 		}
-		last = t.keys[index]
-		all = append(all, last)
+		known = true
+		call := Call{t.message, in}
+		if !row.claims(call) {
+			continue
+		}
+		action, err := row.Decode(call, t.actions)
+		if err != nil {
+			return err
+		}
+		if row.Principal {
+			t.principals++
+		}
+		t.actions = append(t.actions, action)
+		return nil
 	}
-	return all, last, nil
-}
-
-func (t *tally) tokenTransfer(in instruction) error {
-	t.transfers++
-	if len(in.data) == 0 || in.data[0] != transferChecked {
-		return refuse(UnknownInstruction, "a token instruction that is not a checked transfer")
+	if known {
+		return refuse(UnknownInstruction, "an instruction of a known program that is not allowed here")
 	}
-	if len(in.data) != 10 || len(in.accounts) < 4 {
-		return refuse(Malformed, "not a whole token transfer")
-	}
-	source, mint, destination, authority := in.accounts[0], in.accounts[1], in.accounts[2], in.accounts[3]
-	program := t.program(in)
-	switch {
-	case authority != 0 || t.keys[source] != wallet.AssociatedAccount(t.keys[0], t.keys[mint], program):
-		return refuse(NotTheOwner, "it moves tokens that are not in this wallet's own account")
-	case destination == source:
-		return refuse(SelfTransfer, "it pays this wallet itself")
-	case !t.writable(source) || !t.writable(destination):
-		return refuse(Malformed, "a token account that cannot change")
-	}
-	action := wallet.Action{Type: wallet.ActionTokenTransfer, From: t.keys[0], Account: t.keys[destination],
-		Mint: t.keys[mint], Program: program, Decimals: in.data[9]}
-	var err error
-	if action.References, action.Reference, err = t.references(in.accounts[4:]); err != nil {
-		return err
-	}
-	if action.Units = binary.LittleEndian.Uint64(in.data[1:]); action.Units == 0 {
-		return refuse(ZeroAmount, "it transfers nothing")
-	}
-	t.actions = append(t.actions, action)
-	return nil
-}
-
-// create reads the making of an associated account, in both its forms.
-func (t *tally) create(in instruction) error {
-	if len(in.data) > 1 || len(in.data) == 1 && in.data[0] > createIdempotent {
-		return refuse(UnknownInstruction, "an unknown Associated Token Account instruction")
-	}
-	if len(in.accounts) != 6 {
-		return refuse(Malformed, "not a whole creation of a token account")
-	}
-	payer, at, owner, mint, system, program := in.accounts[0], in.accounts[1], t.keys[in.accounts[2]],
-		t.keys[in.accounts[3]], t.keys[in.accounts[4]], t.keys[in.accounts[5]]
-	switch {
-	case payer != 0:
-		return refuse(NotTheOwner, "it makes another account pay")
-	case system != wallet.SystemProgram || !isTokenProgram(program):
-		return refuse(UnknownProgram, "a token account of an unknown program")
-	case owner.IsZero() || t.keys[at] != wallet.AssociatedAccount(owner, mint, program):
-		return refuse(WrongAccount, "the token account is not the one that belongs to its owner")
-	case !t.writable(at):
-		return refuse(Malformed, "a token account that cannot change")
-	case t.created != nil:
-		return refuse(TooManyActions, "it creates more than one token account")
-	}
-	action := wallet.Action{Type: wallet.ActionCreateAccount, From: t.keys[0], To: owner, Account: t.keys[at], Mint: mint, Program: program}
-	t.created, t.actions = &action, append(t.actions, action)
-	return nil
-}
-
-func (t *tally) memo(in instruction) error {
-	t.memos++
-	text := string(in.data)
-	switch {
-	case t.memos > 1:
-		return refuse(BadMemo, "it holds more than one memo")
-	case len(in.accounts) > 0:
-		return refuse(BadMemo, "the memo names accounts")
-	case text == "" || len(text) > memoLimit:
-		return refuse(BadMemo, "the memo is empty or too long")
-	case !utf8.ValidString(text):
-		return refuse(BadMemo, "the memo is not text")
-	}
-	if wallet.HidesCharacters(text) {
-		return refuse(BadMemo, "the memo holds characters that do not show")
-	}
-	t.actions = append(t.actions, wallet.Action{Type: wallet.ActionMemo, Text: text})
-	return nil
+	return refuse(UnknownProgram, "it calls the program "+program.String())
 }
 
 func (t *tally) budget(in instruction) error {
@@ -289,32 +175,23 @@ func (t *tally) budget(in instruction) error {
 	return nil
 }
 
-// pair holds a created account against the transfer that it must be for, and learns from it who the
-// recipient is.
-func (t *tally) pair() error {
-	if t.created == nil {
-		return nil
-	}
-	for i := range t.actions {
-		a := &t.actions[i]
-		if a.Type == wallet.ActionTokenTransfer && a.Account == t.created.Account {
-			a.To = t.created.To // the account follows from owner, mint and program: so all are alike
-			return nil
-		}
-	}
-	return refuse(WrongAccount, "it creates a token account that it does not pay")
-}
-
 // totals judges the whole and returns the network fee in lamports.
 func (t *tally) totals() (uint64, error) {
 	switch {
-	case t.transfers > 1:
+	case t.principals > 1:
 		return 0, refuse(TooManyActions, "it holds more than one transfer")
-	case t.transfers == 0:
+	case t.principals == 0:
 		return 0, refuse(NoAction, "it transfers nothing")
 	}
-	if err := t.pair(); err != nil {
-		return 0, err
+	for i, action := range t.actions {
+		for _, row := range t.rows {
+			if row.Type != action.Type || row.Check == nil {
+				continue
+			}
+			if err := row.Check(t.actions, i); err != nil {
+				return 0, err
+			}
+		}
 	}
 	return t.fee()
 }

@@ -369,7 +369,11 @@ func FuzzDisassemble(f *testing.F) {
 		if len(signatures) == 0 || len(signatures) != m.signers || len(raw) >= len(wire) || len(m.keys) == 0 {
 			t.Fatalf("impossible transaction: %d signatures, %+v", len(signatures), m)
 		}
-		m.pays(wallet.TransactionQuery{}) // must not panic on any index
+		for _, intended := range []wallet.Action{{Type: wallet.ActionTransfer}, {Type: wallet.ActionTokenTransfer}} { // must not panic on any index
+			if _, err := (Codec{}).recognises(m, wallet.TransactionQuery{Actions: []wallet.Action{intended}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

@@ -23,6 +23,11 @@ func anInstruction(program wallet.Address, data []byte, accounts ...*solana.Acco
 	return solana.NewInstruction(solana.PublicKey(program), accounts, data)
 }
 
+// meta is an account as solana-go's own builder takes it.
+func meta(a Account) *solana.AccountMeta {
+	return solana.NewAccountMeta(solana.PublicKey(a.Address), a.Writable, a.Signer)
+}
+
 // TestAWalletMayAddBudgetAndAssertionsAndNothingElse hands back one asked transfer in many ways.
 func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 	alice, mallory := testKey(1), testKey(7)
@@ -35,15 +40,15 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 	}
 	transfer := func(to wallet.Address, lamports uint64, extra ...*solana.AccountMeta) solana.Instruction {
 		data := binary.LittleEndian.AppendUint64([]byte{systemTransfer, 0, 0, 0}, lamports)
-		return anInstruction(wallet.SystemProgram, data, append([]*solana.AccountMeta{signer(alice.address()), writable(to)}, extra...)...)
+		return anInstruction(wallet.SystemProgram, data, append([]*solana.AccountMeta{meta(signer(alice.address())), meta(writable(to))}, extra...)...)
 	}
-	ours := transfer(bob, asked.Amount, readonly(reference))
+	ours := transfer(bob, asked.Amount, meta(readonly(reference)))
 	limit := anInstruction(computeBudgetProgram, []byte{budgetLimit, 0x40, 0x9c, 0, 0})
 	price := func(micro uint64) solana.Instruction {
 		return anInstruction(computeBudgetProgram, binary.LittleEndian.AppendUint64([]byte{budgetPrice}, micro))
 	}
 	assertion := func(kind byte) solana.Instruction {
-		return anInstruction(lighthouseProgram, []byte{kind, 4, 0, 0}, readonly(alice.address()))
+		return anInstruction(lighthouseProgram, []byte{kind, 4, 0, 0}, meta(readonly(alice.address())))
 	}
 	plain := altered{instructions: []solana.Instruction{ours}, payer: alice.address(), hash: hash}
 	with := func(change func(*altered)) altered {
@@ -60,16 +65,18 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 			a.instructions = []solana.Instruction{assertion(5), ours, assertion(17), assertion(2)}
 		}),
 	}
-	nonce := anInstruction(wallet.SystemProgram, []byte{4, 0, 0, 0}, writable(testKey(8).address()), readonly(testKey(9).address()), signer(alice.address()))
+	nonce := anInstruction(wallet.SystemProgram, []byte{4, 0, 0, 0}, meta(writable(testKey(8).address())), meta(readonly(testKey(9).address())), meta(signer(alice.address())))
 	bad := map[string]altered{
 		"another recipient": with(func(a *altered) {
-			a.instructions[0] = transfer(testKey(5).address(), asked.Amount, readonly(reference))
+			a.instructions[0] = transfer(testKey(5).address(), asked.Amount, meta(readonly(reference)))
 		}),
-		"another amount":    with(func(a *altered) { a.instructions[0] = transfer(bob, asked.Amount+1, readonly(reference)) }),
-		"no reference":      with(func(a *altered) { a.instructions[0] = transfer(bob, asked.Amount) }),
-		"another reference": with(func(a *altered) { a.instructions[0] = transfer(bob, asked.Amount, readonly(testKey(6).address())) }),
+		"another amount": with(func(a *altered) { a.instructions[0] = transfer(bob, asked.Amount+1, meta(readonly(reference))) }),
+		"no reference":   with(func(a *altered) { a.instructions[0] = transfer(bob, asked.Amount) }),
+		"another reference": with(func(a *altered) {
+			a.instructions[0] = transfer(bob, asked.Amount, meta(readonly(testKey(6).address())))
+		}),
 		"a writable reference": with(func(a *altered) {
-			a.instructions[0] = transfer(bob, asked.Amount, writable(reference))
+			a.instructions[0] = transfer(bob, asked.Amount, meta(writable(reference)))
 		}),
 		"a second transfer":      with(func(a *altered) { a.instructions = append(a.instructions, transfer(testKey(5).address(), 1)) }),
 		"the transfer twice":     with(func(a *altered) { a.instructions = append(a.instructions, ours) }),

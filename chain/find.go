@@ -20,20 +20,11 @@ const (
 
 // Find asks the primary node where a transaction is: by its signature in the whole history, and by its reference, since
 // a wallet may have changed the fee and so the signature. Another signature counts only if From has made it, pays the
-// fee, and the transaction holds the intended transfer (docs/architecture.md, The rule against paying twice, 3). A
+// fee, and the transaction holds the intended actions (docs/architecture.md, The rule against paying twice, 3). A
 // success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
 // that it cannot tell.
 func (c *Client) Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error) {
-	return c.find(searching(ctx, sought), c.primary(), sought)
-}
-
-// searching gives a search for a signed payment the turns and places of signed payments. One for what nobody here has
-// a signature of takes those of a reader: it may be for any number of payments that were given up.
-func searching(ctx context.Context, sought wallet.TransactionQuery) context.Context {
-	if sought.Signature.IsZero() {
-		return ctx
-	}
-	return withSignedTransaction(ctx)
+	return c.find(withSignedTransaction(ctx), c.primary(), sought)
 }
 
 // FindEverywhere is Find on every configured node. A landing that any of them knows is the answer; without one, certain
@@ -47,7 +38,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQu
 		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
-		landing, err := c.find(searching(ctx, sought), n, sought)
+		landing, err := c.find(withSignedTransaction(ctx), n, sought)
 		switch {
 		case err != nil && trouble == nil:
 			trouble = err
@@ -160,14 +151,8 @@ func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wal
 // carries tells whether the transaction sig on chain is the one sought.
 func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.TransactionQuery) (bool, error) {
 	m, err := fetchMessage(ctx, n, sig)
-	return err == nil && m.keys[0] == sought.From && m.pays(sought), err
-}
-
-// pays tells whether m holds the transfer that is sought, reference and all, whatever else it holds.
-func (m *message) pays(sought wallet.TransactionQuery) bool {
-	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
-		t, ok := m.transferred(in, sought.Token)
-		return ok && slices.Contains(t.references, sought.Reference) && t.units == sought.Units &&
-			t.leaves(sought.From, sought.Token) && t.pays(sought.To, sought.Token)
-	})
+	if err != nil {
+		return false, err
+	}
+	return c.codec.recognises(m, sought)
 }

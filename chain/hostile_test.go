@@ -65,8 +65,7 @@ func signedTransfer(t *testing.T, transfer wallet.Transaction) sent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sent{wire: wire, message: message, signature: sig, sought: wallet.TransactionQuery{Signature: sig,
-		Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount}}
+	return sent{wire: wire, message: message, signature: sig, sought: queryFor(sig, transfer)}
 }
 
 func TestAnswersThatMakeNoSenseAreNetworkErrors(t *testing.T) {

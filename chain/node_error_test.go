@@ -42,7 +42,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"Mint":           func() error { _, err := c.Mint(ctx, s.sought.From); return err },
 		"TokenAccountAt": func() error { _, err := c.TokenAccountAt(ctx, s.sought.From); return err },
 		"TokenFacts": func() error {
-			_, err := c.TokenFacts(ctx, s.sought.From, s.sought.To, testKey(8).address(), wallet.TokenProgram)
+			_, err := c.TokenFacts(ctx, s.sought.From, payee(s.sought), testKey(8).address(), wallet.TokenProgram)
 			return err
 		},
 		"Holdings":  func() error { _, err := c.Holdings(ctx, s.sought.From); return err },
@@ -50,7 +50,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },
 		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
 		"Payments": func() error {
-			_, err := c.Payments(ctx, s.sought.To, s.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})
+			_, err := c.Payments(ctx, payee(s.sought), s.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err
 		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },

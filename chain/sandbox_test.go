@@ -106,10 +106,16 @@ func (w world) sign(key testPrivateKey, transfer wallet.Transaction) sent {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return sent{wire, message, signature, blockhash, wallet.TransactionQuery{
-		Signature: signature, Reference: transfer.Reference, From: transfer.From, To: transfer.To, Token: transfer.Token, Units: transfer.Amount,
-	}}
+	return sent{wire, message, signature, blockhash, queryFor(signature, transfer)}
 }
+
+// queryFor looks for a transfer, by a signature or by none.
+func queryFor(signature wallet.Signature, transfer wallet.Transaction) wallet.TransactionQuery {
+	return wallet.TransactionQuery{Signature: signature, Reference: transfer.Reference, From: transfer.From, Actions: wallet.TransferActions(transfer)}
+}
+
+// payee is whom the SOL transfer of a query pays.
+func payee(query wallet.TransactionQuery) wallet.Address { return query.Actions[0].To }
 
 func (w world) broadcast(s sent) {
 	w.t.Helper()

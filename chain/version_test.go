@@ -348,7 +348,7 @@ func TestAnUnknownPlaceInAHistoryIsNotItsEnd(t *testing.T) {
 	}
 	a.unknownBefore = true
 	c := a.client()
-	sought := wallet.TransactionQuery{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Units: 1}
+	sought := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 1})
 	found, err := c.Find(t.Context(), sought)
 	if found != nil {
 		t.Errorf("found %+v", found)
@@ -357,7 +357,7 @@ func TestAnUnknownPlaceInAHistoryIsNotItsEnd(t *testing.T) {
 	if _, certain, err := c.FindEverywhere(t.Context(), sought); certain || err == nil {
 		t.Errorf("taken for certain: %v", err)
 	}
-	_, err = c.Payments(t.Context(), sought.To, reference, wallet.SOL, map[wallet.Signature]bool{})
+	_, err = c.Payments(t.Context(), payee(sought), reference, wallet.SOL, map[wallet.Signature]bool{})
 	nobodyKnows(t, err)
 	if errors.Is(err, wallet.ErrSomeUnread) {
 		t.Error("a history that was not read whole is told as read")
@@ -373,7 +373,7 @@ func TestMemosDoNotMakeAHistoryUnreadable(t *testing.T) {
 		a.history = append(a.history, onChain{signature: wallet.Signature{0: 9, 1: byte(i), 2: byte(i >> 8), 63: 1}, version: 2})
 	}
 	a.heavy = 24 << 10
-	found, err := a.client().Find(t.Context(), wallet.TransactionQuery{Signature: a.history[0].signature, Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Units: 700})
+	found, err := a.client().Find(t.Context(), queryFor(a.history[0].signature, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 700}))
 	if err != nil || found == nil {
 		t.Fatalf("got %+v, %v", found, err)
 	}
@@ -386,7 +386,7 @@ func TestMemosDoNotMakeAHistoryUnreadable(t *testing.T) {
 // TestAnUnreadableMentionMayBeTheOneSought, unless another one is.
 func TestAnUnreadableMentionMayBeTheOneSought(t *testing.T) {
 	reference := testKey(3).address()
-	sought := wallet.TransactionQuery{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Units: 700}
+	sought := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 700})
 	unreadable := onChain{signature: wallet.Signature{0: 9, 63: 1}, version: 2}
 	found, err := newArchive(t, unreadable).client().Find(t.Context(), sought)
 	if found != nil {

@@ -5,15 +5,14 @@ package wallet
 // rest proves that it is ours (docs/architecture.md, The rule against paying twice, 3).
 type TransactionQuery struct {
 	Signature Signature // zero when none is known
-	Reference Address
-	From, To  Address
-	Token     Token
-	Units     uint64 // base units of Token
+	Reference Address   // an address that the transaction names, and few others do
+	From      Address   // that pays the fee
+	Actions   []Action  // that were intended
 }
 
 // Query is what to look for to learn what became of t.
 func (t Transaction) Query() TransactionQuery {
-	return TransactionQuery{Signature: t.Signature, Reference: t.Reference, From: t.From, To: t.To, Token: t.Token, Units: t.Amount}
+	return TransactionQuery{Signature: t.Signature, Reference: t.Reference, From: t.From, Actions: TransferActions(t)}
 }
 
 // PreflightError is a node's refusal to take a transaction: its preflight check failed. It is no

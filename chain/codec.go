@@ -1,0 +1,216 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/gagliardetto/solana-go"
+
+	"purser/wallet"
+)
+
+// Account is one account of an instruction, with what the instruction may do to it.
+type Account struct {
+	Address  wallet.Address
+	Signer   bool
+	Writable bool
+}
+
+// Roles of an account in an instruction.
+func signer(a wallet.Address) Account   { return Account{a, true, true} } // the fee payer, which is always writable
+func writable(a wallet.Address) Account { return Account{a, false, true} }
+func readonly(a wallet.Address) Account { return Account{a, false, false} }
+
+// Instruction is one call of a program, before it goes into a message.
+type Instruction struct {
+	Program  wallet.Address
+	Accounts []Account
+	Data     []byte
+}
+
+// Call is one instruction of a message, as a codec reads it. Positions count the instruction's own accounts. Of an
+// account from a lookup table the bytes do not tell the address: it reads as zero.
+type Call struct {
+	m  *message
+	in instruction
+}
+
+// Data is what the program is told.
+func (c Call) Data() []byte { return c.in.data }
+
+// Len is how many accounts the instruction names.
+func (c Call) Len() int { return len(c.in.accounts) }
+
+// Program is the address of the called program; zero from a lookup table.
+func (c Call) Program() wallet.Address {
+	program, _ := c.m.key(c.in.program)
+	return program
+}
+
+// Payer is the fee payer of the message, which Decode has made sure is its only signer.
+func (c Call) Payer() wallet.Address { return c.m.keys[0] }
+
+// At is the address of the account at a position that the instruction has; zero from a lookup table.
+func (c Call) At(i int) wallet.Address {
+	key, _ := c.m.key(c.in.accounts[i])
+	return key
+}
+
+// IsPayer tells whether the account at a position is the fee payer.
+func (c Call) IsPayer(i int) bool { return c.in.accounts[i] == 0 }
+
+// Same tells whether two positions name one account.
+func (c Call) Same(i, j int) bool { return c.in.accounts[i] == c.in.accounts[j] }
+
+// Writable tells whether the message asks to write the account at a position.
+func (c Call) Writable(i int) bool { return c.m.writable(c.in.accounts[i]) }
+
+// ActionCodec is one row of the decoder's table: one type of action, and how an instruction says it. Its functions
+// are pure. Several rows may share a program; the first that claims an instruction reads it.
+type ActionCodec struct {
+	Type     string // wallet.Action.Type
+	Programs []wallet.Address
+	// Principal actions are what a transaction is about: a message has exactly one. All others only help it.
+	Principal bool
+	// Claims tells whether an instruction of the programs is this action; nil: each is.
+	Claims func(Call) bool
+	// Decode reads an instruction strictly, for signing: errors are *NotAllowed. before is what came before it in
+	// the message.
+	Decode func(c Call, before []wallet.Action) (wallet.Action, error)
+	// Encode is the instruction that Decode reads as the action.
+	Encode func(wallet.Action) Instruction
+	// Matches tells whether an instruction on chain does what was intended, whatever a wallet added around it. The
+	// instruction may be of any message, also one with lookup tables. Principal rows have it.
+	Matches func(c Call, intended wallet.Action) bool
+	// Check judges the action at a place among all of the message, and may complete them; nil: nothing to judge.
+	Check func(all []wallet.Action, at int) error
+}
+
+func (r ActionCodec) claims(c Call) bool { return r.Claims == nil || r.Claims(c) }
+
+// Codec is the decoder's table: it writes and reads the actions that may be signed through purser, and recognises them
+// on chain. It knows no kind of transaction; a kind lists its actions. The zero Codec has the standard rows.
+type Codec struct {
+	extra []ActionCodec
+}
+
+// NewCodec returns a Codec with more rows than the standard ones, which they go before.
+func NewCodec(extra ...ActionCodec) (Codec, error) {
+	c := Codec{extra: slices.Clone(extra)}
+	seen := map[string]bool{}
+	for _, row := range c.rows() {
+		switch {
+		case row.Type == "" || len(row.Programs) == 0 || row.Decode == nil || row.Encode == nil:
+			return Codec{}, fmt.Errorf("action %q: type, programs, Decode and Encode are needed", row.Type)
+		case row.Principal && row.Matches == nil:
+			return Codec{}, fmt.Errorf("action %q: a principal action must be recognised on chain, and has no Matches", row.Type)
+		case seen[row.Type]:
+			return Codec{}, fmt.Errorf("action %q has two rows", row.Type)
+		}
+		seen[row.Type] = true
+	}
+	return c, nil
+}
+
+// standard are the rows of what purser itself sends.
+func standard() []ActionCodec {
+	return []ActionCodec{transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}
+}
+
+func (c Codec) rows() []ActionCodec { return append(slices.Clone(c.extra), standard()...) }
+
+// Knows tells whether an action has a row, and whether it is what a transaction is about.
+func (c Codec) Knows(action string) (principal, ok bool) {
+	row, ok := c.row(action)
+	return row.Principal, ok
+}
+
+func (c Codec) row(action string) (ActionCodec, bool) {
+	rows := c.rows()
+	at := slices.IndexFunc(rows, func(r ActionCodec) bool { return r.Type == action })
+	if at < 0 {
+		return ActionCodec{}, false
+	}
+	return rows[at], true
+}
+
+// Build makes the legacy message of t that does these actions in their order, with its blockhash zeroed
+// (docs/architecture.md, The rule against paying twice, 3): t's compute budget first. The message has passed Decode, so
+// a *NotAllowed tells of actions that no device would sign.
+func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, error) {
+	instructions := budgetOf(t)
+	for _, a := range actions {
+		row, ok := c.row(a.Type)
+		if !ok {
+			return nil, fmt.Errorf("build %s: no row for the action %q", t.Kind, a.Type)
+		}
+		instructions = append(instructions, row.Encode(a))
+	}
+	raw, err := marshal(t.From, instructions)
+	if err != nil {
+		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
+	}
+	// The library built it, our own reader must find in it what was asked, and nothing else.
+	d, err := c.Decode(raw, t.From)
+	if err != nil {
+		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
+	}
+	if !reflect.DeepEqual(d.Actions, actions) {
+		return nil, fmt.Errorf("build %s: the message does not do what was asked for", t.Kind)
+	}
+	return raw, nil
+}
+
+// Build is the message of a transfer, made with the standard rows.
+func Build(t wallet.Transaction) ([]byte, error) { return Codec{}.Build(t, wallet.TransferActions(t)) }
+
+// Decode is Codec.Decode with the standard rows: what devices sign.
+func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
+	return Codec{}.Decode(raw, signer)
+}
+
+// marshal writes a legacy message without a blockhash.
+func marshal(payer wallet.Address, instructions []Instruction) ([]byte, error) {
+	list := make([]solana.Instruction, len(instructions))
+	for i, in := range instructions {
+		accounts := make(solana.AccountMetaSlice, len(in.Accounts))
+		for j, a := range in.Accounts {
+			accounts[j] = solana.NewAccountMeta(solana.PublicKey(a.Address), a.Writable, a.Signer)
+		}
+		list[i] = solana.NewInstruction(solana.PublicKey(in.Program), accounts, in.Data)
+	}
+	tx, err := solana.NewTransaction(list, solana.Hash{}, solana.TransactionPayer(solana.PublicKey(payer)))
+	if err != nil {
+		return nil, err
+	}
+	return tx.Message.MarshalBinary()
+}
+
+// recognises tells whether m, a message on chain, does what was intended: pays its fee from the same wallet, and holds
+// each principal action, whatever else it holds.
+func (c Codec) recognises(m *message, query wallet.TransactionQuery) (bool, error) {
+	about := 0
+	for _, intended := range query.Actions {
+		row, ok := c.row(intended.Type)
+		if !ok {
+			return false, fmt.Errorf("recognise: no row for the action %q", intended.Type)
+		}
+		if !row.Principal {
+			continue
+		}
+		about++
+		if !slices.ContainsFunc(m.instructions, func(in instruction) bool {
+			call := Call{m, in}
+			program, ok := m.key(in.program)
+			return ok && slices.Contains(row.Programs, program) && row.claims(call) && row.Matches(call, intended)
+		}) {
+			return false, nil
+		}
+	}
+	if about == 0 { // "not the one" would be a lie
+		return false, errors.New("recognise: nothing is intended")
+	}
+	return m.keys[0] == query.From, nil
+}
