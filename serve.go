@@ -152,7 +152,8 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.history, err = bolt.OpenLog(logPath(c.Store.Path), p.store); err != nil {
 		return p, "", err
 	}
-	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster, Log: log, Now: time.Now})
+	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,
+		PerSecond: c.Chain.PerSecond, Share: true, Log: log, Now: time.Now})
 	if err != nil {
 		return p, "", err
 	}

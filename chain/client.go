@@ -28,6 +28,12 @@ type Options struct {
 	Codec Codec
 	// Timeout bounds each call; 0 means 10 seconds.
 	Timeout time.Duration
+	// PerSecond bounds the calls a second to each node; 0 for no bound. Signed payments go first, then people who wait
+	// for an answer, then what nobody waits for. A call waits for its turn within its Timeout.
+	PerSecond int
+	// Share lets sends of the same two seconds have in common what they ask a node for: the newest blockhash, the fee of
+	// messages that cost the same, the price of compute units for the same accounts. false asks each time.
+	Share bool
 	// Log hears of the WebSocket's outages; nil for silence.
 	Log *slog.Logger
 	// Now is the clock.
@@ -47,6 +53,11 @@ type Client struct {
 	rents   cache[uint64, rent]              // by account size
 	details cache[place, transactionDetails] // of transactions in a block
 	heights cache[uint64, uint64]            // of blocks, by slot
+
+	sharedFor time.Duration                      // how old the answers below may be; 0: they are not shared
+	hashes    shared[struct{}, wallet.Blockhash] // the newest
+	fees      shared[string, uint64]             // by what a fee depends on
+	prices    shared[string, uint64]             // of compute units, by the accounts written
 }
 
 const defaultTimeout = 10 * time.Second
@@ -82,15 +93,18 @@ func New(o Options) (*Client, error) {
 			DialContext:         o.Dial,
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: o.Timeout,
-			MaxIdleConnsPerHost: signedAtOnce + readsAtOnce,
+			MaxIdleConnsPerHost: signedAtOnce + readsAtOnce + backgroundAtOnce,
 			IdleConnTimeout:     90 * time.Second,
 		},
+	}
+	if o.Share {
+		c.sharedFor = sharedFor
 	}
 	for i, text := range o.RPCURLs {
 		if !validURL(text, "http", "https") {
 			return nil, fmt.Errorf("chain.rpc_url: address %d is not a http or https URL", i+1)
 		}
-		c.nodes = append(c.nodes, newNode(fmt.Sprintf("rpc %d", i+1), text, o.Timeout, c.transport))
+		c.nodes = append(c.nodes, newNode(fmt.Sprintf("rpc %d", i+1), text, o, c.transport))
 	}
 	if o.WSURL != "" && !validURL(o.WSURL, "ws", "wss") {
 		return nil, errors.New("chain.ws_url: not a ws or wss URL")

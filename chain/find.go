@@ -24,7 +24,16 @@ const (
 // success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
 // that it cannot tell.
 func (c *Client) Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error) {
-	return c.find(withSignedTransaction(ctx), c.primary(), sought)
+	return c.find(searching(ctx, sought), c.primary(), sought)
+}
+
+// searching gives a search for a signed payment the turns and places of signed payments. One for what nobody here has
+// a signature of takes those of a reader: it may be for any number of payments that were given up.
+func searching(ctx context.Context, sought wallet.TransactionQuery) context.Context {
+	if sought.Signature.IsZero() {
+		return ctx
+	}
+	return withSignedTransaction(ctx)
 }
 
 // FindEverywhere is Find on every configured node. A landing that any of them knows is the answer; without one, certain
@@ -38,7 +47,7 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQu
 		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
-		landing, err := c.find(withSignedTransaction(ctx), n, sought)
+		landing, err := c.find(searching(ctx, sought), n, sought)
 		switch {
 		case err != nil && trouble == nil:
 			trouble = err

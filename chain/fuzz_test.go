@@ -48,7 +48,7 @@ func FuzzAnswers(f *testing.F) {
 	s := sent{wire: wire, message: message, signature: signature, sought: queryFor(signature,
 		wallet.Transaction{Reference: testKey(3).address(), From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 5})}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c := &Client{nodes: []*node{newNode("rpc 1", "http://node", time.Minute, saying(body)), newNode("rpc 2", "http://node", time.Minute, saying(body))}, now: time.Now}
+		c := &Client{nodes: []*node{newNode("rpc 1", "http://node", Options{Timeout: time.Minute}, saying(body)), newNode("rpc 2", "http://node", Options{Timeout: time.Minute}, saying(body))}, now: time.Now}
 		everyCall(t, c, s, nil)
 	})
 }

@@ -30,6 +30,7 @@ type node struct {
 	url     string
 	http    *http.Client
 	timeout time.Duration
+	budget  *budget // of calls a second; nil for no bound
 	lanes   lanes
 	// settled is the finalized slot that came with its last FinalizedBlockHeight. An address often
 	// stands for many machines: what one of them does not know says nothing when it lags behind
@@ -37,59 +38,59 @@ type node struct {
 	settled atomic.Uint64
 }
 
-func newNode(name, url string, timeout time.Duration, transport http.RoundTripper) *node {
+func newNode(name, url string, o Options, transport http.RoundTripper) *node {
 	client := &http.Client{
 		Transport: transport,
 		// A redirect would carry the request, and perhaps a key, to somewhere nobody configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &node{name: name, url: url, http: client, timeout: timeout, lanes: newLanes()}
+	return &node{name: name, url: url, http: client, timeout: o.Timeout, budget: newBudget(o.PerSecond), lanes: newLanes()}
 }
 
 // lanes bound the calls under way to one node, each holding its place until its answer is decoded. What carries
-// signed payments has places of its own, so that no crowd of readers delays a broadcast; what can have an answer
-// of many megabytes has few.
-type lanes struct{ signed, reads, heavy chan struct{} }
+// signed payments has places of its own, so that no crowd of readers delays a broadcast, and what nobody waits for
+// takes no place of a reader; what can have an answer of many megabytes has few.
+type lanes struct{ signed, reads, background, heavy chan struct{} }
 
 const (
-	signedAtOnce = 16
-	readsAtOnce  = 16
-	heavyAtOnce  = 4
+	signedAtOnce     = 16
+	readsAtOnce      = 16
+	backgroundAtOnce = 8
+	heavyAtOnce      = 4
 )
 
 func newLanes() lanes {
-	return lanes{signed: make(chan struct{}, signedAtOnce), reads: make(chan struct{}, readsAtOnce), heavy: make(chan struct{}, heavyAtOnce)}
+	return lanes{signed: make(chan struct{}, signedAtOnce), reads: make(chan struct{}, readsAtOnce),
+		background: make(chan struct{}, backgroundAtOnce), heavy: make(chan struct{}, heavyAtOnce)}
 }
 
-// signedKey marks the context of calls that carry signed payments.
-type signedKey struct{}
-
-// withSignedTransaction gives the calls made with a context the places of signed payments.
-func withSignedTransaction(ctx context.Context) context.Context {
-	return context.WithValue(ctx, signedKey{}, true)
-}
-
-// lane is where a call waits for its turn.
-func (n *node) lane(ctx context.Context, method string) chan struct{} {
+// lane is where a call waits for a place.
+func (n *node) lane(c class, method string) chan struct{} {
 	switch {
-	case ctx.Value(signedKey{}) != nil:
+	case c == signedPayment:
 		return n.lanes.signed
 	case method == holdingsMethod:
 		return n.lanes.heavy
+	case c == inBackground:
+		return n.lanes.background
 	}
 	return n.lanes.reads
 }
 
-// call asks one method and reads the result as T by encoding/json. Waiting for a turn, the answer and its decoding
+// call asks one method and reads the result as T by encoding/json. It first waits for its turn in the node's budget
+// of calls, then for a place among those under way: who waits for the budget keeps nobody from a place. Waiting, the answer and its decoding
 // all end with ctx, or after the node's time-out. Every failure is a wallet.NetworkError; an *rpcError inside tells
 // that the node answered.
 func call[T any](ctx context.Context, n *node, method string, params ...any) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
-	turn := n.lane(ctx, method)
+	if err := n.budget.take(ctx, classOf(ctx)); err != nil {
+		return out, n.nodeError(method, err)
+	}
+	place := n.lane(classOf(ctx), method)
 	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
+	case place <- struct{}{}:
+		defer func() { <-place }()
 	case <-ctx.Done():
 		return out, n.nodeError(method, ctx.Err())
 	}

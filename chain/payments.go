@@ -24,6 +24,7 @@ const maxPayments = 20
 // With an error come the payments that were found nevertheless. Of the error, wallet.ErrSomeUnread tells that
 // only single transactions could not be read, or more were listed than can be looked into; any other, that there may be more than were listed.
 func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
+	ctx = withClass(ctx, inBackground)
 	n := c.primary()
 	mentioned, failed := signaturesForAddress(ctx, n, reference)
 	mentioned = slices.DeleteFunc(mentioned, func(sig wallet.Signature) bool { return judged[sig] })

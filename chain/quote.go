@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"purser/wallet"
 )
@@ -17,10 +18,17 @@ const maxPricedAccounts = 128
 // micro-lamports: the third quartile, so that ours is not the last in a queue
 // (getRecentPrioritizationFees). 0 where nobody pays.
 func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error) {
+	names := addresses(written[:min(len(written), maxPricedAccounts)])
+	return c.prices.get(ctx, strings.Join(names, " "), c.now, c.sharedFor, func(ctx context.Context) (uint64, error) {
+		return c.unitPrice(ctx, names)
+	})
+}
+
+func (c *Client) unitPrice(ctx context.Context, written []string) (uint64, error) {
 	const method = "getRecentPrioritizationFees"
 	recent, err := call[[]struct {
 		Fee *uint64 `json:"prioritizationFee"`
-	}](ctx, c.primary(), method, addresses(written[:min(len(written), maxPricedAccounts)]))
+	}](ctx, c.primary(), method, written)
 	switch {
 	case err != nil:
 		return 0, err
@@ -44,9 +52,33 @@ func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint6
 // message's own blockhash does not matter; it is asked over the newest one. A fee beyond what any device would
 // sign makes no sense.
 func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
+	m, err := parse(message)
+	if err != nil {
+		return 0, err
+	}
+	return c.fees.get(ctx, m.costs(), c.now, c.sharedFor, func(ctx context.Context) (uint64, error) { return c.fee(ctx, message) })
+}
+
+// costs names what the network's fee for a message depends on: its signatures, the programs it calls (some charge for
+// signatures that they check) and what it says of its budget. Messages of the same name cost the same.
+func (m *message) costs() string {
+	name := []byte{byte(m.signers)}
+	for _, in := range m.instructions {
+		program := m.program(in)
+		name = append(name, program[:]...)
+		if program == computeBudgetProgram {
+			name = append(append(name, byte(len(in.data))), in.data...)
+		}
+	}
+	return string(name)
+}
+
+// fee asks for the fee of a message.
+func (c *Client) fee(ctx context.Context, message []byte) (uint64, error) {
 	const method = "getFeeForMessage"
-	for range 2 { // an address stands for many machines: one may not know a blockhash that another has just told
-		hash, err := c.Blockhash(ctx)
+	// An address stands for many machines: one may not know a blockhash that another has just told.
+	for _, newest := range []func(context.Context) (wallet.Blockhash, error){c.Blockhash, c.latestBlockhash} {
+		hash, err := newest(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -129,8 +129,14 @@ func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 	return *lamports, nil
 }
 
-// Blockhash is the newest blockhash at commitment confirmed (getLatestBlockhash).
+// Blockhash is the newest blockhash at commitment confirmed (getLatestBlockhash), at most two seconds old where
+// Options.Share says so.
 func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
+	return c.hashes.get(ctx, struct{}{}, c.now, c.sharedFor, c.latestBlockhash)
+}
+
+// latestBlockhash asks for the newest blockhash, whatever is known.
+func (c *Client) latestBlockhash(ctx context.Context) (wallet.Blockhash, error) {
 	const method = "getLatestBlockhash"
 	answer, err := call[answerAt[struct {
 		Blockhash            string  `json:"blockhash"`
@@ -213,7 +219,7 @@ func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 	const method = "getGenesisHash"
 	var first string
 	for i, n := range c.nodes {
-		hash, err := call[string](ctx, n, method)
+		hash, err := call[string](withClass(ctx, inBackground), n, method)
 		if err != nil {
 			return "", err
 		}

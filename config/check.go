@@ -131,6 +131,7 @@ func (ch *checker) chain() Chain {
 			ch.wrong("chain.cluster", "set mainnet, devnet or localnet: the address of the RPC does not tell which it is")
 		}
 	}
+	c.PerSecond = ch.rps(c.Cluster)
 	if c.Cluster == wallet.Mainnet {
 		const unsafe = "must begin with %s:// on mainnet: without TLS, anybody between you and the RPC can change what it says of people's money. Only addresses of this machine or its own network may go without"
 		if open {
@@ -184,6 +185,27 @@ func guessCluster(rpc Secret) string {
 		return wallet.Mainnet
 	}
 	return ""
+}
+
+// publicRPS is how many calls a second a public node, or a provider's free plan, takes from one address.
+const publicRPS = 10
+
+// rps is how many calls a second each RPC may be asked: by default what public nodes allow, and as many as there are
+// of a node of one's own.
+func (ch *checker) rps(cluster string) int {
+	const most = 100_000
+	text := ch.values["chain.rps"]
+	switch {
+	case text == "" && cluster == wallet.Localnet:
+		return 0
+	case text == "":
+		return publicRPS
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n > most {
+		ch.wrong("chain.rps", "must be a whole number from 0, which is no bound, to %d", most)
+	}
+	return int(n)
 }
 
 func (ch *checker) store() Store {

@@ -47,6 +47,7 @@ type Chain struct {
 	RPCURLs     []Secret // the first is asked, a second confirms; they often hold an API key
 	WSURL       Secret   // "": no hints, polling alone
 	Cluster     string   // wallet.Mainnet, wallet.Devnet or wallet.Localnet
+	PerSecond   int      // calls to each of RPCURLs; 0: no bound
 	ExplorerURL string   // "": no links
 }
 
@@ -161,6 +162,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("chain.rpc_url", strings.Join(hosts, ",")),
 		slog.String("chain.ws_url", hostOf(c.Chain.WSURL)),
 		slog.String("chain.cluster", c.Chain.Cluster),
+		slog.Int("chain.rps", c.Chain.PerSecond),
 		slog.String("chain.explorer_url", c.Chain.ExplorerURL),
 		slog.String("store.url", boltScheme+c.Store.Path),
 		slog.Any("store.master_key", c.Store.MasterKey),

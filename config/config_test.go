@@ -102,6 +102,7 @@ chain:
   rpc_url: ["https://rpc.example.org/?api-key=hidden", "http://node:8899"]
   ws_url: wss://rpc.example.org/?api-key=hidden
   cluster: mainnet
+  rps: "50"
   explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
 store:
   url: bolt:/var/lib/purser/purser.db
@@ -127,6 +128,7 @@ telegram.webhook_secret: [withheld]
 chain.rpc_url: rpc.example.org,node:8899
 chain.ws_url: rpc.example.org
 chain.cluster: mainnet
+chain.rps: 50
 chain.explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
 store.url: bolt:/var/lib/purser/purser.db
 store.master_key: [withheld]
@@ -210,6 +212,9 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"ws scheme", "chain: {ws_url: 'https://s3cret'}", []string{"chain.ws_url", "ws"}},
 		{"cluster", "chain: {cluster: testnet}", []string{"chain.cluster", "devnet"}},
 		{"cluster untold", "chain: {rpc_url: 'https://rpc.example.org/s3cret'}", []string{"chain.cluster"}},
+		{"rps", "chain: {rps: 'many s3cret'}", []string{"chain.rps", "whole number"}},
+		{"rps, too many", "chain: {rps: '100001'}", []string{"chain.rps", "whole number"}},
+		{"rps, less than none", "chain: {rps: '-1'}", []string{"chain.rps", "whole number"}},
 		{"explorer", "chain: {explorer_url: 'javascript:x'}", []string{"chain.explorer_url"}},
 		{"store", "store: {url: 'postgres://s3cret'}", []string{"store.url", "bolt:"}},
 		{"store without file", "store: {url: 'bolt:'}", []string{"store.url"}},
@@ -326,6 +331,22 @@ func TestPublicURLIsTheOriginThatBrowsersSend(t *testing.T) {
 			t.Errorf("%s: %v", given, err)
 		} else if got := c.HTTP.PublicURL.String(); got != want {
 			t.Errorf("%s became %s, want %s", given, got, want)
+		}
+	}
+}
+
+// TestPublicNodesAreAskedAsOftenAsTheyAllow: whoever has a node of their own says how often it may be asked.
+func TestPublicNodesAreAskedAsOftenAsTheyAllow(t *testing.T) {
+	for chain, want := range map[string]int{
+		"cluster: devnet": 10,
+		"rpc_url: 'https://mainnet.rpc.example.org/'": 10,
+		"cluster: localnet":                           0,
+		"cluster: devnet, rps: '0'":                   0,
+		"cluster: localnet, rps: '100000'":            100_000,
+	} {
+		c, err := load(t, "chain: {"+chain+"}")
+		if err != nil || c.Chain.PerSecond != want {
+			t.Errorf("%s: %d calls a second, %v, want %d", chain, c.Chain.PerSecond, err, want)
 		}
 	}
 }

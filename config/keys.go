@@ -27,6 +27,7 @@ func keys() []key {
 		{name: "chain.rpc_url", help: "Solana RPC, or two separated by a comma", secret: true, list: true},
 		{name: "chain.ws_url", help: "Solana WebSocket, for quicker news", secret: true},
 		{name: "chain.cluster", help: "mainnet, devnet or localnet"},
+		{name: "chain.rps", help: "calls a second to each Solana RPC; 0 for no bound"},
 		{name: "chain.explorer_url", help: "where transaction links lead"},
 		{name: "store.url", fallback: boltScheme + "purser.db", help: "the database, as bolt:FILE"},
 		{name: "store.master_key", help: "32 bytes in base64 that seal the database", secret: true},
