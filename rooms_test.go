@@ -15,15 +15,16 @@ func rooms() map[string][]string {
 	return map[string][]string{
 		"purser":           nil, // wires everything: exempt below
 		"wallet":           {},
+		"locale":           {"wallet"},
 		"store":            {"wallet"},
 		"store/bolt":       {"store", "wallet"},
 		"store/storetest":  {"store", "wallet"},
 		"chain":            {"wallet"},
 		"handlers":         {"wallet", "store"},
 		"settle":           {"wallet", "store"},
-		"chat":             {"wallet", "store", "handlers"},
+		"chat":             {"wallet", "store", "handlers", "locale"},
 		"bot":              {"chat", "handlers", "wallet", "store"},
-		"api":              {"handlers", "chat", "quota", "signer", "wallet", "store"},
+		"api":              {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":           {},
 		"notify":           {"store", "chat", "wallet"},
 		"config":           {"quota", "wallet"},
@@ -56,7 +57,7 @@ func owners() map[string][]string {
 		"github.com/gagliardetto/solana-go":                        {"chain"},
 		"github.com/spf13/viper":                                   {"config"},
 		"github.com/spf13/cobra":                                   {"purser"},
-		"github.com/nicksnyder/go-i18n/v2":                         {"chat"},
+		"github.com/nicksnyder/go-i18n/v2":                         {"locale"},
 		"github.com/boombuler/barcode":                             {"chat"},
 		"golang.org/x/crypto":                                      {"store", "sandbox/solana"},
 		"github.com/getkin/kin-openapi":                            {}, // tests alone

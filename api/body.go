@@ -233,5 +233,8 @@ func about(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &wallet.Error{Code: wallet.CodeOf(err), Detail: name + ": " + wallet.DetailOf(err), Err: err}
+	if detail := wallet.DetailOf(err); detail != "" {
+		return &wallet.Error{Code: wallet.CodeOf(err), Detail: name + ": " + detail, Err: err}
+	}
+	return wallet.About(wallet.Field(name), err)
 }

@@ -3,10 +3,13 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	"purser/locale"
 	"purser/wallet"
 )
 
@@ -18,17 +21,22 @@ type success struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// failure is the envelope of docs/specification.md, Versions and envelopes. Details is always text.
+// failure is the envelope of docs/specification.md, Versions and envelopes.
 type failure struct {
 	Success   bool         `json:"success"`
 	Error     failureError `json:"error"`
 	Timestamp string       `json:"timestamp"`
 }
 
+// failureError is a refusal for people and for programs. Message and Details are English: what kind of thing went
+// wrong, and what exactly. Reason and Arguments are the same as data, for programs that have their own words.
 type failureError struct {
-	Code    wallet.Code `json:"code"`
-	Message string      `json:"message"`
-	Details string      `json:"details"`
+	Code      wallet.Code    `json:"code"`
+	Message   string         `json:"message"`
+	Details   string         `json:"details"`   // "" when there is nothing more to say
+	Field     wallet.Field   `json:"field"`     // of the request, that is to blame; "" for none
+	Reason    string         `json:"reason"`    // names Details; "" without
+	Arguments map[string]any `json:"arguments"` // the values in Details
 }
 
 // pageFailure is what the signing page is refused with (docs/architecture.md, Custody and the signing page). Message is
@@ -97,13 +105,13 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	var shape any
 	if underPage(c.Path()) {
 		var p pageFailure
-		p.Error.Code, p.Error.Message = e.Code, known.message
-		if e.Detail != "" {
-			p.Error.Message = sentence(e.Detail)
+		p.Error.Code, p.Error.Message = e.Code, s.explain(e)
+		if p.Error.Message == "" {
+			p.Error.Message = s.text(known.message)
 		}
 		shape = p
 	} else {
-		shape = s.failure(e, known.message)
+		shape = s.failure(e)
 	}
 	if known.status == fiber.StatusTooManyRequests && len(c.Response().Header.Peek(fiber.HeaderRetryAfter)) == 0 {
 		c.Set(fiber.HeaderRetryAfter, seconds(usualWait))
@@ -115,8 +123,43 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	return sendJSON(c, known.status, body)
 }
 
-func (s *Server) failure(e *wallet.Error, message string) failure {
-	return failure{Error: failureError{e.Code, message, e.Detail}, Timestamp: wallet.Timestamp(s.Now())}
+// failure is the envelope of a refusal.
+func (s *Server) failure(e *wallet.Error) failure {
+	f := failureError{Code: e.Code, Message: s.text(s.refusals[e.Code].message), Details: s.explain(e), Field: e.Field,
+		Reason: e.Reason.Key, Arguments: locale.Arguments(e.Reason)}
+	if e.Detail != "" {
+		f.Details = e.Detail
+	}
+	return failure{Error: f, Timestamp: wallet.Timestamp(s.Now())}
+}
+
+// fieldArg is the argument of reasons that name the field to blame themselves.
+const fieldArg = "Field"
+
+// explain is the reason of a refusal in English; "" without one. It names the field that is to blame: by the sentence
+// itself where that has the argument Field, else before it.
+func (s *Server) explain(e *wallet.Error) string {
+	if e.Detail != "" { // of what does not carry a reason yet
+		return sentence(e.Detail)
+	}
+	text, err := s.english.Reason(e.Reason)
+	named := slices.ContainsFunc(e.Reason.Args, func(a wallet.Arg) bool { return a.Name == fieldArg })
+	if err == nil && text != "" && e.Field != "" && !named {
+		text, err = s.english.Text("field.about", map[string]any{"Field": e.Field, "Sentence": text})
+	}
+	if err != nil { // a test keeps the catalogue whole
+		s.Log.Error("a refusal cannot be rendered", slog.String("reason", e.Reason.String()), slog.Any("error", err))
+	}
+	return text
+}
+
+// text is a text of the catalogue without variables.
+func (s *Server) text(key string) string {
+	text, err := s.english.Text(key, nil)
+	if err != nil { // a test keeps the catalogue whole
+		s.Log.Error("a text cannot be rendered", slog.Any("error", err))
+	}
+	return text
 }
 
 func sendJSON(c *fiber.Ctx, status int, body []byte) error {

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// refusal is how a code is answered: its HTTP status and error.message.
+// refusal is how a code is answered: its HTTP status, and the key of error.message.
 type refusal struct {
 	status  int
 	message string
@@ -19,33 +19,33 @@ type refusal struct {
 // refusals is the error table of docs/specification.md, Errors. A test finds every wallet.Code in it.
 func refusals() map[wallet.Code]refusal {
 	return map[wallet.Code]refusal{
-		wallet.InvalidRequest:      {400, "The request is not valid."},
-		wallet.UnknownCommand:      {400, "The bot does not know this command."},
-		wallet.InvalidAPIKey:       {401, "The API key is missing or not valid."},
-		wallet.InsufficientScope:   {403, "This key may not do that."},
-		wallet.TierRequired:        {403, "This needs a higher tier."},
-		wallet.ConsentRequired:     {403, "This person has not granted your app access."},
-		wallet.PolicyViolation:     {403, "This is not allowed."},
-		wallet.BotBlocked:          {403, "This person has blocked the bot."},
-		wallet.NotFound:            {404, "There is no such thing here."},
-		wallet.UserNotFound:        {404, "This user is not known."},
-		wallet.WalletNotFound:      {404, "This wallet is not known."},
-		wallet.TransactionNotFound: {404, "This transaction is not known."},
-		wallet.WebhookNotFound:     {404, "There is no such webhook."},
-		wallet.InvalidWebhookURL:   {400, "The address of the webhook is not valid."},
-		wallet.WebhookLimitReached: {409, "There are as many webhooks as there may be."},
-		wallet.TokenNotFound:       {404, "This token is not known."},
-		wallet.MethodNotAllowed:    {405, "This method is not allowed here."},
-		wallet.Conflict:            {409, "This is not possible in the present state."},
-		wallet.LengthRequired:      {411, "The request must announce its length."},
-		wallet.PayloadTooLarge:     {413, "The request is too large."},
-		wallet.InsufficientFunds:   {422, "The balance is too low for this transaction."},
-		wallet.InvalidSignature:    {422, "The signature is not valid."},
-		wallet.IdempotencyConflict: {422, "This Idempotency-Key was used for another request."},
-		wallet.RateLimitExceeded:   {429, "Too many requests."},
-		wallet.Internal:            {500, "Something went wrong on our side. It is logged; try again later."},
-		wallet.TelegramError:       {502, "Telegram did not take the message."},
-		wallet.NetworkError:        {503, "The Solana network is not available right now."},
+		wallet.InvalidRequest:      {400, "code.invalid_request"},
+		wallet.UnknownCommand:      {400, "code.unknown_command"},
+		wallet.InvalidAPIKey:       {401, "code.invalid_api_key"},
+		wallet.InsufficientScope:   {403, "code.insufficient_scope"},
+		wallet.TierRequired:        {403, "code.tier_required"},
+		wallet.ConsentRequired:     {403, "code.consent_required"},
+		wallet.PolicyViolation:     {403, "code.policy_violation"},
+		wallet.BotBlocked:          {403, "code.bot_blocked"},
+		wallet.NotFound:            {404, "code.not_found"},
+		wallet.UserNotFound:        {404, "code.user_not_found"},
+		wallet.WalletNotFound:      {404, "code.wallet_not_found"},
+		wallet.TransactionNotFound: {404, "code.transaction_not_found"},
+		wallet.WebhookNotFound:     {404, "code.webhook_not_found"},
+		wallet.InvalidWebhookURL:   {400, "code.invalid_webhook_url"},
+		wallet.WebhookLimitReached: {409, "code.webhook_limit_reached"},
+		wallet.TokenNotFound:       {404, "code.token_not_found"},
+		wallet.MethodNotAllowed:    {405, "code.method_not_allowed"},
+		wallet.Conflict:            {409, "code.conflict"},
+		wallet.LengthRequired:      {411, "code.length_required"},
+		wallet.PayloadTooLarge:     {413, "code.payload_too_large"},
+		wallet.InsufficientFunds:   {422, "code.insufficient_funds"},
+		wallet.InvalidSignature:    {422, "code.invalid_signature"},
+		wallet.IdempotencyConflict: {422, "code.idempotency_conflict"},
+		wallet.RateLimitExceeded:   {429, "code.rate_limit_exceeded"},
+		wallet.Internal:            {500, "code.internal_error"},
+		wallet.TelegramError:       {502, "code.telegram_error"},
+		wallet.NetworkError:        {503, "code.network_error"},
 	}
 }
 

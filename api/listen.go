@@ -163,7 +163,7 @@ func (e *eventStream) beat(w *bufio.Writer) error {
 		return e.line(w, "Alive.", heardData{Headers: map[string]string{}})
 	}
 	known := labelled(refused)
-	body, err := json.Marshal(e.s.failure(known, e.s.refusals[known.Code].message))
+	body, err := json.Marshal(e.s.failure(known))
 	if err != nil {
 		return err
 	}

@@ -302,7 +302,7 @@ func TestTheDocumentsCodesAreOurs(t *testing.T) {
 	for code := range listed {
 		t.Errorf("%s is no code of ours", code)
 	}
-	table := refusals()
+	table, english := refusals(), englishTexts(t)
 	for template, item := range k.doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status, response := range op.Responses.Map() {
@@ -312,7 +312,7 @@ func TestTheDocumentsCodesAreOurs(t *testing.T) {
 				for code, example := range response.Value.Content.Get("application/json").Examples {
 					known := table[wallet.Code(code)]
 					told := example.Value.Value.(map[string]any)["error"].(map[string]any)
-					if strconv.Itoa(known.status) != status || told["code"] != code || told["message"] != known.message {
+					if strconv.Itoa(known.status) != status || told["code"] != code || told["message"] != english(known.message) {
 						t.Errorf("%s %s: %s of %s is %+v, the table says %+v", method, template, code, status, told, known)
 					}
 				}

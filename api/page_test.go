@@ -28,7 +28,7 @@ func (r *rig) refused(a answer, status int, code wallet.Code, says string) {
 		r.Errorf("shape: %s", a.body)
 	}
 	message := a.text("error", "message")
-	if a.status != status || a.code() != code || !strings.Contains(message, says) || !strings.HasSuffix(message, ".") {
+	if a.status != status || a.code() != code || !strings.Contains(strings.ToLower(message), strings.ToLower(says)) || !strings.HasSuffix(message, ".") {
 		r.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
 	}
 }
@@ -129,7 +129,7 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 	if a.text("data", "signature") != signature.String() || a.text("data", "status") != "signed" {
 		t.Errorf("%s", a.body)
 	}
-	r.refused(r.page("/w/tx/reject", fields{"id": signID}), 409, wallet.Conflict, "signed already")
+	r.refused(r.page("/w/tx/reject", fields{"id": signID}), 409, wallet.Conflict, "already signed")
 }
 
 // TestThePageLearnsHowLongASignatureIsGood by blocks, not by a clock: they come faster every year.

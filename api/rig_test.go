@@ -322,7 +322,7 @@ func wantEnvelope(t testing.TB, a answer) {
 func (r *rig) want(a answer, status int, code wallet.Code, says string) {
 	r.Helper()
 	wantEnvelope(r, a)
-	if a.status != status || a.code() != code || !strings.Contains(a.text("error", "details"), says) {
+	if a.status != status || a.code() != code || !strings.Contains(strings.ToLower(a.text("error", "details")), strings.ToLower(says)) {
 		r.Errorf("got %d %s, want %d %s saying %q", a.status, a.body, status, code, says)
 	}
 }

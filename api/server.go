@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"purser/handlers"
+	"purser/locale"
 	"purser/quota"
 	"purser/signer"
 	"purser/store"
@@ -84,6 +85,7 @@ type Server struct {
 	badKeys        *window[netip.Prefix]    // refused keys, per client
 	sessions       *window[[32]byte]        // requests of the portal, per session
 	busy           *inFlight                // idempotency keys in flight
+	english        *locale.Printer
 
 	fromStrangers, fromKeys, fromTelegram budget // of bodies (see senderOf)
 
@@ -122,6 +124,10 @@ func New(o Options) (*Server, error) {
 	case o.Now == nil || o.NewID == nil || o.Log == nil:
 		return nil, errors.New("api: a clock, ids and a log are needed")
 	}
+	texts, err := locale.New()
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
 	s := &Server{
 		Options:        o,
 		origin:         o.PublicURL.Scheme + "://" + o.PublicURL.Host,
@@ -134,6 +140,7 @@ func New(o Options) (*Server, error) {
 		badKeys:        newWindow[netip.Prefix](badKeysPerMinute, time.Minute),
 		sessions:       newWindow[[32]byte](portalPerHour, time.Hour),
 		busy:           newInFlight(),
+		english:        texts.Printer("en", locale.Style{}),
 
 		connections: BoundConnections(o.TrustedProxies, o.Log),
 		documentTag: documentTag(document),

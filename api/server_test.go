@@ -13,14 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"purser/locale"
 	"purser/store"
 	"purser/wallet"
 )
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
-	table := refusals()
+	table, english := refusals(), englishTexts(t)
 	for _, code := range wallet.Codes() {
-		if r, ok := table[code]; !ok || r.status < 400 || r.message == "" {
+		if r, ok := table[code]; !ok || r.status < 400 || english(r.message) == "" {
 			t.Errorf("%s is answered with %+v", code, r)
 		}
 	}
@@ -38,6 +39,21 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	}
 }
 
+// englishTexts finds texts of the catalogue by their keys.
+func englishTexts(t *testing.T) func(key string) string {
+	t.Helper()
+	texts, err := locale.New()
+	check(t, err)
+	english := texts.Printer("en", locale.Style{})
+	return func(key string) string {
+		text, err := english.Text(key, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+}
+
 func TestErrorsThatNobodyLabelled(t *testing.T) {
 	for err, want := range map[error]wallet.Code{
 		errors.New("secret detail"):                              wallet.Internal,
@@ -47,8 +63,8 @@ func TestErrorsThatNobodyLabelled(t *testing.T) {
 		&panicked{"secret", nil}:                                 wallet.Internal,
 		fmt.Errorf("x: %w", wallet.Refuse(wallet.NotFound, "d")): wallet.NotFound,
 	} {
-		if e := labelled(err); e.Code != want || strings.Contains(e.Detail, "secret") {
-			t.Errorf("%v is %s %q, want %s", err, e.Code, e.Detail, want)
+		if e := labelled(err); e.Code != want || strings.Contains(e.Reason.String(), "secret") {
+			t.Errorf("%v is %s %q, want %s", err, e.Code, e.Reason, want)
 		}
 	}
 }

@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/nicksnyder/go-i18n/v2/i18n"
-	"github.com/nicksnyder/go-i18n/v2/i18n/template"
-	"github.com/pelletier/go-toml/v2"
-	"golang.org/x/text/language"
-
+	"purser/locale"
 	"purser/wallet"
 )
 
@@ -23,25 +19,24 @@ var locales embed.FS
 // vars fill the gaps of a text. Everything but html is foreign: it is escaped before it goes in.
 type vars map[string]any
 
-// catalogue is every text that the chat says, by key.
+// catalogue is every text that the chat says, by key, and every reason of a refusal (package locale), in one language.
 type catalogue struct {
-	localizer *i18n.Localizer
-	parser    template.Parser
+	all     *locale.Catalogue
+	printer *locale.Printer
 }
 
-func newCatalogue() (catalogue, error) {
-	bundle := i18n.NewBundle(language.English)
-	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
-	files, err := fs.Glob(locales, "*.toml")
+// newCatalogue reads the texts, with those of more roots of files <language>.toml, and speaks English.
+func newCatalogue(more ...fs.FS) (catalogue, error) {
+	all, err := locale.New(append([]fs.FS{locales}, more...)...)
 	if err != nil {
-		return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
+		return catalogue{}, err
 	}
-	for _, file := range files {
-		if _, err := bundle.LoadMessageFileFS(locales, file); err != nil {
-			return catalogue{}, fmt.Errorf("read the catalogue: %w", err)
-		}
-	}
-	return catalogue{i18n.NewLocalizer(bundle, "en"), &template.TextParser{Option: "missingkey=error"}}, nil
+	return catalogue{all: all}.in("en"), nil
+}
+
+// in is the same catalogue in another language; one that it does not have is English.
+func (c catalogue) in(tag string) catalogue {
+	return catalogue{c.all, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
 }
 
 // text is one text of the catalogue as Telegram HTML.
@@ -57,11 +52,14 @@ func (c catalogue) text(key string, v vars) (html, error) {
 			safe[name] = escape(fmt.Sprint(value))
 		}
 	}
-	said, err := c.localizer.Localize(&i18n.LocalizeConfig{MessageID: key, TemplateData: safe, TemplateParser: c.parser})
-	if err != nil {
-		return "", fmt.Errorf("say %s: %w", key, err)
-	}
-	return html(said), nil
+	said, err := c.printer.Text(key, safe)
+	return html(said), err
+}
+
+// reason is why something is refused, as Telegram HTML: foreign text among its arguments is escaped.
+func (c catalogue) reason(r wallet.Reason) (html, error) {
+	said, err := c.printer.Reason(r)
+	return html(said), err
 }
 
 // refusals is the one table from what went wrong to what is said of it; the refusal's own sentence
@@ -101,7 +99,15 @@ func refusals() map[wallet.Code]string {
 // refusal is what is said of a labelled error: a short headline, and the reason as a sentence.
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
-	reason = html(escape(sentence(wallet.DetailOf(err))))
+	if sayErr != nil {
+		return "", "", sayErr
+	}
+	reason = html(escape(sentence(wallet.DetailOf(err)))) // of what does not carry a reason yet
+	if r := wallet.ReasonOf(err); !r.IsZero() {
+		if reason, sayErr = c.reason(r); sayErr != nil {
+			return "", "", sayErr
+		}
+	}
 	switch wallet.CodeOf(err) {
 	case wallet.TokenNotFound, wallet.NetworkError: // the reason says it all
 		if reason != "" {

@@ -107,7 +107,11 @@ func (s *replyTx) tooLate() error {
 	if err != nil {
 		return err
 	}
-	if err := s.toast("toast.state", vars{"State": sentence(t.Status.Sentence())}); err != nil {
+	state, err := s.words.reason(t.Status.Reason())
+	if err != nil {
+		return err
+	}
+	if err := s.toast("toast.state", vars{"State": state}); err != nil {
 		return err
 	}
 	return s.card(t)

@@ -34,7 +34,7 @@ func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.Tran
 // retriable tells whether a new transaction may take the place of t.
 func retriable(tx store.Tx, t wallet.Transaction) error {
 	if !t.NeverLanded() {
-		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
+		return wallet.RefuseFor(wallet.Conflict, t.Status.Reason())
 	}
 	if t.RetriedBy == "" {
 		return nil
@@ -76,7 +76,7 @@ func (s *Transfers) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) 
 		return err
 	}
 	if !t.Indeterminate {
-		return wallet.Refuse(wallet.Conflict, "%s", t.Status.Sentence())
+		return wallet.RefuseFor(wallet.Conflict, t.Status.Reason())
 	}
 	now := s.Now().UTC()
 	if now.Sub(t.RecheckRequestedAt) < askEvery {

@@ -28,16 +28,16 @@ func MustAddress(text string) Address {
 func ParseAddress(text string) (Address, error) {
 	// 32 bytes are 32 to 44 base58 digits; the bound keeps hostile text from costing anything.
 	if len(text) < 32 || len(text) > 44 {
-		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. An address has 32 to 44 letters and digits")
+		return Address{}, Refuse(InvalidRequest, "address.length")
 	}
 	raw, err := base58.Decode(text)
 	switch {
 	case err != nil: // of characters that base58 does not have: 0, O, I, l
-		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. A character is mistyped: addresses have letters and digits, but no 0, O, I or l")
+		return Address{}, Refuse(InvalidRequest, "address.character")
 	case len(raw) < 32:
-		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. A character may be missing")
+		return Address{}, Refuse(InvalidRequest, "address.short")
 	case len(raw) > 32:
-		return Address{}, Refuse(InvalidRequest, "that isn't a Solana address. It may have a character too many, or a mistyped one")
+		return Address{}, Refuse(InvalidRequest, "address.long")
 	}
 	return Address(raw), nil
 }
@@ -90,11 +90,11 @@ type Signature [64]byte
 // ParseSignature reads base58 text of exactly 64 bytes.
 func ParseSignature(text string) (Signature, error) {
 	if len(text) < 64 || len(text) > 88 {
-		return Signature{}, Refuse(InvalidRequest, "that is not a signature: it must be 64 bytes in base58")
+		return Signature{}, Refuse(InvalidRequest, "signature.malformed")
 	}
 	raw, err := base58.Decode(text)
 	if err != nil || len(raw) != 64 {
-		return Signature{}, Refuse(InvalidRequest, "that is not a signature: it must be 64 bytes in base58")
+		return Signature{}, Refuse(InvalidRequest, "signature.malformed")
 	}
 	return Signature(raw), nil
 }
@@ -132,9 +132,9 @@ func (s *Signature) UnmarshalText(text []byte) error {
 func (a Address) Payable() error {
 	switch {
 	case a.IsZero():
-		return Refuse(InvalidRequest, "that is the System program, not a wallet")
+		return Refuse(InvalidRequest, "address.system_program")
 	case !a.OnCurve():
-		return Refuse(InvalidRequest, "that address belongs to a program, or a character of it is missing or mistyped. Ask for the owner's wallet address")
+		return Refuse(InvalidRequest, "address.no_key")
 	}
 	return nil
 }

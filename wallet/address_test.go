@@ -23,7 +23,7 @@ func TestBadAddressesAreRefusedWithAReason(t *testing.T) {
 		"", "abc", someWallet + "1", someWallet[1:20], strings.Repeat("1", 31), strings.Repeat("1", 33), strings.Repeat("z", 44),
 		strings.Replace(someWallet, "Q", "0", 1), strings.Replace(someWallet, "Q", "О", 1), " " + someWallet, strings.Repeat("a", 10_000),
 	} {
-		if a, err := ParseAddress(text); err == nil || DetailOf(err) == "" {
+		if a, err := ParseAddress(text); err == nil || ReasonOf(err).IsZero() {
 			t.Errorf("%q was read as %v (%v)", text, a, err)
 		}
 	}
@@ -54,7 +54,7 @@ func FuzzParseAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := ParseAddress(text)
 		if err != nil {
-			if DetailOf(err) == "" {
+			if ReasonOf(err).IsZero() {
 				t.Fatalf("%q is refused without a reason", text)
 			}
 			return

@@ -23,32 +23,32 @@ const Max = "max"
 // has, more units than 64 bits hold.
 func ParseAmount(text string, decimals uint8) (Amount, error) {
 	if text == "" {
-		return Amount{}, Refuse(InvalidRequest, "an amount is missing, for example 1.5")
+		return Amount{}, Refuse(InvalidRequest, "amount.missing")
 	}
 	if len(text) > maxAmountText {
-		return Amount{}, Refuse(InvalidRequest, "that amount is too long")
+		return Amount{}, Refuse(InvalidRequest, "amount.too_long")
 	}
 	whole, fraction, hasPoint := strings.Cut(text, ".")
 	if !digits(whole) || !digits(fraction) || whole+fraction == "" || hasPoint && fraction == "" {
-		return Amount{}, Refuse(InvalidRequest, "an amount is digits with at most one point, for example 1.5")
+		return Amount{}, Refuse(InvalidRequest, "amount.malformed")
 	}
 	if len(fraction) > int(decimals) {
 		if decimals == 0 {
-			return Amount{}, Refuse(InvalidRequest, "this token has no decimals: use a whole number")
+			return Amount{}, Refuse(InvalidRequest, "amount.whole")
 		}
-		return Amount{}, Refuse(InvalidRequest, "that amount has %d decimals, at most %d are possible", len(fraction), decimals)
+		return Amount{}, Refuse(InvalidRequest, "amount.too_precise", NumberArg("Decimals", len(fraction)), NumberArg("Most", decimals))
 	}
 	var units uint64
 	for _, d := range whole + fraction + strings.Repeat("0", int(decimals)-len(fraction)) {
 		high, low := bits.Mul64(units, 10)
 		sum, carry := bits.Add64(low, uint64(d-'0'), 0)
 		if high != 0 || carry != 0 {
-			return Amount{}, Refuse(InvalidRequest, "that amount is larger than any balance can be")
+			return Amount{}, Refuse(InvalidRequest, "amount.too_large")
 		}
 		units = sum
 	}
 	if units == 0 {
-		return Amount{}, Refuse(InvalidRequest, "the amount must be more than zero")
+		return Amount{}, Refuse(InvalidRequest, "amount.not_positive")
 	}
 	return Amount{Units: units, Decimals: decimals}, nil
 }
@@ -60,7 +60,7 @@ func ParseAmount(text string, decimals uint8) (Amount, error) {
 // (chat): they do not call this.
 func PlainDecimal(text string) (string, error) {
 	if len(text) > maxAmountText {
-		return "", Refuse(InvalidRequest, "that amount is too long")
+		return "", Refuse(InvalidRequest, "amount.too_long")
 	}
 	mantissa, shift, ok := text, 0, true
 	if e := strings.IndexAny(text, "eE"); e >= 0 {
@@ -79,9 +79,9 @@ func PlainDecimal(text string) (string, error) {
 	case significant == "":
 		return "0", nil
 	case point > maxAmountText/2:
-		return "", Refuse(InvalidRequest, "that amount is larger than any balance can be")
+		return "", Refuse(InvalidRequest, "amount.too_large")
 	case len(significant)-point > maxAmountText-2:
-		return "", Refuse(InvalidRequest, "that amount has more decimals than any token")
+		return "", Refuse(InvalidRequest, "amount.tiny")
 	case point <= 0:
 		return "0." + strings.Repeat("0", -point) + significant, nil
 	case point >= len(significant):

@@ -20,15 +20,15 @@ func ParseAppName(text string) (string, error) {
 	name := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(name); {
 	case length == 0:
-		return "", Refuse(InvalidRequest, "the app needs a name")
+		return "", Refuse(InvalidRequest, "app_name.missing")
 	case length > MaxAppName:
-		return "", Refuse(InvalidRequest, "that name is too long: %d characters at most", MaxAppName)
+		return "", Refuse(InvalidRequest, "app_name.too_long", NumberArg("Most", MaxAppName))
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) || !shows(name) {
-		return "", Refuse(InvalidRequest, "a name is of characters that can be seen")
+		return "", Refuse(InvalidRequest, "app_name.invisible")
 	}
 	if strings.ContainsAny(name, ":“”\"…") {
-		return "", Refuse(InvalidRequest, "a name can't contain quotation marks, a colon or an ellipsis: people must see where it ends")
+		return "", Refuse(InvalidRequest, "app_name.punctuation")
 	}
 	return name, nil
 }
@@ -42,11 +42,11 @@ func ParsePurpose(text string) (string, error) {
 	purpose := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(purpose); {
 	case length < shortest(purpose):
-		return "", Refuse(InvalidRequest, "say what it is for in a few words more: people read it when they decide whether to allow the app")
+		return "", Refuse(InvalidRequest, "app_purpose.too_short")
 	case length > MaxAppPurpose:
-		return "", Refuse(InvalidRequest, "that is too long: %d characters at most", MaxAppPurpose)
+		return "", Refuse(InvalidRequest, "app_purpose.too_long", NumberArg("Most", MaxAppPurpose))
 	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen) || !shows(purpose):
-		return "", Refuse(InvalidRequest, "write it in characters that can be seen")
+		return "", Refuse(InvalidRequest, "app_purpose.invisible")
 	}
 	return purpose, nil
 }

@@ -29,30 +29,30 @@ const (
 // something else in a command: in "/send 5 USDC rent" nothing but a contact may be read as one.
 // Names that only look alike to the eye are not told apart here.
 func ParseContactName(text string) (string, error) {
-	no := func(reason string) (string, error) { return "", Refuse(InvalidRequest, "%s", reason) }
+	no := func(key string, args ...any) (string, error) { return "", Refuse(InvalidRequest, key, args...) }
 	if len(text) > 16*MaxContactName { // no need to read ten thousand characters
-		return no("that name is too long: 32 characters at most")
+		return no("contact_name.too_long", NumberArg("Most", MaxContactName))
 	}
 	name := norm.NFC.String(strings.Join(strings.Fields(text), " "))
 	switch length := utf8.RuneCountInString(name); {
 	case length == 0:
-		return no("a name is missing")
+		return no("contact_name.missing")
 	case length > MaxContactName:
-		return no("that name is too long: 32 characters at most")
+		return no("contact_name.too_long", NumberArg("Most", MaxContactName))
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return !inContactName(r) }) {
-		return no("a name is of letters, digits, spaces, and - _ '")
+		return no("contact_name.characters")
 	}
 	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) {
-		return no("a name begins with a letter, so that it cannot be taken for an amount")
+		return no("contact_name.first_letter")
 	}
 	switch word := ContactKey(FirstWord(name)); word {
 	case Max, "to", "nan", "inf", "infinity":
-		return no("“" + word + "” means something else in /send: choose a name that does not begin with it")
+		return no("contact_name.reserved", TextArg("Word", word))
 	}
 	// As long as the shortest address, and nothing in it that an address could not have.
 	if len(name) >= 32 && !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || r == ' ' }) {
-		return no("that name could be taken for an address: choose a shorter one")
+		return no("contact_name.like_address")
 	}
 	return name, nil
 }

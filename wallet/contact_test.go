@@ -21,7 +21,7 @@ func TestContactNames(t *testing.T) {
 		"a\u2066b", "a\u3164", "\u3164", "a\ufe0f", "a\u034fb", "a\u00adb", "a\u2028b!", "rent\U0001F600", "\xff\xfe",
 		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4w", strings.Repeat("a", 32), "a\ufffd",
 	} {
-		if got, err := ParseContactName(text); CodeOf(err) != InvalidRequest || DetailOf(err) == "" {
+		if got, err := ParseContactName(text); CodeOf(err) != InvalidRequest || ReasonOf(err).IsZero() {
 			t.Errorf("%q was taken as %q, %v", text, got, err)
 		}
 	}

@@ -16,7 +16,7 @@ const (
 // ".!#$%&'*+/=?^_{|}~-", and a domain with a dot. Quoted names, comments, display names and addresses by
 // number (RFC 5322, 3.4.1) are real, and nobody's who asks here. INVALID_REQUEST.
 func ParseEmail(text string) (string, error) {
-	refused := Refuse(InvalidRequest, "that is no mail address: write it like name@example.org")
+	refused := Refuse(InvalidRequest, "email.malformed")
 	text = strings.TrimSpace(text)
 	if len(text) < shortEmail || len(text) > maxEmail {
 		return "", refused

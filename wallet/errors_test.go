@@ -8,10 +8,10 @@ import (
 
 func TestRefusalKeepsEverythingWhenItsFieldIsNamed(t *testing.T) {
 	cause := errors.New("cause")
-	first := &Error{Code: InsufficientFunds, Detail: "too much", Err: cause}
+	first := &Error{Code: InsufficientFunds, Reason: Because("funds.short", NumberArg("Most", 3)), Err: cause}
 	for _, err := range []error{first, fmt.Errorf("prepare: %w", first)} {
 		got := About(FieldAmount, err)
-		if FieldOf(got) != FieldAmount || CodeOf(got) != InsufficientFunds || DetailOf(got) != "too much" || !errors.Is(got, cause) {
+		if FieldOf(got) != FieldAmount || CodeOf(got) != InsufficientFunds || !ReasonOf(got).Equal(first.Reason) || !errors.Is(got, cause) {
 			t.Errorf("%v became %+v", err, got)
 		}
 		if again := About(FieldTo, got); FieldOf(again) != FieldAmount {

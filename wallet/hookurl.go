@@ -20,22 +20,22 @@ type WebhookNetworks struct {
 // Check judges the address of a receiver by its text: https, a name or an address that may be delivered
 // to, nothing odd. INVALID_WEBHOOK_URL. Each delivery looks at what a name leads to.
 func (n WebhookNetworks) Check(text string) error {
-	no := func(reason string) error { return Refuse(InvalidWebhookURL, "url: %s", reason) }
+	no := func(key string, args ...any) error { return About("url", Refuse(InvalidWebhookURL, key, args...)) }
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > longestURL || !printable(text):
-		return no("must be of at most 2048 printable ASCII characters")
+		return no("webhook_url.too_long", NumberArg("Most", longestURL))
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return no("must be an address such as https://example.com/hook")
+		return no("webhook_url.malformed")
 	case u.Scheme != "https" && (u.Scheme != "http" || !n.Plain):
-		return no("must be https")
+		return no("webhook_url.not_https")
 	case u.User != nil:
-		return no("must hold no user name or password")
+		return no("webhook_url.credentials")
 	case u.Fragment != "" || strings.Contains(text, "#"):
-		return no("must hold no #")
+		return no("webhook_url.fragment")
 	}
 	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
-		return no("the port must be a number from 1 to 65535")
+		return no("webhook_url.port")
 	}
 	if address, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return n.checkAddress(address, u.Scheme == "https", no)
@@ -44,20 +44,20 @@ func (n WebhookNetworks) Check(text string) error {
 	top := host[strings.LastIndexByte(host, '.')+1:]
 	switch {
 	case !hostName(host) || numeric(top):
-		return no("must name a host")
+		return no("webhook_url.host")
 	case ownName(host, top) && len(n.Private) == 0:
-		return no("must name a public host")
+		return no("webhook_url.not_public")
 	}
 	return nil
 }
 
-func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(string) error) error {
+func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(key string, args ...any) error) error {
 	opened := slices.ContainsFunc(n.Private, func(p netip.Prefix) bool { return p.Contains(address) })
 	switch {
 	case !opened && !public(address.Unmap()), address.Is4In6(), address.Zone() != "":
-		return no("must lead to a public address")
+		return no("webhook_url.not_public")
 	case !opened && !secure:
-		return no("must be https")
+		return no("webhook_url.not_https")
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ type TransitionInput struct {
 func (t Transaction) Apply(c TransitionInput) (Transaction, []Event, error) {
 	step, ok := t.transition(c.By)
 	if !ok {
-		return t, nil, &Error{Code: Conflict, Detail: t.Status.Sentence(),
+		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(),
 			Err: fmt.Errorf("transaction %s is %s: not %q", t.ID, t.Status, c.By)}
 	}
 	t.Status = step.To
@@ -184,29 +184,29 @@ func (t Transaction) transition(by Trigger) (Transition, bool) {
 	return Transition{}, false
 }
 
-// Sentence tells a person what a state means for what they just tried.
-func (s Status) Sentence() string {
+// Reason says what a state means for what somebody just tried.
+func (s Status) Reason() Reason {
 	switch s {
 	case AwaitingConfirmation:
-		return "this transaction still waits for its owner's Confirm"
+		return Because("status.awaiting_confirmation")
 	case AwaitingSignature:
-		return "this transaction is confirmed and waits for a signature"
+		return Because("status.awaiting_signature")
 	case Signed:
-		return "this transaction is signed already and on its way"
+		return Because("status.signed")
 	case Pending:
-		return "this transaction is with the network already"
+		return Because("status.pending")
 	case Confirmed:
-		return "this transaction is done already"
+		return Because("status.confirmed")
 	case Failed:
-		return "this transaction has failed; nothing more happens to it"
+		return Because("status.failed")
 	case Rejected:
-		return "this transaction was rejected; nothing was sent"
+		return Because("status.rejected")
 	case Expired:
-		return "this transaction expired before it was signed; nothing was sent"
+		return Because("status.expired")
 	case Requested:
-		return "this request waits to be paid"
+		return Because("status.requested")
 	case Received:
-		return "this is a payment that was received"
+		return Because("status.received")
 	}
-	return "this transaction has ended"
+	return Because("status.ended")
 }

@@ -19,7 +19,7 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 			after, events, err := before.Apply(change)
 			i := slices.IndexFunc(Lifecycle(), func(e Transition) bool { return e.From == status && e.By == by })
 			if i < 0 {
-				if CodeOf(err) != Conflict || DetailOf(err) == "" || after.Status != status || len(events) != 0 {
+				if CodeOf(err) != Conflict || ReasonOf(err).IsZero() || after.Status != status || len(events) != 0 {
 					t.Errorf("%s by %q: %v, %v", status, by, after.Status, err)
 				}
 				continue

@@ -45,11 +45,11 @@ func HidesCharacters(text string) bool {
 func CheckMemo(text string) error {
 	switch {
 	case len(text) > MaxMemo:
-		return Refuse(InvalidRequest, "the memo is too long: %d bytes, at most %d are possible", len(text), MaxMemo)
+		return Refuse(InvalidRequest, "memo.too_long", NumberArg("Bytes", len(text)), NumberArg("Most", MaxMemo))
 	case HidesCharacters(text):
-		return Refuse(InvalidRequest, "the memo must be one line of plain text")
+		return Refuse(InvalidRequest, "memo.lines")
 	case text != "" && !shows(text):
-		return Refuse(InvalidRequest, "the memo shows nothing: write it in characters that can be seen")
+		return Refuse(InvalidRequest, "memo.invisible")
 	}
 	return nil
 }
@@ -58,11 +58,11 @@ func CheckMemo(text string) error {
 func CheckLabel(text string) error {
 	switch {
 	case utf8.RuneCountInString(text) > MaxLabel:
-		return Refuse(InvalidRequest, "the label is too long: at most %d characters are possible", MaxLabel)
+		return Refuse(InvalidRequest, "label.too_long", NumberArg("Most", MaxLabel))
 	case HidesCharacters(text):
-		return Refuse(InvalidRequest, "the label must be one line of plain text")
+		return Refuse(InvalidRequest, "label.lines")
 	case text != "" && !shows(text), strings.ContainsFunc(text, blank):
-		return Refuse(InvalidRequest, "the label must be in characters that can be seen")
+		return Refuse(InvalidRequest, "label.invisible")
 	}
 	return nil
 }

@@ -56,26 +56,26 @@ func (l PayLink) String() string {
 // request by a server (an https address), a memo that no device would sign, more references than a transfer
 // names. A message is somebody else's words, and is passed over; so is a label that cannot be shown.
 func ParsePayLink(text string) (PayLink, error) {
-	no := func(reason string) (PayLink, error) { return PayLink{}, Refuse(InvalidRequest, "%s", reason) }
+	no := func(key string) (PayLink, error) { return PayLink{}, Refuse(InvalidRequest, key) }
 	if !IsPayLink(text) || len(text) > maxPayLink {
-		return no("that is no payment link")
+		return no("pay_link.none")
 	}
 	to, rawQuery, _ := strings.Cut(text[len(payScheme):], "?")
 	if strings.Contains(to, ":") || strings.Contains(to, "%") {
-		return no("that link asks a server what to sign: I pay links that name an address only")
+		return no("pay_link.server")
 	}
 	var l PayLink
 	var err error
 	if l.To, err = ParseAddress(to); err != nil {
-		return no("that payment link names no Solana address")
+		return no("pay_link.no_address")
 	}
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return no("that payment link is not well written")
+		return no("pay_link.malformed")
 	}
 	for name, values := range query {
 		if name != "reference" && name != "message" && len(values) != 1 {
-			return no("that payment link names several of what it may name once")
+			return no("pay_link.repeated")
 		}
 		switch name {
 		case "message":
@@ -97,10 +97,10 @@ func ParsePayLink(text string) (PayLink, error) {
 				return PayLink{}, err
 			}
 		default:
-			return no("that payment link asks for something that I do not know")
+			return no("pay_link.unknown")
 		}
 		if err != nil {
-			return no("that payment link is not well written")
+			return no("pay_link.malformed")
 		}
 	}
 	return l, nil
@@ -109,17 +109,17 @@ func ParsePayLink(text string) (PayLink, error) {
 // parseReferences reads the references of a link to an address.
 func parseReferences(texts []string, to Address) ([]Address, error) {
 	if len(texts) > MaxLinkReferences {
-		return nil, Refuse(InvalidRequest, "that payment link names %d references, and a payment can carry %d", len(texts), MaxLinkReferences)
+		return nil, Refuse(InvalidRequest, "pay_link.too_many_references", NumberArg("Most", MaxLinkReferences))
 	}
 	seen := map[Address]bool{to: true}
 	out := make([]Address, len(texts))
 	for i, text := range texts {
 		reference, err := ParseAddress(text)
 		if err != nil {
-			return nil, Refuse(InvalidRequest, "that payment link is not well written")
+			return nil, Refuse(InvalidRequest, "pay_link.malformed")
 		}
 		if seen[reference] {
-			return nil, Refuse(InvalidRequest, "that payment link names a reference twice, or its own recipient as one")
+			return nil, Refuse(InvalidRequest, "pay_link.bad_reference")
 		}
 		seen[reference], out[i] = true, reference
 	}

@@ -43,7 +43,7 @@ func TestLinksThatCannotBePaidAsTheyAreMeantAreRefused(t *testing.T) {
 		"solana:" + payee + "?memo=a&memo=b", "solana:" + payee + "?memo=a%0Ab", "solana:" + payee + "?memo=%ff", "solana:" + payee + "?memo=" + strings.Repeat("m", MaxMemo+1),
 		"solana:" + payee + "?label=a&label=b", "solana:" + payee + "?redirect=https%3A%2F%2Fshop.example", "solana:" + payee + "?message=" + strings.Repeat("m", maxPayLink),
 	} {
-		if got, err := ParsePayLink(link); CodeOf(err) != InvalidRequest || DetailOf(err) == "" || !reflect.DeepEqual(got, PayLink{}) {
+		if got, err := ParsePayLink(link); CodeOf(err) != InvalidRequest || ReasonOf(err).IsZero() || !reflect.DeepEqual(got, PayLink{}) {
 			t.Errorf("%.200s: %+v, %v", link, got, err)
 		}
 	}
@@ -62,7 +62,7 @@ func FuzzPayLink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := ParsePayLink(text)
 		if err != nil {
-			if CodeOf(err) != InvalidRequest || DetailOf(err) == "" {
+			if CodeOf(err) != InvalidRequest || ReasonOf(err).IsZero() {
 				t.Fatalf("an error without a reason: %v", err)
 			}
 			return

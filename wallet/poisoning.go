@@ -75,7 +75,7 @@ func (t Transaction) TypedFor(typed string) error {
 		return nil
 	}
 	if _, middle := t.To.Middle(); !strings.EqualFold(typed, middle) { // phones begin a message with a capital
-		return Refuse(PolicyViolation, "the receiving address looks like one that you know, and is another: type the eight characters in its middle to confirm it")
+		return Refuse(PolicyViolation, "recipient.poisoned")
 	}
 	return nil
 }

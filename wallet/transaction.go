@@ -195,10 +195,10 @@ func (t Transaction) SignableAt(now time.Time) error { return t.waitsAt(Awaiting
 
 func (t Transaction) waitsAt(status Status, now time.Time) error {
 	if t.Status != status {
-		return Refuse(Conflict, "%s", t.Status.Sentence())
+		return RefuseFor(Conflict, t.Status.Reason())
 	}
 	if t.TimedOutAt(now) {
-		return Refuse(Conflict, "%s", Expired.Sentence())
+		return RefuseFor(Conflict, Expired.Reason())
 	}
 	return nil
 }
