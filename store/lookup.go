@@ -25,13 +25,14 @@ const (
 	ByEvent       Label = "event id"
 	ByContact     Label = "contact"
 	ByCounter     Label = "counter"
+	ByJob         Label = "job"
 
 	// OfRow is of a row as it lies: it tells whether the row is what was written there.
 	OfRow Label = "row"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, OfRow}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, OfRow}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.

@@ -69,6 +69,7 @@ type Tx interface {
 	Contacts
 	Chats
 	Queues
+	Jobs
 	Keys
 	Apps
 	Webhooks

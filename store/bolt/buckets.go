@@ -70,6 +70,12 @@ const (
 
 	counters // name -> row of store.Counter
 
+	jobs      // queue 0 number -> row of store.Job
+	jobIndex  // queue 0 kind ... -> what leads to jobs (jobqueue.go)
+	jobsAbout // user.0 key of jobs or deadJobs -> -, of those that are about somebody
+	deadJobs  // key of jobs -> row of store.DeadLetter
+	leaders   // name -> row of who leads it
+
 	expiries // time, kind of row, its key -> -; what Sweep walks
 
 	bucketCount
@@ -82,7 +88,8 @@ func (b bucket) String() string {
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
 		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "counters", "expiries",
+		"deliveries", "delivery_rows", "deliveries_about", "counters",
+		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
 	}[b]
 }
 
@@ -102,7 +109,7 @@ func (b bucket) numbered() bool { return b == inbox || b == outbox || b == event
 func (b bucket) holdsRows() bool {
 	switch b {
 	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, events, announcements,
-		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters:
+		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}
 	return false

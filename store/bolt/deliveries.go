@@ -224,13 +224,23 @@ func (t *tx) removeDelivery(d store.Delivery) error {
 // that a long line holds nobody up. Sweep removes the rest.
 const abandonedAtOnce = 1000
 
-// abandon removes deliveries that have nobody to go to, or nobody to be about.
+// abandon removes deliveries that have nobody to go to, and deliveries and jobs that have nobody to be about.
 func (t *tx) abandon(e expiry, id []byte) error {
-	n, err := t.dropDeliveries(e, id, abandonedAtOnce)
+	n, err := t.dropAbandoned(e, id, abandonedAtOnce)
 	if err != nil || n < abandonedAtOnce {
 		return err
 	}
 	return t.expire(e, time.Unix(0, 0), id)
+}
+
+// dropAbandoned removes up to limit rows that abandon left, and tells how many.
+func (t *tx) dropAbandoned(e expiry, id []byte, limit int) (int, error) {
+	n, err := t.dropDeliveries(e, id, limit)
+	if err != nil || e != personErased || n >= limit {
+		return n, err
+	}
+	of, err := t.dropJobsAbout(id, limit-n)
+	return n + of, err
 }
 
 // dropDeliveries removes up to limit deliveries of a webhook or about a user, and tells how many.

@@ -21,9 +21,10 @@ const (
 
 	counterOver  expiry = 'c'
 	proposalOver expiry = 't'
+	deadJobOver  expiry = 'j'
 
 	webhookGone  expiry = 'w' // its deliveries are left; the key is its id
-	personErased expiry = 'e' // deliveries about them are left; the key is their id
+	personErased expiry = 'e' // deliveries and jobs about them are left; the key is their id
 )
 
 func (e expiry) key(at time.Time, key []byte) []byte {
@@ -89,7 +90,7 @@ func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	}
 	e, key := expiry(note[timeSize]), note[timeSize+1:]
 	if e == webhookGone || e == personErased {
-		n, err = t.dropDeliveries(e, key, limit)
+		n, err = t.dropAbandoned(e, key, limit)
 		return n, n < limit, err
 	}
 	return 1, true, t.removeOver(e, key)
@@ -116,6 +117,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeCounter(key)
 	case proposalOver:
 		return t.removeProposal(key)
+	case deadJobOver:
+		return t.removeDeadJob(key)
 	}
 	return fmt.Errorf("%w: a note of kind %q", ErrDamaged, byte(e))
 }
