@@ -186,7 +186,7 @@ func (s *Store) finish(g *group, batch []*job, wrote bool) {
 	}
 	for queue := range g.news {
 		select {
-		case s.changed[queue] <- struct{}{}:
+		case s.signal(queue) <- struct{}{}:
 		default: // a signal waits there already
 		}
 	}

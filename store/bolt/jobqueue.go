@@ -185,7 +185,9 @@ func (q *jobQueue) headKey(j *storedJob) []byte {
 	return q.at(headOf, ownerHash(j.Owner), []byte{byte(j.Priority)}, dueKey(j.Due), numberKey(j.seq))
 }
 
-func (q *jobQueue) leaseKey(j *storedJob) []byte { return q.at(leaseOf, timeKey(j.End), numberKey(j.seq)) }
+func (q *jobQueue) leaseKey(j *storedJob) []byte {
+	return q.at(leaseOf, timeKey(j.End), numberKey(j.seq))
+}
 
 // owner reads what is known of an owner, by the hash of their name.
 func (q *jobQueue) owner(hash []byte) *jobOwner {

@@ -37,6 +37,7 @@ func inTheClear() []string {
 		"Webhook.ID", "Webhook.Kind", "Webhook.Lineage", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended",
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
+		"Job.Queue", "Job.About",
 		"Counter.Name", "Counter.Slots[0].Start", "Counter.Slots[1].Start", "Counter.Open.Start", "Counter.Lost.Start",
 		"Conversation.Slot", "Conversation.Flow", "Conversation.State",
 		"Button.Nonce",
@@ -74,21 +75,26 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		fare wallet.WebhookHealth
 		post store.Delivery
 		tick store.Counter
+		task store.Job
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
 	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.PoisoningSuspect.String()
 	marks["Delivery.Webhook"] = string(hook.ID)
 	c.Version, post.Webhook = 0, hook.ID
+	task.Priority = store.JobSoon
 	// Once as a stranger's, under the system's key, and once more as a user's.
 	write := func(tx store.Tx) error {
 		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // first: Emit looks for them
 			return err
 		}
 		if _, err := tx.PutDeliveries([]store.Delivery{post}); err != nil {
+			return err
+		}
+		if _, err := tx.PutJobs([]store.Job{task}, nil); err != nil {
 			return err
 		}
 		_, err := tx.PutUpdates(in.At, []store.Update{in})
@@ -119,7 +125,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	c.Version, c.User = 0, u.TelegramID
 	in.ID, in.Chat, out.Chat, n.User = in.ID+500_000, u.TelegramID, u.TelegramID, u.TelegramID
 	book.Owner = u.ID
-	gr.User, dev.User = u.ID, u.ID
+	gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, task.ID+"-second"
 	app.ID, app.Owner = "app_second", u.ID
 	hook.ID, hook.Owner = "wh_second", u.ID
 	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID

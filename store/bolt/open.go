@@ -67,7 +67,7 @@ type Store struct {
 	stopped chan struct{} // closed when the committer has ended
 	failed  chan struct{} // closed when the store refuses to go on
 	poison  error         // of the committer alone: the commit whose outcome nobody knows
-	changed map[store.Queue]chan struct{}
+	changed sync.Map      // by queue: chan struct{} of one slot
 
 	dataKeys keyring
 	damages  damages
@@ -105,10 +105,6 @@ func open(o Options, steps []migration) (*Store, error) {
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
-		changed: map[store.Queue]chan struct{}{},
-	}
-	for _, queue := range []store.Queue{store.Inbox, store.Outbox, store.Events, store.Unsettled, store.Announced} {
-		s.changed[queue] = make(chan struct{}, 1)
 	}
 	// The freelist is found again at Open; writing it slows commits after mass deletion (docs/architecture.md, Store).
 	if s.db, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
@@ -453,7 +449,15 @@ func (s *Store) keys(ctx context.Context, use func(*tx) error) error {
 }
 
 // Changed is signalled after a commit that added to the queue.
-func (s *Store) Changed(queue store.Queue) <-chan struct{} { return s.changed[queue] }
+func (s *Store) Changed(queue store.Queue) <-chan struct{} { return s.signal(queue) }
+
+func (s *Store) signal(queue store.Queue) chan struct{} {
+	if c, ok := s.changed.Load(queue); ok {
+		return c.(chan struct{})
+	}
+	c, _ := s.changed.LoadOrStore(queue, make(chan struct{}, 1))
+	return c.(chan struct{})
+}
 
 // Close commits what is queued, waits for running Views and lets the file go. A second Close does
 // nothing.

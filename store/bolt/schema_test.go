@@ -50,11 +50,16 @@ type samples struct {
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
 	Delivery     store.Delivery
+	Job          store.Job
+	DeadJob      store.Job
 }
 
 func newSamples() samples {
 	var x samples
 	storetest.Fill(&x, 1000)
+	x.Job.Priority, x.Job.Attempt, x.Job.Failures, x.Job.Seq, x.Job.About = store.JobSoon, 1, 0, 1, x.User.ID
+	x.DeadJob.NotBefore = x.Job.NotBefore
+	x.DeadJob.Queue, x.DeadJob.Priority, x.DeadJob.Attempt, x.DeadJob.Failures, x.DeadJob.Seq, x.DeadJob.About = x.Job.Queue, store.JobUrgent, 1, 0, 2, ""
 	x.Update.DeadLettered, x.Update.Seq, x.Reply.Seq = false, 1, 1
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
@@ -78,6 +83,17 @@ func (x samples) write(tx store.Tx) error {
 		return err
 	}
 	_, err = tx.PutDeliveries([]store.Delivery{x.Delivery})
+	if err != nil {
+		return err
+	}
+	now := x.Job.NotBefore.Add(time.Hour)
+	if _, err := tx.Lead("sample", "a", now, time.Minute); err != nil {
+		return err
+	}
+	_, err = tx.PutJobs([]store.Job{x.Job, x.DeadJob}, &store.Claim{Queue: x.Job.Queue, Node: "a", Now: now, Max: 2, Lease: time.Minute})
+	if err == nil {
+		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
+	}
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), tx.Enqueue([]store.Reply{x.Reply}),
@@ -166,6 +182,14 @@ func (x samples) read(tx store.Tx) error {
 	check("delivery", x.Delivery, delivery, err)
 	line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
 	check("deliveries", []store.Delivery{x.Delivery}, line, err)
+	job, err := tx.Job(x.Job.Queue, x.Job.ID)
+	check("job", x.Job, job, err)
+	jobs, err := tx.JobsOfKey(x.Job.Queue, x.Job.Key, 10)
+	check("jobs of a key", []store.Job{x.Job}, jobs, err)
+	jobs, err = tx.JobsOfOwner(x.Job.Queue, x.Job.Owner, 10)
+	check("jobs of an owner", []store.Job{x.Job}, jobs, err)
+	dead, err := tx.DeadLetters(x.Job.Queue, 10)
+	check("dead letters", []store.DeadLetter{{Job: x.DeadJob, Reason: "sample reason", DiedAt: x.Job.NotBefore.Add(time.Hour)}}, dead, err)
 	announced, err := tx.Announcements(10)
 	check("announcements", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
 	return errors.Join(errs...)

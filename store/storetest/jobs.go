@@ -1,0 +1,414 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/store"
+)
+
+// queue is the queue of the suite's jobs.
+const queue store.Queue = "work"
+
+// jobs is a store with what the tests about jobs do in it.
+type jobs struct {
+	*testing.T
+	store.Store
+}
+
+func freshJobs(t *testing.T, open Open) jobs { return jobs{t, fresh(t, open)} }
+
+func (s jobs) put(all ...store.Job) []store.Job {
+	s.Helper()
+	var out []store.Job
+	update(s.T, s, func(tx store.Tx) (err error) { out, err = tx.PutJobs(all, nil); return err })
+	return out
+}
+
+// at makes a claim by node a for a minute.
+func at(now time.Time, most int) store.Claim {
+	return store.Claim{Queue: queue, Node: "a", Now: now, Max: most, Lease: time.Minute}
+}
+
+func (s jobs) claim(c store.Claim) []store.Job {
+	s.Helper()
+	out, _ := s.claimNext(c)
+	return out
+}
+
+func (s jobs) claimNext(c store.Claim) (out []store.Job, next time.Time) {
+	s.Helper()
+	update(s.T, s, func(tx store.Tx) (err error) { out, next, err = tx.ClaimJobs(c); return err })
+	return out, next
+}
+
+func (s jobs) done(all ...store.Job) {
+	s.Helper()
+	update(s.T, s, func(tx store.Tx) error { return tx.DoneJobs(refs(all)...) })
+}
+
+func refs(all []store.Job) (out []store.Ref) {
+	for _, j := range all {
+		out = append(out, j.Ref())
+	}
+	return out
+}
+
+func jobIDs(all []store.Job) string {
+	out := []string{}
+	for _, j := range all {
+		out = append(out, string(j.ID))
+	}
+	return strings.Join(out, " ")
+}
+
+// work is a job of the suite: "id", "id/key" or "id/key/owner".
+func work(name string) store.Job {
+	parts := append(strings.Split(name, "/"), "", "")
+	return store.Job{ID: store.JobID(parts[0]), Queue: queue, Key: parts[1], Owner: parts[2], At: noon(), Body: []byte("body of " + parts[0])}
+}
+
+func works(names ...string) (out []store.Job) {
+	for _, name := range names {
+		out = append(out, work(name))
+	}
+	return out
+}
+
+// drained claims and ends one job after the other until none is left, and tells in which order they came.
+func (s jobs) drained(now time.Time) string {
+	s.Helper()
+	var all []store.Job
+	for range 1000 {
+		some := s.claim(at(now, 1))
+		if len(some) == 0 {
+			break
+		}
+		s.done(some...)
+		all = append(all, some...)
+	}
+	return jobIDs(all)
+}
+
+func testJobs(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	whole := store.Job{ID: "whole", Queue: queue, Key: "chat 7", Owner: "person 7", Priority: store.JobSoon, NotBefore: noon().Add(time.Second),
+		At: noon(), About: "usr_a", Body: []byte("letter")}
+	put := s.put(whole)
+	whole.Seq = put[0].Seq
+	same(t, "what was put", put, []store.Job{whole})
+	same(t, "not due", len(s.claim(at(noon().Add(time.Second-1), 10))), 0)
+	_, next := s.claimNext(at(noon(), 10))
+	same(t, "next", next.Equal(whole.NotBefore), true)
+	claimed := s.claim(at(noon().Add(time.Second), 10))
+	whole.Attempt = 1
+	same(t, "every field", claimed, []store.Job{whole})
+	same(t, "by its id", get(t, s, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, "whole") }), whole)
+	same(t, "in flight", len(s.claim(at(noon().Add(time.Second), 10))), 0)
+	s.done(claimed...)
+	absent(t, s, "done", func(tx store.Tx) error { _, err := tx.Job(queue, "whole"); return err })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(claimed[0].Ref()) })
+	same(t, "nothing left", get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) }), store.JobStats{})
+
+	named := s.put(store.Job{Queue: queue, At: noon()}, store.Job{Queue: queue, At: noon()})
+	if named[0].ID == "" || named[0].ID == named[1].ID {
+		t.Fatalf("the store named them %q and %q", named[0].ID, named[1].ID)
+	}
+	same(t, "in order", jobIDs(s.claim(at(noon(), 10))), jobIDs(named))
+	for _, bad := range []store.Job{{Queue: queue, Priority: 4}, {Queue: queue, Priority: -1}, {Queue: ""}, {Queue: queue, ID: "a\x00b"}} {
+		if err := s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.PutJobs([]store.Job{bad}, nil); return err }); err == nil {
+			t.Errorf("%+v was put", bad)
+		}
+	}
+}
+
+// testJobOrder: within a key in order and one at a time, the smaller priority first; owners take turns.
+func testJobOrder(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	s.put(works("a1/a", "a2/a", "a3/a", "b1/b")...)
+	some := s.claim(at(noon(), 10))
+	same(t, "one of each key", jobIDs(some), "a1 b1")
+	same(t, "none beside it", jobIDs(s.claim(at(noon(), 10))), "")
+	urgent := work("a0/a")
+	late := work("a4/a")
+	late.Priority = store.JobBackground
+	soon := work("a9/a")
+	soon.Priority = store.JobNormal
+	s.put(late, soon, urgent)
+	same(t, "what is in flight is first", jobIDs(get(t, s, func(tx store.Tx) ([]store.Job, error) { return tx.JobsOfKey(queue, "a", 10) })), "a1 a2 a3 a0 a9 a4")
+	same(t, "some", jobIDs(get(t, s, func(tx store.Tx) ([]store.Job, error) { return tx.JobsOfKey(queue, "a", 2) })), "a1 a2")
+	s.done(some...)
+	same(t, "the rest in order", s.drained(noon()), "a2 a3 a0 a9 a4")
+
+	lower := work("low/k")
+	lower.Priority = store.JobNormal
+	s.put(lower)
+	s.put(work("high/k")) // becomes the head
+	same(t, "a more urgent one goes before one that waited", s.drained(noon()), "high low")
+
+	waits := work("waits/k")
+	waits.NotBefore = noon().Add(time.Minute)
+	s.put(waits, work("behind/k"))
+	same(t, "what waits for its time holds up its key", jobIDs(s.claim(at(noon(), 10))), "")
+	same(t, "until then", s.drained(noon().Add(time.Minute)), "waits behind")
+}
+
+func testJobFairness(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	var crowd []store.Job
+	for i := range 300 {
+		crowd = append(crowd, work(fmt.Sprintf("c%d//crowd", i)))
+	}
+	s.put(crowd...)
+	s.put(works("one//one", "two/k/two", "three/k/two", "free")...)
+	same(t, "turns", jobIDs(s.claim(at(noon(), 7))), "c0 one two free c1 c2 c3")
+	same(t, "of an owner", len(get(t, s, func(tx store.Tx) ([]store.Job, error) { return tx.JobsOfOwner(queue, "two", 10) })), 2)
+	same(t, "counted", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "crowd") }), 300)
+
+	c := at(noon(), 100)
+	c.PerOwner = 6
+	same(t, "no more than an owner's share", jobIDs(s.claim(c)), "c4 c5")
+	same(t, "which is full", jobIDs(s.claim(c)), "")
+	update(t, s, func(tx store.Tx) error {
+		return tx.DoneJobs(store.Ref{Queue: queue, ID: "c1", Attempt: 1}, store.Ref{Queue: queue, ID: "c4", Attempt: 1})
+	})
+	same(t, "a place for each that ended", jobIDs(s.claim(c)), "c6 c7")
+	stats := get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) })
+	same(t, "stats", stats, store.JobStats{Waiting: 293, InFlight: 9, Oldest: noon()})
+}
+
+func testJobLeases(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	s.put(works("x/k", "y/k")...)
+	first := s.claim(at(noon(), 10))
+	end := noon().Add(time.Minute)
+	same(t, "held", jobIDs(s.claim(at(end.Add(-1), 10))), "")
+	update(t, s, func(tx store.Tx) error {
+		lost, err := tx.RenewJobs(end.Add(time.Minute), first[0].Ref(), store.Ref{Queue: queue, ID: "x", Attempt: 7}, store.Ref{Queue: queue, ID: "y", Attempt: 0})
+		same(t, "lost", lost, []store.Ref{{Queue: queue, ID: "x", Attempt: 7}, {Queue: queue, ID: "y", Attempt: 0}})
+		return err
+	})
+	same(t, "renewed", jobIDs(s.claim(at(end, 10))), "")
+	other := at(end.Add(time.Minute), 10)
+	other.Node = "b"
+	second := s.claim(other)
+	same(t, "taken over", jobIDs(second), "x")
+	same(t, "attempt", second[0].Attempt, 2)
+	for _, outdated := range []func(tx store.Tx, r store.Ref) error{
+		func(tx store.Tx, r store.Ref) error { return tx.DoneJobs(second[0].Ref(), r) },
+		func(tx store.Tx, r store.Ref) error { return tx.RetryJobs(noon(), r) },
+		func(tx store.Tx, r store.Ref) error { return tx.SnoozeJobs(noon(), r) },
+		func(tx store.Tx, r store.Ref) error { return tx.DeadLetterJobs(noon(), "", r) },
+	} {
+		update(t, s, func(tx store.Tx) error { // it wrote nothing: the closure may go on
+			if err := outdated(tx, first[0].Ref()); err != store.ErrConflict {
+				return fmt.Errorf("an outdated attempt: %v", err)
+			}
+			return nil
+		})
+	}
+	same(t, "still held", get(t, s, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, "x") }).Attempt, 2)
+	s.done(second...)
+
+	retry := noon().Add(time.Hour)
+	third := s.claim(at(noon(), 1))
+	update(t, s, func(tx store.Tx) error { return tx.RetryJobs(retry, third[0].Ref()) })
+	same(t, "not before", jobIDs(s.claim(at(retry.Add(-1), 1))), "")
+	again := s.claim(at(retry, 1))
+	same(t, "failures", []int{again[0].Failures, again[0].Attempt}, []int{1, 2})
+	update(t, s, func(tx store.Tx) error { return tx.SnoozeJobs(time.Time{}, again[0].Ref()) })
+	again = s.claim(at(noon(), 1))
+	same(t, "a snooze is no failure", []int{again[0].Failures, again[0].Attempt}, []int{1, 3})
+	update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(queue, "y", "unknown") })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(again[0].Ref()) })
+	same(t, "nothing left", get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) }), store.JobStats{})
+}
+
+// testJobsAnew: an id that is put again.
+func testJobsAnew(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	s.put(works("a", "b", "c")...)
+	newer := work("a//owner")
+	newer.Body, newer.Priority = []byte("newer"), store.JobUrgent
+	s.put(newer)
+	got := s.claim(at(noon(), 2))
+	same(t, "the old place", jobIDs(got), "b a")
+	same(t, "the new body", string(got[1].Body), "newer")
+	newest := newer
+	newest.Body, newest.NotBefore = []byte("newest"), noon().Add(time.Hour)
+	s.put(newest)
+	same(t, "that attempt goes on", jobIDs(s.claim(at(noon(), 9))), "c")
+	s.done(got...)
+	same(t, "and it waits again", jobIDs(s.claim(at(noon(), 9))), "")
+	got = s.claim(at(noon().Add(time.Hour), 9))
+	same(t, "when it is due", fmt.Sprint(jobIDs(got), " ", string(got[len(got)-1].Body)), "c a newest")
+	other := work("a/key")
+	if err := s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.PutJobs([]store.Job{other}, nil); return err }); err == nil {
+		t.Error("a job changed its key")
+	}
+}
+
+// testJobHandOver: what was put is leased with it, if nothing goes before it.
+func testJobHandOver(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	hand := func(c store.Claim, all ...store.Job) (out []store.Job) {
+		t.Helper()
+		update(t, s, func(tx store.Tx) (err error) { out, err = tx.PutJobs(all, &c); return err })
+		return out
+	}
+	attempts := func(all []store.Job) (out []int) {
+		for _, j := range all {
+			out = append(out, j.Attempt)
+		}
+		return out
+	}
+	later := work("later")
+	later.NotBefore = noon().Add(time.Second)
+	some := hand(at(noon(), 2), append([]store.Job{later}, works("a/k", "b/k", "c", "d")...)...)
+	same(t, "as many as were asked for, heads that are due", attempts(some), []int{0, 1, 0, 1, 0})
+	same(t, "the rest is claimed", jobIDs(s.claim(at(noon(), 9))), "d")
+	s.done(some[1], some[3])
+	same(t, "one is ready: nothing goes before it", attempts(hand(at(noon(), 9), work("e"))), []int{0})
+	same(t, "in turn", jobIDs(s.claim(at(noon(), 9))), "b e")
+	share := at(noon(), 9)
+	share.PerOwner = 1
+	same(t, "an owner's share", attempts(hand(share, works("f//o", "g//o")...)), []int{1, 0})
+	another := at(noon(), 9)
+	another.Queue = "another"
+	same(t, "of the claim's queue alone", attempts(hand(another, work("h"))), []int{0})
+}
+
+func testDeadLetters(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	s.put(works("bad/k/o", "good/k/o")...)
+	bad := s.claim(at(noon(), 1))
+	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "no such thing", bad[0].Ref()) })
+	letters := func() []store.DeadLetter {
+		return get(t, s, func(tx store.Tx) ([]store.DeadLetter, error) { return tx.DeadLetters(queue, 10) })
+	}
+	same(t, "kept", letters(), []store.DeadLetter{{Job: bad[0], Reason: "no such thing", DiedAt: noon()}})
+	same(t, "its key goes on", s.drained(noon()), "good")
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "good", noon()) })
+	s.put(work("bad/k/o"))
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "bad", noon()) })
+	s.done(s.claim(at(noon(), 1))...)
+	update(t, s, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "bad", noon()) })
+	again := s.claim(at(noon(), 1))
+	same(t, "replayed", []any{jobIDs(again), again[0].Failures, string(again[0].Body), len(letters())}, []any{"bad", 0, "body of bad", 0})
+	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "again", again[0].Ref()) })
+	sweep := func(now time.Time) (n int) {
+		update(t, s, func(tx store.Tx) (err error) { n, err = tx.Sweep(now, 100); return err })
+		return n
+	}
+	same(t, "kept for a while", []int{sweep(noon().Add(store.DeadLettersFor - 1)), len(letters())}, []int{0, 1})
+	same(t, "not for ever", []int{sweep(noon().Add(store.DeadLettersFor)), len(letters())}, []int{1, 0})
+
+	update(t, s, func(tx store.Tx) error { // the oldest give way
+		for i := range store.DeadLettersKept + 2 {
+			put, err := tx.PutJobs(works(fmt.Sprint("d", i)), &store.Claim{Queue: queue, Node: "a", Now: noon(), Max: 1, Lease: time.Minute})
+			if err != nil {
+				return err
+			}
+			if err := tx.DeadLetterJobs(noon().Add(time.Duration(i)), "", put[0].Ref()); err != nil {
+				return err
+			}
+		}
+		all, err := tx.DeadLetters(queue, store.DeadLettersKept+10)
+		same(t, "bounded", len(all), store.DeadLettersKept)
+		same(t, "the newest", []store.JobID{all[0].ID, all[len(all)-1].ID}, []store.JobID{store.JobID(fmt.Sprint("d", store.DeadLettersKept+1)), "d2"})
+		return err
+	})
+}
+
+// testErasedJobs: a person's jobs go with them, those in flight and those given up, and what is behind them goes on.
+func testErasedJobs(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	about := func(names ...string) []store.Job {
+		all := works(names...)
+		for i := range all {
+			all[i].About = "usr_a"
+		}
+		return all
+	}
+	s.put(about("dead", "flies/k", "waits/l", "far/m/o")...)
+	dead := s.claim(at(noon(), 1))
+	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "", dead[0].Ref()) })
+	flies := s.claim(at(noon(), 1))
+	s.put(works("behind/k", "other/l")...)
+	var many []store.Job
+	for i := range 2500 {
+		many = append(many, about(fmt.Sprint("many", i))...)
+	}
+	s.put(many...)
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(flies[0].Ref()) })
+	same(t, "what is behind them", s.drained(noon()), "behind other")
+	for range 10 {
+		update(t, s, func(tx store.Tx) error { _, err := tx.Sweep(noon(), 1000); return err })
+	}
+	same(t, "nothing is left", get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) }), store.JobStats{})
+	same(t, "late ones are left out", len(s.put(about("late")...)), 0)
+	same(t, "of the dead neither", len(get(t, s, func(tx store.Tx) ([]store.DeadLetter, error) { return tx.DeadLetters(queue, 10) })), 0)
+	same(t, "nor of the owner", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "o") }), 0)
+}
+
+// testJobClock: a clock that is set back stops nothing, and one that is set forward ends nothing twice.
+func testJobClock(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	s.claim(at(noon(), 1))
+	soon := work("soon")
+	soon.NotBefore = noon().Add(time.Minute)
+	s.put(soon, work("now"))
+	held := s.claim(at(noon(), 1))
+	same(t, "now", jobIDs(held), "now")
+	back := noon().Add(-24 * time.Hour)
+	same(t, "set back", jobIDs(s.claim(at(back, 9))), "")
+	s.put(func() store.Job { j := work("late"); j.At, j.NotBefore = back, back.Add(30*time.Second); return j }())
+	_, next := s.claimNext(at(back.Add(time.Second), 9))
+	same(t, "the next by the new clock", next.Equal(back.Add(30*time.Second)), true)
+	same(t, "what was put since", jobIDs(s.claim(at(back.Add(30*time.Second), 9))), "late")
+	same(t, "the waits go on from where they were", jobIDs(s.claim(at(back.Add(time.Minute), 9))), "soon now")
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(refs(held)...) })
+}
+
+func testLeaders(t *testing.T, open Open) {
+	s := fresh(t, open)
+	lead := func(node string, now time.Time) (leads bool) {
+		t.Helper()
+		update(t, s, func(tx store.Tx) (err error) { leads, err = tx.Lead("poll", node, now, time.Minute); return err })
+		return leads
+	}
+	same(t, "the first", lead("a", noon()), true)
+	same(t, "nobody else", lead("b", noon().Add(time.Minute-1)), false)
+	same(t, "again", lead("a", noon().Add(30*time.Second)), true)
+	same(t, "renewed", lead("b", noon().Add(time.Minute)), false)
+	same(t, "over", lead("b", noon().Add(90*time.Second)), true)
+	same(t, "lost", lead("a", noon().Add(90*time.Second)), false)
+	same(t, "a lease from before the clock was set back", lead("a", noon().Add(-time.Hour)), true)
+	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
+	same(t, "released", lead("b", noon().Add(-time.Hour)), true)
+	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
+	same(t, "of that node alone", lead("a", noon().Add(-time.Hour)), false)
+}
+
+// testReleaseNode: a node that starts anew waits for no lease of its earlier life, and keeps others' leases.
+func testReleaseNode(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	another := work("elsewhere")
+	another.Queue = "queue 2"
+	s.put(append(works("x/k", "y"), another)...)
+	x := s.claim(at(noon(), 1))
+	c := at(noon(), 1)
+	c.Node = "b"
+	y := s.claim(c)
+	c.Node, c.Queue = "a", "queue 2"
+	same(t, "of another queue", jobIDs(s.claim(c)), "elsewhere")
+	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
+	same(t, "released", jobIDs(s.claim(at(noon(), 9))), "x")
+	same(t, "everywhere", jobIDs(s.claim(c)), "elsewhere")
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(x[0].Ref()) })
+	s.done(y...)
+}
