@@ -22,43 +22,37 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/config"
-	"purser/handlers"
-	"purser/mail"
-	"purser/market"
 	"purser/notify"
 	"purser/pages"
-	"purser/quota"
-	"purser/settle"
+	"purser/product"
 	"purser/store"
 	"purser/store/bolt"
 	"purser/wallet"
 	"purser/webhooks"
 )
 
-// product is purser itself, built and not yet running. Nothing in it knows whether it talks to the
-// sandbox or to the world.
-type product struct {
-	log      *slog.Logger
-	store    *bolt.Store
-	chain    *chain.Client
+// process is purser with everything that it took from the machine: built, and not yet running. Nothing in it knows
+// whether it talks to the sandbox or to the world.
+type process struct {
+	*product.Parts // of store, cluster and clock
+
 	cluster  string
-	bot      *bot.Bot
+	store    *bolt.Store
+	node     *chain.Client
+	history  *bolt.Log // of deliveries
+	poster   *webhooks.Poster
 	chat     *chat.Chat
+	bot      *bot.Bot
 	notifier *notify.Notifier
-	settler  *settle.Settler
 	sweeper  *store.Sweeper
-	meter    *quota.Meter
-	keys     *handlers.Keys
 	server   *api.Server
 	admin    *api.Admin
-	history  *bolt.Log
-	poster   *webhooks.Poster
-	webhooks *webhooks.Service
 	pages    *pages.Server
+
 	listener net.Listener
 	reading  net.Listener     // of pages
 	bound    *api.Connections // of reading; server bounds its own
-	socket   net.Listener
+	socket   net.Listener     // of admin
 }
 
 func runServe(ctx context.Context, settings config.Options, out, errOut io.Writer) error {
@@ -128,9 +122,9 @@ func addressError(address, remedy string, err error) error {
 // logPath is the folder of the delivery log of a database.
 func logPath(database string) string { return database + ".deliveries" }
 
-// build makes the product: it opens the store and listens, but talks to nobody yet.
-func build(c config.Config, log *slog.Logger) (_ *product, note string, err error) {
-	p := &product{log: log, cluster: c.Chain.Cluster}
+// build makes the process: it opens the store and listens, but talks to nobody yet. The note is for the operator.
+func build(c config.Config, log *slog.Logger) (_ *process, note string, err error) {
+	p := &process{cluster: c.Chain.Cluster}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -140,99 +134,73 @@ func build(c config.Config, log *slog.Logger) (_ *product, note string, err erro
 	if p.store, note, err = openStore(c, log); err != nil {
 		return p, "", err
 	}
-	if p.listener, err = listen("http.listen", c.HTTP.Listen); err != nil {
+	if err := p.take(c, log); err != nil {
 		return p, "", err
+	}
+	p.Parts, err = product.New(product.Options{Config: c, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
+		BotName: p.botName, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
+	if err != nil {
+		return p, "", err
+	}
+	return p, note, p.addFronts(c, log)
+}
+
+// take opens what belongs to this process alone: addresses, the log of deliveries, connections.
+func (p *process) take(c config.Config, log *slog.Logger) (err error) {
+	if p.listener, err = listen("http.listen", c.HTTP.Listen); err != nil {
+		return err
 	}
 	if p.reading, err = listen("http.pages_listen", c.HTTP.PagesListen); err != nil {
-		return p, "", err
+		return err
 	}
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
-		return p, "", err
+		return err
 	}
 	if p.history, err = bolt.OpenLog(logPath(c.Store.Path), p.store); err != nil {
-		return p, "", err
+		return err
 	}
-	p.chain, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,
+	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,
 		PerSecond: c.Chain.PerSecond, Share: true, Log: log, Now: time.Now})
 	if err != nil {
-		return p, "", err
+		return err
 	}
+	p.poster, err = webhooks.NewPoster(webhooks.Options{AllowPrivate: c.Webhooks.AllowPrivate, AllowHTTP: c.Webhooks.AllowHTTP, Now: time.Now})
+	return err
+}
 
-	tokens, err := market.Listed(c.Chain.Cluster)
-	if err != nil {
-		return p, "", err
-	}
-	newID := wallet.TimedIDs(time.Now, rand.Reader)
-	users := &handlers.Users{Now: time.Now, NewID: newID}
-	wallets := &handlers.Wallets{Store: p.store, Chain: p.chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: time.Now, Random: rand.Reader, Verify: chain.VerifySignature}
-	transfers := &handlers.Transfers{Store: p.store, Chain: p.chain, Tokens: tokens, Build: chain.Build,
-		Now: time.Now, NewID: newID, Random: rand.Reader}
-	signing := &handlers.Signing{Store: p.store, Chain: p.chain, Cluster: c.Chain.Cluster, Now: time.Now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
-	p.keys = &handlers.Keys{Store: p.store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: newID, Random: rand.Reader, Log: log,
-		Bot: func() string { return p.bot.Me() }}
-	p.meter = &quota.Meter{Store: p.store, Now: time.Now, Log: log}
+// botName is without @, and "" while Telegram has not told it.
+func (p *process) botName() string { return p.bot.Me() }
 
-	developers := &handlers.Developers{Store: p.store, Keys: p.keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
-		Log: log, Now: time.Now, NewID: newID, Random: rand.Reader}
-	if c.Mail.URL != "" {
-		developers.Mail, err = mail.New(mail.Options{URL: c.Mail.URL.Reveal(), From: c.Mail.From, Now: time.Now, Random: rand.Reader})
-		if err != nil {
-			return p, "", err
-		}
-	}
-
-	portal := &handlers.Portal{Store: p.store, Now: time.Now, Random: rand.Reader}
-	p.chat, err = chat.New(chat.Options{Store: p.store, Users: users, Wallets: wallets, Transfers: transfers,
-		Contacts:   &handlers.Contacts{Store: p.store, Tokens: tokens, Now: time.Now},
-		Developers: developers, Apps: &handlers.Apps{Now: time.Now}, Portal: portal,
-		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
-		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
-		BotName: func() string { return p.bot.Me() }, Now: time.Now, Random: rand.Reader, Log: log,
-		Receives: func(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error) {
-			return p.webhooks.Receives(tx, app, person, name)
-		}})
-	if err != nil {
-		return p, "", err
+// addFronts makes what people, programs and browsers talk to.
+func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
+	if p.chat, err = chat.New(p.Chat()); err != nil {
+		return err
 	}
 	if p.bot, err = newBot(c, p.store, p.chat, log); err != nil {
-		return p, "", err
+		return err
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Log: log}
-	if p.poster, err = webhooks.NewPoster(webhooks.Options{AllowPrivate: c.Webhooks.AllowPrivate, AllowHTTP: c.Webhooks.AllowHTTP, Now: time.Now}); err != nil {
-		return p, "", err
-	}
-	p.webhooks = &webhooks.Service{Store: p.store, Log: p.history, Post: p.poster.Post, Meter: p.meter, Limit: quota.Limit{Count: c.Webhooks.Events, Span: time.Hour},
-		Schedule: c.Webhooks.Schedule, Retention: c.Webhooks.Retention, Now: time.Now, Logger: log}
-	p.settler = &settle.Settler{Store: p.store, Chain: p.chain, Now: time.Now, Log: log, Pace: settle.DefaultPace()}
 	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
-	p.admin = &api.Admin{Keys: p.keys, Log: log}
-
+	p.admin = &api.Admin{Keys: p.Keys, Log: log}
+	catalogue, err := webhooks.Describe()
+	if err != nil {
+		return err
+	}
 	var hook *api.Webhook
 	if c.Telegram.Mode == config.Webhook {
 		hook = &api.Webhook{Accept: p.bot.Accept, Knows: p.bot.Knows, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
-	catalogue, err := webhooks.Describe()
+	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs),
+		TrustedProxies: c.HTTP.TrustedProxies, Store: p.store, Keys: p.Keys, Wallets: p.Wallets, Transfers: p.Transfers, Signing: p.Signing,
+		People: p.People, Notifications: p.Notifications, Webhooks: p.Webhooks, Portal: p.Portal, Catalogue: catalogue,
+		BotName: p.botName, LinkedBot: linkedBot(c, p.botName), Chat: p.chat, Bot: p.bot, Meter: p.Meter, Limits: c.Limits,
+		Cluster: c.Chain.Cluster, Webhook: hook, Now: p.Now, NewID: p.NewID, Log: log})
 	if err != nil {
-		return p, "", err
-	}
-	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), TrustedProxies: c.HTTP.TrustedProxies, Store: p.store,
-		Keys: p.keys, Wallets: wallets, Transfers: transfers, Signing: signing,
-		People:        &handlers.People{Store: p.store, Now: time.Now, Bot: p.bot.Me},
-		Notifications: &handlers.Notifications{Store: p.store, Now: time.Now, NewID: newID},
-		Webhooks: &handlers.Webhooks{Store: p.store, Log: p.history, Retention: c.Webhooks.Retention, Reach: p.poster.Check, May: p.webhooks.May, Try: p.webhooks.Try,
-			Used: p.webhooks.Used, Delay: p.webhooks.Delay, Wake: p.webhooks.Wake, Listen: p.webhooks.Listen, Now: time.Now, NewID: newID, Random: rand.Reader,
-			Networks: wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP}},
-		Catalogue: catalogue, Portal: portal, BotName: func() string { return p.bot.Me() }, LinkedBot: linkedBot(c, func() string { return p.bot.Me() }),
-		Chat: p.chat, Bot: p.bot, Meter: p.meter, Limits: c.Limits, Cluster: c.Chain.Cluster,
-		Webhook: hook, Now: time.Now, NewID: newID, Log: log})
-	if err != nil {
-		return p, "", err
+		return err
 	}
 	p.bound = api.BoundConnections(c.HTTP.TrustedProxies, log)
 	p.pages, err = pages.New(pages.Options{Document: api.Document(), Events: catalogue, API: c.HTTP.PublicURL, URL: c.HTTP.PagesURL, Limits: c.Limits, Log: log})
-	return p, note, err
+	return err
 }
 
 // linkedBot returns me where https://t.me leads to this bot: not where Telegram is a program on this machine, as in
@@ -256,11 +224,11 @@ const spaceAtStart = 1 << 20
 
 // canWrite finds out before purser says that it serves whether it can keep what it will acknowledge: there is room
 // beside the store, and the store takes the first write of this run.
-func (p *product) canWrite(ctx context.Context, path string) error {
+func (p *process) canWrite(ctx context.Context, path string) error {
 	if err := probe(path + ".probe"); err != nil {
 		return fmt.Errorf("store %s: nothing can be written beside it; is the disk full? %w", path, err)
 	}
-	if err := p.meter.Begin(ctx); err != nil {
+	if err := p.Meter.Begin(ctx); err != nil {
 		return fmt.Errorf("store %s: nothing can be written into it; is the disk full? %w", path, err)
 	}
 	return nil
@@ -280,14 +248,14 @@ func probe(path string) (err error) {
 }
 
 // run works until ctx ends, or until a worker finds that going on would be wrong; then it drains.
-func (p *product) run(ctx context.Context) error {
+func (p *process) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	// What is answered and delivered while they drain is counted, too.
 	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
-	group.Go(func() error { return p.meter.Run(counting) })
+	group.Go(func() error { return p.Meter.Run(counting) })
 	var counted sync.WaitGroup
 	for _, worker := range []func(context.Context) error{
-		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) }, p.webhooks.Run,
+		func(ctx context.Context) error { return p.server.Run(ctx, p.listener) }, p.Delivery.Run,
 	} {
 		counted.Add(1)
 		group.Go(func() error {
@@ -303,7 +271,7 @@ func (p *product) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.settler.Run, p.chain.Run, p.sweeper.Run, p.keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.node.Run, p.sweeper.Run, p.Keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}
@@ -312,9 +280,9 @@ func (p *product) run(ctx context.Context) error {
 
 // sameCluster stops everything when the node belongs to another cluster than the settings say:
 // people would sign for the wrong money. A node that does not answer is asked again.
-func (p *product) sameCluster(ctx context.Context) error {
+func (p *process) sameCluster(ctx context.Context) error {
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		actual, err := p.chain.GenesisCluster(ctx)
+		actual, err := p.node.GenesisCluster(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -325,7 +293,7 @@ func (p *product) sameCluster(ctx context.Context) error {
 		case err == nil:
 			return nil
 		}
-		p.log.Warn("the Solana node does not say which cluster it belongs to", "error", err)
+		p.Log.Warn("the Solana node does not say which cluster it belongs to", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -335,7 +303,7 @@ func (p *product) sameCluster(ctx context.Context) error {
 }
 
 // close gives back what build took. The workers have ended.
-func (p *product) close() error {
+func (p *process) close() error {
 	var errs []error
 	for _, l := range []net.Listener{p.listener, p.reading, p.socket} {
 		if l == nil {
@@ -345,8 +313,8 @@ func (p *product) close() error {
 			errs = append(errs, err)
 		}
 	}
-	if p.chain != nil {
-		p.chain.Close()
+	if p.node != nil {
+		p.node.Close()
 	}
 	if p.poster != nil {
 		p.poster.Close()

@@ -88,17 +88,17 @@ func newRig(t testing.TB, change ...func(*Server)) *rig {
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)
-	r.chat, err = chat.New(chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: public, PagesURL: pagesURL, Portal: r.Portal, Receives: r.Engine.Receives, Cluster: wallet.Localnet, Now: r.Now, Random: r, Log: slog.New(slog.NewTextHandler(r.logged, nil))})
+	options := r.Chat()
+	options.PagesURL, options.Log = pagesURL, slog.New(slog.NewTextHandler(r.logged, nil))
+	r.chat, err = chat.New(options)
 	r.Must(err)
-	r.People.Bot = func() string { return "purser_bot" }
 	r.meter = r.Meter
 	r.meter.Log = slog.New(slog.NewTextHandler(r.logged, nil))
 	catalogue, err := webhooks.Describe()
 	r.Must(err)
 	r.server, err = New(Options{
 		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, LinkedBot: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Signing: r.Signing,
-		People: r.People, Notifications: r.Notices, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
+		People: r.People, Notifications: r.Notifications, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
 			Knows:  func(secret string) bool { return r.knows(secret) },

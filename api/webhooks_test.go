@@ -71,7 +71,7 @@ func (r *rig) receives(status int, answer string) *receipts {
 func (r *rig) delivers() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- r.Engine.Run(ctx) }()
+	go func() { done <- r.Delivery.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -323,7 +323,7 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 	if a := r.call("POST", path+"/recover", key, `{"since":"2026-11-21T00:00:00Z"}`); a.field("data", "recovered") != 0.0 {
 		t.Errorf("recovered: %s", a.body)
 	}
-	r.Engine.Limit.Count = 2
+	r.Delivery.Limit.Count = 2
 	r.want(r.call("POST", path+"/test", key, ""), 429, wallet.RateLimitExceeded, "hour")
 }
 
@@ -522,8 +522,8 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 // put back too, and that of a retry is its own.
 func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 	r := newRig(t)
-	r.Engine.Limit.Count = 3
-	r.Engine.Schedule = []time.Duration{time.Hour}
+	r.Delivery.Limit.Count = 3
+	r.Delivery.Schedule = []time.Duration{time.Hour}
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["*"]`)
 	r.receives(400, "no")
@@ -540,7 +540,7 @@ func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 	r.received(r.alice.User.ID)
 	r.want(r.call("POST", path+"/recover", key, `{"since":"2026-01-01T00:00:00Z"}`), 202, "", "")
 	waiting := r.until(path+"/deliveries?state=waiting", key, parked(3))
-	room, err := r.Engine.Delay(context.Background(), wallet.Webhook{Lineage: r.keyOf(key).Lineage(), URL: "https://hooks.example.com/in"})
+	room, err := r.Delivery.Delay(context.Background(), wallet.Webhook{Lineage: r.keyOf(key).Lineage(), URL: "https://hooks.example.com/in"})
 	if err != nil || room < time.Minute {
 		t.Fatalf("room in %s (%v)", room, err)
 	}

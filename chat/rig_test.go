@@ -74,10 +74,10 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) options() chat.Options {
-	return chat.Options{Store: r.Store, Users: r.Users, Wallets: r.Wallets, Transfers: r.Transfers, Contacts: r.Contacts, Developers: r.Developers, Apps: r.Apps,
-		PublicURL: r.PublicURL, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}, Portal: r.Portal, Receives: r.Engine.Receives, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, Hourly: hourly, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}", Cluster: wallet.Localnet,
-		BotName: func() string { return "purser_bot" }, Now: r.Now, Random: r, Log: slog.New(slog.DiscardHandler),
-		Lookups: 1000} // transcripts stand still for long
+	o := r.Chat()
+	o.DocsURL, o.Hourly = &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, hourly
+	o.Lookups = 1000 // transcripts stand still for long
+	return o
 }
 
 // hourly are the limits of the specification.

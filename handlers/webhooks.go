@@ -23,25 +23,35 @@ type Webhooks struct {
 	Retention time.Duration // of Log
 	Networks  wallet.WebhookNetworks
 
-	// Reach refuses an address that no attempt would be made to deliver to, in words for a developer. It may ask DNS.
-	Reach func(ctx context.Context, address string) error
-	// May tells whether a webhook's key may be told of such events about a person ("": about nobody),
-	// whatever the webhook asks for now.
-	May func(tx store.Tx, hook wallet.Webhook, event wallet.EventName, about wallet.UserID) (bool, error)
-	// Try sends an event once, now. RATE_LIMIT_EXCEEDED.
-	Try func(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
-	// Used counts the events of the last hour, and tells their limit.
-	Used func(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error)
-	// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
-	Delay func(ctx context.Context, hook wallet.Webhook) (time.Duration, error)
-	// Listen has what goes to a listener taken, until stop.
-	Listen func(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
-	// Wake says that a webhook was changed, or that something waits for it, after the commit.
-	Wake func(wallet.WebhookID)
+	Reachability
+	Deliverer
 
 	Now    Clock
 	NewID  IDs
 	Random io.Reader
+}
+
+// Reachability tells beforehand whether an attempt to deliver would be made.
+type Reachability interface {
+	// Check refuses an address that no attempt would be made to deliver to, in words for a developer. It may ask DNS.
+	Check(ctx context.Context, address string) error
+}
+
+// Deliverer brings events to webhooks (webhooks.Service).
+type Deliverer interface {
+	// May tells whether a webhook's key may be told of such events about a person ("": about nobody),
+	// whatever the webhook asks for now.
+	May(tx store.Tx, hook wallet.Webhook, event wallet.EventName, about wallet.UserID) (bool, error)
+	// Try sends an event once, now. RATE_LIMIT_EXCEEDED.
+	Try(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
+	// Used counts the events of the last hour, and tells their limit.
+	Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error)
+	// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
+	Delay(ctx context.Context, hook wallet.Webhook) (time.Duration, error)
+	// Listen has what goes to a listener taken, until stop.
+	Listen(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
+	// Wake says that a webhook was changed, or that something waits for it, after the commit.
+	Wake(wallet.WebhookID)
 }
 
 // Bounds of webhooks (docs/specification.md, Limits).
@@ -162,7 +172,7 @@ func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 	if err := w.Networks.Check(address); err != nil {
 		return err
 	}
-	if err := w.Reach(ctx, address); err != nil {
+	if err := w.Reachability.Check(ctx, address); err != nil {
 		return wallet.Refuse(wallet.InvalidWebhookURL, "url: %s", err)
 	}
 	return nil

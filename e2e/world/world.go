@@ -19,11 +19,10 @@ import (
 	"time"
 
 	"purser/chain"
-	"purser/handlers"
-	"purser/market"
+	"purser/config"
+	"purser/product"
 	"purser/quota"
 	"purser/sandbox/solana"
-	"purser/settle"
 	"purser/store"
 	"purser/store/bolt"
 	"purser/wallet"
@@ -51,28 +50,14 @@ type World struct {
 	Chain   *chain.Client
 	Store   *bolt.Store
 	File    string // of Store
-	Tokens  *market.Tokens
 
-	Users     *handlers.Users
-	Wallets   *handlers.Wallets
-	Transfers *handlers.Transfers
-	Signing   *handlers.Signing
-	Contacts  *handlers.Contacts
-	Keys      *handlers.Keys
-	Apps      *handlers.Apps
-	People    *handlers.People
-	Notices   *handlers.Notifications
-	Webhooks  *handlers.Webhooks
-	Portal    *handlers.Portal
-	// Developers asks for a shared contact only; a test sets other steps, operators and a Mailer.
-	Developers *handlers.Developers
-	Settler    *settle.Settler
-	PublicURL  *url.URL
+	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
+	// only, and Delivery runs when a test runs it.
+	*product.Parts
 
-	Meter       *quota.Meter
+	PublicURL   *url.URL
 	DeliveryLog *bolt.Log
-	Engine      *webhooks.Service                      // of webhooks; it delivers when a test runs it
-	Receiver    func(webhooks.Message) webhooks.Result // answers its attempts; 200 when not set
+	Receiver    func(webhooks.Message) webhooks.Result // answers deliveries; 200 when not set
 	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
 	mu   sync.Mutex
@@ -106,8 +91,6 @@ func New(t testing.TB, o Options) *World {
 	w.DeliveryLog, err = bolt.OpenLog(w.File+".deliveries", w.Store)
 	w.Must(err)
 	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
-	w.Tokens, err = market.Listed(wallet.Localnet)
-	w.Must(err)
 	w.wire()
 	w.Restart()
 	return w
@@ -133,42 +116,37 @@ func openStore(t testing.TB, path string) *bolt.Store {
 	return s
 }
 
-// wire makes the deeds. It is the tests' counterpart of the product's own wiring, and the only one.
+// wire makes the product's parts over the world's own store, cluster, clock and chance.
 func (w *World) wire() {
-	w.Users = &handlers.Users{Now: w.Now, NewID: w.NewID}
-	w.Wallets = &handlers.Wallets{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, PublicURL: w.PublicURL,
-		Cluster: wallet.Localnet, Now: w.Now, Random: w, Verify: chain.VerifySignature}
-	w.Transfers = &handlers.Transfers{Store: w.Store, Chain: w.Chain, Tokens: w.Tokens, Build: chain.Build,
-		Now: w.Now, NewID: w.NewID, Random: w}
-	w.Signing = &handlers.Signing{Store: w.Store, Chain: w.Chain, Cluster: wallet.Localnet, Now: w.Now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature,
-			Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
-	w.Contacts = &handlers.Contacts{Store: w.Store, Tokens: w.Tokens, Now: w.Now}
-	w.Apps = &handlers.Apps{Now: w.Now}
-	w.People = &handlers.People{Store: w.Store, Now: w.Now}
-	w.Notices = &handlers.Notifications{Store: w.Store, Now: w.Now, NewID: w.NewID}
-	w.Meter = &quota.Meter{Store: w.Store, Now: w.Now, Log: slog.New(slog.DiscardHandler)}
-	w.Engine = &webhooks.Service{Store: w.Store, Log: w.DeliveryLog, Post: w.receive, Meter: w.Meter, Limit: quota.Limit{Count: 10_000, Span: time.Hour},
-		Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Now: w.Now, Logger: slog.New(slog.DiscardHandler)}
-	w.Webhooks = &handlers.Webhooks{Store: w.Store, Log: w.DeliveryLog, Retention: w.Engine.Retention, Reach: w.reaches, May: w.Engine.May, Try: w.Engine.Try, Used: w.Engine.Used, Delay: w.Engine.Delay,
-		Wake: w.Engine.Wake, Listen: w.Engine.Listen, Now: w.Now, NewID: w.NewID, Random: w}
-	w.Portal = &handlers.Portal{Store: w.Store, Now: w.Now, Random: w}
-	w.Keys = &handlers.Keys{Store: w.Store, Now: w.Now, NewID: w.NewID, Random: w, Bot: func() string { return "purser_bot" }}
-	w.Apps = &handlers.Apps{Now: w.Now}
-	w.Developers = &handlers.Developers{Store: w.Store, Keys: w.Keys, Steps: []wallet.Verification{wallet.ByContact},
-		Log: slog.New(slog.DiscardHandler), Now: w.Now, NewID: w.NewID, Random: w}
+	public := w.PublicURL
+	parts, err := product.New(product.Options{
+		Config: config.Config{
+			Chain:    config.Chain{Cluster: wallet.Localnet, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}"},
+			HTTP:     config.HTTP{PublicURL: public, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}},
+			Webhooks: config.Webhooks{Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Events: 10_000},
+			Access:   config.Access{Steps: []wallet.Verification{wallet.ByContact}},
+			Limits:   quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30},
+		},
+		Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" },
+		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
+	})
+	w.Must(err)
+	w.Parts = parts
 }
 
-// reaches tells what a delivery to an address would say before it connects: nothing, unless Unreachable is set.
-func (w *World) reaches(_ context.Context, address string) error {
+// receiver plays the receivers of webhooks.
+type receiver struct{ *World }
+
+// Check tells what a delivery to an address would say before it connects: nothing, unless Unreachable is set.
+func (w receiver) Check(_ context.Context, address string) error {
 	if w.Unreachable == nil {
 		return nil
 	}
 	return w.Unreachable(address)
 }
 
-// receive is a webhook's receiver.
-func (w *World) receive(_ context.Context, m webhooks.Message) webhooks.Result {
+// Post is a webhook's receiver.
+func (w receiver) Post(_ context.Context, m webhooks.Message) webhooks.Result {
 	if w.Receiver == nil {
 		return webhooks.Result{Status: 200}
 	}

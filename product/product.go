@@ -1,0 +1,129 @@
+// Package product puts purser's packages together, once for main and for e2e/world: the operations (handlers)
+// over a store and a cluster, their limits, the delivery of events and the settling of transactions.
+//
+// New makes the Parts from what differs between a running server and a test: settings, store, cluster, clock,
+// ids and randomness. It opens nothing and starts nothing: its caller runs the workers and closes what it
+// opened. The fronts (bot, api, pages) are added by main, which alone knows sockets.
+package product
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"purser/chain"
+	"purser/chat"
+	"purser/config"
+	"purser/handlers"
+	"purser/mail"
+	"purser/market"
+	"purser/pages"
+	"purser/quota"
+	"purser/settle"
+	"purser/store"
+	"purser/wallet"
+	"purser/webhooks"
+)
+
+// Poster sends one message to a receiver, and tells beforehand whether it would (webhooks.Poster).
+type Poster interface {
+	handlers.Reachability
+	Post(ctx context.Context, m webhooks.Message) webhooks.Result
+}
+
+// Options are what the parts stand on. All fields must be set.
+type Options struct {
+	Config     config.Config
+	Store      store.Store
+	Deliveries store.DeliveryLog
+	Chain      *chain.Client
+	Poster     Poster
+	BotName    func() string // without @; "" while Telegram has not told it
+
+	Now    handlers.Clock
+	NewID  handlers.IDs
+	Random io.Reader
+	Log    *slog.Logger
+}
+
+// Parts are purser without its fronts.
+type Parts struct {
+	Options
+	Tokens *market.Tokens
+
+	Users         *handlers.Users
+	Wallets       *handlers.Wallets
+	Transfers     *handlers.Transfers
+	Signing       *handlers.Signing
+	Contacts      *handlers.Contacts
+	Keys          *handlers.Keys
+	Apps          *handlers.Apps
+	People        *handlers.People
+	Notifications *handlers.Notifications
+	Webhooks      *handlers.Webhooks
+	Portal        *handlers.Portal
+	Developers    *handlers.Developers
+
+	Meter    *quota.Meter
+	Delivery *webhooks.Service
+	Settler  *settle.Settler
+}
+
+// New makes the parts. Its error is one of the settings.
+func New(o Options) (*Parts, error) {
+	if o.Store == nil || o.Chain == nil || o.Poster == nil || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
+		return nil, errors.New("product: an option is missing")
+	}
+	c := o.Config
+	tokens, err := market.Listed(c.Chain.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parts{Options: o, Tokens: tokens}
+	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
+	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
+		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
+	p.Transfers = &handlers.Transfers{Store: o.Store, Chain: o.Chain, Tokens: tokens, Build: chain.Build,
+		Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Signing = &handlers.Signing{Store: o.Store, Chain: o.Chain, Cluster: c.Chain.Cluster, Now: o.Now,
+		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
+	p.Contacts = &handlers.Contacts{Store: o.Store, Tokens: tokens, Now: o.Now}
+	p.Apps = &handlers.Apps{Now: o.Now}
+	p.People = &handlers.People{Store: o.Store, Now: o.Now, Bot: o.BotName}
+	p.Notifications = &handlers.Notifications{Store: o.Store, Now: o.Now, NewID: o.NewID}
+	p.Portal = &handlers.Portal{Store: o.Store, Now: o.Now, Random: o.Random}
+	p.Keys = &handlers.Keys{Store: o.Store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: o.Now, NewID: o.NewID, Random: o.Random, Log: o.Log, Bot: o.BotName}
+	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
+		Log: o.Log, Now: o.Now, NewID: o.NewID, Random: o.Random}
+	if c.Mail.URL != "" {
+		p.Developers.Mail, err = mail.New(mail.Options{URL: c.Mail.URL.Reveal(), From: c.Mail.From, Now: o.Now, Random: o.Random})
+		if err != nil {
+			return nil, err
+		}
+	}
+	p.deliver()
+	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace()}
+	return p, nil
+}
+
+// deliver makes what brings events to webhooks, and what their owners do with them.
+func (p *Parts) deliver() {
+	c := p.Config.Webhooks
+	p.Meter = &quota.Meter{Store: p.Store, Now: p.Now, Log: p.Log}
+	p.Delivery = &webhooks.Service{Store: p.Store, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
+		Schedule: c.Schedule, Retention: c.Retention, Now: p.Now, Logger: p.Log}
+	p.Webhooks = &handlers.Webhooks{Store: p.Store, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
+		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
+}
+
+// Chat are the options of the chat over these parts.
+func (p *Parts) Chat() chat.Options {
+	c := p.Config
+	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers,
+		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receives: p.Delivery.Receives,
+		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
+		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
+		BotName: p.BotName, Now: p.Now, Random: p.Random, Log: p.Log}
+}
