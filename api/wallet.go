@@ -214,9 +214,9 @@ type transactionData struct {
 	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; then ""
 }
 
-func recordOf(t wallet.Transaction) transactionData {
+func recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
 	d := transactionData{
-		TransactionID: t.ID, Type: t.Kind, Status: t.Status, WalletAddress: t.From, Recipient: t.To,
+		TransactionID: t.ID, Type: rules.Type, Status: t.Status, WalletAddress: rules.WalletOf(t), Recipient: t.To,
 		Amount: t.Money().String(), Token: t.Token.Name(), Fee: wallet.Lamports(t.Fee).String(),
 		Signature: t.Signature, Reference: t.Reference, CreatedAt: stamp(t.CreatedAt),
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
@@ -226,9 +226,6 @@ func recordOf(t wallet.Transaction) transactionData {
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()
-	}
-	if t.Kind == wallet.Receive {
-		d.WalletAddress = t.To // the wallet that it concerns, as in transaction.received
 	}
 	if t.Landing != nil {
 		d.BlockHeight, d.Confirmations = &t.Landing.BlockHeight, &t.Landing.Confirmations
@@ -257,5 +254,9 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "Transaction read.", recordOf(t))
+	rules, err := s.Store.Kinds().Of(t.Kind)
+	if err != nil {
+		return err
+	}
+	return s.succeed(c, fiber.StatusOK, "Transaction read.", recordOf(t, rules))
 }

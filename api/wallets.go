@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,7 +119,7 @@ const (
 
 // transactions is GET /v1/wallet/transactions?address&token&type&status&since&until&cursor&limit.
 func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
-	f, err := filterOf(c)
+	f, err := filterOf(c, s.Store.Kinds().Types())
 	if err != nil {
 		return err
 	}
@@ -128,12 +129,16 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 	}
 	data := transactionsData{Transactions: []transactionData{}, NextCursor: next}
 	for _, t := range page {
-		data.Transactions = append(data.Transactions, recordOf(t))
+		rules, err := s.Store.Kinds().Of(t.Kind)
+		if err != nil {
+			return err
+		}
+		data.Transactions = append(data.Transactions, recordOf(t, rules))
 	}
 	return s.succeed(c, fiber.StatusOK, "Transactions read.", data)
 }
 
-func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
+func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {
 	q, err := query(c, "address", "token", "type", "status", "since", "until", "cursor", "limit")
 	if err != nil {
 		return f, err
@@ -146,8 +151,8 @@ func filterOf(c *fiber.Ctx) (f handlers.Filter, err error) {
 			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
 		}
 	}
-	f.Token, f.Kind, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])
-	if f.Kind != "" && f.Kind != wallet.Send && f.Kind != wallet.Receive {
+	f.Token, f.Type, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])
+	if f.Type != "" && !slices.Contains(types, f.Type) {
 		return f, wallet.Refuse(wallet.InvalidRequest, "type: must be send or receive")
 	}
 	if f.Status != "" && !f.Status.Known() {

@@ -20,7 +20,7 @@ func (s *replyTx) history() error {
 	if err != nil {
 		return err
 	}
-	past = slices.DeleteFunc(past, func(t wallet.Transaction) bool { return isRequest(t) && t.Status == wallet.Received })
+	past = slices.DeleteFunc(past, func(t wallet.Transaction) bool { return t.Kind == wallet.Request && t.Status == wallet.Received })
 	if len(past) == 0 {
 		return s.reply("history.none", nil)
 	}
@@ -33,11 +33,6 @@ func (s *replyTx) history() error {
 		lines = append(lines, string(line))
 	}
 	return s.reply("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
-}
-
-// isRequest tells a request for a payment from the receipt of one, which has a signature.
-func isRequest(t wallet.Transaction) bool {
-	return t.Kind == wallet.Receive && t.Signature.IsZero()
 }
 
 // pastLine is one payment: when, what, and with whom.
@@ -56,7 +51,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 		key = "history.received"
 	case t.Status == wallet.Requested:
 		key = "history.requested"
-	case isRequest(t) && t.Status == wallet.Expired:
+	case t.Kind == wallet.Request && t.Status == wallet.Expired:
 		key = "history.not_paid"
 	case t.Status == wallet.Failed, t.Status == wallet.Rejected, t.Status == wallet.Expired:
 		key = "history.not_sent"
@@ -67,7 +62,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 
 // otherSide names whom a payment goes to, or comes from.
 func (s *replyTx) otherSide(t wallet.Transaction) (html, error) {
-	if t.Kind == wallet.Receive {
+	if t.Kind == wallet.Receive || t.Kind == wallet.Request {
 		return s.who(t.From)
 	}
 	name, err := handlers.ContactName(s.tx, t)

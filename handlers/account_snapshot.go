@@ -76,9 +76,17 @@ func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error
 	}
 	sum := Reservation{Tokens: map[wallet.Address]uint64{}}
 	for _, t := range open {
-		if t.Reserves(slot) {
-			sum.Lamports += t.LamportsSpent()
-			sum.Tokens[t.Token.Mint] += t.TokensSpent(t.Token.Mint)
+		if !t.Reserves(slot) {
+			continue
+		}
+		rules, err := tx.Kinds().Of(t.Kind)
+		if err != nil {
+			return Reservation{}, err
+		}
+		spending := rules.Spends(t)
+		sum.Lamports += spending.Lamports
+		if spending.Units > 0 {
+			sum.Tokens[spending.Mint] += spending.Units
 		}
 	}
 	return sum, nil

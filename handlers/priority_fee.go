@@ -22,7 +22,7 @@ const (
 // price finishes a transfer: its amount where that is all there is, its fee, its message, and the
 // network's own opinion of it.
 func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f accountSnapshot, all bool) (wallet.Transaction, error) {
-	price, err := s.Chain.UnitPrice(ctx, t.Writes())
+	price, err := s.Chain.UnitPrice(ctx, wallet.SendRules().Writes(t))
 	if err != nil {
 		return t, err
 	}

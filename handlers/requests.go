@@ -66,7 +66,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	}
 	now := s.Now().UTC()
 	t := wallet.Transaction{
-		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Receive, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
+		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Request, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
 		KeyID: who.KeyID, To: to.Address, Token: token, Amount: units.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {

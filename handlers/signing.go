@@ -162,7 +162,11 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 		return s.View(waiting)
 	}
 	// This database may be an older one than the chain knows of: what it waits for may have been paid.
-	switch landing, err := s.Chain.Find(ctx, waiting.Query()); {
+	query, err := s.Store.Kinds().Query(waiting)
+	if err != nil {
+		return SignView{}, err
+	}
+	switch landing, err := s.Chain.Find(ctx, query); {
 	case err != nil:
 		return SignView{}, err
 	case landing != nil:

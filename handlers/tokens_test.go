@@ -33,7 +33,8 @@ func (r *rig) send(p *world.Person, to wallet.Address, amount, token string) wal
 	if end.Status != wallet.Confirmed || end.Landing.Failure != "" || end.Landing.Fee != signed.Fee {
 		r.Fatalf("landed as %+v, signed %+v", end, signed)
 	}
-	sought := signed.Query()
+	sought, err := r.Store.Kinds().Query(signed)
+	r.Must(err)
 	sought.Signature = wallet.Signature{}
 	if found, err := r.Chain.Find(context.Background(), sought); err != nil || found == nil || found.Signature != signed.Signature {
 		r.Fatalf("by its reference: %+v, %v", found, err)

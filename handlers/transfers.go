@@ -167,7 +167,7 @@ func (r SendRequest) checkWords() error {
 // referable finds the references of a link good for a transfer: none may be an account that the transfer changes.
 func referable(t wallet.Transaction) error {
 	for i, reference := range t.LinkReferences {
-		if reference == t.To || slices.Contains(t.Writes(), reference) || slices.Contains(t.LinkReferences[:i], reference) {
+		if reference == t.To || slices.Contains(wallet.SendRules().Writes(t), reference) || slices.Contains(t.LinkReferences[:i], reference) {
 			return wallet.Refuse(wallet.InvalidRequest, "that payment link names a reference twice, or an account of the payment as one")
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Transfers) Read(ctx context.Context, who Caller, id wallet.TransactionI
 type Filter struct {
 	Address      wallet.Address // of the wallet that they concern; an operator's key must name one
 	Token        string         // a symbol or a mint
-	Kind         wallet.Kind
+	Type         wallet.Kind    // as programs see it (wallet.Rules.Type)
 	Status       wallet.Status
 	Since, Until time.Time // by creation; until itself is left out
 	Cursor       wallet.TransactionID
@@ -280,7 +280,11 @@ func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.
 			if t.Owner != owner && !who.operator() {
 				continue // of whoever held the wallet before
 			}
-			if f.fits(t, token) {
+			rules, err := tx.Kinds().Of(t.Kind)
+			if err != nil {
+				return nil, "", err
+			}
+			if f.fits(t, rules.Type, token) {
 				if out = append(out, t); len(out) == f.Limit {
 					return out, next, nil
 				}
@@ -303,8 +307,8 @@ func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wa
 	return tx.TransactionsAt(address, p)
 }
 
-func (f Filter) fits(t wallet.Transaction, token wallet.Token) bool {
-	return (f.Kind == "" || f.Kind == t.Kind) && (f.Status == "" || f.Status == t.Status) &&
+func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, token wallet.Token) bool {
+	return (f.Type == "" || f.Type == typ) && (f.Status == "" || f.Status == t.Status) &&
 		(f.Token == "" || token.Mint == t.Token.Mint)
 }
 

@@ -251,7 +251,8 @@ func (l *ledger) judge() {
 		if !t.Closed {
 			l.Errorf("%s is still %s (held %v)", id, t.Status, t.Indeterminate)
 		}
-		sought := t.Query()
+		sought, err := l.Store.Kinds().Query(t)
+		l.Must(err)
 		found, err := l.Chain.Find(context.Background(), sought)
 		l.Must(err)
 		moved := found != nil && found.Failure == ""

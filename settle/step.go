@@ -29,14 +29,18 @@ func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func
 	return nil
 }
 
-// apply writes one step and its announcements, and the recipient's receipt when nothing can take the
-// payment back any more: a receipt is never withdrawn.
+// apply writes one step and its announcements, and of a kind that pays somebody the recipient's receipt when nothing can
+// take the payment back any more: a receipt is never withdrawn.
 func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.TransitionInput) (wallet.Transaction, error) {
+	rules, err := tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return t, err
+	}
 	next, err := store.Step(tx, t, change)
 	if err != nil {
 		return t, err
 	}
-	if change.By == wallet.Finalized {
+	if change.By == wallet.Finalized && rules.Pays {
 		return next, s.receipt(tx, next)
 	}
 	return next, nil

@@ -60,8 +60,12 @@ func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 // (docs/architecture.md, The rule against paying twice, 2): its conditions are checked in this order, because only a
 // look that began after the last block it could be in proves that it is in none.
 func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
+	query, err := s.Store.Kinds().Query(t)
+	if err != nil {
+		return err
+	}
 	if !s.outOfTime(t, s.Now()) {
-		landing, err := s.Chain.Find(ctx, t.Query())
+		landing, err := s.Chain.Find(ctx, query)
 		if err != nil || landing == nil {
 			return err
 		}
@@ -72,7 +76,7 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 		return errors.Join(err, s.hold(ctx, t.ID))
 	}
 	past := height > t.LastValidBlockHeight()
-	landing, certain, err := s.Chain.FindEverywhere(ctx, t.Query())
+	landing, certain, err := s.Chain.FindEverywhere(ctx, query)
 	switch {
 	case landing != nil:
 		return s.landed(ctx, t, *landing)
@@ -130,7 +134,11 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	}
 	if landing.Failure != "" {
 		// One node's word is not enough to let anybody pay again: a success elsewhere counts more.
-		found, certain, err := s.Chain.FindEverywhere(ctx, seen.Query())
+		query, err := s.Store.Kinds().Query(seen)
+		if err != nil {
+			return err
+		}
+		found, certain, err := s.Chain.FindEverywhere(ctx, query)
 		switch {
 		case err != nil || found == nil || !certain:
 			return errors.Join(err, s.hold(ctx, seen.ID))

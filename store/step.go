@@ -4,7 +4,7 @@ import "purser/wallet"
 
 // Begin stores a transaction that takes its first step as it is made.
 func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
-	next, events, err := t.Apply(c)
+	next, events, err := tx.Kinds().Apply(t, c)
 	if err != nil {
 		return t, err
 	}
@@ -18,7 +18,7 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transa
 // Step takes one edge of a transaction's life and announces it: the fact and its event in the one
 // store transaction that the caller holds. It returns the row as it now stands.
 func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
-	next, events, err := t.Apply(c)
+	next, events, err := tx.Kinds().Apply(t, c)
 	if err != nil {
 		return t, err
 	}

@@ -37,6 +37,8 @@ type Store interface {
 	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns: what was
 	// read of these since the number was asked for holds while it stays the same.
 	KeysVersion() uint64
+	// Kinds are Transactions.Kinds, for what needs no row.
+	Kinds() wallet.Kinds
 	Close() error
 }
 
@@ -114,6 +116,9 @@ type Wallets interface {
 
 // Transactions are kept from proposal to end.
 type Transactions interface {
+	// Kinds are those that this binary knows. A row of another is read by no worker and no operation: whatever reads it
+	// fails with wallet.ErrUnknownKind. A store that ever held a kind which a binary does not know is not opened by it.
+	Kinds() wallet.Kinds
 	Transaction(wallet.TransactionID) (wallet.Transaction, error)
 	// TransactionBySignID looks up by the secret of a sign link (kept as a keyed hash).
 	TransactionBySignID(signID string) (wallet.Transaction, error)
@@ -133,7 +138,7 @@ type Transactions interface {
 	TransactionsOf(owner wallet.UserID, p Page) ([]wallet.Transaction, error)
 	// TransactionsAt lists those of a wallet, whosever it was: what it sent and what it received.
 	TransactionsAt(at wallet.Address, p Page) ([]wallet.Transaction, error)
-	// Recipients lists whom an owner's own transfers have reached (wallet.Transaction.Reached), newest
+	// Recipients lists whom an owner's own transfers have reached (wallet.Rules.Reached), newest
 	// first and each once; only the newest transfers, limit of them, are looked at. What others sent
 	// does not count, however much of it there is.
 	Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error)

@@ -329,17 +329,17 @@ func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (E
 }
 
 // event renders one announcement of the transaction's newest step.
-func (t Transaction) event(name EventName, nth int, at time.Time) (Event, error) {
+func (t Transaction) event(name EventName, typ Kind, nth int, at time.Time) (Event, error) {
 	var data any = struct{}{}
 	amount, stamp := t.Money().String(), Timestamp(at)
 	switch name {
 	case TransactionPending:
-		data = TransactionPendingData{t.ID, t.From, amount, t.Token.Name(), t.Kind, t.To, stamp}
+		data = TransactionPendingData{t.ID, t.From, amount, t.Token.Name(), typ, t.To, stamp}
 	case TransactionConfirmed:
 		data = TransactionConfirmedData{t.ID, t.Signature, t.From, amount, t.Token.Name(),
-			Lamports(t.Fee).String(), t.Kind, t.To, t.Landing.BlockHeight, t.Landing.Confirmations, stamp}
+			Lamports(t.Fee).String(), typ, t.To, t.Landing.BlockHeight, t.Landing.Confirmations, stamp}
 	case TransactionFailed:
-		data = TransactionFailedData{t.ID, t.From, amount, t.Token.Name(), t.Kind, t.ErrorCode, t.ErrorText, stamp}
+		data = TransactionFailedData{t.ID, t.From, amount, t.Token.Name(), typ, t.ErrorCode, t.ErrorText, stamp}
 	case TransactionReceived:
 		data = TransactionReceivedData{t.ID, t.Signature, t.To, amount, t.Token.Name(), t.From, stamp}
 	}
@@ -359,6 +359,7 @@ func (t Transaction) EventIDs() (ids []string) {
 	for _, step := range Lifecycle() {
 		most = max(most, len(step.Emits))
 	}
+	most++                            // a kind may have an event of its own for a step
 	for step := range t.Changes + 1 { // the proposal is step 0
 		for nth := range most {
 			ids = append(ids, t.eventID(step, nth))
@@ -369,7 +370,7 @@ func (t Transaction) EventIDs() (ids []string) {
 
 // Proposed announces a new transaction to its owner's chat.
 func (t Transaction) Proposed() (Event, error) {
-	return t.event(TransactionProposed, 0, t.CreatedAt)
+	return t.event(TransactionProposed, t.Kind, 0, t.CreatedAt)
 }
 
 // ReceivedID names an incoming payment by signature, address and mint: whoever sees it first
@@ -386,6 +387,6 @@ func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction
 		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
 		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Closed: true, PaymentRequestRef: t.PaymentRequestRef, Memo: t.Memo,
 	}
-	event, err := receipt.event(TransactionReceived, 0, at)
+	event, err := receipt.event(TransactionReceived, receipt.Kind, 0, at)
 	return receipt, event, err
 }

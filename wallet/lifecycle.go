@@ -113,10 +113,8 @@ type TransitionInput struct {
 	Reason  string   // a sentence for the owner
 }
 
-// Apply takes one step of the lifecycle and returns the transaction as it then is, with the events
-// that announce the step; both belong in one store transaction. A step that the lifecycle does not
-// have is a Conflict, and changes nothing.
-func (t Transaction) Apply(c TransitionInput) (Transaction, []Event, error) {
+// apply is the part of Rules.Apply that is the same for every kind. Programs see the kind called typ.
+func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, error) {
 	step, ok := t.transition(c.By)
 	if !ok {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(),
@@ -134,9 +132,6 @@ func (t Transaction) Apply(c TransitionInput) (Transaction, []Event, error) {
 		t.Landing, t.Signature = &landing, landing.Signature
 		if landing.Fee > 0 { // a node may know the landing before its details
 			t.Fee = landing.Fee
-		}
-		if landing.Spent >= landing.Fee && landing.Fee > 0 && !t.Token.Native() && t.Kind == Send {
-			t.Rent = landing.Spent - landing.Fee // nothing, if somebody else made the account first
 		}
 	}
 	switch c.By {
@@ -166,7 +161,7 @@ func (t Transaction) Apply(c TransitionInput) (Transaction, []Event, error) {
 	}
 	events := make([]Event, 0, len(step.Emits))
 	for i, name := range step.Emits {
-		event, err := t.event(name, i, c.At)
+		event, err := t.event(name, typ, i, c.At)
 		if err != nil {
 			return t, nil, err
 		}

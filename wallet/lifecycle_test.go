@@ -16,7 +16,7 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 		for _, by := range happenings {
 			before := Transaction{ID: "tx_1", Kind: Send, Status: status, Token: SOL, Amount: 5}
 			change := TransitionInput{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: "why"}
-			after, events, err := before.Apply(change)
+			after, events, err := SendRules().Apply(before, change)
 			i := slices.IndexFunc(Lifecycle(), func(e Transition) bool { return e.From == status && e.By == by })
 			if i < 0 {
 				if CodeOf(err) != Conflict || ReasonOf(err).IsZero() || after.Status != status || len(events) != 0 {
@@ -43,7 +43,7 @@ func TestARollbackTakesBackWhatTheLandingTold(t *testing.T) {
 	tx := Transaction{ID: "tx_1", Kind: Send, Status: Pending, Token: SOL, Amount: 5}
 	for i, change := range []TransitionInput{{By: Landed, At: at, Landing: &Landing{Slot: 7}}, {By: RolledBack, At: at.Add(time.Second)}} {
 		var err error
-		if tx, _, err = tx.Apply(change); err != nil {
+		if tx, _, err = SendRules().Apply(tx, change); err != nil {
 			t.Fatal(err)
 		}
 		if tx.ConfirmedAt.IsZero() == (i == 0) || (tx.Landing == nil) == (i == 0) {
@@ -53,7 +53,7 @@ func TestARollbackTakesBackWhatTheLandingTold(t *testing.T) {
 	if !tx.Reserves(99) {
 		t.Error("its funds are free although it may land again")
 	}
-	again, _, err := tx.Apply(TransitionInput{By: Landed, At: at.Add(time.Minute), Landing: &Landing{Slot: 9}})
+	again, _, err := SendRules().Apply(tx, TransitionInput{By: Landed, At: at.Add(time.Minute), Landing: &Landing{Slot: 9}})
 	if err != nil || !again.ConfirmedAt.Equal(at.Add(time.Minute)) {
 		t.Errorf("landed again at %v, %v", again.ConfirmedAt, err)
 	}
@@ -64,7 +64,7 @@ func TestEventsOfOneTransactionHaveDifferentIDs(t *testing.T) {
 	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, Amount: 5}
 	seen := map[string]bool{}
 	for _, by := range []Trigger{DeviceSigned, NetworkAccepted, BecameUncertain, Landed, RolledBack, Landed, Finalized} {
-		next, events, err := tx.Apply(TransitionInput{By: by, At: at, Landing: &Landing{}})
+		next, events, err := SendRules().Apply(tx, TransitionInput{By: by, At: at, Landing: &Landing{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,12 +85,12 @@ func TestRejectedWithALinkOutIsWatchedOn(t *testing.T) {
 	for _, issues := range [][]IssuedBlockhash{nil, {{}}} {
 		for _, by := range []Trigger{OwnerRejected, TimeRanOut} {
 			tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingSignature, Token: SOL, IssuedBlockhashes: issues}
-			watched, _, err := tx.Apply(TransitionInput{By: by, Failure: UserRejected})
+			watched, _, err := SendRules().Apply(tx, TransitionInput{By: by, Failure: UserRejected})
 			if err != nil || watched.Closed {
 				t.Fatalf("%s: %+v, %v", by, watched, err)
 			}
 			tx.Status = AwaitingConfirmation // nobody has a link
-			closed, _, err := tx.Apply(TransitionInput{By: by, Failure: UserRejected})
+			closed, _, err := SendRules().Apply(tx, TransitionInput{By: by, Failure: UserRejected})
 			if err != nil || !closed.Closed {
 				t.Fatalf("%s before Confirm: %+v, %v", by, closed, err)
 			}

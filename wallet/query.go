@@ -10,11 +10,6 @@ type TransactionQuery struct {
 	Actions   []Action  // that were intended
 }
 
-// Query is what to look for to learn what became of t.
-func (t Transaction) Query() TransactionQuery {
-	return TransactionQuery{Signature: t.Signature, Reference: t.Reference, From: t.From, Actions: TransferActions(t)}
-}
-
 // PreflightError is a node's refusal to take a transaction: its preflight check failed. It is no
 // verdict: another node, or the same one a moment later, may take the same bytes.
 type PreflightError struct {

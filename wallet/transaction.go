@@ -10,16 +10,6 @@ import (
 // TransactionID is purser's name of a transaction ("tx_…").
 type TransactionID string
 
-// Kind is what a transaction does; on the wire it is called `type` (docs/architecture.md, The rule against paying
-// twice).
-type Kind string
-
-// Send moves value out of a wallet; Receive is value that came in.
-const (
-	Send    Kind = "send"
-	Receive Kind = "receive"
-)
-
 // SignatureFee is what the network charges for each signature today, in lamports. What a fee will be is asked
 // of the network (getFeeForMessage); this bounds what a device signs, and reads what it is shown.
 const SignatureFee = 5_000
@@ -144,12 +134,6 @@ const (
 	WarnAllSOL       Warning = "all_sol"            // nothing is left to pay the fee of another transfer
 )
 
-// Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
-// off before by them (a device had signed it, and kept it).
-func (t Transaction) Reached() bool {
-	return t.Kind == Send && t.Status == Confirmed && !t.LandedAfterCancel()
-}
-
 // LandedAfterCancel tells whether t landed although it had been ended here before.
 func (t Transaction) LandedAfterCancel() bool {
 	return t.Status == Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
@@ -157,22 +141,6 @@ func (t Transaction) LandedAfterCancel() bool {
 
 // Net is what reaches the recipient, in base units of Token.
 func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }
-
-// LamportsSpent tells how many lamports leave From when it lands: fee, rent, and for SOL the amount.
-func (t Transaction) LamportsSpent() uint64 {
-	if t.Kind != Send || !t.Token.Native() {
-		return t.Fee + t.Rent
-	}
-	return t.Amount + t.Fee // both were checked against a balance: no overflow
-}
-
-// TokensSpent tells how many base units of a mint leave From when it lands.
-func (t Transaction) TokensSpent(mint Address) uint64 {
-	if t.Kind != Send || t.Token.Native() || t.Token.Mint != mint {
-		return 0
-	}
-	return t.Amount
-}
 
 // Reserves tells whether t holds back what it spends from a balance that was read at slot: from Confirm until it is
 // final, but not in a balance that already shows its landing (docs/architecture.md, The rule against paying twice, 5).
@@ -219,15 +187,6 @@ func (t Transaction) NeverLanded() bool {
 func (t Transaction) NothingSigned() bool {
 	return (t.Status == Failed || t.Status == Expired || t.Status == Rejected) && t.Closed &&
 		t.Signature.IsZero() && len(t.Signed) == 0 && len(t.IssuedBlockhashes) == 0 && t.Landing == nil
-}
-
-// Writes lists the accounts whose traffic decides what a transaction like t must offer.
-func (t Transaction) Writes() []Address {
-	if t.Token.Native() {
-		return []Address{t.From, t.To}
-	}
-	return []Address{t.From, AssociatedAccount(t.From, t.Token.Mint, t.Token.Program),
-		AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)}
 }
 
 // AlreadySigned tells whether a device has handed in just this before: a signature, or signed bytes.

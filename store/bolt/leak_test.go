@@ -83,8 +83,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		from += 1_000_003
 	}
 	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.PoisoningSuspect.String()
-	marks["Delivery.Webhook"] = string(hook.ID)
-	c.Version, post.Webhook = 0, hook.ID
+	marks["Delivery.Webhook"], marks["Transaction.Kind"] = string(hook.ID), `"type":"send"`
+	c.Version, post.Webhook, row.Kind = 0, hook.ID, wallet.Send
 	task.Priority = store.JobSoon
 	// Once as a stranger's, under the system's key, and once more as a user's.
 	write := func(tx store.Tx) error {

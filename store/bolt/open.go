@@ -17,6 +17,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"purser/store"
+	"purser/wallet"
 )
 
 // ErrLocked says that another process has the file open.
@@ -50,6 +51,7 @@ type Options struct {
 	MasterKey []byte       // 32 bytes; the one that the store was created with
 	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
 	Log       *slog.Logger // hears of damaged rows; nil for silence
+	Kinds     wallet.Kinds // of transactions; the zero Kinds are the standard ones
 }
 
 // Store is a store.Store in one bbolt file, which it holds exclusively.
@@ -62,6 +64,7 @@ type Store struct {
 	lookup  *store.Lookup
 	random  io.Reader
 	log     *slog.Logger
+	kinds   wallet.Kinds
 
 	jobs    chan *job
 	stopped chan struct{} // closed when the committer has ended
@@ -77,6 +80,9 @@ type Store struct {
 }
 
 var _ store.Store = (*Store)(nil)
+
+// Kinds are those of Options.
+func (s *Store) Kinds() wallet.Kinds { return s.kinds }
 
 // Open opens or creates (mode 0600) the store and brings an older schema up to date. Errors that
 // a person can act on are ErrLocked, ErrNewer, ErrForeign, ErrCut, ErrKeyFile and store.ErrMasterKey.
@@ -95,13 +101,16 @@ func open(o Options, steps []migration) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if len(o.Kinds.Names()) == 0 {
+		o.Kinds = wallet.StandardKinds()
+	}
 	random := &shared{from: o.Random}
 	master, err := store.NewKey(o.MasterKey, random)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		path: o.Path, master: master, random: random, log: o.Log, dataKeys: keyring{master: master, random: random},
+		path: o.Path, master: master, random: random, log: o.Log, kinds: o.Kinds, dataKeys: keyring{master: master, random: random},
 		jobs:    make(chan *job, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -247,6 +256,21 @@ const (
 	metaStore  = "store" // which store it is: its file of keys has the same
 )
 
+// metaKind begins the name of each kind of transaction that the store ever held.
+const metaKind = "kind/"
+
+// checkKinds refuses a store with transactions of a kind that this binary does not know: it could neither carry them to
+// their end nor count what they hold back.
+func (s *Store) checkKinds(meta *bbolt.Bucket) error {
+	cursor := meta.Cursor()
+	for key, _ := cursor.Seek([]byte(metaKind)); bytes.HasPrefix(key, []byte(metaKind)); key, _ = cursor.Next() {
+		if _, err := s.kinds.Of(wallet.Kind(key[len(metaKind):])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // storeIDSize is the length of what tells one store from another.
 const storeIDSize = 16
 
@@ -293,6 +317,9 @@ func (s *Store) prepare(steps []migration) (err error) {
 		return fmt.Errorf("%w (its schema is %d, this one knows %d)", ErrNewer, schema, newest)
 	}
 	if err := s.openKeys(meta); err != nil {
+		return err
+	}
+	if err := s.checkKinds(meta); err != nil {
 		return err
 	}
 	if schema == newest {

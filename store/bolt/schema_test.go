@@ -63,6 +63,7 @@ func newSamples() samples {
 	x.Update.DeadLettered, x.Update.Seq, x.Reply.Seq = false, 1, 1
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Transaction.Kind = wallet.Send
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
@@ -130,11 +131,7 @@ func (x samples) read(tx store.Tx) error {
 	check("transaction by signature", x.Transaction, row, err)
 	rows, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
 	check("transactions", []wallet.Transaction{x.Transaction}, rows, err)
-	at := x.Transaction.From
-	if x.Transaction.Kind == wallet.Receive {
-		at = x.Transaction.To
-	}
-	rows, err = tx.TransactionsAt(at, store.Page{Limit: 10})
+	rows, err = tx.TransactionsAt(x.Transaction.From, store.Page{Limit: 10})
 	check("transactions of a wallet", []wallet.Transaction{x.Transaction}, rows, err)
 	k, err := tx.KeyBySecret("sample secret")
 	check("key", x.Key, k, err)

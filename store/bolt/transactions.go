@@ -35,16 +35,18 @@ type transactionIndex struct {
 	Status      wallet.Status  `json:"status"`
 	ConfirmedAt time.Time      `json:"confirmed_at"`
 	EndedAt     time.Time      `json:"ended_at"`
+
+	rules wallet.Rules // of its kind; zero where this binary does not know it
 }
 
-func (r transactionRow) index() transactionIndex {
+func (r transactionRow) index(rules wallet.Rules) transactionIndex {
 	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
-		r.To, r.Status, r.ConfirmedAt, r.EndedAt}
+		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules}
 }
 
-// reached is wallet.Transaction.Reached, of what the index knows.
+// reached is wallet.Rules.Reached, of what the index knows.
 func (x transactionIndex) reached() bool {
-	return wallet.Transaction{Kind: x.Kind, Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt}.Reached()
+	return x.rules.Reached(wallet.Transaction{Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt})
 }
 
 // paid is the entry in paidBy of a transaction that reached its recipient.
@@ -62,10 +64,7 @@ type indexEntry struct {
 
 // concerns is the entry in byWallet: of a receipt the wallet that received.
 func (x transactionIndex) concerns() indexEntry {
-	at := x.From
-	if x.Kind == wallet.Receive {
-		at = x.To
-	}
+	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
 	return indexEntry{byWallet, join(historyOf(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
 
@@ -99,6 +98,8 @@ func (x transactionIndex) entries() []indexEntry {
 	return out
 }
 
+func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
+
 func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	key := []byte(id)
 	raw := t.get(transactions, key)
@@ -112,6 +113,9 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	}
 	who, err := parseWhose(sealed[0])
 	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	if _, err := t.store.kinds.Of(r.Kind); err != nil {
 		return wallet.Transaction{}, err
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = who.Chat, who.SignID, who.Lookalike, who.Label
@@ -152,6 +156,11 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 		return store.ErrConflict
 	}
 	n.Version = 1
+	if kind := []byte(metaKind + n.Kind); t.get(metaBucket, kind) == nil { // for checkKinds of another binary
+		if err := t.put(metaBucket, kind, []byte{1}); err != nil {
+			return err
+		}
+	}
 	return t.writeTransaction(n, nil)
 }
 
@@ -163,7 +172,7 @@ func (t *tx) PutTransaction(n wallet.Transaction) error {
 	if !found {
 		return store.ErrNotFound
 	}
-	if old.Version != n.Version || old.Owner != n.Owner {
+	if old.Version != n.Version || old.Owner != n.Owner || old.Kind != n.Kind {
 		return store.ErrConflict
 	}
 	n.Version++
@@ -172,6 +181,10 @@ func (t *tx) PutTransaction(n wallet.Transaction) error {
 
 // writeTransaction writes the row and whichever index entries differ from the old row's.
 func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error {
+	rules, err := t.store.kinds.Of(n.Kind)
+	if err != nil {
+		return err
+	}
 	r := transactionRow{Transaction: n}
 	if n.SignID != "" {
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
@@ -196,7 +209,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if old != nil {
 		before = old.entries()
 	}
-	if err := t.reindex(key, n.Kind, before, r.index().entries()); err != nil {
+	if err := t.reindex(key, rules, before, r.index(rules).entries()); err != nil {
 		return err
 	}
 	if !n.Closed && (old == nil || old.Changes != n.Changes) {
@@ -230,7 +243,11 @@ func (t *tx) removeProposal(id []byte) error {
 	if !r.NothingSigned() {
 		return nil
 	}
-	for _, e := range r.index().entries() {
+	rules, err := t.store.kinds.Of(r.Kind)
+	if err != nil {
+		return nil // what nobody here can judge is not removed
+	}
+	for _, e := range r.index(rules).entries() {
 		if e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
 			continue
 		}
@@ -251,14 +268,14 @@ func (t *tx) removeProposal(id []byte) error {
 }
 
 // reindex replaces the entries of a row by others. It refuses before it writes.
-func (t *tx) reindex(id []byte, kind wallet.Kind, before, after []indexEntry) error {
+func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
 	var adds []indexEntry
 	for _, e := range after {
 		if holds(before, e) {
 			continue
 		}
 		if e.unique {
-			free, err := t.free(e, kind)
+			free, err := t.free(e, rules)
 			if err != nil {
 				return err
 			}
@@ -296,19 +313,19 @@ func holds(entries []indexEntry, e indexEntry) bool {
 // free tells whether a row of this kind may hold a unique entry that it does not hold yet. A
 // receipt shares its sender's signature and is found by its id: it leaves the entry to the sender
 // (false), and a sender takes it from a receipt (true). Else an entry that is taken is ErrConflict.
-func (t *tx) free(e indexEntry, kind wallet.Kind) (bool, error) {
+func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
 	holder := t.get(e.in, e.key)
 	if holder == nil {
 		return true, nil
 	}
-	if e.in == bySignature && kind == wallet.Receive {
+	if e.in == bySignature && rules.Life == wallet.Incoming {
 		return false, nil
 	}
 	other, found, err := t.transactionIndex(holder)
 	if err != nil {
 		return false, err
 	}
-	if found && (e.in != bySignature || other.Kind != wallet.Receive) {
+	if found && (e.in != bySignature || other.rules.Life != wallet.Incoming) {
 		return false, store.ErrConflict
 	}
 	return true, nil
@@ -320,7 +337,9 @@ func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err er
 	if raw == nil {
 		return x, false, nil
 	}
-	x, _, err = plainOf[transactionIndex](t, transactions, id, raw)
+	if x, _, err = plainOf[transactionIndex](t, transactions, id, raw); err == nil {
+		x.rules, _ = t.store.kinds.Of(x.Kind)
+	}
 	return x, true, err
 }
 

@@ -565,7 +565,7 @@ func (m *model) checkTransactions(tx store.Tx) error {
 		}
 		var paid []wallet.Address
 		for _, t := range want { // newest first already
-			if t.Reached() && !slices.Contains(paid, t.To) {
+			if wallet.SendRules().Reached(t) && !slices.Contains(paid, t.To) {
 				paid = append(paid, t.To)
 			}
 		}

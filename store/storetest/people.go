@@ -60,7 +60,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutWallet(wallet.Wallet{Address: address, Owner: who.ID, ConnectedAt: at}),
 			tx.PutBind(wallet.Bind{TokenHash: [32]byte{n}, User: who.ID, Chat: chat, ExpiresAt: at}),
 			tx.PutBind(wallet.Bind{TokenHash: [32]byte{n, n}, User: who.ID, Chat: chat, ExpiresAt: at}),
-			tx.CreateTransaction(wallet.Transaction{ID: id, Owner: who.ID, Chat: chat, From: address,
+			tx.CreateTransaction(wallet.Transaction{ID: id, Kind: wallet.Send, Owner: who.ID, Chat: chat, From: address,
 				SignID: "sign_" + string(who.ID), Signature: wallet.Signature{n}, CreatedAt: at}),
 			tx.PutConversation(store.Conversation{Chat: chat, User: chat, State: "review", ExpiresAt: at}),
 			tx.PutConversation(store.Conversation{Chat: chat, User: chat, Slot: "keys", State: "shown", Data: []byte("shop"), ExpiresAt: at}),

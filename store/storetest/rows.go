@@ -173,6 +173,7 @@ func testEveryField(t *testing.T, open Open) {
 		from += 1000
 	}
 	c.Version, in.DeadLettered = 0, false // the store's own to change
+	row.Kind = wallet.Send
 	post.Webhook = hook.ID
 	update(t, s, func(tx store.Tx) error {
 		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // Emit looks for them
