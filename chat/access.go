@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -11,18 +10,149 @@ import (
 	"purser/wallet"
 )
 
+// apiFlow is the name of the conversation of /api.
+const apiFlow = "api"
+
+// What it asks, and what moves it.
+const (
+	namingApp    State = "app"
+	sayingWhy    State = "purpose"
+	readingTerms State = "terms"
+	sharing      State = "contact"
+	mailing      State = "mail address"
+	coding       State = "mail code"
+	connecting   State = "wallet step"
+	choosingKey  State = "choice of keys"
+	keyShown     State = "key shown"
+
+	appUnknown     Trigger = "app unnamed"
+	purposeUnknown Trigger = "purpose unsaid"
+	termsOpen      Trigger = "terms not accepted"
+	contactMissing Trigger = "contact missing"
+	emailMissing   Trigger = "mail address missing"
+	codeMailed     Trigger = "code mailed"
+	walletMissing  Trigger = "wallet missing"
+	verified       Trigger = "all verified"
+	operatorsAsked Trigger = "operators asked"
+	keyMade        Trigger = "key made"
+	keySaved       Trigger = "I've saved it"
+)
+
 // access is what a conversation of /api remembers. No secret of a key is ever in it.
 type access struct {
-	Request  wallet.AccessRequest `json:"request"`
-	Known    bool                 `json:"known,omitempty"`    // they have an app of this name: its purpose is not asked again
-	Keyboard bool                 `json:"keyboard,omitempty"` // the key that shares a contact is shown
-	Choice   string               `json:"choice,omitempty"`   // the question of which keys: toggles redraw it in place
-	Shown    string               `json:"shown,omitempty"`    // the card with keys in it
-	ShownAt  time.Time            `json:"shown_at,omitzero"`
+	Request wallet.AccessRequest `json:"request"`
+	Known   bool                 `json:"known,omitempty"`  // they have an app of this name: its purpose is not asked again
+	Choice  string               `json:"choice,omitempty"` // the question of which keys: toggles redraw it in place
+	Shown   string               `json:"shown,omitempty"`  // the card with keys in it
+	ShownAt time.Time            `json:"shown_at,omitzero"`
+}
+
+// apiConversation is /api: the way to a key, and the keys that there are.
+func apiConversation() conversation {
+	texts := map[State]Handler{
+		namingApp: (*Chat).hearApp,
+		sayingWhy: (*Chat).hearPurpose,
+		mailing:   (*Chat).hearMailAddress,
+		coding:    (*Chat).hearCode,
+		sharing:   func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_key", nil), nil },
+	}
+	for _, state := range []State{readingTerms, connecting, choosingKey, keyShown} {
+		texts[state] = func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_buttons", nil), nil }
+	}
+	return conversation{
+		name: apiFlow,
+		commands: []command{{name: "api", menu: "menu.api", usage: "usage.api", run: (*Chat).api,
+			aliases: map[string]string{"key": "", "keys": "", "token": "", "developer": "", "webhook": "", "webhooks": ""}}},
+		flow: onboarding(), version: 1, data: func() any { return new(access) },
+		texts:      texts,
+		contacts:   map[State]Handler{sharing: (*Chat).hearContact},
+		callbacks:  apiCallbacks(),
+		topics:     map[string]string{"api": "help.api"},
+		cancelIdle: (*replyTx).cancelRequest,
+		lateAnswer: (*replyTx).lateMailAnswer,
+		cleanup:    map[State]bool{keyShown: true},
+		slots: map[string]func(*replyTx, store.Conversation) error{
+			keysSlot: func(s *replyTx, beside store.Conversation) error { return s.endKeysBeside(beside, "keys.gone") },
+		},
+	}
+}
+
+// apiCallbacks are the buttons of /api.
+func apiCallbacks() map[string]Callback {
+	return map[string]Callback{
+		"accept":     (*Chat).tapAccept,
+		"app":        (*Chat).tapApp,
+		"draft":      (*Chat).tapDraft,
+		"newpurpose": (*Chat).tapNewPurpose,
+		"newcode":    (*Chat).tapNewCode,
+		"newmail":    (*Chat).tapNewMail,
+		"goon":       (*Chat).tapGoOn,
+		"turn":       (*Chat).tapTurn,
+		"ask":        (*Chat).tapAsk,
+		"make":       (*Chat).tapMake,
+		"saved":      (*Chat).tapSaved,
+		"newkey":     (*Chat).tapNewKey,
+		"key":        (*Chat).tapKey,
+		"keepkey":    (*Chat).tapKeepKey,
+		"rotate":     (*Chat).tapRotate,
+		"rotateyes":  (*Chat).tapRotateYes,
+		"revoke":     (*Chat).tapRevoke,
+		"revokeyes":  (*Chat).tapRevokeYes,
+		"portal":     (*Chat).tapPortal,
+		"decide":     (*Chat).tapDecide,
+		"withdraw":   (*Chat).tapWithdraw,
+	}
+}
+
+// onboarding is the table of /api. What is known or was proven before is skipped, so that each question
+// may be followed by itself and by every later one.
+func onboarding() Flow {
+	questions := []struct {
+		at  State
+		by  Trigger
+		ask Effect
+	}{
+		{namingApp, appUnknown, (*replyTx).askApp},
+		{sayingWhy, purposeUnknown, (*replyTx).askPurpose},
+		{readingTerms, termsOpen, (*replyTx).showTerms},
+		{sharing, contactMissing, (*replyTx).askContact},
+		{mailing, emailMissing, (*replyTx).askEmail},
+		{coding, codeMailed, (*replyTx).askCode},
+		{connecting, walletMissing, (*replyTx).askWallet},
+		{choosingKey, verified, (*replyTx).askWhichKeys},
+	}
+	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation
+	for i, q := range questions {
+		if q.by != codeMailed {
+			flow[idle][q.by] = Step{q.at, q.ask}
+		}
+		flow[q.at] = map[Trigger]Step{
+			cancelled: {idle, (*replyTx).dropAccess},
+			movedOn:   {idle, (*replyTx).leaveAccess},
+			silence:   {idle, (*replyTx).pauseAccess},
+		}
+		for _, next := range questions[i:] {
+			if next.by != codeMailed || q.at == mailing || q.at == coding {
+				flow[q.at][next.by] = Step{next.at, next.ask}
+			}
+		}
+	}
+	flow[coding][emailMissing] = Step{mailing, (*replyTx).askEmail}            // another address
+	flow[connecting][movedOn] = Step{idle, nil}                                // to /wallet new: its button leads back
+	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*replyTx).askPurpose} // another one
+	flow[choosingKey][operatorsAsked] = Step{idle, (*replyTx).sayAsked}
+	flow[choosingKey][keyMade] = Step{keyShown, (*replyTx).showKeys}
+	flow[keyShown] = map[Trigger]Step{
+		keySaved:  {idle, (*replyTx).keysAreSaved},
+		cancelled: {idle, (*replyTx).removeKeys},
+		movedOn:   {idle, (*replyTx).leaveKeys},
+		silence:   {idle, (*replyTx).removeKeys},
+	}
+	return flow
 }
 
 // api answers /api: the way to a key, or the keys that there are.
-func (c *Chat) api(context.Context, inbound) (Action, error) {
+func (c *Chat) api(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
@@ -41,9 +171,9 @@ func (s *replyTx) resume(st handlers.Standing) error {
 	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
 		return s.sayWaiting(st)
 	}
-	s.topic = topic{}
+	s.renew(nil)
 	if was != nil && !was.Left {
-		s.topic.Access.Request = *was
+		dataOf[access](s).Request = *was
 	}
 	return s.goOn()
 }
@@ -75,7 +205,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 
 // tapGoOn resumes by a button, whatever came in between. Below the wallet step, its message stays the
 // question as long as there is no wallet.
-func (c *Chat) tapGoOn(_ context.Context, _ inbound, step string) (Action, error) {
+func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error) {
 	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
 		if err != nil {
@@ -92,9 +222,9 @@ func (c *Chat) tapGoOn(_ context.Context, _ inbound, step string) (Action, error
 }
 
 // tapNewKey begins anew, for who has keys.
-func (c *Chat) tapNewKey(context.Context, inbound, string) (Action, error) {
+func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	return c.begin(func(s *replyTx) error {
-		s.topic = topic{}
+		s.renew(nil)
 		return s.goOn()
 	}, nil)
 }
@@ -105,7 +235,7 @@ func (s *replyTx) goOn() error {
 	if err != nil {
 		return err
 	}
-	a := &s.topic.Access
+	a := dataOf[access](s)
 	a.Request.Left = false
 	if err := s.knowApp(a); err != nil {
 		return err
@@ -162,7 +292,7 @@ func (s *replyTx) askApp() error {
 	var rows [][]Button
 	draft := dev.Request
 	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
-		b, err := s.button(html(escape(draft.App)), "draft", s.topic.Ask, s.conv.ExpiresAt)
+		b, err := s.button(html(escape(draft.App)), "draft", s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -171,7 +301,7 @@ func (s *replyTx) askApp() error {
 		draft = nil
 	}
 	for _, app := range mine[max(0, len(mine)-most):] {
-		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.topic.Ask, s.conv.ExpiresAt)
+		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -184,14 +314,14 @@ func (s *replyTx) askPurpose() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("access.ask_purpose", vars{"App": s.topic.Access.Request.App, "Was": s.topic.Access.Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
+	return s.ask("access.ask_purpose", vars{"App": dataOf[access](s).Request.App, "Was": dataOf[access](s).Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
 }
 
 func (s *replyTx) showTerms() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	yes, err := s.ours("button.accept", "accept", s.topic.Ask, s.conv.ExpiresAt)
+	yes, err := s.ours("button.accept", "accept", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
@@ -204,26 +334,12 @@ func (s *replyTx) askContact() error {
 	if err := s.reason(v); err != nil {
 		return err
 	}
-	text, err := s.words.text("access.ask_contact", v)
-	if err != nil {
-		return err
-	}
 	label, err := s.words.text("access.contact_key", nil)
 	if err != nil {
 		return err
 	}
-	s.topic.Ask, s.topic.Asked, s.topic.Access.Keyboard = "", "", true
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Contact: plain(label)}}, "")
-}
-
-// putKeyAway gives the ordinary keyboard back.
-func (s *replyTx) putKeyAway(key string) error {
-	s.topic.Access.Keyboard = false
-	text, err := s.words.text(key, nil)
-	if err != nil {
-		return err
-	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
+	s.question = question{}
+	return s.openKeyboard("access.ask_contact", v, "access.contact_closed", Keyboard{Contact: plain(label)})
 }
 
 // askWallet leads to /wallet new, and back. Its buttons outlive the conversation, which /wallet new ends.
@@ -231,32 +347,32 @@ func (s *replyTx) askWallet() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	s.topic.Asked = ""
+	s.question.Asked = ""
 	rows, err := s.menu("button.connect_wallet", "/wallet new")
 	if err != nil {
 		return err
 	}
-	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.topic.Ask, s.now.Add(menuLife))
+	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.question.Ask, s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
-	stop, err := s.ours("button.cancel", "stop", s.topic.Ask, s.conv.ExpiresAt)
+	stop, err := s.ours("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	return s.show(s.topic.Ask, "access.ask_wallet", nil, append(rows, []Button{done}, []Button{stop})...)
+	return s.show(s.question.Ask, "access.ask_wallet", nil, append(rows, []Button{done}, []Button{stop})...)
 }
 
 // dropAccess is /cancel: what was said is forgotten, what was proven stays.
 func (s *replyTx) dropAccess() error {
-	if err := s.Developers.Leave(s.tx, s.user.ID, s.topic.Access.Request); err != nil {
+	if err := s.Developers.Leave(s.tx, s.user.ID, dataOf[access](s).Request); err != nil {
 		return err
 	}
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil {
 		return err
 	}
-	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": s.topic.Access.Request.App})
+	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": dataOf[access](s).Request.App})
 }
 
 // leaveAccess is another command.
@@ -269,35 +385,23 @@ func (s *replyTx) leaveAccess() error {
 
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
-// hearDeveloper takes words as the answer to a question of /api. Nil where none is asked.
-func (c *Chat) hearDeveloper(ctx context.Context, h inbound) (Action, error) {
-	switch h.at(apiFlow) {
-	case idle:
-		return nil, nil
-	case namingApp:
-		return func(s *replyTx) error {
-			name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
-			if err != nil && !labelled(err) {
-				return err
-			}
-			return s.heardPart(&s.topic.Access.Request.App, name, err)
-		}, nil
-	case sayingWhy:
-		return func(s *replyTx) error {
-			purpose, err := wallet.ParsePurpose(h.Text)
-			return s.heardPart(&s.topic.Access.Request.Purpose, purpose, err)
-		}, nil
-	case mailing:
-		if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
-			return sent, err
+// hearApp takes the name of an app.
+func (c *Chat) hearApp(_ context.Context, h Inbound) (Action, error) {
+	return func(s *replyTx) error {
+		name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
+		if err != nil && !labelled(err) {
+			return err
 		}
-		return c.mailCode(ctx, h, h.Text)
-	case coding:
-		return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
-	case sharing:
-		return reply("access.use_key", nil), nil
-	}
-	return reply("access.use_buttons", nil), nil
+		return s.heardPart(&dataOf[access](s).Request.App, name, err)
+	}, nil
+}
+
+// hearPurpose takes what an app is for.
+func (c *Chat) hearPurpose(_ context.Context, h Inbound) (Action, error) {
+	return func(s *replyTx) error {
+		purpose, err := wallet.ParsePurpose(h.Text)
+		return s.heardPart(&dataOf[access](s).Request.Purpose, purpose, err)
+	}, nil
 }
 
 // heardPart takes one answer, or asks again.
@@ -312,7 +416,7 @@ func (s *replyTx) heardPart(part *string, value string, err error) error {
 // notThat says what is wrong about an answer. The question above waits on.
 func (s *replyTx) notThat(err error) error {
 	v := vars{}
-	s.draft.refusal = err
+	s.refusal = err
 	if err := s.reason(v); err != nil {
 		return err
 	}
@@ -324,18 +428,18 @@ func (s *replyTx) notThat(err error) error {
 }
 
 // tapApp takes an app of theirs.
-func (c *Chat) tapApp(_ context.Context, h inbound, id string) (Action, error) {
+func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 	return h.tapAccess(namingApp, func(s *replyTx) error {
 		app, err := s.tx.App(wallet.AppID(id))
 		if err != nil {
 			return err
 		}
-		return s.heardPart(&s.topic.Access.Request.App, app.Name, nil)
+		return s.heardPart(&dataOf[access](s).Request.App, app.Name, nil)
 	}), nil
 }
 
 // tapDraft takes what they wanted when they stopped.
-func (c *Chat) tapDraft(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapDraft(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(namingApp, func(s *replyTx) error {
 		dev, err := s.tx.Developer(s.user.ID)
 		if err != nil {
@@ -344,13 +448,13 @@ func (c *Chat) tapDraft(_ context.Context, h inbound, _ string) (Action, error) 
 		if dev.Request == nil || !dev.Request.Left {
 			return s.transition(apiFlow, appUnknown)
 		}
-		s.topic.Access.Request = *dev.Request
+		dataOf[access](s).Request = *dev.Request
 		return s.goOn()
 	}), nil
 }
 
 // onNewest is a button of /api's newest question, which may be tapped again.
-func (h inbound) onNewest(at State, next Action) Action {
+func (h Inbound) onNewest(at State, next Action) Action {
 	if !h.newest(apiFlow, at) {
 		return toast("toast.old")
 	}
@@ -358,7 +462,7 @@ func (h inbound) onNewest(at State, next Action) Action {
 }
 
 // tapAccess is onNewest for a button that answers the question.
-func (h inbound) tapAccess(at State, next Action) Action {
+func (h Inbound) tapAccess(at State, next Action) Action {
 	return h.onNewest(at, func(s *replyTx) error {
 		if err := s.use(); err != nil {
 			return err
@@ -368,7 +472,7 @@ func (h inbound) tapAccess(at State, next Action) Action {
 }
 
 // tapChoice is onNewest for a button that ends a choice by a deed. What the deed refuses shows the choice again.
-func (h inbound) tapChoice(deed Action, then Trigger) Action {
+func (h Inbound) tapChoice(deed Action, then Trigger) Action {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
 		err := deed(s)
 		if labelled(err) {
@@ -384,7 +488,7 @@ func (h inbound) tapChoice(deed Action, then Trigger) Action {
 	})
 }
 
-func (c *Chat) tapAccept(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapAccept(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(readingTerms, func(s *replyTx) error {
 		if err := s.Developers.Accept(s.tx, s.user.ID); err != nil {
 			return err
@@ -394,10 +498,7 @@ func (c *Chat) tapAccept(_ context.Context, h inbound, _ string) (Action, error)
 }
 
 // hearContact takes a contact that was asked for. Its number is neither read nor kept.
-func (c *Chat) hearContact(h inbound) Action {
-	if h.at(apiFlow) != sharing {
-		return reply("talk.contact", nil)
-	}
+func (c *Chat) hearContact(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
 		if labelled(err) {
@@ -406,33 +507,28 @@ func (c *Chat) hearContact(h inbound) Action {
 		if err != nil {
 			return err
 		}
-		if err := s.putKeyAway("access.contact_taken"); err != nil {
+		if err := s.closeKeyboard("access.contact_taken", nil); err != nil {
 			return err
 		}
 		return s.goOn()
-	}
+	}, nil
 }
 
-// ours makes a button with a label of the catalogue.
-func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, error) {
-	text, err := s.words.text(label, nil)
-	if err != nil {
-		return Button{}, err
+// cancelRequest answers /cancel while the operators have a request of the person's.
+func (s *replyTx) cancelRequest() (bool, error) {
+	st, err := s.Developers.Standing(s.tx, s.user.ID)
+	if err != nil || !st.Developer.Request.Waits() || !s.now.Before(st.Developer.Request.AskedAt.Add(handlers.AskPause)) {
+		return false, err
 	}
-	return s.button(text, action, subject, until)
+	return true, s.sayWaiting(st)
 }
 
-// moment is a time as people read it.
-func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
-
-// appName is what an app is called; "" for none, and for one that is gone.
-func (s *replyTx) appName(id wallet.AppID) (string, error) {
-	if id == "" {
-		return "", nil
+// backToAPI adds a button that goes on with /api, to whoever came from its wallet step.
+func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
+		return rows, err
 	}
-	app, err := s.tx.App(id)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	return app.Name, err
+	b, err := s.ours("button.go_on_api", "goon", "access", s.now.Add(menuLife))
+	return append(rows, []Button{b}), err
 }

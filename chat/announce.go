@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -75,11 +74,11 @@ func (s *replyTx) told() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err
 	}
-	row := slices.IndexFunc(s.table, func(row command) bool { return row.name == s.inbound.line.command })
+	row, known := s.registry.command(s.inbound.line.command)
 	switch {
-	case row < 0:
+	case !known:
 		return s.nameOnly(), response, nil
-	case s.table[row].app == nil:
+	case row.app == nil:
 		return s.nameOnly(), withheld, nil
 	}
 	return s.withoutContacts(s.inbound.Text, response)
@@ -133,8 +132,8 @@ func (s *replyTx) silence() string {
 	return s.tx.CounterName("silence", strconv.FormatInt(s.conv.User, 10))
 }
 
-// late tells whether a message may answer a question that waits no more: one that fell silent lately, or one
-// of a mail address or of its code.
+// late tells whether a message may answer a question that waits no more: one that fell silent lately, or what a
+// conversation knows better.
 func (s *replyTx) late() (bool, error) {
 	switch silent, err := s.tx.Counter(s.silence()); {
 	case err == nil && s.now.Before(silent.ExpiresAt):
@@ -142,21 +141,15 @@ func (s *replyTx) late() (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	if !strings.Contains(s.inbound.Text, "@") && !codeIn(s.inbound.Text) {
-		return false, nil
-	}
-	return s.Developers.ProvingMail(s.tx, s.user.ID)
-}
-
-// codeIn tells whether a text may hold a code that was mailed, whatever is written around it.
-func codeIn(text string) bool {
-	digits := 0
-	for _, r := range text {
-		if unicode.IsDigit(r) {
-			digits++
+	for _, conv := range s.registry.all {
+		if conv.lateAnswer == nil {
+			continue
+		}
+		if late, err := conv.lateAnswer(s, s.inbound.Text); late || err != nil {
+			return late, err
 		}
 	}
-	return digits >= handlers.CodeDigits
+	return false, nil
 }
 
 func (s *replyTx) tell(what string, name wallet.EventName, data any) error {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ type tooOften struct {
 func (t *tooOften) Error() string { return "too many lookups" }
 
 // mayAsk uses one of the person's lookups. It comes after every check that needs no node.
-func (c *Chat) mayAsk(h inbound) error {
+func (c *Chat) mayAsk(h Inbound) error {
 	if h.app != nil {
 		return nil
 	}
@@ -82,8 +83,19 @@ func (c *Chat) mayAsk(h inbound) error {
 	return &tooOften{wait, !say}
 }
 
+// SlowDown answers whoever has a node asked too often; false when err says something else. Fronts put it around every
+// Endpoint.
+func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {
+	var often *tooOften
+	if !errors.As(err, &often) {
+		return Turn{}, false
+	}
+	turn, _ := c.turn(h, often.slowDown(h), nil)
+	return turn, true
+}
+
 // slowDown answers whoever has no lookup left. What was being asked goes on.
-func (t *tooOften) slowDown(h inbound) Action {
+func (t *tooOften) slowDown(h Inbound) Action {
 	if t.quiet && h.Tap == nil {
 		return func(*replyTx) error { return nil }
 	}

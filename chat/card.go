@@ -139,7 +139,7 @@ func (s *replyTx) drawn(t wallet.Transaction) error {
 
 // follows is what a transaction's state means for the conversation, if it is about that one.
 func (s *replyTx) follows(t wallet.Transaction) (Trigger, bool) {
-	if s.conv.Flow != sendFlow || s.topic.Transaction != t.ID || s.state() != inReview && s.state() != signing {
+	if s.conv.Flow != sendFlow || dataOf[payment](s).Transaction != t.ID || s.state() != inReview && s.state() != signing {
 		return "", false
 	}
 	switch t.Status {

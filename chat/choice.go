@@ -12,12 +12,12 @@ import (
 
 // askWhichKeys shows the toggles, in the same message as long as it is the same choice.
 func (s *replyTx) askWhichKeys() error {
-	a := &s.topic.Access
-	if a.Choice == "" || a.Choice != s.topic.Ask {
+	a := dataOf[access](s)
+	if a.Choice == "" || a.Choice != s.question.Ask {
 		if err := s.newQuestion(); err != nil {
 			return err
 		}
-		a.Choice = s.topic.Ask
+		a.Choice = s.question.Ask
 	}
 	if len(a.Request.Kinds) == 0 && len(a.Request.Scopes) == 0 { // what can do no harm is proposed
 		a.Request.Kinds, a.Request.Scopes = []wallet.KeyKind{wallet.APIKey}, []wallet.Scope{wallet.WalletRead}
@@ -44,9 +44,9 @@ func (s *replyTx) askWhichKeys() error {
 
 // choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
 func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
-	wanted := switchedOn(s.topic.Access.Request)
+	wanted := switchedOn(dataOf[access](s).Request)
 	row := func(label, action string) error {
-		b, err := s.ours(label, action, s.topic.Ask, s.conv.ExpiresAt)
+		b, err := s.ours(label, action, s.question.Ask, s.conv.ExpiresAt)
 		rows = append(rows, []Button{b})
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 			box, turn = "☑ ", "off:"
 		}
 		action := "turn:" + turn + object
-		return s.buttonOf(nonceOf(s.topic.Ask, action), box+label, action, s.topic.Ask, s.conv.ExpiresAt)
+		return s.buttonOf(nonceOf(s.question.Ask, action), box+label, action, s.question.Ask, s.conv.ExpiresAt)
 	}
 	var kinds []Button
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
@@ -211,11 +211,11 @@ func names(scopes []wallet.Scope) html {
 }
 
 // tapTurn takes a kind of key or a scope in or out.
-func (c *Chat) tapTurn(_ context.Context, h inbound, object string) (Action, error) {
+func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, error) {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
-		r := &s.topic.Access.Request
+		r := &dataOf[access](s).Request
 		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
 			if pro, err := s.isPro(*r); err != nil || !pro {
 				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID))))
@@ -251,14 +251,15 @@ func turned[T comparable](list []T, thing T, in bool) []T {
 }
 
 // tapNewPurpose asks what the app is for, once more.
-func (c *Chat) tapNewPurpose(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapNewPurpose(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(choosingKey, func(s *replyTx) error { return s.transition(apiFlow, purposeUnknown) }), nil
 }
 
 // tapMake makes the keys that were chosen.
-func (c *Chat) tapMake(_ context.Context, h inbound, _ string) (Action, error) {
-	return h.tapChoice(func(s *replyTx) (err error) {
-		s.fresh.Made, err = s.Developers.Make(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
+func (c *Chat) tapMake(_ context.Context, h Inbound, _ string) (Action, error) {
+	return h.tapChoice(func(s *replyTx) error {
+		made, err := s.Developers.Make(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))
+		s.found = newKeys{Made: made}
 		return err
 	}, keyMade), nil
 }
@@ -281,6 +282,6 @@ func (s *replyTx) chooseAgain(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": reason}); err != nil {
 		return err
 	}
-	s.draft.refusal = err
+	s.refusal = err
 	return s.transition(apiFlow, verified)
 }

@@ -13,6 +13,42 @@ import (
 	"purser/wallet"
 )
 
+// consentConversation is the question of an app for access. It comes by a link, typed or followed.
+func consentConversation() conversation {
+	return conversation{
+		name: "consent",
+		callbacks: map[string]Callback{
+			"allow":  (*Chat).tapAllow,
+			"refuse": (*Chat).tapRefuse,
+			"switch": (*Chat).tapSwitch,
+		},
+		intercept: (*Chat).hearAppLink,
+		links:     map[string]func(string) Action{appPrefix: func(id string) Action { return askConsent(wallet.AppID(id), false) }},
+	}
+}
+
+// appsCommand is /apps: what the person has allowed, and the way to change it.
+func appsCommand() conversation {
+	return conversation{
+		name: "apps",
+		commands: []command{{name: "apps", menu: "menu.apps", usage: "usage.apps", looks: true, run: (*Chat).apps,
+			aliases: map[string]string{"app": "", "permissions": "", "access": "", "connections": ""}}},
+		callbacks: map[string]Callback{
+			"takeback":     (*Chat).tapTakeBack,
+			"changeaccess": (*Chat).tapChangeAccess,
+		},
+	}
+}
+
+// hearAppLink takes the link of an app, pasted as text.
+func (c *Chat) hearAppLink(_ context.Context, h Inbound) (Action, error) {
+	id, ok := c.appLink(h.Text)
+	if !ok {
+		return nil, nil
+	}
+	return c.begin(askConsent(id, false), nil)
+}
+
 // appPrefix begins the payload of a link that asks for consent (wallet.AppID).
 const appPrefix = "app_"
 
@@ -186,7 +222,7 @@ func (s *replyTx) scopesToPerson(scopes []wallet.Scope) (html, error) {
 }
 
 // tapSwitch turns one scope of a question on or off.
-func (c *Chat) tapSwitch(_ context.Context, _ inbound, object string) (Action, error) {
+func (c *Chat) tapSwitch(_ context.Context, _ Inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
 		return toast("toast.old"), nil
@@ -204,7 +240,7 @@ func (c *Chat) tapSwitch(_ context.Context, _ inbound, object string) (Action, e
 }
 
 // tapAllow allows an app what is switched on.
-func (c *Chat) tapAllow(_ context.Context, h inbound, object string) (Action, error) {
+func (c *Chat) tapAllow(_ context.Context, h Inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
 		return toast("toast.old"), nil
@@ -215,12 +251,12 @@ func (c *Chat) tapAllow(_ context.Context, h inbound, object string) (Action, er
 }
 
 // tapRefuse allows nothing. What was allowed before stays: /apps revokes it.
-func (c *Chat) tapRefuse(_ context.Context, h inbound, id string) (Action, error) {
+func (c *Chat) tapRefuse(_ context.Context, h Inbound, id string) (Action, error) {
 	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*replyTx) error { return nil }), nil
 }
 
 // answerConsent does what the answer means, and redraws the question.
-func (h inbound) answerConsent(id wallet.AppID, toasted, text string, deed Action) Action {
+func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, deed Action) Action {
 	return func(s *replyTx) error {
 		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the app may be gone
 		if err == nil {
@@ -249,7 +285,7 @@ func (h inbound) answerConsent(id wallet.AppID, toasted, text string, deed Actio
 const appsCard = "apps"
 
 // apps answers /apps: what the person has allowed.
-func (c *Chat) apps(context.Context, inbound) (Action, error) {
+func (c *Chat) apps(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		if err := s.moveCard(appsCard); err != nil {
 			return err
@@ -310,12 +346,12 @@ func (s *replyTx) listApps() error {
 }
 
 // tapChangeAccess asks again what an app may do, with its switches as they are.
-func (c *Chat) tapChangeAccess(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapChangeAccess(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askConsent(wallet.AppID(id), true), nil
 }
 
 // tapTakeBack ends a grant.
-func (c *Chat) tapTakeBack(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapTakeBack(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		name, err := s.appName(wallet.AppID(id))
 		if err != nil {

@@ -10,6 +10,47 @@ import (
 	"purser/wallet"
 )
 
+// contactFlow is the name of the conversation that names a contact.
+const contactFlow = "contacts"
+
+// What it asks, and what moves it.
+const (
+	naming State = "name"
+
+	nameWanted Trigger = "name missing or wrong"
+	named      Trigger = "name given"
+)
+
+// contactsConversation is /contacts: names for addresses.
+func contactsConversation() conversation {
+	return conversation{
+		name: contactFlow,
+		commands: []command{{name: "contacts", menu: "menu.contacts", usage: "usage.contacts", looks: true, run: (*Chat).contacts,
+			aliases: map[string]string{"contact": "", "friends": "", "addressbook": ""}}},
+		flow: Flow{
+			idle: {nameWanted: {naming, (*replyTx).askName}},
+			naming: {
+				nameWanted: {naming, (*replyTx).askName},
+				named:      {idle, nil},
+				cancelled:  {idle, (*replyTx).sayNotNamed},
+				movedOn:    {idle, nil},
+				silence:    {idle, nil},
+			},
+		},
+		version: 1, data: func() any { return new(namedContact) },
+		texts: map[State]Handler{naming: (*Chat).hearName},
+		callbacks: map[string]Callback{
+			"contact":       (*Chat).tapContact,
+			"contactpay":    (*Chat).tapPayContact,
+			"contactname":   (*Chat).tapRename,
+			"contactremove": (*Chat).tapRemove,
+			"contactkeep":   (*Chat).tapKeepContact,
+			"contactgone":   (*Chat).tapRemoveYes,
+			"savecontact":   (*Chat).tapSaveContact,
+		},
+	}
+}
+
 // book is a person's contacts as a command's words are read by them.
 type book struct {
 	byKey  map[string]wallet.Contact // by wallet.ContactKey
@@ -17,7 +58,7 @@ type book struct {
 }
 
 // book reads the person's contacts.
-func (c *Chat) book(ctx context.Context, h inbound) (book, error) {
+func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
 	b := book{byKey: map[string]wallet.Contact{}, listed: func(symbol string) bool {
 		_, ok := c.Transfers.Tokens.BySymbol(symbol)
 		return ok || strings.EqualFold(symbol, wallet.SOL.Symbol)
@@ -61,7 +102,7 @@ func (b book) near(word string) []string {
 }
 
 // noContact says of a destination that is no address what it is not.
-func (c *Chat) noContact(ctx context.Context, h inbound, text string) error {
+func (c *Chat) noContact(ctx context.Context, h Inbound, text string) error {
 	if _, err := wallet.ParseContactName(text); err != nil {
 		return nil // never meant as a name: judged as an address
 	}
@@ -83,7 +124,7 @@ func (b book) noAddress(word string) error {
 }
 
 // contacts answers /contacts and its actions.
-func (c *Chat) contacts(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	args := h.line.args
 	action := ""
 	if len(args) > 0 {
@@ -114,13 +155,7 @@ func (c *Chat) contacts(ctx context.Context, h inbound) (Action, error) {
 	if contact, n := b.at(args); n == len(args) {
 		return showContact(contact.Name), nil
 	}
-	return func(s *replyTx) error {
-		usage, err := s.usage("contacts")
-		if err != nil {
-			return err
-		}
-		return s.reply("help.usage", vars{"Usage": usage})
-	}, nil
+	return func(s *replyTx) error { return s.replyUsage("contacts") }, nil
 }
 
 // mostListed is how many contacts fit into one message, whatever their names are.
@@ -216,12 +251,12 @@ func (s *replyTx) drawContact(contact wallet.Contact) error {
 }
 
 // tapContact shows the contact that was tapped in a list.
-func (c *Chat) tapContact(_ context.Context, _ inbound, name string) (Action, error) {
+func (c *Chat) tapContact(_ context.Context, _ Inbound, name string) (Action, error) {
 	return showContact(name), nil
 }
 
 // tapPayContact begins a payment to a contact.
-func (c *Chat) tapPayContact(ctx context.Context, h inbound, name string) (Action, error) {
+func (c *Chat) tapPayContact(ctx context.Context, h Inbound, name string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -234,7 +269,7 @@ func (c *Chat) tapPayContact(ctx context.Context, h inbound, name string) (Actio
 }
 
 // tapRemove asks once more.
-func (c *Chat) tapRemove(_ context.Context, _ inbound, name string) (Action, error) {
+func (c *Chat) tapRemove(_ context.Context, _ Inbound, name string) (Action, error) {
 	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
 		if err != nil {
@@ -254,7 +289,7 @@ func (c *Chat) tapRemove(_ context.Context, _ inbound, name string) (Action, err
 }
 
 // tapKeepContact goes back to the contact.
-func (c *Chat) tapKeepContact(_ context.Context, _ inbound, name string) (Action, error) {
+func (c *Chat) tapKeepContact(_ context.Context, _ Inbound, name string) (Action, error) {
 	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
 		if ok, err := s.did(err, "toast.kept"); !ok {
@@ -265,7 +300,7 @@ func (c *Chat) tapKeepContact(_ context.Context, _ inbound, name string) (Action
 }
 
 // tapRemoveYes removes a contact.
-func (c *Chat) tapRemoveYes(_ context.Context, h inbound, name string) (Action, error) {
+func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, name string) (Action, error) {
 	return func(s *replyTx) error {
 		if ok, err := s.did(s.Contacts.Remove(s.tx, s.user.ID, name), "toast.contact_removed"); !ok {
 			return err
@@ -276,7 +311,7 @@ func (c *Chat) tapRemoveYes(_ context.Context, h inbound, name string) (Action, 
 
 func (c *Chat) addContact(name, address string) Action {
 	return func(s *replyTx) error {
-		if c.known(wallet.ContactKey(name)) {
+		if c.registry.knows(wallet.ContactKey(name)) {
 			return s.refused(wallet.Refuse(wallet.InvalidRequest, "/%s is a command: choose another name", wallet.ContactKey(name)))
 		}
 		added, err := s.Contacts.Add(s.tx, s.user.ID, name, address)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -76,3 +77,9 @@ func sentence(text string) string {
 	}
 	return text
 }
+
+// moment is a time as people read it.
+func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// day is a date as people read it.
+func day(at time.Time) string { return at.UTC().Format("2 January 2006") }

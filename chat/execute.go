@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"purser/handlers"
@@ -30,22 +29,22 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	if line.command == "" {
 		return nil, wallet.Refuse(wallet.UnknownCommand, "command: begin with a slash, for example /wallet balance")
 	}
-	at := slices.IndexFunc(c.table, func(row command) bool { return row.name == line.command })
+	row, known := c.registry.command(line.command)
 	me := c.BotName()
 	switch {
-	case at < 0, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
+	case !known, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
 		return nil, wallet.Refuse(wallet.UnknownCommand, "command: the bot has no such command")
-	case c.table[at].app == nil:
+	case row.app == nil:
 		return nil, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
 	}
 	if c.secrets.In(cmd.Text) != NoSecret {
 		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words, a private key or a key of the API: never send these anywhere")
 	}
 	p := cmd.Person
-	h := inbound{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
+	h := Inbound{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
 		From: Person{TelegramID: p.TelegramID, Username: p.Username, FirstName: p.FirstName, LastName: p.LastName, Language: p.Language}},
 		line: line, user: p, app: &cmd}
-	action, err := c.table[at].app(c, ctx, h)
+	action, err := row.app(c, ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +52,8 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 }
 
 // playForApp runs an action for an app, and tells what it said.
-func (c *Chat) playForApp(tx store.Tx, h inbound, action Action) (string, error) {
-	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
+func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error) {
+	s := &replyTx{Chat: c, words: c.wordsFor(h.From.Language), tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
 	s.conv.Chat, s.conv.User = h.Chat, h.From.TelegramID
 	if err := action(s); err != nil {
 		return "", err
@@ -109,46 +108,3 @@ func (s *replyTx) head() error {
 
 // withheld stands where a reply holds what no program may see.
 const withheld = "[withheld]"
-
-// walletForApp is /wallet for apps: what only looks.
-func (c *Chat) walletForApp(ctx context.Context, h inbound) (Action, error) {
-	switch {
-	case len(h.line.args) == 0:
-		return c.walletOverview(ctx, h)
-	case len(h.line.args) > 1:
-	case strings.EqualFold(h.line.args[0], "balance"):
-		return c.walletBalance(ctx, h)
-	case strings.EqualFold(h.line.args[0], "address"):
-		return c.walletAddress(ctx, h)
-	}
-	return nil, wallet.Refuse(wallet.PolicyViolation, "of /wallet, apps may run balance and address: its person does the rest, in the chat")
-}
-
-// sendForApp is /send for apps: a proposal that the person is asked to confirm. Nothing is asked for,
-// so all of it must be there; and names of the person's contacts are no app's business.
-func (c *Chat) sendForApp(ctx context.Context, h inbound) (Action, error) {
-	p, err := readParts(h.line.args, book{})
-	if err == nil && (p.Amount == "" || p.To == "") {
-		err = wallet.Refuse(wallet.InvalidRequest, "name all of it: /send 1.5 SOL ADDRESS")
-	}
-	if err != nil {
-		return nil, err
-	}
-	from, err := c.Wallets.Default(ctx, h.user.ID)
-	if err != nil {
-		return nil, err
-	}
-	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLine: h.app.By.KeyLine},
-		handlers.SendRequest{From: from.Address, To: p.To, Amount: p.Amount, Token: p.Token, Ask: true})
-	if err != nil {
-		return nil, err
-	}
-	return func(s *replyTx) error {
-		t, err := s.Transfers.CommitByProgram(s.tx, proposal)
-		if err != nil {
-			return err
-		}
-		// The question itself comes by its event, silent or not.
-		return s.reply("app.proposed", vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "To": code(t.To.String()), "ID": code(string(t.ID))})
-	}, nil
-}

@@ -13,7 +13,11 @@ import (
 // TestNoStateTrapsAnybody proves of each conversation that every state ends by /cancel, by silence
 // and by another command, and that every step leads to a state of the table.
 func TestNoStateTrapsAnybody(t *testing.T) {
-	for name, flow := range flows() {
+	for _, c := range conversations() {
+		name, flow := c.name, c.flow
+		if flow == nil {
+			continue
+		}
 		if _, ok := flow[idle]; !ok {
 			t.Errorf("%s does not begin at idle", name)
 		}

@@ -72,7 +72,7 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 
 // tapPortal sends a link to the page where the webhooks of a key are looked after. Whoever has it can do
 // that: it goes to the key's owner alone, and opens once.
-func (c *Chat) tapPortal(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error) {
 	token, err := c.Portal.Draw()
 	if err != nil {
 		return nil, err

@@ -2,9 +2,7 @@ package chat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,19 +33,21 @@ func (s *replyTx) showKeys() error {
 		return err
 	}
 	card := "keys:" + nonce
-	s.topic = topic{Ask: card, Access: access{Shown: card, ShownAt: s.now}}
+	s.renew(&access{Shown: card, ShownAt: s.now})
+	s.question.Ask = card
 	s.conv.ExpiresAt = s.now.Add(KeyShown)
-	blocks, rows, err := s.keyBlocks()
-	if err != nil {
-		return err
-	}
 	saved, err := s.ours("button.saved", "saved", card, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
-	v := vars{"Keys": blocks, "App": s.fresh.App.Name, "Old": html("")}
-	if !s.fresh.oldEnds.IsZero() {
-		v["Old"] = html(moment(s.fresh.oldEnds))
+	fresh, _ := s.found.(newKeys)
+	blocks, rows, err := s.keyBlocks(fresh)
+	if err != nil {
+		return err
+	}
+	v := vars{"Keys": blocks, "App": fresh.App.Name, "Old": html("")}
+	if !fresh.oldEnds.IsZero() {
+		v["Old"] = html(moment(fresh.oldEnds))
 	}
 	text, err := s.words.text("keys.shown", v)
 	if err != nil {
@@ -57,10 +57,10 @@ func (s *replyTx) showKeys() error {
 }
 
 // keyBlocks are the new keys as they are shown, and a button that copies each.
-func (s *replyTx) keyBlocks() (html, [][]Button, error) {
+func (s *replyTx) keyBlocks(fresh newKeys) (html, [][]Button, error) {
 	var blocks []string
 	var rows [][]Button
-	for _, key := range s.fresh.Keys {
+	for _, key := range fresh.Keys {
 		kind, err := s.words.text(kindNames()[key.Key.Kind], nil)
 		if err != nil {
 			return "", nil, err
@@ -102,10 +102,10 @@ func (s *replyTx) leaveKeys() error {
 			return err
 		}
 	}
-	if beside.Data, err = json.Marshal(s.topic); err != nil {
-		return fmt.Errorf("write the conversation of a key: %w", err)
+	if beside.Data, err = s.remembered(apiFlow); err != nil {
+		return err
 	}
-	beside.Flow, beside.State, beside.ExpiresAt = apiFlow, string(keyShown), s.topic.Access.ShownAt.Add(KeyShown)
+	beside.Flow, beside.State, beside.ExpiresAt = apiFlow, string(keyShown), dataOf[access](s).ShownAt.Add(KeyShown)
 	return s.tx.PutConversation(beside)
 }
 
@@ -119,8 +119,8 @@ func (s *replyTx) keysBeside() (store.Conversation, error) {
 
 // endKeysBeside takes the keys of a second conversation out of the chat, and ends it.
 func (s *replyTx) endKeysBeside(beside store.Conversation, said string) error {
-	there := &replyTx{Chat: s.Chat, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
-	if there.topic = s.open(&there.conv); there.state() == keyShown {
+	there := &replyTx{Chat: s.Chat, words: s.words, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
+	if there.question, there.data = s.open(&there.conv); there.state() == keyShown {
 		if err := there.takeKeysAway(said); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *replyTx) endKeysBeside(beside store.Conversation, said string) error {
 }
 
 func (s *replyTx) takeKeysAway(said string) error {
-	shown, v := s.topic.Access, vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
+	shown, v := dataOf[access](s), vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
 	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.now.Sub(shown.ShownAt) > deletable {
 		return s.show(shown.Shown, said, v)
@@ -144,7 +144,7 @@ func (s *replyTx) takeKeysAway(said string) error {
 	return s.reply(said, v)
 }
 
-func (c *Chat) tapSaved(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapSaved(_ context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, keyShown) {
 		return (*replyTx).savedBeside, nil
 	}
@@ -158,7 +158,7 @@ func (s *replyTx) savedBeside() error {
 		return err
 	}
 	was := beside
-	if beside.State == "" || s.open(&was).Ask != s.inbound.button.Subject {
+	if asked, _ := s.open(&was); beside.State == "" || asked.Ask != s.inbound.button.Subject {
 		return s.toast("toast.old", nil)
 	}
 	if err := s.use(); err != nil {
@@ -279,8 +279,6 @@ func endOf(key wallet.Key) time.Time {
 	return key.RevokedAt
 }
 
-func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
-
 // consentLinks are the links by which people allow the apps of these keys something, a line each.
 func (s *replyTx) consentLinks(keys []wallet.Key) (html, error) {
 	var lines []string
@@ -303,7 +301,7 @@ func (s *replyTx) consentLinks(keys []wallet.Key) (html, error) {
 }
 
 // tapKey shows one key, and what can be done with it.
-func (c *Chat) tapKey(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
@@ -341,12 +339,12 @@ func (c *Chat) tapKey(_ context.Context, _ inbound, id string) (Action, error) {
 }
 
 // tapRotate asks once more. A key that was rotated has a successor, which is the one to rotate.
-func (c *Chat) tapRotate(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapRotate(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.rotate_ask", "button.rotate_yes", "rotateyes"), nil
 }
 
 // tapRevoke asks once more.
-func (c *Chat) tapRevoke(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapRevoke(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.revoke_ask", "button.revoke_yes", "revokeyes"), nil
 }
 
@@ -376,7 +374,7 @@ func askOfKey(id, text, label, deed string) Action {
 }
 
 // tapKeepKey leaves a key as it is.
-func (c *Chat) tapKeepKey(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapKeepKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if ok, err := s.did(err, "toast.kept"); !ok {
@@ -387,7 +385,7 @@ func (c *Chat) tapKeepKey(_ context.Context, _ inbound, id string) (Action, erro
 }
 
 // tapRotateYes makes a key's successor.
-func (c *Chat) tapRotateYes(ctx context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, error) {
 	next, err := c.Developers.Keys.PrepareRotation(ctx, id)
 	if err != nil {
 		return refuse(err)
@@ -411,13 +409,13 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ inbound, id string) (Action, 
 		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
 			return err
 		}
-		s.fresh = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
+		s.found = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
 		return errors.Join(s.transition(apiFlow, keyMade), s.redrawList())
 	}, nil)
 }
 
 // tapRevokeYes ends a key.
-func (c *Chat) tapRevokeYes(_ context.Context, _ inbound, id string) (Action, error) {
+func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {

@@ -1,10 +1,9 @@
 package chat
 
 import (
+	"context"
 	"errors"
-	"slices"
 
-	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -27,7 +26,7 @@ func (s *replyTx) sendLink() error {
 	if err != nil {
 		return err
 	}
-	s.topic = topic{Bind: bind.Nonce}
+	s.renew(&linking{Bind: bind.Nonce})
 	s.conv.ExpiresAt = bind.ExpiresAt
 	return nil
 }
@@ -143,7 +142,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 	if err := s.show(questionCard(bind), text, v, append(rows, []Button{none})...); err != nil {
 		return err
 	}
-	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == linkOpen {
+	if s.conv.Flow == walletFlow && dataOf[linking](s).Bind == bind.Nonce && s.state() == linkOpen {
 		if err := s.transition(walletFlow, proven); err != nil {
 			return err
 		}
@@ -168,7 +167,7 @@ func (s *replyTx) choose(choice wallet.Address) error {
 	if err := s.use(); err != nil {
 		return err
 	}
-	if s.conv.Flow == walletFlow && s.topic.Bind == bind.Nonce && s.state() == choosing {
+	if s.conv.Flow == walletFlow && dataOf[linking](s).Bind == bind.Nonce && s.state() == choosing {
 		if err := s.transition(walletFlow, chosen); err != nil {
 			return err
 		}
@@ -209,16 +208,6 @@ func (s *replyTx) choose(choice wallet.Address) error {
 	}, rows...)
 }
 
-// backToAPI adds a button that goes on with /api, to whoever came from its wallet step.
-func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
-	dev, err := s.tx.Developer(s.user.ID)
-	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
-		return rows, err
-	}
-	b, err := s.ours("button.go_on_api", "goon", "access", s.now.Add(menuLife))
-	return append(rows, []Button{b}), err
-}
-
 // useThis is a button that makes commands mean a wallet.
 func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	label, err := s.words.text("button.use_this", vars{"Tail": html(address.Tail())})
@@ -227,60 +216,6 @@ func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	}
 	b, err := s.button(label, "run:/wallet use "+address.String(), "menu", s.now.Add(menuLife))
 	return [][]Button{{b}}, err
-}
-
-// sayClaimed tells who proved an address of somebody else's how it goes on.
-func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
-	if err := s.toast("toast.claimed", nil); err != nil {
-		return err
-	}
-	label, err := s.words.text("button.take_over", nil)
-	if err != nil {
-		return err
-	}
-	b, err := s.button(label, "takeover:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
-	if err != nil {
-		return err
-	}
-	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
-}
-
-// TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
-// It writes to the transaction of its caller.
-func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.replyTxOf(tx, owner, confirmations)
-	if err != nil {
-		return err
-	}
-	b, err := s.stopClaim(address, "")
-	if err != nil {
-		return err
-	}
-	if err := s.reply("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
-		return err
-	}
-	return s.end()
-}
-
-// stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
-func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error) {
-	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
-	if err != nil {
-		return Button{}, err
-	}
-	return s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
-}
-
-// TellMoved tells the first owner of an address that it is another account's now.
-func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.replyTxOf(tx, owner, confirmations)
-	if err != nil {
-		return err
-	}
-	if err := s.reply("claim.lost", vars{"Address": code(address.String())}); err != nil {
-		return err
-	}
-	return s.end()
 }
 
 // linkIsOver answers whoever chooses at a question whose time is over.
@@ -315,7 +250,7 @@ func (s *replyTx) linkRanOut() error {
 // endLink ends the attempt that this conversation is about, and says so where it was waiting.
 func (s *replyTx) endLink(key string, rows ...[]Button) error {
 	bind, err := s.tx.BindOf(s.user.ID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != s.topic.Bind {
+	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != dataOf[linking](s).Bind {
 		return nil
 	}
 	if err != nil {
@@ -325,4 +260,39 @@ func (s *replyTx) endLink(key string, rows ...[]Button) error {
 		return err
 	}
 	return s.show(cardOf(bind), key, nil, rows...)
+}
+
+// cancelOfferedLink answers /cancel while a link is open that a program asked for.
+func (s *replyTx) cancelOfferedLink() (bool, error) {
+	offered, err := s.offeredLink()
+	if err != nil || !offered {
+		return false, err
+	}
+	if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
+		return false, err
+	}
+	return true, s.reply("link.cancelled", nil)
+}
+
+// offeredLink tells whether a link is open that a program asked for.
+func (s *replyTx) offeredLink() (bool, error) {
+	bind, err := s.tx.BindOf(s.user.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && bind.OfferedBy != "" && bind.OpenAt(s.now), err
+}
+
+// tapChoose says which address the device shows.
+func (c *Chat) tapChoose(_ context.Context, _ Inbound, address string) (Action, error) {
+	choice, err := wallet.ParseAddress(address)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *replyTx) error { return s.choose(choice) }, nil
+}
+
+// tapNone says that it is none of these.
+func (c *Chat) tapNone(context.Context, Inbound, string) (Action, error) {
+	return func(s *replyTx) error { return s.choose(wallet.Address{}) }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	stdhtml "html"
 	"strings"
+	"unicode"
 
 	"purser/handlers"
 	"purser/store"
@@ -21,8 +22,8 @@ func (s *replyTx) askEmail() error {
 		return err
 	}
 	if !again.IsZero() {
-		if v["Again"] = moment(again); wallet.CodeOf(s.draft.refusal) == wallet.RateLimitExceeded {
-			s.draft.refusal = nil // the same
+		if v["Again"] = moment(again); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
+			s.refusal = nil // the same
 		}
 	}
 	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
@@ -53,15 +54,15 @@ func (s *replyTx) askCode() error {
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // neither button could keep what it says
-		if v["Again"] = moment(limit); wallet.CodeOf(s.draft.refusal) == wallet.RateLimitExceeded {
-			s.draft.refusal = nil // the same
+		if v["Again"] = moment(limit); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
+			s.refusal = nil // the same
 		}
 	} else {
-		again, err := s.ours("button.new_code", "newcode", s.topic.Ask, sent.Until)
+		again, err := s.ours("button.new_code", "newcode", s.question.Ask, sent.Until)
 		if err != nil {
 			return err
 		}
-		other, err := s.ours("button.new_mail", "newmail", s.topic.Ask, sent.Until)
+		other, err := s.ours("button.new_mail", "newmail", s.question.Ask, sent.Until)
 		if err != nil {
 			return err
 		}
@@ -70,9 +71,30 @@ func (s *replyTx) askCode() error {
 	return s.ask("access.ask_code", v, rows)
 }
 
+// hearMailAddress takes the answer to the question for an address.
+func (c *Chat) hearMailAddress(ctx context.Context, h Inbound) (Action, error) {
+	if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
+		return sent, err
+	}
+	return c.mailCode(ctx, h, h.Text)
+}
+
+// hearCode takes the answer to the question for a code.
+func (c *Chat) hearCode(_ context.Context, h Inbound) (Action, error) {
+	return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
+}
+
+// lateMailAnswer tells whether a text may be a mail address or a code that is being proven.
+func (s *replyTx) lateMailAnswer(text string) (bool, error) {
+	if !strings.Contains(text, "@") && !codeIn(text) {
+		return false, nil
+	}
+	return s.Developers.ProvingMail(s.tx, s.user.ID)
+}
+
 // stillMailed takes a code that is on its way where an address is asked for: written itself, or its
 // address once more, to which no second one goes. Nil without either.
-func (c *Chat) stillMailed(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) stillMailed(ctx context.Context, h Inbound) (Action, error) {
 	var sent *wallet.MailCode
 	err := c.Store.View(ctx, func(tx store.Tx) (err error) { sent, err = c.Developers.Mailed(tx, h.user.ID); return err })
 	switch {
@@ -99,20 +121,21 @@ func (s *replyTx) waitForCode(without Trigger) error {
 }
 
 // mailCode mails a code, before anything is written of it.
-func (c *Chat) mailCode(ctx context.Context, h inbound, address string) (Action, error) {
+func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action, error) {
 	sent, err := c.Developers.MailCode(ctx, h.user.ID, address, func(code string) (subject, text string, err error) {
-		words, err := c.words.text("mail.subject", nil)
+		words := c.wordsFor(h.From.Language)
+		title, err := words.text("mail.subject", nil)
 		if err != nil {
 			return "", "", err
 		}
-		body, err := c.words.text("mail.text", vars{"Code": code, "Bot": c.BotName()})
-		return plain(words), stdhtml.UnescapeString(string(body)), err
+		body, err := words.text("mail.text", vars{"Code": code, "Bot": c.BotName()})
+		return plain(title), stdhtml.UnescapeString(string(body)), err
 	})
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
 	return func(s *replyTx) error {
-		if s.draft.refusal = err; err != nil {
+		if s.refusal = err; err != nil {
 			if h.at(apiFlow) == coding || wallet.CodeOf(err) == wallet.RateLimitExceeded { // the code before may still be right
 				return s.waitForCode(emailMissing)
 			}
@@ -132,7 +155,7 @@ func (s *replyTx) tryCode(typed string) error {
 		return s.notThat(err)
 	}
 	if labelled(err) {
-		s.draft.refusal = err
+		s.refusal = err
 		return s.waitForCode(emailMissing)
 	}
 	if err != nil {
@@ -141,7 +164,7 @@ func (s *replyTx) tryCode(typed string) error {
 	return s.goOn()
 }
 
-func (c *Chat) tapNewCode(ctx context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapNewCode(ctx context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, coding) {
 		return toast("toast.old"), nil
 	}
@@ -160,6 +183,17 @@ func (c *Chat) tapNewCode(ctx context.Context, h inbound, _ string) (Action, err
 	return h.tapAccess(coding, next), nil
 }
 
-func (c *Chat) tapNewMail(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapNewMail(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
+}
+
+// codeIn tells whether a text may hold a code that was mailed, whatever is written around it.
+func codeIn(text string) bool {
+	digits := 0
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= handlers.CodeDigits
 }

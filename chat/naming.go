@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"purser/store"
 	"purser/wallet"
 )
 
@@ -20,7 +19,8 @@ func (s *replyTx) askName() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	return s.ask("contacts.ask_name", vars{"Old": s.topic.Naming.Old, "Address": code(s.topic.Naming.Address.String())}, nil)
+	of := dataOf[namedContact](s)
+	return s.ask("contacts.ask_name", vars{"Old": of.Old, "Address": code(of.Address.String())}, nil)
 }
 
 func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil) }
@@ -28,18 +28,18 @@ func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil
 // name begins the conversation that names a contact.
 func (c *Chat) name(of namedContact) (Action, error) {
 	return c.begin(func(s *replyTx) error {
-		s.topic = topic{Naming: of}
+		s.renew(&of)
 		return s.transition(contactFlow, nameWanted)
 	}, nil)
 }
 
 // hearName takes the answer to the question for a name.
-func (c *Chat) hearName(h inbound) Action {
-	of, name := h.topic.Naming, strings.Join(h.line.args, " ")
+func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
+	of, name := copyOf[namedContact](h.data), strings.Join(h.line.args, " ")
 	return func(s *replyTx) error {
 		added, err := s.putName(of, name)
 		if labelled(err) {
-			s.draft.refusal = err
+			s.refusal = err
 			return s.transition(contactFlow, nameWanted)
 		}
 		if err != nil {
@@ -64,12 +64,12 @@ func (c *Chat) hearName(h inbound) Action {
 			}
 		}
 		return s.reply("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
-	}
+	}, nil
 }
 
 // putName adds a contact, or gives one another name.
 func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) {
-	if s.known(wallet.ContactKey(name)) {
+	if s.registry.knows(wallet.ContactKey(name)) {
 		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "/%s is a command. Choose another name", wallet.ContactKey(name))
 	}
 	if of.Old != "" {
@@ -79,7 +79,7 @@ func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) 
 }
 
 // renameContact answers /contacts rename: the words are a contact's name, and the new one if it is said.
-func (c *Chat) renameContact(ctx context.Context, h inbound, words []string) (Action, error) {
+func (c *Chat) renameContact(ctx context.Context, h Inbound, words []string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (c *Chat) renameContact(ctx context.Context, h inbound, words []string) (Ac
 }
 
 // tapRename asks for a contact's new name.
-func (c *Chat) tapRename(ctx context.Context, h inbound, name string) (Action, error) {
+func (c *Chat) tapRename(ctx context.Context, h Inbound, name string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -113,36 +113,11 @@ func (c *Chat) tapRename(ctx context.Context, h inbound, name string) (Action, e
 	return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 }
 
-// paid reads a payment of the person's whose card was tapped.
-func (c *Chat) paid(ctx context.Context, h inbound) (t wallet.Transaction, err error) {
-	err = c.Store.View(ctx, func(tx store.Tx) error {
-		t, err = tx.Transaction(wallet.TransactionID(h.button.Subject))
-		if err == nil && t.Owner != h.user.ID {
-			err = store.ErrNotFound
-		}
-		return err
-	})
-	return t, err
-}
-
 // tapSaveContact asks for a name for whom somebody has paid.
-func (c *Chat) tapSaveContact(ctx context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapSaveContact(ctx context.Context, h Inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	return c.name(namedContact{Address: t.To, Transaction: t.ID})
-}
-
-// tapSendAgain proposes the same payment anew, as often as it is tapped: each waits for its own Confirm.
-func (c *Chat) tapSendAgain(ctx context.Context, h inbound, _ string) (Action, error) {
-	t, err := c.paid(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	p := parts{Amount: t.Money().String(), To: t.To.String(), Memo: t.Memo}
-	if !t.Token.Native() {
-		p.Token = t.Token.Mint.String()
-	}
-	return c.begin(c.transfer(ctx, h, idle, p, nil))
 }

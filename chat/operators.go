@@ -16,9 +16,9 @@ import (
 func questionTo(id string) string { return "access:" + id }
 
 // tapAsk puts a choice before the operators.
-func (c *Chat) tapAsk(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapChoice(func(s *replyTx) error {
-		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(s.topic.Access.Request))
+		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *replyTx) sayAsked() error {
 }
 
 // tapWithdraw takes a question to the operators back.
-func (c *Chat) tapWithdraw(_ context.Context, _ inbound, question string) (Action, error) {
+func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Action, error) {
 	return func(s *replyTx) error {
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
 		if ok, err := s.did(err, "toast.withdrawn"); !ok {
@@ -133,14 +133,8 @@ func stepNames() map[wallet.Verification]string {
 	}
 }
 
-// elsewhere is a replyTx in another person's private chat, in the same store transaction. It ends by its
-// own end, and is no part of anybody's conversation.
-func (s *replyTx) elsewhere(telegramID int64) *replyTx {
-	return &replyTx{Chat: s.Chat, tx: s.tx, now: s.now, conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}
-}
-
 // tapDecide is an operator's word.
-func (c *Chat) tapDecide(_ context.Context, h inbound, object string) (Action, error) {
+func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, error) {
 	parts := strings.Split(object, ":")
 	if len(parts) != 3 {
 		return toast("toast.old"), nil

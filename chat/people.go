@@ -8,7 +8,7 @@ import (
 )
 
 // tapPeople opens Telegram's own list of people below the question for an address.
-func (c *Chat) tapPeople(_ context.Context, h inbound, _ string) (Action, error) {
+func (c *Chat) tapPeople(_ context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(sendFlow, asksAddress) {
 		return toast("toast.old"), nil
 	}
@@ -22,35 +22,23 @@ func (s *replyTx) offerPeople() error {
 	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
 		return fmt.Errorf("draw a request id: %w", err)
 	}
-	s.topic.People = int32(binary.BigEndian.Uint32(raw[:])>>1 | 1) // above zero: zero is none
-	text, err := s.words.text("people.ask", nil)
-	if err != nil {
-		return err
-	}
+	list := &dataOf[payment](s).People
+	*list = int32(binary.BigEndian.Uint32(raw[:])>>1 | 1) // above zero: zero is none
 	label, err := s.words.text("people.key", nil)
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{People: plain(label), Request: s.topic.People}}, "")
-}
-
-// closePeople gives the ordinary keyboard back, once the list is of no use any more.
-func (s *replyTx) closePeople(key string, v vars) error {
-	s.topic.People = 0
-	text, err := s.words.text(key, v)
-	if err != nil {
-		return err
-	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &Keyboard{Remove: true}}, "")
+	return s.openKeyboard("people.ask", nil, "people.closed", Keyboard{People: plain(label), Request: *list})
 }
 
 // hearPicked takes a person who was picked for the address that they let others see. Whom a client
 // names is no secret of anybody's: it is a destination like any other, which the card shows in full.
-func (c *Chat) hearPicked(ctx context.Context, h inbound) (Action, error) {
-	if h.at(sendFlow) != asksAddress || h.topic.People == 0 || h.topic.People != h.Picked.Request {
-		return func(s *replyTx) error { return s.closePeople("people.old", nil) }, nil
+func (c *Chat) hearPicked(ctx context.Context, h Inbound) (Action, error) {
+	open := copyOf[payment](h.data)
+	if open.People == 0 || open.People != h.Picked.Request {
+		return c.otherPerson(ctx, h)
 	}
-	p := h.topic.parts
+	p := open.parts
 	to, name, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
 	if refusal == nil {
 		p.To = to.String()
@@ -62,7 +50,7 @@ func (c *Chat) hearPicked(ctx context.Context, h inbound) (Action, error) {
 		return next, err
 	}
 	return func(s *replyTx) error {
-		if err := s.closePeople("people.picked", vars{"Name": cut(echo(name), 64)}); err != nil {
+		if err := s.closeKeyboard("people.picked", vars{"Name": cut(echo(name), 64)}); err != nil {
 			return err
 		}
 		return next(s)

@@ -11,7 +11,7 @@ import (
 
 // hearTyped takes eight characters as the Confirm of a look-alike that asks for them, wherever the
 // conversation is: a program's proposal has none. Nil for all else.
-func (c *Chat) hearTyped(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
 	typed := strings.Join(h.line.args, "")
 	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
 		return nil, nil
@@ -40,8 +40,8 @@ func (c *Chat) hearTyped(ctx context.Context, h inbound) (Action, error) {
 }
 
 // hearInReview answers words while a card waits for its buttons, or for being typed to.
-func (c *Chat) hearInReview(ctx context.Context, h inbound) (Action, error) {
-	t, err := c.Transfers.Of(ctx, h.caller(), h.topic.Transaction)
+func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
+	t, err := c.Transfers.Of(ctx, h.caller(), copyOf[payment](h.data).Transaction)
 	if err == nil && !t.PoisoningSuspect.IsZero() && t.Status == wallet.AwaitingConfirmation {
 		before, _ := t.To.Middle()
 		return reply("lookalike.wrong", vars{"Before": grouped(before)}), nil

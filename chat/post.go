@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	stdhtml "html"
 	"strings"
 	"time"
@@ -119,4 +120,16 @@ func parseModes() map[string]*strings.Replacer {
 		"Markdown":   escaped("_*`["),
 		"MarkdownV2": escaped("\\_*[]()~`>#+-=|{}.!"),
 	}
+}
+
+// appName is what an app is called; "" for none, and for one that is gone.
+func (s *replyTx) appName(id wallet.AppID) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	app, err := s.tx.App(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return app.Name, err
 }

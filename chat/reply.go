@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,19 @@ import (
 	"purser/store"
 	"purser/wallet"
 )
+
+// appReplies are people's answers to messages of apps: not to purser's own questions, whatever waits.
+func appReplies() conversation {
+	return conversation{
+		name: "reply",
+		intercept: func(_ *Chat, _ context.Context, h Inbound) (Action, error) {
+			if h.author == "" || h.Text == "" {
+				return nil, nil
+			}
+			return (*replyTx).answerApp, nil
+		},
+	}
+}
 
 // answerable is how long an app's message can be answered by a reply.
 const answerable = 7 * 24 * time.Hour

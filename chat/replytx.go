@@ -28,21 +28,23 @@ const toastLife = 12 * time.Second
 const menuLife = 7 * 24 * time.Hour
 
 // replyTx is one run of an action inside a store transaction: it holds what the action may touch, and
-// gathers what is said. A run that is repeated begins with a new replyTx.
+// gathers what is said. A run that is repeated begins with a new one.
 type replyTx struct {
 	*Chat
+	words   catalogue // in the person's language
 	tx      store.Tx
-	inbound inbound
+	inbound Inbound
 	user    wallet.User
 	now     time.Time
 
-	conv  store.Conversation
-	topic topic
-	moved bool
+	conv     store.Conversation
+	question question
+	data     any  // of the conversation: see data
+	moved    bool // conv is to be written
 
-	anew      bool           // cards are sent anew, not edited
-	draft     evaluatedDraft // of a question: what came of it so far
-	fresh     newKeys        // of /api: keys to be shown, once
+	anew      bool  // cards are sent anew, not edited
+	refusal   error // of the last answer: why something is asked again, or refused for good
+	found     any   // what a handler found out for the effect of its transition, such as a proposal. It is never stored
 	priority  int
 	out       []store.Reply
 	toasted   bool
@@ -52,10 +54,32 @@ type replyTx struct {
 	failed    bool         // it was refused
 }
 
+// dataOf is the data of the conversation, as D. It begins empty.
+func dataOf[D any](s *replyTx) *D {
+	if d, ok := s.data.(*D); ok {
+		return d
+	}
+	d := new(D)
+	s.data = d
+	return d
+}
+
+// read is a copy of what data holds, as D; the zero D where it holds something else.
+func copyOf[D any](data any) (d D) {
+	if held, ok := data.(*D); ok {
+		return *held
+	}
+	return d
+}
+
+// renew begins the conversation's memory anew: with data, and without the question that was asked.
+func (s *replyTx) renew(data any) { s.question, s.data = question{}, data }
+
 // play runs an action with everything around it: the person is met, the conversation is compared and
 // set, the replies are queued.
-func (c *Chat) play(tx store.Tx, h inbound, action Action) error {
-	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv, topic: h.topic}
+func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
+	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv}
+	s.question, s.data = c.open(&s.conv)
 	if h.Private { // who speaks in a group has not let the bot write to them
 		user, _, err := c.Users.Meet(tx, handlers.Person{
 			TelegramID: h.From.TelegramID, Username: h.From.Username,
@@ -66,6 +90,7 @@ func (c *Chat) play(tx store.Tx, h inbound, action Action) error {
 		}
 		s.user = user
 	}
+	s.words = c.wordsFor(h.From.Language)
 	if h.silent {
 		if err := s.transition(h.conv.Flow, silence); err != nil {
 			return err
@@ -89,11 +114,11 @@ func (c *Chat) play(tx store.Tx, h inbound, action Action) error {
 // end writes what the replyTx has gathered.
 func (s *replyTx) end() error {
 	if s.moved {
-		data, err := json.Marshal(s.topic)
-		if err != nil {
-			return fmt.Errorf("write the conversation: %w", err)
+		var err error
+		if s.conv.Data, err = s.remembered(s.conv.Flow); err != nil {
+			return err
 		}
-		if s.conv.Data = data; s.conv.State == "" {
+		if s.conv.State == "" {
 			s.conv.Flow, s.conv.Data, s.conv.ExpiresAt = "", nil, time.Time{}
 		}
 		if err := s.tx.PutConversation(s.conv); err != nil {
@@ -116,25 +141,20 @@ func (s *replyTx) state() State {
 
 // transition takes one step of a conversation's table: the new state and its effect are saved together.
 func (s *replyTx) transition(flow string, by Trigger) error {
-	step, ok := s.flows[flow].Next(s.state(), by)
+	step, ok := s.registry.flow(flow).Next(s.state(), by)
 	if !ok {
 		return fmt.Errorf("conversation %s has no step from %q by %q", flow, s.state(), by)
 	}
 	s.moved = true
-	was := s.topic
+	was := s.question
 	if by == silence && was.Asked != "" {
 		if err := s.fellSilent(); err != nil {
 			return err
 		}
 	}
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
-	if was.People != 0 && step.To != asksAddress {
-		if err := s.closePeople("people.closed", nil); err != nil {
-			return err
-		}
-	}
-	if was.Access.Keyboard && s.topic.Access.Keyboard && step.To != sharing {
-		if err := s.putKeyAway("access.contact_closed"); err != nil {
+	if k := was.Keyboard; k.Closed != "" && k.In != step.To {
+		if err := s.closeKeyboard(k.Closed, nil); err != nil {
 			return err
 		}
 	}
@@ -144,7 +164,8 @@ func (s *replyTx) transition(flow string, by Trigger) error {
 		}
 	}
 	if step.To == idle {
-		s.conv.State, s.topic = "", topic{}
+		s.conv.State = ""
+		s.renew(nil)
 	}
 	return s.closeQuestion(was)
 }
@@ -221,19 +242,12 @@ func (s *replyTx) refused(err error) error {
 	if err := s.toast("toast.refused", vars{"Headline": headline}); err != nil {
 		return err
 	}
-	switch code := wallet.CodeOf(err); {
-	case code == wallet.WalletNotFound && s.user.DefaultWallet.IsZero():
-		rows, err := s.menu("button.create_wallet", "/wallet new")
-		if err != nil {
-			return err
+	for _, conv := range s.registry.all {
+		if say := conv.refusals[wallet.CodeOf(err)]; say != nil {
+			if said, err := say(s, headline, reason); said || err != nil {
+				return err
+			}
 		}
-		return s.reply("wallet.none", nil, rows...)
-	case code == wallet.InsufficientFunds: // there is where more can be sent to
-		rows, err := s.menu("button.address", "/wallet address")
-		if err != nil {
-			return err
-		}
-		return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 	}
 	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason})
 }
@@ -282,23 +296,6 @@ func (s *replyTx) buttonOf(nonce string, label html, action, subject string, unt
 	return Button{Text: plain(label), Data: nonce}, s.tx.PutButtons([]store.Button{{
 		Nonce: nonce, Chat: s.conv.Chat, User: s.conv.User, Action: action, Subject: subject, ExpiresAt: until,
 	}})
-}
-
-// menu makes one row of buttons that stand for commands: label and command, in turn.
-func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
-	var row []Button
-	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
-		label, err := s.words.text(labelsAndCommands[i], nil)
-		if err != nil {
-			return nil, err
-		}
-		b, err := s.button(label, "run:"+labelsAndCommands[i+1], "menu", s.now.Add(menuLife))
-		if err != nil {
-			return nil, err
-		}
-		row = append(row, b)
-	}
-	return [][]Button{row}, nil
 }
 
 // moveCard has the next message of a card sent below all others, and takes the buttons from the one that
@@ -358,3 +355,25 @@ func (s *replyTx) takeAwaySecret() error {
 	}
 	return s.reply(why, nil)
 }
+
+// ours makes a button with a label of the catalogue.
+func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, error) {
+	text, err := s.words.text(label, nil)
+	if err != nil {
+		return Button{}, err
+	}
+	return s.button(text, action, subject, until)
+}
+
+// elsewhere is a replyTx in another person's private chat, in the same store transaction. It ends by its
+// own end, and is no part of anybody's conversation.
+func (s *replyTx) elsewhere(telegramID int64) *replyTx {
+	return &replyTx{Chat: s.Chat, words: s.words, tx: s.tx, now: s.now, conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}
+}
+
+// newest tells whether the tapped button is below the newest question of a flow that stands at a state.
+func (h Inbound) newest(flow string, at State) bool {
+	return h.at(flow) == at && h.question.Ask == h.button.Subject
+}
+
+func toast(key string) Action { return func(s *replyTx) error { return s.toast(key, nil) } }

@@ -113,7 +113,7 @@ func TestEveryStateOfATransactionHasItsCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &replyTx{Chat: &Chat{words: words, Options: Options{Cluster: "mainnet"}}}
+	s := &replyTx{words: words, Chat: &Chat{Options: Options{Cluster: "mainnet"}}}
 	states := map[wallet.Status]bool{wallet.Received: true}
 	for _, edge := range wallet.Lifecycle() {
 		states[edge.From], states[edge.To] = true, true
@@ -173,7 +173,7 @@ func TestEveryScopeAndStepIsInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &replyTx{Chat: &Chat{words: words}}
+	s := &replyTx{words: words, Chat: &Chat{}}
 	for _, scope := range wallet.Scopes() {
 		if _, err := s.scopeLines([]wallet.Scope{scope}); err != nil {
 			t.Errorf("%s: %v", scope, err)

@@ -9,6 +9,130 @@ import (
 	"purser/wallet"
 )
 
+// sendFlow is the name of the conversation of /send.
+const sendFlow = "send"
+
+// What it asks, and what moves it.
+const (
+	asksAmount  State = "amount"
+	asksAddress State = "address"
+	asksToken   State = "token"
+	inReview    State = "review"
+	signing     State = "signing"
+
+	amountMissing  Trigger = "amount missing or wrong"
+	addressMissing Trigger = "address missing or wrong"
+	tokenMissing   Trigger = "token unknown"
+	peopleWanted   Trigger = "Choose a person"
+	possible       Trigger = "transfer possible"
+	impossible     Trigger = "transfer refused"
+	confirmed      Trigger = "Confirm"
+	signed         Trigger = "signed"
+)
+
+// payment is what the conversation of /send remembers.
+type payment struct {
+	parts
+	Transaction wallet.TransactionID `json:"transaction,omitempty"`
+	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
+}
+
+// sendConversation is /send: from words to a card that waits for Confirm. A transaction's own steps come by
+// ShowTransaction.
+func sendConversation() conversation {
+	return conversation{
+		name: sendFlow,
+		commands: []command{{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send, app: (*Chat).sendForApp,
+			aliases: map[string]string{"pay": "", "transfer": "", "tip": "", "withdraw": ""}}},
+		flow: sendTable(), version: 1, data: func() any { return new(payment) },
+		texts: map[State]Handler{
+			asksAmount:  typedAnswer((*Chat).hearAmount),
+			asksAddress: typedAnswer((*Chat).hearAddress),
+			asksToken:   typedAnswer((*Chat).hearToken),
+			inReview:    (*Chat).hearInReview,
+			signing:     func(*Chat, context.Context, Inbound) (Action, error) { return reply("talk.use_buttons", nil), nil },
+		},
+		people: map[State]Handler{asksAddress: (*Chat).hearPicked},
+		callbacks: map[string]Callback{
+			"confirm":   (*Chat).tapConfirm,
+			"reject":    (*Chat).tapReject,
+			"amount":    (*Chat).tapAmount,
+			"to":        (*Chat).tapAddress,
+			"people":    (*Chat).tapPeople,
+			"again":     (*Chat).tapAgain,
+			"check":     (*Chat).tapCheck,
+			"sendagain": (*Chat).tapSendAgain,
+		},
+		intercept:  (*Chat).hearTyped,
+		offer:      (*Chat).offerPayment,
+		cancelIdle: (*replyTx).cancelUnsigned,
+		usedButton: (*replyTx).usedCardButton,
+	}
+}
+
+// sendTable is the table of /send.
+func sendTable() Flow {
+	asking := func() map[Trigger]Step {
+		return map[Trigger]Step{
+			amountMissing:  {asksAmount, (*replyTx).askAmount},
+			addressMissing: {asksAddress, (*replyTx).askAddress},
+			tokenMissing:   {asksToken, (*replyTx).askToken},
+			possible:       {inReview, (*replyTx).showReview},
+			impossible:     {idle, (*replyTx).sayRefused},
+			cancelled:      {idle, (*replyTx).sayCancelled},
+			movedOn:        {idle, (*replyTx).sayDropped},
+			silence:        {idle, (*replyTx).saySilent},
+		}
+	}
+	askingAddress := asking()
+	askingAddress[peopleWanted] = Step{asksAddress, (*replyTx).offerPeople}
+	return Flow{
+		idle: {
+			amountMissing:  {asksAmount, (*replyTx).askAmount},
+			addressMissing: {asksAddress, (*replyTx).askAddress},
+			tokenMissing:   {asksToken, (*replyTx).askToken},
+			possible:       {inReview, (*replyTx).showReview},
+			impossible:     {idle, (*replyTx).sayRefused},
+		},
+		asksAmount:  asking(),
+		asksAddress: askingAddress,
+		asksToken:   asking(),
+		inReview: {
+			confirmed: {signing, nil}, // the card says the rest
+			cancelled: {idle, (*replyTx).rejectTransaction},
+			movedOn:   {idle, (*replyTx).dropTransaction},
+			ended:     {idle, nil},
+			silence:   {idle, nil}, // the card says so when the transaction expires
+		},
+		signing: {
+			signed:    {idle, nil},
+			cancelled: {idle, (*replyTx).rejectTransaction},
+			movedOn:   {idle, nil}, // confirmed already: its card and its link stay
+			ended:     {idle, nil},
+			silence:   {idle, nil},
+		},
+	}
+}
+
+// typedAnswer hands the words of a text to a handler of answers.
+func typedAnswer(hear func(*Chat, context.Context, Inbound, []string) (Action, error)) Handler {
+	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) { return hear(c, ctx, h, h.line.args) }
+}
+
+// offerPayment begins a payment from a payment link or an address alone.
+func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
+	if len(h.line.args) != 1 {
+		return nil, nil
+	}
+	if wallet.IsPayLink(h.line.args[0]) {
+		return c.begin(c.send(ctx, h))
+	}
+	if _, err := wallet.ParseAddress(h.line.args[0]); err != nil {
+		return nil, nil
+	}
+	return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
+}
+
 // evaluatedDraft is what came of what a person has said of a transfer so far.
 type evaluatedDraft struct {
 	trigger  Trigger
@@ -20,7 +144,7 @@ type evaluatedDraft struct {
 }
 
 // send answers /send, with any of its parts missing.
-func (c *Chat) send(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) send(ctx context.Context, h Inbound) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -31,18 +155,14 @@ func (c *Chat) send(ctx context.Context, h inbound) (Action, error) {
 			if err := s.refused(err); err != nil {
 				return err
 			}
-			usage, err := s.usage("send")
-			if err != nil {
-				return err
-			}
-			return s.reply("help.usage", vars{"Usage": usage})
+			return s.replyUsage("send")
 		}, nil
 	}
 	return c.transfer(ctx, h, idle, p, err)
 }
 
 // hearAmount takes the answer to "how much".
-func (c *Chat) hearAmount(ctx context.Context, h inbound, args []string) (Action, error) {
+func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -51,11 +171,11 @@ func (c *Chat) hearAmount(ctx context.Context, h inbound, args []string) (Action
 	if wallet.FieldOf(err) == "" && (err != nil || got.Amount == "" && got.To == "") {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
 	}
-	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got), err)
+	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
 // hearAddress takes the answer to "to whom".
-func (c *Chat) hearAddress(ctx context.Context, h inbound, args []string) (Action, error) {
+func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -67,15 +187,15 @@ func (c *Chat) hearAddress(ctx context.Context, h inbound, args []string) (Actio
 			err = wallet.Refuse(wallet.InvalidRequest, "send the address as text")
 		}
 	}
-	return c.transfer(ctx, h, h.at(sendFlow), h.topic.parts.with(got), err)
+	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
 // hearToken takes the answer to "which token": a symbol or a mint.
-func (c *Chat) hearToken(ctx context.Context, h inbound, args []string) (Action, error) {
-	p := h.topic.parts
+func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action, error) {
+	p := copyOf[payment](h.data).parts
 	p.Token = strings.Join(args, " ")
 	if p.Token == "" {
-		return c.transfer(ctx, h, asksToken, h.topic.parts, wallet.About(wallet.FieldToken,
+		return c.transfer(ctx, h, asksToken, copyOf[payment](h.data).parts, wallet.About(wallet.FieldToken,
 			wallet.Refuse(wallet.InvalidRequest, "send the mint address as text")))
 	}
 	return c.transfer(ctx, h, asksToken, p, nil)
@@ -101,7 +221,7 @@ func (p parts) with(newer parts) parts {
 // transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
 // idle for none. unread is what the words were refused for, if they were: the part that it is about
 // is asked for, whatever was said of it before.
-func (c *Chat) transfer(ctx context.Context, h inbound, at State, p parts, unread error) (Action, error) {
+func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
 	w, err := c.weigh(ctx, h, at, p)
 	if err != nil {
@@ -130,12 +250,12 @@ func (p *parts) drop(field wallet.Field) {
 
 // action takes the transition for what was found.
 func (w evaluatedDraft) action(s *replyTx) error {
-	s.draft, s.topic.parts = w, w.parts
+	s.found, s.refusal, dataOf[payment](s).parts = w, w.refusal, w.parts
 	return s.transition(sendFlow, w.trigger)
 }
 
 // weigh finds out what is missing, wrong, or possible. Only a breakdown is an error.
-func (c *Chat) weigh(ctx context.Context, h inbound, at State, p parts) (evaluatedDraft, error) {
+func (c *Chat) weigh(ctx context.Context, h Inbound, at State, p parts) (evaluatedDraft, error) {
 	refused := func(err error) (evaluatedDraft, error) {
 		if !labelled(err) {
 			return evaluatedDraft{}, err
@@ -302,8 +422,8 @@ func (s *replyTx) askAmount() error {
 	}
 	var rows [][]Button
 	var row []Button
-	for _, amount := range s.draft.amounts {
-		b, err := s.button(html(amount), "amount:"+amount, s.topic.Ask, s.conv.ExpiresAt)
+	for _, amount := range s.draft().amounts {
+		b, err := s.button(html(amount), "amount:"+amount, s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -312,10 +432,10 @@ func (s *replyTx) askAmount() error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.draft.token)}
-	if s.topic.To != "" {
-		v["To"] = code(s.topic.To)
-		if to, err := wallet.ParseAddress(s.topic.To); err == nil {
+	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.draft().token)}
+	if said := dataOf[payment](s).To; said != "" {
+		v["To"] = code(said)
+		if to, err := wallet.ParseAddress(said); err == nil {
 			if v["Name"], err = s.nameOf(to); err != nil {
 				return err
 			}
@@ -351,107 +471,19 @@ func (s *replyTx) askAddress() error {
 	}
 	var rows [][]Button
 	for _, to := range known {
-		b, err := s.button(to.label(), "to:"+to.address.String(), s.topic.Ask, s.conv.ExpiresAt)
+		b, err := s.button(to.label(), "to:"+to.address.String(), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, []Button{b})
 	}
-	label, err := s.words.text("button.people", nil)
-	if err != nil {
-		return err
-	}
-	people, err := s.button(label, "people", s.topic.Ask, s.conv.ExpiresAt)
+	people, err := s.ours("button.people", "people", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
 	rows = append(rows, []Button{people})
-	v := vars{"Amount": s.topic.Amount, "Max": strings.EqualFold(s.topic.Amount, wallet.Max), "Known": len(known) > 0,
-		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.draft.token)}
+	amount := dataOf[payment](s).Amount
+	v := vars{"Amount": amount, "Max": strings.EqualFold(amount, wallet.Max), "Known": len(known) > 0,
+		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.draft().token)}
 	return s.ask("send.ask_address", v, rows)
-}
-
-// newQuestion names the question: its buttons belong together, and only the newest's count.
-func (s *replyTx) newQuestion() error {
-	nonce, err := s.nonce()
-	s.topic.Ask = "ask:" + nonce
-	return err
-}
-
-// ask puts a question, with what was wrong about the last answer before it, and a way out below.
-func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
-	v["Reason"] = html("")
-	asked, err := s.words.text(key, v)
-	if err != nil {
-		return err
-	}
-	s.topic.Asked = asked
-	if err := s.reason(v); err != nil {
-		return err
-	}
-	label, err := s.words.text("button.cancel", nil)
-	if err != nil {
-		return err
-	}
-	stop, err := s.button(label, "stop", s.topic.Ask, s.conv.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	return s.show(s.topic.Ask, key, v, append(rows, []Button{stop})...)
-}
-
-// reason says what was wrong about the last answer, if anything was.
-func (s *replyTx) reason(v vars) error {
-	v["Reason"] = html("")
-	if s.draft.refusal == nil {
-		return nil
-	}
-	s.failed = true
-	headline, reason, err := s.words.refusal(s.draft.refusal)
-	if v["Reason"] = reason; reason == "" {
-		v["Reason"] = headline
-	}
-	return err
-}
-
-// closeQuestion takes the buttons from a question that waits no more: they would only say so.
-func (s *replyTx) closeQuestion(was topic) error {
-	if was.Ask == "" || was.Asked == "" || was.Ask == s.topic.Ask {
-		return nil
-	}
-	return s.enqueue(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
-}
-
-// showReview stores the proposal and shows its card.
-func (s *replyTx) showReview() error {
-	t := s.draft.proposal.Transaction
-	if err := s.Transfers.Commit(s.tx, s.draft.proposal); err != nil {
-		return err
-	}
-	s.topic = topic{Transaction: t.ID}
-	s.conv.ExpiresAt = t.Deadline
-	return s.card(t)
-}
-
-func (s *replyTx) sayRefused() error   { return s.refused(s.draft.refusal) }
-func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
-func (s *replyTx) sayDropped() error   { return s.reply("cancel.dropped", nil) }
-func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
-
-// rejectTransaction ends the transaction of this conversation, if it still can be.
-func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }
-
-// dropTransaction is rejectTransaction when something else was begun.
-func (s *replyTx) dropTransaction() error { return s.reject("cancel.replaced") }
-
-func (s *replyTx) reject(key string) error {
-	id := s.topic.Transaction
-	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
-	if err != nil {
-		return s.refuse(err) // it is on its way, or has ended: the sentence says which
-	}
-	if err := s.card(t); err != nil {
-		return err
-	}
-	return s.reply(key, nil)
 }

@@ -68,12 +68,8 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	if conv.Version != was.Version {
 		return store.ErrConflict
 	}
-	if conv.Slot == keysSlot {
-		return c.endBeside(tx, conv)
-	}
 	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
-	s.topic = c.open(&s.conv)
-	if s.conv.State == "" { // nothing that this version understands: it is just forgotten
+	if s.question, s.data = c.open(&s.conv); s.conv.State == "" { // nothing that this version understands: it is just forgotten
 		s.moved = true
 		return s.end()
 	}
@@ -84,8 +80,17 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	case err != nil:
 		return err
 	}
-	if s.user.Unreachable && s.state() == keyShown { // nothing can be deleted there now, and it must not stay
+	s.words = c.wordsFor(s.user.Language)
+	of := c.registry.byName[s.conv.Flow]
+	if s.user.Unreachable && of.cleanup[s.state()] { // nothing can be deleted there now, and it must not stay
 		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
+		return s.end()
+	}
+	if conv.Slot != "" {
+		if end := of.slots[conv.Slot]; end != nil {
+			return end(s, conv)
+		}
+		s.conv.State, s.moved = "", true // of another version
 		return s.end()
 	}
 	if err := s.transition(s.conv.Flow, silence); err != nil {
@@ -95,24 +100,6 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		s.out = nil
 	}
 	return s.end()
-}
-
-// endBeside ends the conversation of keysSlot, which times keys.
-func (c *Chat) endBeside(tx store.Tx, conv store.Conversation) error {
-	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
-	var err error
-	switch s.user, err = tx.UserByTelegram(conv.User); {
-	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
-		s.conv.State, s.moved = "", true
-		return s.end()
-	case err != nil:
-		return err
-	case s.user.Unreachable: // nothing can be deleted there now, and it must not stay
-		s.topic = c.open(&s.conv)
-		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
-		return s.end()
-	}
-	return s.endKeysBeside(conv, "keys.gone")
 }
 
 // replyTxOf is a replyTx that no Input began: purser has something to tell by itself.
@@ -126,7 +113,7 @@ func (c *Chat) replyTxOf(tx store.Tx, id wallet.UserID, priority int) (*replyTx,
 		return nil, err
 	}
 	conv.Chat, conv.User = user.TelegramID, user.TelegramID
-	s := &replyTx{Chat: c, tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
-	s.topic = c.open(&s.conv)
+	s := &replyTx{Chat: c, words: c.wordsFor(user.Language), tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
+	s.question, s.data = c.open(&s.conv)
 	return s, nil
 }

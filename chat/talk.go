@@ -3,13 +3,11 @@ package chat
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
-	"strings"
 	"time"
 
 	"purser/handlers"
@@ -51,17 +49,22 @@ type Options struct {
 
 // Chat answers what people say and tap. What it must remember is in the store; by itself it holds only how
 // often people had a node asked lately. It is safe for use by several goroutines.
+//
+// A front asks Receive where an input belongs, lets its router find that Endpoint, and commits the Turn that the
+// endpoint returns. What there is to talk about stands in conversations, and nowhere else.
 type Chat struct {
 	Options
-	words   catalogue
-	secrets Secrets
-	flows   map[string]Flow
-	table   []command
-	budget  *budget
+	words    catalogue // in English
+	secrets  Secrets
+	registry *registry
+	budget   *budget
 }
 
-// New checks the options and reads the catalogue.
-func New(o Options) (*Chat, error) {
+// New checks the options, reads the catalogue and joins the conversations.
+func New(o Options) (*Chat, error) { return newChat(o, conversations()) }
+
+// newChat is New with a list of conversations.
+func newChat(o Options, all []conversation) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
 		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
 		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random and Log are needed")
@@ -81,55 +84,51 @@ func New(o Options) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{Options: o, words: words, secrets: NewSecrets(), flows: flows(), table: commands(), budget: newBudget(cmp.Or(o.Lookups, Lookups))}, nil
+	registry, err := newRegistry(append([]conversation{menuButtons()}, all...), words)
+	if err != nil {
+		return nil, fmt.Errorf("chat: %w", err)
+	}
+	return &Chat{Options: o, words: words, secrets: NewSecrets(), registry: registry, budget: newBudget(cmp.Or(o.Lookups, Lookups))}, nil
 }
 
-// inbound is an Input with what the store knew when it came.
-type inbound struct {
+// wordsFor is the catalogue in a person's language.
+func (c *Chat) wordsFor(language string) catalogue { return c.words.in(language) }
+
+// Inbound is an Input with what the store knew when it came, and the endpoint that it is for.
+type Inbound struct {
 	Input
-	line   line
-	user   wallet.User        // zero for somebody new
-	conv   store.Conversation // the zero row, with its version, when there is none
-	silent bool               // the conversation's time is over, and nobody has said so yet
-	topic  topic
-	button store.Button // of a tap; zero when its nonce is unknown
-	author wallet.AppID // whose message it replies to (Reply.Author); "" for nobody's
-	app    *AppCommand  // an app that runs this for the person; nil: they themselves
+	Route Route
+
+	line     line
+	user     wallet.User        // zero for somebody new
+	conv     store.Conversation // the zero row, with its version, when there is none
+	silent   bool               // the conversation's time is over, and nobody has said so yet
+	question question
+	data     any          // of the conversation, for reading: a handler that changes it copies it first
+	button   store.Button // of a tap; zero when its nonce is unknown
+	author   wallet.AppID // whose message it replies to (Reply.Author); "" for nobody's
+	app      *AppCommand  // an app that runs this for the person; nil: they themselves
 }
 
 // caller is the person as handlers know them.
-func (h inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
+func (h Inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
 
 // at is where the conversation stands in a flow.
-func (h inbound) at(flow string) State {
+func (h Inbound) at(flow string) State {
 	if h.silent || h.conv.Flow != flow || h.conv.State == "" {
 		return idle
 	}
 	return State(h.conv.State)
 }
 
-// topic is what a conversation is about: its Data.
-type topic struct {
-	parts
-	Ask         string               `json:"ask,omitempty"`   // the last question: its card, and its buttons' subject
-	Asked       html                 `json:"asked,omitempty"` // its text
-	Transaction wallet.TransactionID `json:"transaction,omitempty"`
-	Bind        string               `json:"bind,omitempty"`   // nonce of the link
-	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
-	Access      access               `json:"access,omitzero"`  // of /api
-	Naming      namedContact         `json:"naming,omitzero"`  // of a contact that gets a name
-}
-
 // Action is what an Input leads to once everything slow is done: it runs inside the store transaction,
 // perhaps more than once.
 type Action func(*replyTx) error
 
-// Handle finds the answer to one Input. Whatever is slow happens here, with no store transaction
-// open; the Turn's Commit writes the rest at once. A refusal is an answer; an error means that
-// nothing was decided, and the Input is worth another try.
-func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
+// Receive reads what the store knows of whoever did something, and finds the endpoint that it is for.
+func (c *Chat) Receive(ctx context.Context, in Input) (Inbound, error) {
 	if in.From.IsBot || in.From.TelegramID == 0 {
-		return nothing(), nil
+		return Inbound{Input: in}, nil
 	}
 	if in.Secret == NoSecret { // of an update that was taken in before fronts looked for secrets
 		in.Secret = c.secrets.In(in.Text)
@@ -137,30 +136,17 @@ func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
 	if in.Secret != NoSecret {
 		in.Text = ""
 	}
-	h, err := c.hear(ctx, in)
+	h, err := c.look(ctx, in)
 	if err != nil {
-		return Turn{}, fmt.Errorf("read the conversation: %w", err)
+		return h, fmt.Errorf("read the conversation: %w", err)
 	}
-	action, err := c.answer(ctx, h)
-	var often *tooOften
-	if errors.As(err, &often) {
-		action, err = often.slowDown(h), nil
-	}
-	if err != nil {
-		return Turn{}, err
-	}
-	if action == nil {
-		return nothing(), nil
-	}
-	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, action) }}, nil
+	h.Route = c.route(h)
+	return h, nil
 }
 
-// nothing is the turn of what purser does not answer.
-func nothing() Turn { return Turn{Commit: func(store.Tx) error { return nil }} }
-
-// hear reads what the store knows of the speaker.
-func (c *Chat) hear(ctx context.Context, in Input) (inbound, error) {
-	h := inbound{Input: in, line: c.asMeant(read(in.Text))}
+// look reads what the store knows of the speaker.
+func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
+	h := Inbound{Input: in, line: c.registry.asMeant(read(in.Text))}
 	err := c.Store.View(ctx, func(tx store.Tx) error {
 		var err error
 		if h.user, err = tx.UserByTelegram(in.From.TelegramID); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -185,112 +171,21 @@ func (c *Chat) hear(ctx context.Context, in Input) (inbound, error) {
 	if err != nil {
 		return h, err
 	}
-	h.topic = c.open(&h.conv)
+	h.question, h.data = c.open(&h.conv)
 	h.silent = h.conv.State != "" && !h.conv.ExpiresAt.IsZero() && !c.Now().Before(h.conv.ExpiresAt)
 	return h, nil
 }
 
-// open reads a conversation's topic. One that this version does not understand begins anew: a
-// conversation may be forgotten, no money hangs on it.
-func (c *Chat) open(conv *store.Conversation) topic {
-	var t topic
-	if _, ok := c.flows[conv.Flow][State(conv.State)]; !ok || json.Unmarshal(conv.Data, &t) != nil {
-		conv.Flow, conv.State, conv.Data = "", "", nil
-		return topic{}
+// turn is what an action leads to. A refusal is an answer; an error means that nothing was decided, and the Input is
+// worth another try.
+func (c *Chat) turn(h Inbound, action Action, err error) (Turn, error) {
+	if err != nil {
+		return Turn{}, err
 	}
-	return t
-}
-
-// answer decides, in the order in which it matters.
-func (c *Chat) answer(ctx context.Context, h inbound) (Action, error) {
-	switch {
-	case h.Secret != NoSecret:
-		return (*replyTx).takeAwaySecret, nil
-	case h.Tap != nil:
-		return c.tapped(ctx, h)
-	case h.line.command != "" && !h.Forwarded && !h.Edited:
-		return c.command(ctx, h)
-	case !h.Private:
-		return nil, nil // a group's own talk is none of ours
-	case h.Forwarded:
-		return reply("talk.forwarded", nil), nil
-	case h.Edited:
-		if h.line.command == "" && h.at(sendFlow) == idle && h.at(apiFlow) == idle {
-			return nil, nil
-		}
-		return reply("talk.edited", nil), nil
-	case h.Contact != nil:
-		return c.hearContact(h), nil
-	case h.Picked != nil:
-		return c.hearPicked(ctx, h)
+	if action == nil {
+		return Turn{Commit: func(store.Tx) error { return nil }}, nil
 	}
-	return c.onText(ctx, h)
-}
-
-// onText answers plain text in a private chat.
-func (c *Chat) onText(ctx context.Context, h inbound) (Action, error) {
-	if id, ok := c.appLink(h.Text); ok {
-		return c.begin(askConsent(id, false), nil)
-	}
-	if h.author != "" && h.Text != "" { // to an app, whatever I have asked
-		return (*replyTx).answerApp, nil
-	}
-	if action, err := c.hearTyped(ctx, h); action != nil || err != nil {
-		return action, err
-	}
-	if h.at(contactFlow) == naming {
-		return c.hearName(h), nil
-	}
-	if action, err := c.hearDeveloper(ctx, h); action != nil || err != nil {
-		return action, err
-	}
-	switch h.at(sendFlow) {
-	case asksAmount:
-		return c.hearAmount(ctx, h, h.line.args)
-	case asksAddress:
-		return c.hearAddress(ctx, h, h.line.args)
-	case asksToken:
-		return c.hearToken(ctx, h, h.line.args)
-	case inReview:
-		return c.hearInReview(ctx, h)
-	case signing:
-		return reply("talk.use_buttons", nil), nil
-	}
-	if len(h.line.args) == 0 {
-		if strings.TrimSpace(h.Text) == "/" {
-			return reply("talk.stray", nil), nil
-		}
-		return reply("talk.text_only", nil), nil
-	}
-	if len(h.line.args) == 1 && wallet.IsPayLink(h.line.args[0]) {
-		return c.begin(c.send(ctx, h))
-	}
-	if len(h.line.args) == 1 {
-		if _, err := wallet.ParseAddress(h.line.args[0]); err == nil {
-			return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
-		}
-	}
-	if to, ok := meant()[strings.ToLower(h.line.args[0])]; ok {
-		return unhandled(c.offer("/" + to)), nil
-	}
-	if meant := near(strings.ToLower(h.line.args[0]), c.names()); len(meant) > 0 {
-		return unhandled(reply("talk.did_you_mean", vars{"Commands": slashes(meant)})), nil
-	}
-	if c.known(strings.ToLower(h.line.args[0])) {
-		return unhandled(reply("talk.did_you_mean", vars{"Commands": "/" + strings.ToLower(h.line.args[0])})), nil
-	}
-	return unhandled(reply("talk.stray", nil)), nil
-}
-
-// offer proposes a command that was meant, by a button that runs it.
-func (c *Chat) offer(command string) Action {
-	return func(s *replyTx) error {
-		b, err := s.button(html(escape(command)), "run:"+command, "menu", s.now.Add(menuLife))
-		if err != nil {
-			return err
-		}
-		return s.reply("talk.did_you_mean", vars{"Commands": command}, []Button{b})
-	}
+	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, action) }}, nil
 }
 
 // begin leaves what was being asked before something new begins.
@@ -333,13 +228,14 @@ func (c *Chat) Apology(in Input) []Reply {
 	if in.Tap == nil && (!in.Private || in.Edited || in.From.IsBot) {
 		return nil
 	}
-	text, err := c.words.text("talk.apology", nil)
+	words := c.wordsFor(in.From.Language)
+	text, err := words.text("talk.apology", nil)
 	if err != nil { // a test keeps the catalogue whole
 		return nil
 	}
 	replies := []Reply{{Kind: Message, Text: string(text)}}
 	if in.Tap != nil {
-		toast, err := c.words.text("toast.apology", nil)
+		toast, err := words.text("toast.apology", nil)
 		if err != nil {
 			return replies
 		}

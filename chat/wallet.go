@@ -11,8 +11,98 @@ import (
 	"purser/wallet"
 )
 
+// walletFlow is the name of the conversation of /wallet new.
+const walletFlow = "wallet"
+
+// What it waits for, and what moves it.
+const (
+	linkOpen State = "link open"
+	choosing State = "choosing"
+
+	linked Trigger = "link sent"
+	proven Trigger = "address proven"
+	chosen Trigger = "choice made"
+)
+
+// linking is what the conversation of /wallet new remembers.
+type linking struct {
+	Bind string `json:"bind,omitempty"` // nonce of the link
+}
+
+// walletConversation is /wallet: what a person has, and the way to connect a wallet.
+func walletConversation() conversation {
+	return conversation{
+		name: walletFlow,
+		commands: []command{{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet, app: (*Chat).walletForApp,
+			aliases: walletAliases()}},
+		flow: Flow{
+			idle: {
+				linked: {linkOpen, (*replyTx).sendLink},
+			},
+			linkOpen: {
+				proven:    {choosing, nil},
+				cancelled: {idle, (*replyTx).closeLink},
+				movedOn:   {idle, nil}, // the link still works: the question comes when it is used
+				silence:   {idle, (*replyTx).linkRanOut},
+			},
+			choosing: {
+				chosen:    {idle, nil},
+				cancelled: {idle, (*replyTx).closeLink},
+				movedOn:   {idle, nil},
+				silence:   {idle, (*replyTx).linkRanOut},
+			},
+		},
+		version: 1, data: func() any { return new(linking) },
+		callbacks: map[string]Callback{
+			"choose":     (*Chat).tapChoose,
+			"none":       (*Chat).tapNone,
+			"disconnect": (*Chat).tapDisconnect,
+			"takeover":   (*Chat).tapTakeOver,
+			"stopclaim":  (*Chat).tapStopClaim,
+		},
+		cancelIdle: (*replyTx).cancelOfferedLink,
+		refusals: map[wallet.Code]func(*replyTx, html, html) (bool, error){
+			wallet.WalletNotFound:    (*replyTx).offerFirstWallet,
+			wallet.InsufficientFunds: (*replyTx).offerAddress,
+		},
+	}
+}
+
+// walletAliases are what other wallets call the actions of /wallet.
+func walletAliases() map[string]string {
+	return map[string]string{
+		"balance": "balance", "bal": "balance", "funds": "balance", "portfolio": "balance", "tokens": "balance",
+		"history": "history", "transactions": "history", "txs": "history", "activity": "history", "payments": "history",
+		"address": "address", "receive": "address", "deposit": "address", "qr": "address", "request": "address",
+		"wallets": "list", "accounts": "list", "account": "",
+		"new": "new", "create": "new", "connect": "new", "import": "new", "link": "new",
+		"disconnect": "disconnect", "use": "use",
+	}
+}
+
+// offerFirstWallet answers who has no wallet with the way to one.
+func (s *replyTx) offerFirstWallet(_, _ html) (bool, error) {
+	if !s.user.DefaultWallet.IsZero() {
+		return false, nil
+	}
+	rows, err := s.menu("button.create_wallet", "/wallet new")
+	if err != nil {
+		return false, err
+	}
+	return true, s.reply("wallet.none", nil, rows...)
+}
+
+// offerAddress answers who has too little with where more can be sent to.
+func (s *replyTx) offerAddress(headline, reason html) (bool, error) {
+	rows, err := s.menu("button.address", "/wallet address")
+	if err != nil {
+		return false, err
+	}
+	return true, s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
+}
+
 // wallet answers /wallet and its actions.
-func (c *Chat) wallet(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	action := ""
 	if len(h.line.args) > 0 {
 		action = strings.ToLower(h.line.args[0])
@@ -39,7 +129,7 @@ func (c *Chat) wallet(ctx context.Context, h inbound) (Action, error) {
 
 // walletOverview shows the wallets with what can be done; the balance is left out when the network
 // does not answer.
-func (c *Chat) walletOverview(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -173,7 +263,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 }
 
 // walletBalance says what the default wallet holds.
-func (c *Chat) walletBalance(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -224,7 +314,7 @@ func tokenLines(tokens []handlers.TokenBalance) (listed, others html) {
 }
 
 // walletAddress shows the default wallet's address in full, and as a picture for another's camera.
-func (c *Chat) walletAddress(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -252,7 +342,7 @@ func (c *Chat) walletAddress(ctx context.Context, h inbound) (Action, error) {
 }
 
 // walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
-func (c *Chat) walletRequest(ctx context.Context, h inbound) (Action, error) {
+func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args[1:], book{})
 	if err == nil && (p.Amount == "" || p.To != "") {
 		err = wallet.Refuse(wallet.InvalidRequest, "say how much you want to be paid, for example /wallet address 1.5 USDC")
@@ -288,5 +378,37 @@ func (c *Chat) walletRequest(ctx context.Context, h inbound) (Action, error) {
 			return err
 		}
 		return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
+	}, nil
+}
+
+// walletForApp is /wallet for apps: what only looks.
+func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
+	switch {
+	case len(h.line.args) == 0:
+		return c.walletOverview(ctx, h)
+	case len(h.line.args) > 1:
+	case strings.EqualFold(h.line.args[0], "balance"):
+		return c.walletBalance(ctx, h)
+	case strings.EqualFold(h.line.args[0], "address"):
+		return c.walletAddress(ctx, h)
+	}
+	return nil, wallet.Refuse(wallet.PolicyViolation, "of /wallet, apps may run balance and address: its person does the rest, in the chat")
+}
+
+// tapDisconnect forgets a wallet.
+func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Action, error) {
+	return func(s *replyTx) error {
+		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
+		if ok, err := s.did(err, "toast.disconnected"); !ok {
+			return err
+		}
+		if err := s.strip(); err != nil {
+			return err
+		}
+		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
+		if !now.IsZero() {
+			v["Default"] = code(now.String())
+		}
+		return s.reply("wallet.disconnected", v)
 	}, nil
 }

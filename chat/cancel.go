@@ -1,0 +1,28 @@
+package chat
+
+import "context"
+
+// cancelCommand is /cancel: it ends what is being asked, whichever conversation asked it.
+func cancelCommand() conversation {
+	return conversation{
+		name:     "cancel",
+		commands: []command{{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel, aliases: map[string]string{"stop": "", "abort": ""}}},
+	}
+}
+
+func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
+	return func(s *replyTx) error {
+		if s.conv.State != "" {
+			return s.transition(s.conv.Flow, cancelled)
+		}
+		for _, conv := range s.registry.all { // they may mean something that waits for them all the same
+			if conv.cancelIdle == nil {
+				continue
+			}
+			if answered, err := conv.cancelIdle(s); answered || err != nil {
+				return err
+			}
+		}
+		return s.reply("cancel.nothing", nil)
+	}, nil
+}

@@ -1,0 +1,98 @@
+package chat
+
+import (
+	"context"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// sayClaimed tells who proved an address of somebody else's how it goes on.
+func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
+	if err := s.toast("toast.claimed", nil); err != nil {
+		return err
+	}
+	label, err := s.words.text("button.take_over", nil)
+	if err != nil {
+		return err
+	}
+	b, err := s.button(label, "takeover:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+	if err != nil {
+		return err
+	}
+	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
+}
+
+// TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
+// It writes to the transaction of its caller.
+func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.replyTxOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	b, err := s.stopClaim(address, "")
+	if err != nil {
+		return err
+	}
+	if err := s.reply("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
+func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error) {
+	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
+	if err != nil {
+		return Button{}, err
+	}
+	return s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
+}
+
+// TellMoved tells the first owner of an address that it is another account's now.
+func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
+	s, err := c.replyTxOf(tx, owner, confirmations)
+	if err != nil {
+		return err
+	}
+	if err := s.reply("claim.lost", vars{"Address": code(address.String())}); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// tapTakeOver moves an address here that its first owner did not keep.
+func (c *Chat) tapTakeOver(_ context.Context, _ Inbound, text string) (Action, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *replyTx) error {
+		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
+		if ok, err := s.did(err, "toast.connected"); !ok {
+			return err
+		}
+		if err := s.strip(); err != nil {
+			return err
+		}
+		return s.reply("claim.moved", vars{"Address": code(w.Address.String())})
+	}, nil
+}
+
+// tapStopClaim keeps an address with its first owner.
+func (c *Chat) tapStopClaim(_ context.Context, _ Inbound, text string) (Action, error) {
+	address, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *replyTx) error {
+		if ok, err := s.did(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
+			return err
+		}
+		if err := s.strip(); err != nil {
+			return err
+		}
+		return s.reply("claim.stopped", vars{"Address": code(address.String())})
+	}, nil
+}

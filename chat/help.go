@@ -1,0 +1,54 @@
+package chat
+
+import (
+	"context"
+	"strings"
+)
+
+// helpCommand is /help: the command table, how each command is written, and the topics of all conversations.
+func helpCommand() conversation {
+	return conversation{
+		name: "help",
+		commands: []command{{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help,
+			aliases: map[string]string{"commands": "", "menu": "", "about": "", "support": "", "faq": "", "security": "security"}}},
+		topics: map[string]string{"security": "help.security"},
+	}
+}
+
+// help answers /help and its topics.
+func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
+	topic := ""
+	if len(h.line.args) > 0 {
+		topic = strings.TrimPrefix(strings.ToLower(h.line.args[0]), "/")
+	}
+	switch {
+	case topic == "":
+		return func(s *replyTx) error {
+			list, err := s.list()
+			if err != nil {
+				return err
+			}
+			return s.reply("help.overview", vars{"Commands": list})
+		}, nil
+	case topic == "commands":
+		return (*replyTx).helpCommands, nil
+	case c.registry.topics[topic] != "":
+		return reply(c.registry.topics[topic], vars{"Host": c.PublicURL.Host, "API": code(c.PublicURL.String()), "Docs": c.docs()}), nil
+	case c.registry.knows(topic):
+		return func(s *replyTx) error { return s.replyUsage(topic) }, nil
+	}
+	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
+}
+
+// helpCommands is every command with its usage.
+func (s *replyTx) helpCommands() error {
+	var all []string
+	for _, row := range s.registry.commands {
+		text, err := s.usage(row.name)
+		if err != nil {
+			return err
+		}
+		all = append(all, string(text))
+	}
+	return s.reply("help.commands", vars{"Usages": html(strings.Join(all, "\n\n"))})
+}

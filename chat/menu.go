@@ -1,0 +1,153 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	stdhtml "html"
+	"strings"
+
+	"purser/wallet"
+)
+
+// Command is one line of the command menu.
+type Command struct {
+	Name        string // without slash
+	Description string // plain text
+}
+
+// Commands lists the command table, in the order of the menu.
+func (c *Chat) Commands() []Command {
+	out := make([]Command, 0, len(c.registry.commands))
+	for _, row := range c.registry.commands {
+		text, err := c.words.text(row.menu, nil)
+		if err != nil { // New has read it
+			continue
+		}
+		out = append(out, Command{Name: row.name, Description: plain(text)})
+	}
+	return out
+}
+
+// About is what Telegram shows of the bot before the first word, and on its profile.
+func (c *Chat) About() (description, short string) {
+	var texts [2]string
+	for i, key := range []string{"about.long", "about.short"} {
+		text, err := c.words.text(key, nil)
+		if err != nil { // a test keeps the catalogue whole
+			continue
+		}
+		texts[i] = stdhtml.UnescapeString(string(text))
+	}
+	return texts[0], texts[1]
+}
+
+// list is the command table as text.
+func (s *replyTx) list() (html, error) {
+	var lines []string
+	for _, row := range s.registry.commands {
+		menu, err := s.words.text(row.menu, nil)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "/"+row.name+" — "+string(menu))
+	}
+	return html(strings.Join(lines, "\n")), nil
+}
+
+// usage is how a command of the table is written.
+func (s *replyTx) usage(name string) (html, error) {
+	row, _ := s.registry.command(name)
+	return s.words.text(row.usage, nil)
+}
+
+// replyUsage shows how a command of the table is written.
+func (s *replyTx) replyUsage(name string) error {
+	usage, err := s.usage(name)
+	if err != nil {
+		return err
+	}
+	return s.reply("help.usage", vars{"Usage": usage})
+}
+
+// menuButtons are the buttons of no conversation: those that run a command, end the question above, or leave
+// everything as it is.
+func menuButtons() conversation {
+	return conversation{
+		name: "menu",
+		callbacks: map[string]Callback{
+			"run":  (*Chat).tapRun,
+			"stop": (*Chat).tapStop,
+			"keep": (*Chat).tapKeep,
+		},
+	}
+}
+
+// menu makes one row of buttons that stand for commands: label and command, in turn.
+func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
+	var row []Button
+	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
+		b, err := s.ours(labelsAndCommands[i], "run:"+labelsAndCommands[i+1], "menu", s.now.Add(menuLife))
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, b)
+	}
+	return [][]Button{row}, nil
+}
+
+// tapRun runs a command by its button, as often as it is tapped.
+func (c *Chat) tapRun(ctx context.Context, h Inbound, text string) (Action, error) {
+	h.line = read(text)
+	row, ok := c.registry.command(h.line.command)
+	switch {
+	case !ok:
+		return c.unknown(h.line.command), nil
+	case !h.Private && !row.groups:
+		return (*replyTx).replyPrivateOnly, nil
+	}
+	return row.handle(c, ctx, h)
+}
+
+// tapStop is /cancel below a question.
+func (c *Chat) tapStop(_ context.Context, h Inbound, _ string) (Action, error) {
+	if h.at(h.conv.Flow) == idle || h.question.Ask != h.button.Subject {
+		return toast("toast.old"), nil
+	}
+	return func(s *replyTx) error {
+		if err := s.use(); err != nil {
+			return err
+		}
+		return s.transition(h.conv.Flow, cancelled)
+	}, nil
+}
+
+// tapKeep leaves everything as it is.
+func (c *Chat) tapKeep(context.Context, Inbound, string) (Action, error) {
+	return func(s *replyTx) error {
+		if err := errors.Join(s.use(), s.strip()); err != nil {
+			return err
+		}
+		return s.toast("toast.kept", nil)
+	}, nil
+}
+
+// keep is the way back from a question whose yes takes something away. It ends the question's buttons.
+func (s *replyTx) keep(subject string) (Button, error) {
+	return s.ours("button.keep", "keep", subject, s.now.Add(Silence))
+}
+
+// network names a network whose money is worth nothing; "" for the real one.
+func (c *Chat) network() string {
+	if c.Cluster == wallet.Mainnet {
+		return ""
+	}
+	return c.Cluster
+}
+
+// docs is where the API is described, as a text that can be followed or copied; "" where nothing is.
+func (c *Chat) docs() html {
+	if c.DocsURL == nil {
+		return ""
+	}
+	return html(escape(c.DocsURL.String()))
+}

@@ -1,0 +1,12 @@
+package chat
+
+import "context"
+
+// privacyCommand is /privacy: what is kept of a person, and how it ends.
+func privacyCommand() conversation {
+	show := func(*Chat, context.Context, Inbound) (Action, error) { return reply("privacy.text", nil), nil }
+	return conversation{
+		name:     "privacy",
+		commands: []command{{name: "privacy", menu: "menu.privacy", usage: "usage.privacy", groups: true, looks: true, run: show, app: show}},
+	}
+}
