@@ -4,7 +4,7 @@
 //
 // An update travels: poll loop or webhook → what we read of it, without secrets that were typed by
 // mistake → inbox row (durable, and only then acknowledged) → the
-// one worker of its chat → telebot routes it → Talker.Handle → one store transaction that removes
+// one worker of its chat → Talker.Receive finds its endpoint → telebot dispatches it → one store transaction that removes
 // the inbox row and writes whatever was decided, replies included → the sender. So a crash at any
 // point repeats nothing that took effect and loses nothing that was acknowledged (docs/architecture.md, Telegram).
 package bot
@@ -50,10 +50,17 @@ const (
 
 // Talker decides what is said.
 type Talker interface {
-	// Handle reads and prepares; nothing is true until its Turn is committed. It may take seconds.
-	// An error means that purser failed, not that the person did.
-	Handle(ctx context.Context, in chat.Input) (chat.Turn, error)
-	// Commands are what the menu shows and what the router knows by name.
+	// Receive reads what is known of who sent an input, and finds the endpoint that it is for.
+	Receive(ctx context.Context, in chat.Input) (chat.Inbound, error)
+	// Endpoints are all that there are. Their Handle reads and prepares; nothing is true until its Turn is committed.
+	// It may take seconds. An error means that purser failed, not that the person did.
+	Endpoints() []chat.Endpoint
+	// PrivateOnly is the answer in a group to an endpoint that does not work there.
+	PrivateOnly(in chat.Inbound) (chat.Turn, error)
+	// SlowDown is the answer to an input whose endpoint failed by err because its person asks too often; false when
+	// err says something else.
+	SlowDown(in chat.Inbound, err error) (chat.Turn, bool)
+	// Commands are what the menu shows.
 	Commands() []chat.Command
 	// About is what Telegram shows before the first word (at most 512 characters) and on the bot's
 	// profile (at most 120).
@@ -146,7 +153,7 @@ func New(o Options) (*Bot, error) {
 	}
 	b := &Bot{opt: o, now: o.Now, log: o.Log, transport: newTransport(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
 	b.intake.limit, b.intake.ofChat = maxWaiting, maxOfChat
-	if b.router, err = newRouter(o.Chat.Commands(), b.transport); err != nil {
+	if b.router, err = newRouter(o.Chat, b.transport, b.log); err != nil {
 		return nil, err
 	}
 	return b, nil

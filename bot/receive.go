@@ -30,7 +30,6 @@ func (b *Bot) getMe(ctx context.Context) error {
 		return err
 	}
 	b.me.Store(&me)
-	b.router.named(me)
 	return nil
 }
 

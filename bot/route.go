@@ -1,8 +1,11 @@
 package bot
 
 import (
-	"errors"
-	"strings"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
 	"sync"
 
 	tele "gopkg.in/telebot.v3"
@@ -10,116 +13,180 @@ import (
 	"purser/chat"
 )
 
-// router lets telebot say whose turn an update is. telebot gets no token, no transport of its own
-// and no poller, runs handlers on the caller's goroutine, and sees only what it routes by: our own
-// reading of the update, not the JSON.
+// router lets telebot dispatch. Every endpoint of the chat is registered with it, behind middleware for panics, for
+// people who ask too often, and for what works in private chats alone. telebot gets no token, no transport of its own
+// and no poller, and runs handlers on the caller's goroutine.
 //
-// The traps of v3.3.8 that this avoids: the text "\fname" reaches the handler of a button with a nil
-// callback (so nothing is registered by "\f"), a text that begins with "\a" is dropped, "/cmd@other"
-// is dropped in a private chat too, and an error of a handler goes to the standard logger.
+// What a person sent does not reach telebot: it sees an update that we compose of the route that the chat has found,
+// since only the store knows which button a nonce is and which question waits. That also keeps clear of the traps of
+// v3.3.8: callback data and a text "\fname" reach the handler of the button that they name, a text that equals an
+// endpoint reaches it, one that begins with "\a" is dropped, "/cmd@other" is dropped in a private chat too, and an
+// error of a handler goes to the standard logger.
 type router struct {
-	tele *tele.Bot
+	tele   *tele.Bot
+	talker Talker
+	log    *slog.Logger
 
-	mu   sync.Mutex
-	jobs map[int]*job // by the number that the update carries through telebot
-	last int
+	mu         sync.Mutex
+	dispatches map[int]*dispatch // by the number that the update carries through telebot
+	last       int
 }
 
-// job is one update on its way through telebot, whose contexts cannot carry anything of ours.
-type job struct {
-	deed func() error
-	done bool
+// dispatch is one update on its way through telebot, whose contexts cannot carry anything of ours.
+type dispatch struct {
+	ctx  context.Context
+	in   chat.Inbound
+	turn chat.Turn
 	err  error
 }
 
-// newRouter registers every command by name and every kind of input.
-func newRouter(commands []chat.Command, w *transport) (*router, error) {
+// newRouter registers every endpoint of the talker.
+func newRouter(talker Talker, w *transport, log *slog.Logger) (*router, error) {
 	t, err := tele.NewBot(tele.Settings{
 		URL: "http://" + placeholder, Client: w.client, Offline: true, Synchronous: true,
-		OnError: func(error, tele.Context) {}, // handlers keep their error in the job
+		OnError: func(error, tele.Context) {}, // the first middleware keeps it
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := &router{tele: t, jobs: map[int]*job{}}
-	handle := func(c tele.Context) error {
-		j := r.job(c.Update().ID)
-		j.done = true
-		j.err = j.deed()
-		return nil
-	}
-	for _, c := range commands {
-		if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-			return nil, errors.New("bot: a command's name must be of a-z, 0-9 and _: " + c.Name)
+	r := &router{tele: t, talker: talker, log: log, dispatches: map[int]*dispatch{}}
+	t.Use(r.kept, r.recovered, r.limited)
+	private := t.Group()
+	private.Use(r.privateOnly)
+	for _, e := range talker.Endpoints() {
+		register := private.Handle
+		if e.Groups {
+			register = t.Handle
 		}
-		t.Handle("/"+c.Name, handle)
-	}
-	for _, endpoint := range []string{
-		tele.OnText, tele.OnMedia, tele.OnContact, tele.OnEdited, tele.OnCallback, tele.OnMyChatMember,
-	} {
-		t.Handle(endpoint, handle)
+		register(endpoint(e.Route), func(c tele.Context) (err error) {
+			d := r.dispatch(c)
+			d.turn, err = e.Handle(d.ctx, d.in)
+			return err
+		})
 	}
 	return r, nil
 }
 
-// named tells telebot the bot's own name, by which it knows "/cmd@name".
-func (r *router) named(me account) {
-	r.tele.Me = &tele.User{ID: me.ID, Username: me.Username, IsBot: true}
-}
-
-func (r *router) job(id int) *job {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.jobs[id]
-}
-
-// route runs deed if telebot finds that u is for this bot. It tells whether it did, and deed's error.
-func (r *router) route(u incoming, deed func() error) (bool, error) {
-	j := &job{deed: deed}
-	r.mu.Lock()
-	r.last++
-	id := r.last
-	r.jobs[id] = j
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		delete(r.jobs, id)
-		r.mu.Unlock()
-	}()
-	r.tele.ProcessUpdate(asTelebot(id, u))
-	return j.done, j.err
-}
-
-// asTelebot is the part of u that telebot routes by.
-func asTelebot(id int, u incoming) tele.Update {
-	out := tele.Update{ID: id}
-	where := &tele.Chat{ID: u.in.Chat}
-	switch u.kind {
-	case words:
-		out.Message = &tele.Message{Chat: where, Text: routable(u)}
-	case media:
-		out.Message = &tele.Message{Chat: where, Document: &tele.Document{}}
-	case contact, picked: // telebot knows no users_shared; both are something shared
-		out.Message = &tele.Message{Chat: where, Contact: &tele.Contact{}}
-	case edit:
-		out.EditedMessage = &tele.Message{Chat: where}
-	case tap:
-		out.Callback = &tele.Callback{ID: u.in.Tap.CallbackID} // its data is a nonce: nothing to route by
-	case membership:
-		out.MyChatMember = &tele.ChatMemberUpdate{Chat: where}
+// endpoint is how telebot names a route. A route that has no counterpart of telebot's is named by a text: telebot
+// hands a message of exactly that text to it, and nobody can send one.
+func endpoint(to chat.Route) string {
+	switch {
+	case to.Kind == chat.ByCommand:
+		return "/" + to.Name
+	case to.Kind == chat.ByCallback && to.Name != "":
+		return "\f" + to.Name
+	case to.Name != "":
+		return string(to.Kind) + " " + to.Name
 	}
+	return map[chat.Kind]string{
+		chat.ByText: tele.OnText, chat.ByCallback: tele.OnCallback, chat.ByContact: tele.OnContact,
+		chat.ByPerson: tele.OnUserShared, chat.ByEdit: tele.OnEdited,
+	}[to.Kind]
+}
+
+// composed is what telebot sees of an update with a route.
+func composed(id int, in chat.Inbound) tele.Update {
+	out := tele.Update{ID: id}
+	message := &tele.Message{Chat: &tele.Chat{ID: in.Chat}}
+	switch to := in.Route; {
+	case to.Kind == chat.ByCallback:
+		out.Callback = &tele.Callback{}
+		if to.Name != "" {
+			out.Callback.Data = endpoint(to)
+		}
+		return out
+	case to.Kind == chat.ByEdit:
+		out.EditedMessage = message
+		return out
+	case to.Name != "":
+		message.Text = endpoint(to)
+	case to.Kind == chat.ByText:
+		message.Text = " "
+	case to.Kind == chat.ByContact:
+		message.Contact = &tele.Contact{}
+	case to.Kind == chat.ByPerson:
+		message.UserShared = &tele.RecipientShared{}
+	}
+	out.Message = message
 	return out
 }
 
-// routable is the text as telebot may see it: a control character in front would make it a message
-// to telebot itself, and in a private chat "/cmd@other" can only be meant for us.
-func routable(u incoming) string {
-	text := u.in.Text
-	if text == "" { // it held a secret
-		return " "
+// handle finds what an input leads to. The Turn is empty where nobody answers, for example to a group's own talk.
+func (r *router) handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
+	received, err := r.talker.Receive(ctx, in)
+	if err != nil || received.Route.Kind == chat.Nobody {
+		return chat.Turn{}, err
 	}
-	if text[0] < ' ' || u.in.Private && strings.HasPrefix(text, "/") && strings.Contains(text, "@") {
-		return " " + text
+	d := &dispatch{ctx: ctx, in: received, err: fmt.Errorf("bot: telebot has no endpoint for %v", received.Route)}
+	r.mu.Lock()
+	r.last++
+	id := r.last
+	r.dispatches[id] = d
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.dispatches, id)
+		r.mu.Unlock()
+	}()
+	r.tele.ProcessUpdate(composed(id, received))
+	return d.turn, d.err
+}
+
+func (r *router) dispatch(c tele.Context) *dispatch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dispatches[c.Update().ID]
+}
+
+// kept keeps a handler's error for handle: telebot only reports it.
+func (r *router) kept(next tele.HandlerFunc) tele.HandlerFunc {
+	return func(c tele.Context) error {
+		r.dispatch(c).err = next(c)
+		return nil
 	}
-	return text
+}
+
+// recovered turns a panic of a handler into an error.
+func (r *router) recovered(next tele.HandlerFunc) tele.HandlerFunc {
+	return func(c tele.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = panicked(p)
+				r.log.Error("a handler panicked", "endpoint", r.dispatch(c).in.Route, "error", err, "stack", string(debug.Stack()))
+			}
+		}()
+		return next(c)
+	}
+}
+
+// limited answers people who have used up what each of them may ask of the network.
+func (r *router) limited(next tele.HandlerFunc) tele.HandlerFunc {
+	return func(c tele.Context) error {
+		err := next(c)
+		d := r.dispatch(c)
+		if turn, slow := r.talker.SlowDown(d.in, err); slow {
+			d.turn, err = turn, nil
+		}
+		return err
+	}
+}
+
+// privateOnly answers in groups what works in private chats alone.
+func (r *router) privateOnly(next tele.HandlerFunc) tele.HandlerFunc {
+	return func(c tele.Context) (err error) {
+		d := r.dispatch(c)
+		if d.in.Private {
+			return next(c)
+		}
+		d.turn, err = r.talker.PrivateOnly(d.in)
+		return err
+	}
+}
+
+// panicked tells what a panic was about without telling what it was holding.
+func panicked(p any) error {
+	if err, ok := p.(runtime.Error); ok {
+		return fmt.Errorf("panic: %w", err)
+	}
+	return fmt.Errorf("panic with a %T", p)
 }

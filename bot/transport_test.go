@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -111,7 +112,7 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 		}
 
 		// telebot's own way, through the same client.
-		r, err := newRouter(nil, w)
+		r, err := newRouter(newTalker(), w, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

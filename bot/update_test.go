@@ -1,9 +1,11 @@
 package bot
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"purser/chat"
 	"purser/sandbox/telegram"
+	"purser/store"
 )
 
 const (
@@ -228,11 +231,12 @@ func FuzzUpdate(f *testing.F) {
 		f.Add([]byte(`{"update_id":12,` + seed + `}`))
 	}
 	f.Add([]byte(`[]`))
-	r, err := newRouter(newTalker().Commands(), &transport{})
+	talker := newTalker()
+	talker.answer = func(context.Context, chat.Input) ([]store.Reply, error) { return nil, errNoUpdate }
+	r, err := newRouter(talker, &transport{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)
 	}
-	r.named(account{1, "purser_bot"})
 	all := testReader()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		u, err := all.arrived(body)
@@ -248,9 +252,10 @@ func FuzzUpdate(f *testing.F) {
 		if !utf8.ValidString(u.in.Text) {
 			t.Errorf("text that is not UTF-8: %q", u.in.Text)
 		}
-		ran, err := r.route(u, func() error { return errNoUpdate })
-		if ran != errors.Is(err, errNoUpdate) {
-			t.Errorf("routed %v with %v", ran, err)
+		_, err = r.handle(t.Context(), u.in)
+		ran := errors.Is(err, errNoUpdate)
+		if err != nil && !ran {
+			t.Errorf("routed with %v", err)
 		}
 		if !ran && (u.in.Private || u.kind != words) {
 			t.Errorf("a person gets no answer: %+v", u.in)

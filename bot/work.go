@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -66,19 +65,7 @@ func (b *Bot) attempt(ctx context.Context, row store.Update, u incoming) (err er
 	if u.in.At.IsZero() {
 		u.in.At = row.At
 	}
-	ours, err := b.router.route(u, func() error { return b.converse(ctx, row, u) })
-	if err != nil || ours {
-		return err
-	}
-	return b.finish(ctx, row, nil) // "/start@another_bot" in a group, for example
-}
-
-// panicked tells what a panic was about without telling what it was holding.
-func panicked(p any) error {
-	if err, ok := p.(runtime.Error); ok {
-		return fmt.Errorf("panic: %w", err)
-	}
-	return fmt.Errorf("panic with a %T", p)
+	return b.converse(ctx, row, u)
 }
 
 // converse lets the talker decide, and makes the decision true together with the end of the row.
@@ -99,13 +86,13 @@ func (b *Bot) converse(ctx context.Context, row store.Update, u incoming) error 
 	return fmt.Errorf("handled %d times, each time the world had moved: %w", rereads, err)
 }
 
-// ask runs Talker.Handle, and shows that somebody is typing while it takes long.
+// ask lets the router find what answers, and shows that somebody is typing while it takes long.
 func (b *Bot) ask(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
 	quiet := b.typing(ctx, in.Chat)
 	defer quiet()
-	return b.opt.Chat.Handle(ctx, in)
+	return b.router.handle(ctx, in)
 }
 
 // typing shows "typing…" from 300 ms on until the returned function is called. Best effort.

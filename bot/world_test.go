@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -284,7 +285,40 @@ type talker struct {
 
 func newTalker() *talker { return &talker{} }
 
-func (k *talker) Handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
+// Receive finds a route as the chat does, without knowing any conversation.
+func (k *talker) Receive(_ context.Context, in chat.Input) (chat.Inbound, error) {
+	h := chat.Inbound{Input: in, Route: chat.Route{Kind: chat.ByText}}
+	name, bot, _ := strings.Cut(strings.TrimPrefix(strings.SplitN(in.Text+" ", " ", 2)[0], "/"), "@")
+	switch command := strings.HasPrefix(in.Text, "/"); {
+	case in.Tap != nil:
+		h.Route.Kind = chat.ByCallback
+	case in.Edited:
+		h.Route.Kind = chat.ByEdit
+	case in.Contact != nil:
+		h.Route.Kind = chat.ByContact
+	case in.Picked != nil:
+		h.Route.Kind = chat.ByPerson
+	case command && !in.Private && bot != "" && !strings.EqualFold(bot, "purser_sandbox_bot"):
+		h.Route = chat.Route{}
+	case command && (name == "start" || name == "send"):
+		h.Route = chat.Route{Kind: chat.ByCommand, Name: name}
+	}
+	return h, nil
+}
+
+func (k *talker) Endpoints() []chat.Endpoint {
+	var all []chat.Endpoint
+	for _, to := range []chat.Route{{Kind: chat.ByText}, {Kind: chat.ByCallback}, {Kind: chat.ByEdit}, {Kind: chat.ByContact}, {Kind: chat.ByPerson},
+		{Kind: chat.ByCommand, Name: "start"}, {Kind: chat.ByCommand, Name: "send"}} {
+		all = append(all, chat.Endpoint{Route: to, Groups: true, Handle: func(ctx context.Context, h chat.Inbound) (chat.Turn, error) { return k.handle(ctx, h.Input) }})
+	}
+	return all
+}
+
+func (k *talker) PrivateOnly(chat.Inbound) (chat.Turn, error)    { return chat.Turn{}, nil }
+func (k *talker) SlowDown(chat.Inbound, error) (chat.Turn, bool) { return chat.Turn{}, false }
+
+func (k *talker) handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	k.mu.Lock()
 	k.heard = append(k.heard, in)
 	answer, commit := k.answer, k.commit
