@@ -73,6 +73,8 @@ func contentTypes(ext string) (string, bool) {
 		return "text/javascript; charset=utf-8", true
 	case ".css":
 		return "text/css; charset=utf-8", true
+	case ".json":
+		return "application/json; charset=utf-8", true
 	case ".svg":
 		return "image/svg+xml", true
 	}

@@ -14,9 +14,9 @@ async function choosePassphrase(tab, passphrase, look) {
   await screen(tab, 'Choose a passphrase');
   await look('choose a passphrase', tab);
   await fill(tab, 'Passphrase', passphrase);
-  await fill(tab, 'The same again', passphrase);
+  await fill(tab, 'Repeat passphrase', passphrase);
   await press(tab, 'Encrypt and save');
-  await screen(tab, 'The wallet is ready');
+  await screen(tab, 'Your wallet is ready');
   await look('the wallet is ready', tab);
   await press(tab, 'Connect to Telegram');
 }
@@ -25,12 +25,12 @@ async function choosePassphrase(tab, passphrase, look) {
 export async function create(tab, passphrase, look = nothing) {
   await press(tab, 'Create a wallet');
   await look('create a wallet', tab);
-  await press(tab, 'Show my 12 words');
-  await screen(tab, 'Write down these 12 words');
+  await press(tab, 'Show recovery phrase');
+  await screen(tab, 'Write down your recovery phrase');
   await look('12 words', tab);
   const words = await tab.locator('.words li').allTextContents();
-  await press(tab, 'I wrote them down');
-  await screen(tab, 'Check your paper');
+  await press(tab, 'I wrote it down');
+  await screen(tab, 'Confirm your recovery phrase');
   await look('quiz', tab);
   for (const input of await tab.locator('form input').all()) {
     const place = Number((await input.getAttribute('id')).replace('word-', ''));
@@ -43,7 +43,7 @@ export async function create(tab, passphrase, look = nothing) {
 
 /** Brings a wallet back from its words on a bind link, typed by hand. */
 export async function restore(tab, words, passphrase) {
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await tab.getByLabel('Recovery phrase').pressSequentially(words.join(' '));
   await press(tab, 'Continue');
   await choosePassphrase(tab, passphrase, nothing);
@@ -51,7 +51,7 @@ export async function restore(tab, words, passphrase) {
 
 /** Reads off the last screen of binding which six characters to tap in the chat. */
 export async function sixCharacters(tab) {
-  await screen(tab, 'Now go back to the chat');
+  await screen(tab, 'Go back to the chat');
   return tab.locator('.six').textContent();
 }
 

@@ -34,7 +34,7 @@ await play(async (settings, ask) => {
   await holds(alice.tab, hers);
 
   const bob = await Chat.open(context, settings.chat, 'bob');
-  const his = await connect(bob, ['Used for another Telegram account (id 1001)']);
+  const his = await connect(bob, ['Used for another Telegram account (ID 1001)']);
   assert.notEqual(his, hers);
   await holds(bob.tab, his);
   await alice.tab.bringToFront();
@@ -51,7 +51,7 @@ await play(async (settings, ask) => {
   await card.becomes('Sign 1 SOL on your device');
   const signing = await card.follow('Sign on your device');
   await approve(signing, passphrase('alice'));
-  await screen(signing, /^(Approved|Confirmed)$/); // it follows the payment to its end
+  await screen(signing, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
   await signing.close();
   await bob.tab.locator('article.theirs').filter({ hasText: 'You received 1 SOL' }).filter({ hasText: hers }).waitFor();
   await holds(bob.tab, his);

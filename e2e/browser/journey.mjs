@@ -98,9 +98,9 @@ async function connectNew(alice, look) {
   const tab = await offer.follow('Open signing page');
   await screen(tab, 'Connect a wallet to Telegram');
   await look('connect a wallet', tab);
-  assert.match(await said(tab), /Alice Adler ?@alice · Telegram id 1001/);
+  assert.match(await said(tab), /Alice Adler ?@alice · Telegram ID 1001/);
   const words = await create(tab, PASSPHRASES.alice, look);
-  await screen(tab, 'Now go back to the chat');
+  await screen(tab, 'Go back to the chat');
   await look('back to the chat', tab);
   await tapSix(alice, tab);
   await tab.close();
@@ -163,7 +163,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   const onPage = await tab.locator('main .address').first().locator('> span').allTextContents();
   assert.equal(onPage.join(' '), inChat[0], 'chat and page group an address differently');
   await approve(tab, PASSPHRASES[from.person], look);
-  await screen(tab, /^(Approved|Confirmed)$/); // it follows the payment to its end
+  await screen(tab, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
   await look('approved', tab);
   await tab.close();
   await card.becomes(`Sent ${amount} SOL`);
@@ -249,11 +249,11 @@ async function afterwards(context, page, address, words) {
   await tab.goto(page);
   await screen(tab, 'Wallets on this device');
   assert.ok((await said(tab)).includes(address), 'the wallet is gone');
-  await press(tab, 'Show words');
+  await press(tab, 'Show recovery phrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASES.alice);
-  await press(tab, 'Show the words');
+  await press(tab, 'Show recovery phrase');
   await screen(tab, 'Your recovery phrase');
   assert.deepEqual(await tab.locator('.words li').allTextContents(), words);
-  await press(tab, 'Hide the words');
+  await press(tab, 'Hide phrase');
   await screen(tab, 'Wallets on this device');
 }

@@ -70,7 +70,7 @@ type trick struct {
 }
 
 const (
-	refused = "This page refuses to sign"
+	refused = "This page blocked the transaction"
 	changed = "Stop: the payment was changed"
 )
 
@@ -88,12 +88,12 @@ func tricks(t *testing.T, alice, bob, eve string) []trick {
 		{Name: "another recipient from the start", Title: "Approve this payment?", atFirst: swap, shows: []string{eve, "1 SOL"}, hides: []string{bob}},
 		{Name: "another amount from the start", Title: "Approve this payment?", atFirst: lamport, shows: []string{"1.000000001 SOL", bob}},
 		{Name: "another network from the start", Title: "Approve this payment?", atFirst: network,
-			shows: []string{"The network changed. This wallet is used on localnet, and the server now says Solana mainnet"}, hides: []string{"test money"}},
+			shows: []string{"The network changed. This wallet is used on localnet. The server now says Solana mainnet"}, hides: []string{"test money"}},
 		{Name: "version 1", Title: refused, atFirst: func(v *view) { v.Message = append([]byte{0x81}, v.Message...) }, shows: []string{"a version 1 transaction"}},
 		{Name: "paid twice", Title: refused, atFirst: twice, shows: []string{"too_many_actions"}},
 		{Name: "another signer", Title: refused, atFirst: signer, shows: []string{"signers"}},
 		{Name: "another address field", Title: refused, atFirst: field, shows: []string{"signers"}},
-		{Name: "another wallet altogether", Title: "A payment waits for you", atFirst: both, shows: []string{eve}},
+		{Name: "another wallet altogether", Title: "A payment is waiting for you", atFirst: both, shows: []string{eve}},
 		{Name: "another recipient at refresh", Title: changed, Approve: true, atRefresh: swap},
 		{Name: "another amount at refresh", Title: changed, Approve: true, atRefresh: lamport},
 		{Name: "paid twice at refresh", Title: changed, Approve: true, atRefresh: twice},

@@ -5,6 +5,7 @@ import { chooseAccount, inApp } from './apps.js';
 import { Problem, button, copyButton, foreign, form, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
+import { LocalizedError, rich, t } from './catalogue.js';
 import { checkChallenge, signInText } from './challenge.js';
 import { createWallet, restoreWallet } from './create.js';
 import { signText } from './external.js';
@@ -15,17 +16,17 @@ import * as server from './server.js';
 import { clock, lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
 
-/** What follows a wallet that was just made here: its text is signed at once. */
+/** What follows a wallet that was just created here: its text is signed at once. */
 const connecting = (place, c) => ({
-  step: 'One step left: connect it to Telegram.', label: 'Connect to Telegram', more: (address) => signedText(place, c, address).node,
+  step: 'bind.step', label: 'bind.step_button', more: (address) => signedText(place, c, address).node,
 });
 
 /**
- * The flow behind #b=<token>. `place` is {host, origin, link} of this page; `able` tells whether this
+ * The flow behind #b=<token>. `place` is {host, origin, link} of this page; `able` says whether this
  * browser can hold a key itself.
  */
 export async function bindFlow(ui, token, place, able = true) {
-  ui.wait('Reading the link');
+  ui.wait(t('bind.reading'));
   const challenge = checkChallenge(await server.bindChallenge(token));
   let address = null;
   const taken = new Set(); // addresses that the server refused: connected already, to whomever
@@ -39,19 +40,19 @@ export async function bindFlow(ui, token, place, able = true) {
       if (network && network !== challenge.chain && !(await otherNetwork(ui, wallet.address, network, challenge.chain))) continue;
       const text = signInText(place, wallet.address, challenge);
       if (wallet.key) {
-        ui.wait('Proving that the wallet is yours');
+        ui.wait(t('bind.proving'));
         signature = encode(await sign(wallet.key, wallet.address, utf8(text)));
         continue;
       }
       try {
-        const proof = await inApp(ui, wallet.app.name, 'Sign the text that names your Telegram account. That moves no money.',
+        const proof = await inApp(ui, wallet.app.name, t('bind.app_signs'),
           signText(wallet.app, wallet.account, text));
         signature = proof && encode(proof);
       } catch (err) {
-        refusal = err instanceof Error ? err.message : 'The wallet app did not sign.';
+        refusal = err instanceof Error ? err.message : t('bind.app_did_not_sign');
       }
     }
-    ui.wait('Proving that the wallet is yours');
+    ui.wait(t('bind.proving'));
     try {
       await prove(ui, token, wallet.address, signature, wallet.key ? 'page' : 'external');
       address = wallet.address;
@@ -64,49 +65,51 @@ export async function bindFlow(ui, token, place, able = true) {
   }
   await pinNetwork(address, challenge.chain).catch(() => {}); // proven it is all the same
   await vault.usedFor(address, challenge.telegram_id).catch(() => {}); // a help for the next choice, no more
-  await ui.end('Now go back to the chat',
-    h('p', { class: 'lead' }, 'Tap the button with these last six characters:'),
+  await ui.end(t('bind.done_title'),
+    h('p', { class: 'lead' }, t('bind.done_lead')),
     h('p', { class: 'six', translate: 'no' }, lastSix(address)),
-    rows(['Your address', shown(address)], ['Telegram account', foreign(challenge.telegram_name, 64), ` (id ${challenge.telegram_id})`]),
-    notice('note', 'The wallet is connected once you tap it; you can close this page then. If none of the buttons shows these characters, tap “None of these”.'));
+    rows([t('bind.your_address'), shown(address)], [t('bind.telegram_account'), ...account(challenge)]),
+    notice('note', t('bind.done_note')));
 }
 
-/** Resolves to a deed that resolves to {address, key} or {address, app, account}, or to null to choose again. */
+const account = (c) => rich('bind.account', { name: foreign(c.telegram_name, 64), id: c.telegram_id });
+
+/** Resolves to a function that resolves to {address, key} or {address, app, account}, or to null to choose again. */
 function choose(ui, { token, challenge: c, wallets, taken, refusal, able, place }) {
   const text = signedText(place, c);
   const inUse = async (addresses) => (await server.accountsInUse(token, addresses)).holds;
-  const made = (deed) => () => done(() => deed(ui, { next: connecting(place, c), inUse }));
-  const other = button('Use a wallet app', able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
+  const made = (create) => () => done(() => create(ui, { next: connecting(place, c), inUse }));
+  const other = button(t('bind.external'), able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
   let done;
-  return ui.ask('Connect a wallet to Telegram', (answer) => (done = answer, [
-    refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, 'Create another wallet for this account, or choose another one. The link still works.')),
+  return ui.ask(t('bind.title'), (answer) => (done = answer, [
+    refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, t('bind.choose_other'))),
     h('div', { class: 'card who' },
       h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
-      h('p', { class: 'hint' }, c.username && [foreign(`@${c.username.replace(/^@/, '')}`), ' · '], `Telegram id ${c.telegram_id}`)),
-    notice('warn', h('p', null, h('strong', null, 'Is this not you? Did somebody send you this link?'), ' Close this page. Whoever sent it wants your wallet connected to their account.')),
-    !able && notice('note', 'This browser cannot hold a Solana key itself: it lacks Ed25519 in WebCrypto. Use a wallet app, or open the link in a current Chrome or Edge (137 or newer), Firefox (130 or newer) or Safari (17 or newer).'),
-    !able ? h('div', { class: 'actions' }, other, copyButton('Copy link', place.link, 'secondary'))
+      h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id }))),
+    notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('bind.not_you_close'))),
+    !able && notice('note', t('link.unsupported_here')),
+    !able ? h('div', { class: 'actions' }, other, copyButton(t('common.copy_link'), place.link, 'secondary'))
       : wallets.length === 0
         ? h('div', { class: 'actions' },
-          button('Create a wallet', 'primary', made(createWallet)),
-          button('Restore from words', 'secondary', made(restoreWallet)), other)
+          button(t('bind.create'), 'primary', made(createWallet)),
+          button(t('bind.restore'), 'secondary', made(restoreWallet)), other)
         : withWallets(wallets, c, taken, text, (wallet) => done(() => unlock(ui, wallet, c, place)), [
-          button('Create another', 'secondary', made(createWallet)),
-          button('Restore from words', 'secondary', made(restoreWallet)), other]),
-    h('p', { class: 'hint' }, `This link works until ${clock(utcTime(c.expires_at))}. The wallet signs one text that names this account; that moves no money.`),
+          button(t('bind.create'), 'secondary', made(createWallet)),
+          button(t('bind.restore'), 'secondary', made(restoreWallet)), other]),
+    h('p', { class: 'hint' }, t('bind.expires', { time: clock(utcTime(c.expires_at)) })),
     text.node,
   ]));
 }
 
 /** The wallet is known for another network: resolves to whether to connect it all the same. */
 function otherNetwork(ui, address, known, now) {
-  return ui.ask('The network changed', (done) => [
+  return ui.ask(t('bind.network_title'), (done) => [
     mark('stop'),
-    notice('danger', h('p', null, h('strong', null, `This wallet is used on ${known}, and the server now says ${now}.`)),
-      'If this server calls real money test money, what you sign here can spend it. Connect the wallet only if you know why the network changed.'),
-    rows(['Wallet', shown(address)]),
+    notice('danger', h('p', null, h('strong', null, t('bind.network_changed', { known: t(`chain.${known}`), now: t(`chain.${now}`) }))),
+      t('bind.network_warning')),
+    rows([t('common.wallet'), shown(address)]),
     h('div', { class: 'actions' },
-      button('Back', 'primary', () => done(false)), button('Connect anyway', 'danger', () => done(true))),
+      button(t('common.back'), 'primary', () => done(false)), button(t('bind.connect_anyway'), 'danger', () => done(true))),
   ]);
 }
 
@@ -116,29 +119,29 @@ async function external(ui, c, link) {
   return chosen && { address: chosen.account.address, ...chosen };
 }
 
-/** Whose wallet it is as far as this device knows: a sentence, or "", and whether it fits this account. */
-function whose(w, c, taken) {
-  if (taken.has(w.address)) return { fits: false, text: 'Connected already' };
-  if (w.account === c.telegram_id) return { fits: true, text: 'Used for this Telegram account before' };
-  if (w.account) return { fits: false, text: `Used for another Telegram account (id ${w.account})` };
+/** Which account a wallet belongs to as far as this device knows: a text, or "", and whether it fits this account. */
+function knownUse(w, c, taken) {
+  if (taken.has(w.address)) return { fits: false, text: t('bind.refused_here') };
+  if (w.account === c.telegram_id) return { fits: true, text: t('bind.used_here') };
+  if (w.account) return { fits: false, text: t('bind.used_elsewhere', { id: w.account }) };
   return { fits: true, text: '' };
 }
 
 function withWallets(wallets, c, taken, text, chosen, others) {
-  const known = wallets.map((w) => ({ ...w, ...whose(w, c, taken) }));
+  const known = wallets.map((w) => ({ ...w, ...knownUse(w, c, taken) }));
   const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
-    h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': `Wallet ending in ${lastSix(w.address)}${w.text && `. ${w.text}`}`, checked: sure && w.fits }),
+    h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': [t('bind.wallet_name', { six: lastSix(w.address) }), w.text].filter(Boolean).join('. '), checked: sure && w.fits }),
     h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
   const inputs = choices.map((label) => label.querySelector('input'));
   const pick = () => text.show(wallets[inputs.findIndex((input) => input.checked)]?.address);
   for (const input of inputs) input.addEventListener('change', pick);
   pick();
   return form(
-    h('fieldset', null, h('legend', null, 'Which wallet?'), choices), 'Continue',
+    h('fieldset', null, h('legend', null, t('bind.which')), choices), t('common.continue'),
     () => {
       const at = inputs.findIndex((input) => input.checked);
-      if (at < 0) throw new Problem('Choose one of these wallets, or create another.', inputs[0]);
+      if (at < 0) throw new Problem(t('bind.choose_one'), inputs[0]);
       chosen(wallets[at]);
     },
     ...others);
@@ -147,16 +150,16 @@ function withWallets(wallets, c, taken, text, chosen, others) {
 /** The text that proves an address, folded: {node, show(address)}. Until there is an address its place is marked. */
 function signedText(place, c, address) {
   const text = h('pre', { class: 'signed', translate: 'no' });
-  const show = (of = '(the address of your wallet)') => { text.textContent = signInText(place, of, c); };
+  const show = (of = t('bind.text_place')) => { text.textContent = signInText(place, of, c); };
   show(address);
-  return { node: h('details', null, h('summary', null, 'The text that is signed'), text), show };
+  return { node: h('details', null, h('summary', null, t('bind.text_title')), text), show };
 }
 
 async function unlock(ui, wallet, c, place) {
   const key = await askPassphrase(ui, {
-    title: 'Connect this wallet',
-    about: rows(['Wallet', shown(wallet.address)], ['Telegram account', foreign(c.telegram_name, 64), ` (id ${c.telegram_id})`]),
-    label: 'Connect',
+    title: t('bind.unlock_title'),
+    about: rows([t('common.wallet'), shown(wallet.address)], [t('bind.telegram_account'), ...account(c)]),
+    label: t('bind.connect'),
     below: signedText(place, c, wallet.address).node,
     forgotten: async () => {
       const restored = await restoreWallet(ui, { needed: wallet.address, next: connecting(place, c) });
@@ -168,23 +171,23 @@ async function unlock(ui, wallet, c, place) {
 
 /** Hands the proof over; when no answer comes, the same proof can be sent again. */
 async function prove(ui, token, address, signature, type) {
-  let unheard = false;
+  let unanswered = false; // an earlier proof may have arrived
   for (;;) {
     try {
       const answer = await server.bind(token, address, signature, type);
       if (answer.address === address) return;
-      throw new Error('The server answered for another address than yours. Tap none of its buttons.');
+      throw new LocalizedError('error.other_address');
     } catch (err) {
-      if (err instanceof server.Refused && unheard) {
-        err.message += ` It may have taken the proof before: if the chat shows buttons, tap the one with ${lastSix(address)}.`;
+      if (err instanceof server.Refused && unanswered) {
+        err.message = t('bind.maybe_taken', { refusal: err.message, six: lastSix(address) });
       }
       if (!(err instanceof server.NoAnswer)) throw err;
-      unheard = true;
-      await ui.ask('No answer from the server', (done) => [
-        h('p', null, 'Your wallet is safe on this device. Sending the same proof again does no harm.'),
-        h('div', { class: 'actions' }, button('Send again', 'primary', () => done())),
+      unanswered = true;
+      await ui.ask(t('common.no_answer_title'), (done) => [
+        h('p', null, t('bind.no_answer')),
+        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
       ]);
-      ui.wait('Proving that the wallet is yours');
+      ui.wait(t('bind.proving'));
     }
   }
 }

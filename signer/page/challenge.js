@@ -2,6 +2,7 @@
 // (Sign-In With Solana). Pure. The page composes the text itself from fields whose characters it
 // has checked, so that no field can add a line to what the key signs.
 
+import { LocalizedError } from './catalogue.js';
 import { utcTime } from './text.js';
 
 const FIELDS = {
@@ -15,10 +16,9 @@ const FIELDS = {
 };
 
 /** A challenge that this page will not sign. */
-export class BadChallenge extends Error {
+export class BadChallenge extends LocalizedError {
   constructor(field) {
-    super(`The server sent something unexpected (${field}). Nothing was signed.`);
-    this.name = 'BadChallenge';
+    super('error.unexpected', { field });
   }
 }
 

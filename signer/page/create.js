@@ -1,30 +1,32 @@
-// Making a wallet and bringing one back: words, quiz, passphrase, vault. Resolves to {address, key}:
-// the key just came out of the vault, which proves that it can be opened again.
+// Creating and restoring a wallet: recovery phrase, quiz, passphrase, vault. Resolves to {address, key}:
+// the key just came out of the vault, which proves that it can be unlocked again.
 
-import { Problem, button, field, form, h, notice } from './dom.js';
+import { Problem, button, field, foreign, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
+import { rich, t } from './catalogue.js';
 import { chooseAccount } from './accounts.js';
 import { KeyError, readKey } from './keyfile.js';
 import { PhraseError, accountAt, accountOf, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toSeed, toWords } from './mnemonic.js';
 import { address as shown, askNewPassphrase, rows, wordList } from './parts.js';
 import { sealWallet, unlockKey } from './seal.js';
+import { lastSix } from './text.js';
 import * as vault from './vault.js';
 
 const QUESTIONS = 3;
 
-/** What follows a ready wallet: a sentence, the button that leads there, and more(address) to look at before. */
-const HOME = { step: 'Not connected to Telegram yet? Send /wallet new to the bot and open its link in this browser.', label: 'Done' };
+/** What follows a ready wallet: keys of a text and of the button that leads there, and more(address) to look at before. */
+const HOME = { step: 'create.step', label: 'common.done' };
 
-/** Creates a wallet; `next` as HOME. Resolves to {address, key}, or null when the person turns back. */
+/** Creates a wallet; `next` as HOME. Resolves to {address, key}, or null when the person goes back. */
 export async function createWallet(ui, { next = HOME } = {}) {
-  const begin = await ui.ask('Create a wallet', (done) => [
-    h('p', { class: 'lead' }, 'Your wallet is 12 words. Whoever has them has the money.'),
+  const begin = await ui.ask(t('create.title'), (done) => [
+    h('p', { class: 'lead' }, t('create.lead')),
     h('ul', { class: 'plain' },
-      h('li', null, 'Write them on paper, in order. No photo, no cloud, no chat.'),
-      h('li', null, 'They are made on this device and never leave it. We cannot bring them back.'),
-      h('li', null, 'Nobody who is honest will ever ask you for them.')),
+      h('li', null, t('create.paper')),
+      h('li', null, t('create.device')),
+      h('li', null, t('create.never_ask'))),
     h('div', { class: 'actions' },
-      button('Show my 12 words', 'primary', () => done(true)), button('Back', 'secondary', () => done(false))),
+      button(t('create.show'), 'primary', () => done(true)), button(t('common.back'), 'secondary', () => done(false))),
   ]);
   if (!begin) return null;
 
@@ -32,10 +34,10 @@ export async function createWallet(ui, { next = HOME } = {}) {
   const indexes = await toIndexes(entropy);
   try {
     do {
-      await ui.ask('Write down these 12 words', (done) => [
-        h('p', null, 'On paper, in this order. You will be asked for three of them.'),
+      await ui.ask(t('create.words_title'), (done) => [
+        h('p', null, t('create.words')),
         wordList(toWords(indexes)),
-        h('div', { class: 'actions' }, button('I wrote them down', 'primary', () => done())),
+        h('div', { class: 'actions' }, button(t('create.written'), 'primary', () => done())),
       ]);
     } while (!(await quiz(ui, indexes)));
     return await keep(ui, indexes, entropy, next);
@@ -46,22 +48,22 @@ export async function createWallet(ui, { next = HOME } = {}) {
 
 /** Asks for three of the words. Resolves to false when the person wants to see them again. */
 function quiz(ui, indexes) {
-  return ui.ask('Check your paper', (done) => {
-    const asked = pick(indexes.length, QUESTIONS).map((at) => ({ at, ...field(`word-${at + 1}`, `Word ${at + 1}`) }));
+  return ui.ask(t('create.quiz_title'), (done) => {
+    const asked = pick(indexes.length, QUESTIONS).map((at) => ({ at, ...field(`word-${at + 1}`, t('create.word', { place: at + 1 })) }));
     return [
-      h('p', null, 'Type these words from your paper. Your wallet is created once they match.'),
-      form(asked.map((a) => a.node), 'Continue', () => {
+      h('p', null, t('create.quiz')),
+      form(asked.map((a) => a.node), t('common.continue'), () => {
         const right = toWords(indexes);
         const typed = (a) => a.input.value.trim().toLowerCase();
         const missing = asked.find((a) => typed(a) === '');
-        if (missing) throw new Problem(`Type word ${missing.at + 1}.`, missing.input);
+        if (missing) throw new Problem(t('create.word_missing', { place: missing.at + 1 }), missing.input);
         const wrong = asked.filter((a) => typed(a) !== right[a.at]);
-        if (wrong.length === 1) throw new Problem(`Word ${wrong[0].at + 1} is not what was shown. Look at your paper.`, wrong[0].input);
+        if (wrong.length === 1) throw new Problem(t('create.word_wrong', { place: wrong[0].at + 1 }), wrong[0].input);
         if (wrong.length > 1) {
-          throw new Problem(`Words ${wrong.map((a) => a.at + 1).join(', ')} are not what was shown. Look at your paper.`, wrong[0].input);
+          throw new Problem(t('create.words_wrong', { places: wrong.map((a) => a.at + 1).join(', ') }), wrong[0].input);
         }
         done(true);
-      }, button('Show the words again', 'secondary', () => done(false))),
+      }, button(t('create.show_again'), 'secondary', () => done(false))),
     ];
   });
 }
@@ -77,9 +79,9 @@ const MOST_ACCOUNTS = 20; // of a phrase, that are tried for a wallet that is lo
 const KEY = Symbol('by private key');
 
 /**
- * Restores a wallet from its words, or from its private key. With `needed` (an address) only that wallet will
- * do; `next` as HOME; `inUse` tells of addresses whether they hold SOL (see accounts.js). Resolves to
- * {address, key}, or to null when the person turns back.
+ * Restores a wallet from its recovery phrase, or from its private key. With `needed` (an address) only that wallet will
+ * do; `next` as HOME; `inUse` resolves to which addresses hold SOL (see accounts.js). Resolves to
+ * {address, key}, or to null when the person goes back.
  */
 export async function restoreWallet(ui, { needed = null, next = HOME, inUse = null } = {}) {
   for (;;) {
@@ -112,21 +114,21 @@ async function accountWith(seed, address) {
 
 /** Resolves to {indexes, entropy, seed, extra (whether there is a BIP-39 passphrase), account, choose}, to KEY, or to null. */
 function askWords(ui, needed) {
-  return ui.ask(needed ? 'Restore this wallet' : 'Restore a wallet', (done) => {
-    const typed = field('words', 'Recovery phrase', {
-      tag: 'textarea', rows: '4', hint: '12, 15, 18, 21 or 24 words, in order, with spaces between them.',
+  return ui.ask(t(needed ? 'restore.title_needed' : 'restore.title'), (done) => {
+    const typed = field('words', t('restore.phrase'), {
+      tag: 'textarea', rows: '4', hint: t('restore.phrase_hint'),
     });
-    const extra = field('extra', 'BIP-39 passphrase', {
-      type: 'password', hint: 'Only if you chose one with these words: another word, or a “25th word”. It is not the passphrase of this page.',
+    const extra = field('extra', t('restore.extra'), {
+      type: 'password', hint: t('restore.extra_hint'),
     });
     const choose = h('input', { type: 'checkbox', id: 'choose' });
     const wrong = h('ul', { class: 'wrong', 'aria-live': 'polite' });
     return [
-      needed && [h('p', null, 'Its recovery phrase brings the wallet back into this browser, under a new passphrase:'), rows(['Wallet', shown(needed)])],
-      h('p', null, 'The words stay on this device. Before you type them, check this site’s address in your browser: is it the one that you trust?'),
+      needed && [h('p', null, t('restore.needed')), rows([t('common.wallet'), shown(needed)])],
+      h('p', null, t('restore.check_site')),
       form([typed.node, wrong,
-        h('details', { class: 'options' }, h('summary', null, 'Other accounts, BIP-39 passphrase'),
-          extra.node, !needed && h('label', { class: 'choice' }, choose, h('span', null, 'Choose another account of these words')))], 'Continue', async () => {
+        h('details', { class: 'options' }, h('summary', null, t('restore.options')),
+          extra.node, !needed && h('label', { class: 'choice' }, choose, h('span', null, t('restore.choose_account'))))], t('common.continue'), async () => {
         wrong.replaceChildren();
         try {
           const indexes = readPhrase(typed.input.value);
@@ -136,7 +138,7 @@ function askWords(ui, needed) {
           if (account < 0) {
             const first = await accountAt(seed, 0);
             wipe(seed, entropy, indexes, first.pkcs8);
-            throw new PhraseError(`These words belong to another wallet, ending in ${first.address.slice(-6)}. Needed is the one ending in ${needed.slice(-6)}.${extra.input.value ? '' : ' If you chose a BIP-39 passphrase with them, enter it too.'}`);
+            throw new PhraseError(extra.input.value ? 'restore.other_wallet' : 'restore.other_wallet_extra', { found: lastSix(first.address), needed: lastSix(needed) });
           }
           const protectedBy = extra.input.value !== '';
           typed.input.value = '';
@@ -145,32 +147,32 @@ function askWords(ui, needed) {
         } catch (err) {
           if (!(err instanceof PhraseError)) throw err;
           wrong.replaceChildren(...err.problems.slice(0, 6).map(({ position, word, suggestion }) =>
-            h('li', null, `Word ${position}, “${word.slice(0, 30)}”`, suggestion ? `: did you mean “${suggestion}”?` : '')));
+            h('li', null, rich(suggestion ? 'restore.unknown_word_meant' : 'restore.unknown_word', { place: position, word: foreign(word, 30), meant: foreign(suggestion, 30) }))));
           throw new Problem(err.message, typed.input);
         }
-      }, button('Back', 'secondary', () => done(null)), button('Import a private key', 'quiet', () => done(KEY))),
-      !needed && h('p', { class: 'hint' }, 'The words of another Solana wallet bring back its first account (path m/44’/501’/0’/0’), unless you choose another.'),
+      }, button(t('common.back'), 'secondary', () => done(null)), button(t('restore.import'), 'quiet', () => done(KEY))),
+      !needed && h('p', { class: 'hint' }, t('restore.first_account')),
     ];
   });
 }
 
 /** Takes a private key as another wallet shows it. Resolves like restoreWallet. */
 async function importKey(ui, needed, next) {
-  const seed = await ui.ask('Import a private key', (done) => {
-    const typed = field('private-key', 'Private key', {
-      tag: 'textarea', rows: '3', hint: 'As Phantom shows it (88 letters and digits), or the content of an id.json file ([12, 34, …]).',
+  const seed = await ui.ask(t('key.title'), (done) => {
+    const typed = field('private-key', t('key.label'), {
+      tag: 'textarea', rows: '3', hint: t('key.hint'),
     });
     return [
-      needed && rows(['Wallet', shown(needed)]),
-      notice('warn', 'Whoever has this key can take everything. Before you paste it, check this site’s address in your browser. Afterwards, copy something else, so that it does not stay in the clipboard.'),
-      form([typed.node], 'Continue', async () => {
+      needed && rows([t('common.wallet'), shown(needed)]),
+      notice('warn', t('key.warning')),
+      form([typed.node], t('common.continue'), async () => {
         try {
           const read = await readKey(typed.input.value);
           const { address, pkcs8 } = await accountOf(read);
           wipe(pkcs8);
           if (needed && address !== needed) {
             wipe(read);
-            throw new KeyError(`This key belongs to another wallet, ending in ${address.slice(-6)}. Needed is the one ending in ${needed.slice(-6)}.`);
+            throw new KeyError('key.other_wallet', { found: lastSix(address), needed: lastSix(needed) });
           }
           typed.input.value = '';
           done(read);
@@ -178,14 +180,14 @@ async function importKey(ui, needed, next) {
           if (!(err instanceof KeyError)) throw err;
           throw new Problem(err.message, typed.input);
         }
-      }, button('Back', 'secondary', () => done(null))),
-      h('p', { class: 'hint' }, 'A wallet that is imported by its key has no recovery phrase here. Keep the key, or the words it came from, safe.'),
+      }, button(t('common.back'), 'secondary', () => done(null))),
+      h('p', { class: 'hint' }, t('key.no_phrase')),
     ];
   });
   if (seed === null) return null;
   try {
     const of = await accountOf(seed);
-    if ((await vault.find(of.address))?.words && !(await withoutWords(ui, of.address))) {
+    if ((await vault.find(of.address))?.words && !(await replacePhrase(ui, of.address))) {
       wipe(of.pkcs8);
       return null;
     }
@@ -195,35 +197,34 @@ async function importKey(ui, needed, next) {
   }
 }
 
-/** The wallet is here with its words, and a key brings none. Resolves to whether to replace it all the same. */
-function withoutWords(ui, address) {
-  return ui.ask('This wallet is here already', (done) => [
-    rows(['Wallet', shown(address)]),
-    notice('danger', 'It is kept with its recovery phrase. If you import the private key over it, this browser forgets the words.'),
-    h('p', null, 'If you forgot the passphrase and have the words, restore the wallet from them instead.'),
+/** The wallet is here with its recovery phrase, and a key has none. Resolves to whether to replace it all the same. */
+function replacePhrase(ui, address) {
+  return ui.ask(t('key.replace_title'), (done) => [
+    rows([t('common.wallet'), shown(address)]),
+    notice('danger', t('key.replace_warning')),
+    h('p', null, t('key.replace_instead')),
     h('div', { class: 'actions' },
-      button('Keep it', 'primary', () => done(false)), button('Replace, without words', 'danger', () => done(true))),
+      button(t('key.replace_keep'), 'primary', () => done(false)), button(t('key.replace'), 'danger', () => done(true))),
   ]);
 }
 
-/** Passphrase, sealing, storing, and opening once. `of` is {address, pkcs8, account, extra}; without words the latter two are missing. */
+/** Passphrase, sealing, storing, and opening once. `of` is {address, pkcs8, account, extra}; without a phrase the latter two are missing. */
 async function keep(ui, indexes, entropy, next, of = null) {
   const { address, pkcs8, account = 0, extra = false } = of ?? await toAccount(indexes);
   try {
     const made = await askNewPassphrase(ui, async (passphrase) => {
       const wallet = await sealWallet(passphrase, address, pkcs8, entropy);
-      const derived = entropy && { account, extra }; // what its words need besides, to be told when they are shown
+      const derived = entropy && { account, extra }; // what its recovery phrase needs besides, shown with it
       const lasting = await vault.save({ ...wallet, derived, created_at: new Date().toISOString() });
       return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
-    }, entropy ? 'the recovery phrase brings' : 'its private key brings');
-    const kept = entropy ? 'Keep the words safe: they bring it back.' : 'Keep the private key safe: it brings the wallet back.';
-    await ui.ask('The wallet is ready', (done) => [
-      h('p', { class: 'lead' }, next.step),
-      rows(['Address', shown(address)]),
+    }, entropy !== null);
+    await ui.ask(t('create.ready_title'), (done) => [
+      h('p', { class: 'lead' }, t(next.step)),
+      rows([t('create.address'), shown(address)]),
       made.lasting
-        ? notice('note', 'It is encrypted and kept in this browser, on this device only.')
-        : notice('warn', `It is encrypted and kept in this browser, but this browser may clear it when space is short. ${kept}`),
-      h('div', { class: 'actions' }, button(next.label, 'primary', () => done())),
+        ? notice('note', t('create.stored'))
+        : notice('warn', t(entropy ? 'create.stored_phrase' : 'create.stored_key')),
+      h('div', { class: 'actions' }, button(t(next.label), 'primary', () => done())),
       next.more?.(address),
     ]);
     return { address, key: made.key };

@@ -67,6 +67,7 @@
 import { associatedAccount } from './associated.js';
 import { encode } from './base58.js';
 import { sha256, toHex } from './bytes.js';
+import { LocalizedError } from './catalogue.js';
 
 const SYSTEM = '11111111111111111111111111111111';
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
@@ -93,16 +94,15 @@ const PRIORITY_FEE_CEILING = 1_000_000n; // lamports
 const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
-/** A transaction that may not be signed here. `code` is one of the codes listed above. */
-export class Refusal extends Error {
-  constructor(code, detail) {
-    super(detail);
-    this.name = 'Refusal';
+/** A transaction that may not be signed here. `code` is one of the codes listed above, `reason` names the text in "refusal". */
+export class Refusal extends LocalizedError {
+  constructor(code, reason = code, args = {}) {
+    super(`refusal.${reason}`, args);
     this.code = code;
   }
 }
 
-const malformed = (detail) => new Refusal('malformed', detail);
+const malformed = (reason) => new Refusal('malformed', reason);
 
 /**
  * Decodes the message of a transaction that `signer` (base58) is asked to sign.
@@ -119,12 +119,12 @@ const malformed = (detail) => new Refusal('malformed', detail);
  */
 export async function decode(message, signer) {
   checkVersion(message);
-  if (message.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
+  if (message.length > MESSAGE_LIMIT) throw new Refusal('too_large');
   const parsed = parse(message);
   if (parsed.signers !== 1 || parsed.keys[0] !== signer) {
-    throw new Refusal('signers', 'this wallet is not its only signer');
+    throw new Refusal('signers');
   }
-  if (parsed.lookups > 0) throw new Refusal('lookup_tables', 'it takes accounts from a lookup table');
+  if (parsed.lookups > 0) throw new Refusal('lookup_tables');
 
   const tally = { actions: [], transfers: 0, memos: 0, created: null, limit: null, price: null };
   for (const instruction of parsed.instructions) await read(parsed, instruction, tally);
@@ -150,26 +150,26 @@ export async function decode(message, signer) {
  */
 function checkVersion(message) {
   if (message[0] > 0x80) {
-    throw new Refusal('version', `it is a version ${message[0] - 0x80} transaction, and only legacy and version 0 transactions are signed here`);
+    throw new Refusal('version', 'version', { version: message[0] - 0x80 });
   }
 }
 
 const LIGHTHOUSE = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
 
 /**
- * Judges a message that a wallet app signed against the one it was asked to sign: the same signer
+ * Checks a message that a wallet app signed against the one it was asked to sign: the same signer
  * and blockhash, every instruction unchanged and in order; more may only be compute budget under the
  * ceiling and Lighthouse assertions (first byte 2 to 17). Throws a Refusal. The server asks the same
  * of it (chain.CheckSigned).
  */
 export function checkAdded(asked, signed, signer) {
   checkVersion(signed);
-  if (signed.length > MESSAGE_LIMIT) throw new Refusal('too_large', 'more bytes than a transaction can have');
+  if (signed.length > MESSAGE_LIMIT) throw new Refusal('too_large');
   const want = parse(asked);
   const got = parse(signed);
-  if (got.signers !== 1 || got.keys[0] !== signer) throw new Refusal('signers', 'this wallet is not its only signer');
-  if (got.lookups > 0) throw new Refusal('lookup_tables', 'it takes accounts from a lookup table');
-  if (got.blockhash !== want.blockhash) throw new Refusal('changed', 'the wallet app took another blockhash');
+  if (got.signers !== 1 || got.keys[0] !== signer) throw new Refusal('signers');
+  if (got.lookups > 0) throw new Refusal('lookup_tables');
+  if (got.blockhash !== want.blockhash) throw new Refusal('changed', 'other_blockhash');
   const added = { limit: null, price: null };
   const kept = got.instructions.filter((instruction) => {
     const program = got.keys[instruction.program];
@@ -179,7 +179,7 @@ export function checkAdded(asked, signed, signer) {
     }
     if (program !== LIGHTHOUSE) return true;
     if (!(instruction.data[0] >= 2 && instruction.data[0] <= 17)) {
-      throw new Refusal('changed', 'the wallet app added something that is no assertion');
+      throw new Refusal('changed', 'not_an_assertion');
     }
     return false;
   });
@@ -188,7 +188,7 @@ export function checkAdded(asked, signed, signer) {
   const say = ({ keys, writable }, { program, accounts, data }) =>
     JSON.stringify([keys[program], Array.from(accounts, (i) => [keys[i], writable(i)]), Array.from(data)]);
   if (kept.length !== original.length || kept.some((x, i) => say(got, x) !== say(want, original[i]))) {
-    throw new Refusal('changed', 'the wallet app changed what was to be signed');
+    throw new Refusal('changed');
   }
 }
 
@@ -206,9 +206,9 @@ function parse(message) {
 
   const keys = Array.from({ length: r.count() }, () => encode(r.take(32)));
   if (signers < 1 || readonlySigned >= signers || signers + readonlyUnsigned > keys.length) {
-    throw malformed('impossible header');
+    throw malformed('header');
   }
-  if (new Set(keys).size !== keys.length) throw malformed('an account is listed twice');
+  if (new Set(keys).size !== keys.length) throw malformed('account_twice');
   const blockhashAt = r.at;
   const blockhash = encode(r.take(32));
 
@@ -224,23 +224,23 @@ function parse(message) {
     for (let i = 0; i < lookups; i++) {
       r.take(32);
       const indexes = r.take(r.count()).length + r.take(r.count()).length;
-      if (indexes === 0) throw malformed('an empty lookup table');
+      if (indexes === 0) throw malformed('empty_lookup');
       total += indexes;
     }
   }
-  if (total > 256) throw malformed('too many accounts');
-  if (r.at !== message.length) throw malformed('bytes after the end');
+  if (total > 256) throw malformed('too_many_accounts');
+  if (r.at !== message.length) throw malformed('bytes_after_end');
 
   const used = new Set([0]);
   for (const { program, accounts } of instructions) {
-    if (program === 0 || program >= keys.length) throw malformed('no such program');
+    if (program === 0 || program >= keys.length) throw malformed('no_program');
     used.add(program);
     for (const index of accounts) {
-      if (index >= total) throw malformed('no such account');
+      if (index >= total) throw malformed('no_account');
       used.add(index);
     }
   }
-  if (keys.some((_, index) => !used.has(index))) throw malformed('an account that nothing uses');
+  if (keys.some((_, index) => !used.has(index))) throw malformed('unused_account');
 
   return {
     version, signers, keys, blockhash, blockhashAt, instructions, lookups,
@@ -249,7 +249,7 @@ function parse(message) {
   };
 }
 
-/** Judges one instruction (step 5) and adds it to the tally. */
+/** Checks one instruction (step 5) and adds it to the tally. */
 async function read(parsed, instruction, tally) {
   const program = parsed.keys[instruction.program];
   switch (program) {
@@ -262,33 +262,33 @@ async function read(parsed, instruction, tally) {
       return tally.actions.push(await tokenTransfer(parsed, instruction, program));
     case ASSOCIATED_TOKEN: {
       const action = await creation(parsed, instruction);
-      if (tally.created) throw new Refusal('too_many_actions', 'it creates more than one token account');
+      if (tally.created) throw new Refusal('too_many_actions', 'two_accounts');
       tally.created = action;
       return tally.actions.push(action);
     }
     case MEMO:
     case MEMO_V4:
-      if (++tally.memos > 1) throw new Refusal('memo', 'it holds more than one memo');
+      if (++tally.memos > 1) throw new Refusal('memo', 'two_memos');
       return tally.actions.push(memo(instruction));
     case COMPUTE_BUDGET:
       return budget(instruction, tally);
     default:
-      throw new Refusal('unknown_program', `it calls the program ${program}`);
+      throw new Refusal('unknown_program', 'unknown_program', { program });
   }
 }
 
 function transfer({ keys, writable }, { accounts, data }) {
   if (data.length < 4 || view(data).getUint32(0, true) !== 2) {
-    throw new Refusal('unknown_instruction', 'a System instruction that is not a transfer');
+    throw new Refusal('unknown_instruction', 'not_a_transfer');
   }
-  if (data.length !== 12 || accounts.length < 2) throw malformed('not a whole transfer');
+  if (data.length !== 12 || accounts.length < 2) throw malformed('partial_transfer');
   const [from, to, ...extra] = accounts; // indexes; 0 is the only signer, and writable
-  if (from !== 0) throw new Refusal('not_the_owner', 'it moves funds of another account');
-  if (to === 0) throw new Refusal('self_transfer', 'it pays this wallet itself');
-  if (!writable(to)) throw malformed('the recipient cannot receive');
+  if (from !== 0) throw new Refusal('not_the_owner', 'other_funds');
+  if (to === 0) throw new Refusal('self_transfer');
+  if (!writable(to)) throw malformed('recipient_readonly');
   const references = referencesOf({ keys, writable }, extra);
   const lamports = view(data).getBigUint64(4, true);
-  if (lamports === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
+  if (lamports === 0n) throw new Refusal('zero_amount');
   return {
     type: 'transfer',
     from: keys[from],
@@ -302,25 +302,25 @@ function transfer({ keys, writable }, { accounts, data }) {
 /** The accounts that a transfer names beyond those that it needs (Solana Pay's references). */
 function referencesOf({ keys, writable }, extra) {
   if (extra.length > REFERENCES_LIMIT || new Set(extra).size !== extra.length || extra.some((index) => writable(index))) {
-    throw new Refusal('reference', 'the transfer names accounts that it does not need');
+    throw new Refusal('reference', 'references');
   }
   return Array.from(extra, (index) => keys[index]);
 }
 
 async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
   if (data[0] !== 12) {
-    throw new Refusal('unknown_instruction', 'a token instruction that is not a checked transfer');
+    throw new Refusal('unknown_instruction', 'not_a_token_transfer');
   }
-  if (data.length !== 10 || accounts.length < 4) throw malformed('not a whole token transfer');
+  if (data.length !== 10 || accounts.length < 4) throw malformed('partial_token_transfer');
   const [source, mint, destination, authority, ...extra] = accounts;
   if (authority !== 0 || keys[source] !== (await associatedAccount(keys[0], keys[mint], program))) {
-    throw new Refusal('not_the_owner', "it moves tokens that are not in this wallet's own account");
+    throw new Refusal('not_the_owner', 'other_tokens');
   }
-  if (destination === source) throw new Refusal('self_transfer', 'it pays this wallet itself');
-  if (!writable(source) || !writable(destination)) throw malformed('a token account that cannot change');
+  if (destination === source) throw new Refusal('self_transfer');
+  if (!writable(source) || !writable(destination)) throw malformed('account_readonly');
   const references = referencesOf({ keys, writable }, extra);
   const units = view(data).getBigUint64(1, true);
-  if (units === 0n) throw new Refusal('zero_amount', 'it transfers nothing');
+  if (units === 0n) throw new Refusal('zero_amount');
   return {
     type: 'token_transfer',
     from: keys[0],
@@ -337,18 +337,18 @@ async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
 
 async function creation({ keys, writable }, { accounts, data }) {
   if (data.length > 1 || data[0] > 1) {
-    throw new Refusal('unknown_instruction', 'an unknown Associated Token Account instruction');
+    throw new Refusal('unknown_instruction', 'unknown_creation');
   }
-  if (accounts.length !== 6) throw malformed('not a whole creation of a token account');
+  if (accounts.length !== 6) throw malformed('partial_creation');
   const [payer, account, owner, mint, system, program] = accounts;
-  if (payer !== 0) throw new Refusal('not_the_owner', 'it makes another account pay');
+  if (payer !== 0) throw new Refusal('not_the_owner', 'other_payer');
   if (keys[system] !== SYSTEM || ![TOKEN, TOKEN_2022].includes(keys[program])) {
-    throw new Refusal('unknown_program', 'a token account of an unknown program');
+    throw new Refusal('unknown_program', 'creation_program');
   }
   if (keys[owner] === SYSTEM || keys[account] !== (await associatedAccount(keys[owner], keys[mint], keys[program]))) {
-    throw new Refusal('wrong_account', 'the token account is not the one that belongs to its owner');
+    throw new Refusal('wrong_account');
   }
-  if (!writable(account)) throw malformed('a token account that cannot change');
+  if (!writable(account)) throw malformed('account_readonly');
   return {
     type: 'create_account',
     from: keys[0],
@@ -360,29 +360,29 @@ async function creation({ keys, writable }, { accounts, data }) {
 }
 
 function memo({ accounts, data }) {
-  const refuse = (detail) => new Refusal('memo', detail);
-  if (accounts.length > 0) throw refuse('the memo names accounts');
-  if (data.length === 0 || data.length > MEMO_LIMIT) throw refuse('the memo is empty or too long');
+  const refuse = (reason) => new Refusal('memo', reason);
+  if (accounts.length > 0) throw refuse('memo_accounts');
+  if (data.length === 0 || data.length > MEMO_LIMIT) throw refuse('memo_length');
   let text;
   try {
     // ignoreBOM keeps a byte order mark in the text, so that it is refused, not swallowed.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    throw refuse('the memo is not text');
+    throw refuse('memo_not_text');
   }
-  if (HIDDEN.test(text)) throw refuse('the memo holds characters that do not show');
+  if (HIDDEN.test(text)) throw refuse('memo_hidden');
   return { type: 'memo', text };
 }
 
 function budget({ accounts, data }, tally) {
   const kind = { 2: 'limit', 3: 'price' }[data[0]];
-  if (kind === undefined) throw new Refusal('unknown_instruction', 'an unknown Compute Budget instruction');
-  if (data.length !== (kind === 'limit' ? 5 : 9)) throw malformed('not a whole Compute Budget instruction');
-  if (accounts.length > 0) throw new Refusal('extra_accounts', 'Compute Budget takes no accounts');
-  if (tally[kind] !== null) throw new Refusal('budget', `the compute unit ${kind} is set twice`);
+  if (kind === undefined) throw new Refusal('unknown_instruction', 'unknown_budget');
+  if (data.length !== (kind === 'limit' ? 5 : 9)) throw malformed('partial_budget');
+  if (accounts.length > 0) throw new Refusal('extra_accounts', 'budget_accounts');
+  if (tally[kind] !== null) throw new Refusal('budget', `${kind}_twice`);
   if (kind === 'limit') {
     tally.limit = view(data).getUint32(1, true);
-    if (tally.limit > UNIT_LIMIT) throw new Refusal('budget', 'it asks for more compute units than there are');
+    if (tally.limit > UNIT_LIMIT) throw new Refusal('budget', 'limit_too_high');
   } else {
     tally.price = view(data).getBigUint64(1, true);
   }
@@ -390,11 +390,11 @@ function budget({ accounts, data }, tally) {
 
 /** Step 6. Returns the network fee in lamports. */
 function totals({ actions, transfers, created, limit, price }) {
-  if (transfers > 1) throw new Refusal('too_many_actions', 'it holds more than one transfer');
-  if (transfers === 0) throw new Refusal('no_action', 'it transfers nothing');
+  if (transfers > 1) throw new Refusal('too_many_actions', 'two_transfers');
+  if (transfers === 0) throw new Refusal('no_action', 'no_transfer');
   if (created) {
     const paid = actions.find((a) => a.type === 'token_transfer' && a.account === created.account);
-    if (!paid) throw new Refusal('wrong_account', 'it creates a token account that it does not pay');
+    if (!paid) throw new Refusal('wrong_account', 'creates_unpaid');
     paid.to = created.to; // the account follows from owner, mint and program: so all are alike
   }
   return networkFee({ limit, price });
@@ -403,9 +403,9 @@ function totals({ actions, transfers, created, limit, price }) {
 /** What a budget makes a transaction of one signature cost, in lamports. */
 function networkFee({ limit, price }) {
   if (price === null) return SIGNATURE_FEE;
-  if (limit === null) throw new Refusal('budget', 'a price for compute units, but no limit to them');
+  if (limit === null) throw new Refusal('budget', 'price_without_limit');
   const priority = (BigInt(limit) * price + 999_999n) / 1_000_000n;
-  if (priority > PRIORITY_FEE_CEILING) throw new Refusal('budget', 'its priority fee is too high');
+  if (priority > PRIORITY_FEE_CEILING) throw new Refusal('budget', 'fee_too_high');
   return SIGNATURE_FEE + priority;
 }
 
@@ -419,7 +419,7 @@ class Reader {
   }
 
   take(n) {
-    if (this.at + n > this.bytes.length) throw malformed('the message ends too early');
+    if (this.at + n > this.bytes.length) throw malformed('ends_early');
     this.at += n;
     return this.bytes.subarray(this.at - n, this.at);
   }
@@ -439,6 +439,6 @@ class Reader {
         return value;
       }
     }
-    throw malformed('not a compact-u16');
+    throw malformed('not_a_count');
   }
 }

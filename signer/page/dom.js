@@ -1,6 +1,7 @@
 // Elements and screens. Knows how things are shown, and nothing of what they mean. Everything is
 // set as text or attribute: the page's policy forbids markup from strings, and so do we.
 
+import { LocalizedError, t } from './catalogue.js';
 import { plain } from './text.js';
 
 /**
@@ -23,7 +24,7 @@ export function h(tag, props, ...children) {
 /** The person followed another link: what this flow was asking is moot. */
 export class Closed extends Error {}
 
-/** What went wrong with what the person entered; `field` gets the focus. */
+/** What went wrong with what the person entered, as a text of the catalogue; `field` gets the focus. */
 export class Problem extends Error {
   constructor(message, field = null) {
     super(message);
@@ -54,7 +55,7 @@ export class Ui {
       const heading = h('h1', { tabindex: '-1' }, title);
       this.#main.replaceChildren(heading, ...[build(resolve)].flat(Infinity).filter(Boolean));
       this.#status.textContent = '';
-      document.title = `${title} · purser`;
+      document.title = t('common.page_title', { title });
       globalThis.scrollTo(0, 0);
       heading.focus();
     });
@@ -68,11 +69,11 @@ export class Ui {
   /** Shows that something is being waited for. */
   wait(title) {
     // Nobody awaits this question: the next screen replaces it.
-    this.ask(title, () => h('p', { class: 'waiting' }, 'One moment.')).catch(() => {});
+    this.ask(title, () => h('p', { class: 'waiting' }, t('common.one_moment'))).catch(() => {});
   }
 
-  /** Tells people with a screen reader what others see happen. */
-  say(text) {
+  /** Announces to people with a screen reader what others see happen. */
+  announce(text) {
     if (!this.#closed) this.#status.textContent = text;
   }
 
@@ -93,13 +94,13 @@ export function button(label, kind, click) {
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
-  // A deed that cannot be undone is told with [label, "destructive"].
-  const [words, kind] = [label].flat();
-  const submit = h('button', { type: 'submit', class: `primary ${kind ?? ''}`.trim() }, words);
+  // What cannot be undone is given as [label, "destructive"].
+  const [name, kind] = [label].flat();
+  const submit = h('button', { type: 'submit', class: `primary ${kind ?? ''}`.trim() }, name);
   let busy = false;
   const toggle = (on) => {
     busy = on;
-    submit.textContent = on ? 'Working…' : words;
+    submit.textContent = on ? t('common.working') : name;
     submit.setAttribute('aria-disabled', String(on));
     for (const other of others) other.disabled = on;
   };
@@ -112,7 +113,7 @@ export function form(content, label, work, ...others) {
       await work();
     } catch (err) {
       if (err instanceof Closed) return;
-      error.textContent = plain(err.message, 400);
+      error.replaceChildren(told(err, 400));
       err.field?.focus();
     } finally {
       toggle(false);
@@ -138,9 +139,9 @@ export function copyButton(label, text, kind = 'quiet') {
   const b = button(label, kind, async () => {
     try {
       await navigator.clipboard.writeText(text);
-      b.textContent = 'Copied';
+      b.textContent = t('common.copied');
     } catch {
-      const shown = h('input', { class: 'copy', readonly: true, 'aria-label': 'Copy this text' });
+      const shown = h('input', { class: 'copy', readonly: true, 'aria-label': t('common.copy_this') });
       shown.value = text;
       b.replaceWith(shown);
       shown.select();
@@ -155,20 +156,23 @@ export function notice(kind, ...content) {
   return h('div', { class: `notice ${kind}` }, content.map((c) => (typeof c === 'string' ? h('p', null, c) : c)));
 }
 
-/** The sign of an outcome, for the eye only: ok or stop. The words beside it say the same. */
+/** The sign of an outcome, for the eye only: ok or stop. The text beside it says the same. */
 export function mark(kind) {
   return h('p', { class: `mark ${kind}`, 'aria-hidden': 'true' }, kind === 'ok' ? '✓' : '!');
 }
 
 /** An address in full, in groups, its last six characters in another colour. Copies as one word. */
 export function addressText(address, groups) {
-  let plainly = address.length - 6; // characters before those
+  let before = address.length - 6; // characters before those
   return h('span', { class: 'address', translate: 'no' }, groups.map((group) => {
-    const head = group.slice(0, Math.max(0, plainly));
-    plainly -= group.length;
+    const head = group.slice(0, Math.max(0, before));
+    before -= group.length;
     return h('span', null, head, head.length < group.length && h('b', { class: 'last' }, group.slice(head.length)));
   }));
 }
+
+/** What an error says: a text of the catalogue as it is, the words of a server or browser as foreign text. */
+export const told = (err, longest = 300) => (err instanceof LocalizedError || err instanceof Problem ? err.message : foreign(err.message, longest));
 
 /** Foreign text, isolated from the direction of what surrounds it. */
 export function foreign(text, longest) {

@@ -4,6 +4,7 @@
 
 import { decode as bytesOf } from './base58.js';
 import { concat, equal } from './bytes.js';
+import { LocalizedError, t } from './catalogue.js';
 import { Refusal, checkAdded } from './decode.js';
 import { plain } from './text.js';
 
@@ -11,11 +12,11 @@ const SIGN = 'solana:signTransaction';
 const MESSAGE = 'solana:signMessage';
 
 /** What a wallet app did is not what it was asked to do. Nothing was sent. */
-export class Misbehaved extends Error {}
+export class Misbehaved extends LocalizedError {}
 
 /**
- * The wallet apps that have made themselves known: {name, usable, why, app}. `why` says in a few words
- * why one is of no use here.
+ * The wallet apps that have registered themselves: {name, usable, why, app}. `why` is a text: why an app cannot be
+ * used here, or "".
  */
 export function discover(chain, scope = globalThis) {
   const found = [];
@@ -35,18 +36,18 @@ export function discover(chain, scope = globalThis) {
   scope.addEventListener('wallet-standard:register-wallet', listen);
   scope.dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: api }));
   scope.removeEventListener('wallet-standard:register-wallet', listen);
-  return found.slice(0, 20).map((app) => judge(app, chain)).filter(Boolean);
+  return found.slice(0, 20).map((app) => assess(app, chain)).filter(Boolean);
 }
 
-function judge(app, chain) {
+function assess(app, chain) {
   try {
-    const name = plain(app.name, 40) || 'a wallet without a name';
+    const name = plain(app.name, 40) || t('apps.unnamed');
     const has = (feature) => Object.hasOwn(app.features, feature);
     if (!has('standard:connect') || !app.chains.some((c) => String(c).startsWith('solana:'))) return null;
     let why = '';
-    if (!has(SIGN)) why = 'it would send by itself, before the payment is kept here';
-    else if (!has(MESSAGE)) why = 'it signs no texts';
-    else if (!app.chains.includes(`solana:${chain}`)) why = `it does not know ${chain}`;
+    if (!has(SIGN)) why = t('apps.sends_itself');
+    else if (!has(MESSAGE)) why = t('apps.no_messages');
+    else if (!app.chains.includes(`solana:${chain}`)) why = t('apps.other_network', { network: t(`chain.${chain}`) });
     return { name, why, usable: why === '', app };
   } catch {
     return null; // its own getters threw
@@ -70,8 +71,8 @@ export async function signText({ app }, account, text) {
   const message = new TextEncoder().encode(text);
   const [output] = await app.features[MESSAGE].signMessage({ account, message });
   const signature = Uint8Array.from(output?.signature ?? []);
-  if (!equal(Uint8Array.from(output?.signedMessage ?? message), message)) throw new Misbehaved('The wallet app signed another text.');
-  if (signature.length !== 64 || !(await fits(account.address, signature, message))) throw new Misbehaved('The wallet app gave no good signature.');
+  if (!equal(Uint8Array.from(output?.signedMessage ?? message), message)) throw new Misbehaved('apps.other_text');
+  if (signature.length !== 64 || !(await fits(account.address, signature, message))) throw new Misbehaved('apps.bad_signature');
   return signature;
 }
 
@@ -84,17 +85,17 @@ export async function signTransaction({ app }, account, message, chain) {
   const [output] = await app.features[SIGN].signTransaction({ account, transaction, chain: `solana:${chain}` });
   const signed = Uint8Array.from(output?.signedTransaction ?? []);
   // A version 1 transaction begins with its message, and its signatures stand at the end.
-  if (signed[0] === 0x81) throw new Misbehaved('The wallet app handed back a version 1 transaction. Only legacy and version 0 transactions can be sent here. Use another wallet app.');
-  if (signed[0] !== 1 || signed.length < 66) throw new Misbehaved('The wallet app handed back no transaction of one signature.');
+  if (signed[0] === 0x81) throw new Misbehaved('apps.version_1');
+  if (signed[0] !== 1 || signed.length < 66) throw new Misbehaved('apps.not_one_signature');
   const signature = signed.slice(1, 65);
-  const said = signed.slice(65);
+  const returned = signed.slice(65);
   try {
-    checkAdded(message, said, account.address);
+    checkAdded(message, returned, account.address);
   } catch (err) {
-    if (err instanceof Refusal) throw new Misbehaved(`The wallet app signed something else: ${err.message}.`);
+    if (err instanceof Refusal) throw new Misbehaved('apps.signed_other', { reason: err.message });
     throw err;
   }
-  if (!(await fits(account.address, signature, said))) throw new Misbehaved('The wallet app gave no good signature.');
+  if (!(await fits(account.address, signature, returned))) throw new Misbehaved('apps.bad_signature');
   return signed;
 }
 

@@ -1,70 +1,73 @@
-// The wallets on this device: list, create, restore, show words, forget.
+// The wallets on this device: list, create, restore, show recovery phrase or private key, remove.
 
 import { Problem, button, copyButton, field, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
+import { t } from './catalogue.js';
 import { createWallet, restoreWallet } from './create.js';
 import { writeKey } from './keyfile.js';
 import { toIndexes, toWords } from './mnemonic.js';
 import { address, askPassphrase, rows, wordList } from './parts.js';
 import { unlockEntropy, unlockPrivateKey } from './seal.js';
-import { lastSix } from './text.js';
+import { dayOf, lastSix } from './text.js';
 import * as vault from './vault.js';
+
+/** What follows a wallet that was restored under a new passphrase, see HOME in create.js. */
+const RESTORED = { step: 'home.restored', label: 'common.done' };
 
 /** Runs until the page is left. */
 export async function home(ui) {
   for (;;) {
-    const deed = await overview(ui, await vault.list());
-    await deed();
+    const next = await overview(ui, await vault.list());
+    await next();
   }
 }
 
 function overview(ui, wallets) {
-  return ui.ask(wallets.length ? 'Wallets on this device' : 'No wallet on this device yet', (done) => [
-    wallets.length === 0 && h('p', { class: 'lead' }, 'Create one here, or send /wallet new to the bot: its link makes a wallet and connects it to your chat at once.'),
+  return ui.ask(t(wallets.length ? 'home.title' : 'home.title_empty'), (done) => [
+    wallets.length === 0 && h('p', { class: 'lead' }, t('home.lead_empty')),
     wallets.map((w) => card(ui, w, done)),
     h('div', { class: 'actions' },
-      button('Create a wallet', wallets.length ? 'secondary' : 'primary', () => done(() => createWallet(ui))),
-      button('Restore from words', 'secondary', () => done(() => restoreWallet(ui)))),
-    h('details', null, h('summary', null, 'How safe is this?'),
+      button(t('create.title'), wallets.length ? 'secondary' : 'primary', () => done(() => createWallet(ui))),
+      button(t('restore.title'), 'secondary', () => done(() => restoreWallet(ui)))),
+    h('details', null, h('summary', null, t('home.safe')),
       h('ul', { class: 'plain' },
-        h('li', null, 'The key is made, kept encrypted and used in this browser. The server gets the address and signatures, nothing else.'),
-        h('li', null, 'Each payment is read from its own bytes here, and anything this page does not know is refused.'),
-        h('li', null, 'Whoever controls this server’s address could serve another page that steals what you type. A wallet app or a hardware wallet keeps its key from that; for large sums use one.'),
-        h('li', null, 'Malware or a browser extension on this device can read what you type.'))),
+        h('li', null, t('home.safe_key')),
+        h('li', null, t('home.safe_decode')),
+        h('li', null, t('home.safe_operator')),
+        h('li', null, t('home.safe_malware')))),
   ]);
 }
 
 function card(ui, wallet, done) {
-  return h('section', { class: 'card wallet', 'aria-label': `Wallet ending in ${lastSix(wallet.address)}` },
+  return h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(wallet.address) }) },
     address(wallet.address),
-    h('div', { class: 'deeds' },
-      copyButton('Copy address', wallet.address, 'secondary'),
+    h('div', { class: 'pair' },
+      copyButton(t('home.copy_address'), wallet.address, 'secondary'),
       wallet.words
-        ? button('Show words', 'secondary', () => done(() => exportWords(ui, wallet)))
-        : button('Show private key', 'secondary', () => done(() => exportKey(ui, wallet)))),
-    wallet.words && h('div', { class: 'inline more' }, button('Show private key', 'quiet', () => done(() => exportKey(ui, wallet)))),
+        ? button(t('home.show_phrase'), 'secondary', () => done(() => exportPhrase(ui, wallet)))
+        : button(t('home.show_key'), 'secondary', () => done(() => exportKey(ui, wallet)))),
+    wallet.words && h('div', { class: 'inline more' }, button(t('home.show_key'), 'quiet', () => done(() => exportKey(ui, wallet)))),
     h('div', { class: 'foot' },
-      h('p', { class: 'hint' }, `Kept here since ${new Date(wallet.created_at).toLocaleDateString('en-GB', { dateStyle: 'medium' })}`),
-      button('Forget', 'quiet', () => done(() => forget(ui, wallet)))));
+      h('p', { class: 'hint' }, t('home.since', { date: dayOf(wallet.created_at) })),
+      button(t('home.remove'), 'quiet', () => done(() => remove(ui, wallet)))));
 }
 
-async function exportWords(ui, wallet) {
+async function exportPhrase(ui, wallet) {
   const entropy = await askPassphrase(ui, {
-    title: 'Show the recovery phrase',
-    about: [notice('danger', 'Whoever sees these words can take everything. Be alone, and let nobody see or record this screen.'),
-      rows(['Wallet', address(wallet.address)])],
-    label: 'Show the words',
-    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: { step: 'It opens with its new passphrase from now on.', label: 'Done' } })) && { instead: null },
+    title: t('home.phrase_title'),
+    about: [notice('danger', t('home.phrase_warning')), rows([t('common.wallet'), address(wallet.address)])],
+    label: t('home.show_phrase'),
+    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: RESTORED })) && { instead: null },
   }, (passphrase) => unlockEntropy(passphrase, wallet));
   if (entropy === null) return;
   const indexes = await toIndexes(entropy);
   const { account = 0, extra = false } = wallet.derived ?? {};
   try {
-    await ui.ask('Your recovery phrase', (done) => [
+    await ui.ask(t('home.phrase_shown_title'), (done) => [
       wordList(toWords(indexes)),
-      h('p', { class: 'hint' }, `They fit every wallet that knows BIP-39 and Solana’s path m/44’/501’/${account}’/0’${account > 0 ? ` (account ${account + 1})` : ''}.`),
-      extra && notice('warn', 'The wallet also needs the BIP-39 passphrase that you chose with these words. It is kept nowhere here.'),
-      h('div', { class: 'actions' }, button('Hide the words', 'primary', () => done())),
+      h('p', { class: 'hint' }, t(account > 0 ? 'home.phrase_path_account' : 'home.phrase_path', { account, place: account + 1 })),
+      extra && notice('warn', t('home.phrase_extra')),
+      h('div', { class: 'actions' }, button(t('home.hide_phrase'), 'primary', () => done())),
     ]);
   } finally {
     wipe(entropy, indexes);
@@ -74,44 +77,43 @@ async function exportWords(ui, wallet) {
 /** Shows the private key in the forms that other wallets import. */
 async function exportKey(ui, wallet) {
   const seed = await askPassphrase(ui, {
-    title: 'Show the private key',
-    about: [notice('danger', 'Whoever has this key can take everything, and the passphrase does not protect it any more. Be alone, and let nobody see or record this screen.'),
-      rows(['Wallet', address(wallet.address)])],
-    label: 'Show the key',
-    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: { step: 'It opens with its new passphrase from now on.', label: 'Done' } })) && { instead: null },
+    title: t('home.key_title'),
+    about: [notice('danger', t('home.key_warning')), rows([t('common.wallet'), address(wallet.address)])],
+    label: t('home.show_key'),
+    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: RESTORED })) && { instead: null },
   }, (passphrase) => unlockPrivateKey(passphrase, wallet));
   if (seed === null) return;
   try {
     const { base58, json } = await writeKey(seed);
-    await ui.ask('Your private key', (done) => [
-      h('p', { class: 'label' }, 'For Phantom and most wallets'),
+    await ui.ask(t('home.key_shown_title'), (done) => [
+      h('p', { class: 'label' }, t('home.key_base58')),
       h('p', { class: 'signed', translate: 'no' }, base58),
-      h('p', { class: 'label' }, 'As id.json, for Solana’s command line tools'),
+      h('p', { class: 'label' }, t('home.key_json')),
       h('p', { class: 'signed', translate: 'no' }, json),
       h('div', { class: 'actions' },
-        button('Hide the key', 'primary', () => done()),
-        copyButton('Copy key', base58, 'secondary'), copyButton('Copy id.json', json, 'secondary')),
-      h('p', { class: 'hint' }, 'What you copy stays in the clipboard, where other programs can read it. Copy something else when you are done.'),
+        button(t('home.hide_key'), 'primary', () => done()),
+        copyButton(t('home.copy_key'), base58, 'secondary'), copyButton(t('home.copy_json'), json, 'secondary')),
+      h('p', { class: 'hint' }, t('home.clipboard')),
     ]);
   } finally {
     wipe(seed);
   }
 }
 
-function forget(ui, wallet) {
-  return ui.ask('Forget this wallet?', (done) => {
-    const six = field('six', 'Last six characters of the address', { hint: `To be sure, type ${lastSix(wallet.address)}.` });
+function remove(ui, wallet) {
+  return ui.ask(t('home.remove_title'), (done) => {
+    const six = field('six', t('home.remove_six'), { hint: t('home.remove_hint', { six: lastSix(wallet.address) }) });
     return [
-      notice('danger', `This device forgets the key. Without ${wallet.words ? 'the recovery phrase' : 'the private key'} the money in it is lost for good.`),
-      rows(['Wallet', address(wallet.address)]),
-      form([six.node], ['Forget it', 'destructive'], async () => {
+      notice('danger', t(wallet.words ? 'home.remove_phrase' : 'home.remove_key')),
+      rows([t('common.wallet'), address(wallet.address)]),
+      form([six.node], [t('home.remove_submit'), 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {
-          throw new Problem('These are not its last six characters. Capital and small letters differ.', six.input);
+          throw new Problem(t('home.remove_wrong'), six.input);
         }
         await vault.forget(wallet.address);
         done();
-      }, button('Keep it', 'secondary', () => done())),
-      h('p', { class: 'hint' }, 'The chat goes on showing this address; without its key nothing can be sent from it.'),
+      }, button(t('home.keep'), 'secondary', () => done())),
+      h('p', { class: 'hint' }, t('home.remove_chat')),
     ];
   });
 }

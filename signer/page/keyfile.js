@@ -4,18 +4,14 @@
 
 import { decode, encode } from './base58.js';
 import { concat, equal, wipe } from './bytes.js';
+import { LocalizedError } from './catalogue.js';
 import { publicKeyOf } from './mnemonic.js';
 
 const SEED = 32; // bytes; the public key has as many
 const LONGEST = 2000; // characters: 64 numbers with generous spacing
 
 /** What is wrong with a typed key. */
-export class KeyError extends Error {
-  constructor(message) {
-    super(message);
-    this.name = 'KeyError';
-  }
-}
+export class KeyError extends LocalizedError {}
 
 /**
  * Reads a private key; resolves to its seed (32 bytes), which the caller wipes. Rejects with a KeyError, also
@@ -27,7 +23,7 @@ export async function readKey(text) {
     const seed = bytes.slice(0, SEED);
     if (!equal(await publicKeyOf(seed), bytes.subarray(SEED))) {
       wipe(seed);
-      throw new KeyError('The two halves of this key do not belong together. One character may be wrong or missing.');
+      throw new KeyError('key.halves');
     }
     return seed;
   } finally {
@@ -37,13 +33,13 @@ export async function readKey(text) {
 
 /** The 64 bytes of either form. */
 function readBytes(text) {
-  if (text === '') throw new KeyError('Paste the private key.');
-  if (text.length > LONGEST) throw new KeyError('This is longer than a private key.');
+  if (text === '') throw new KeyError('key.empty');
+  if (text.length > LONGEST) throw new KeyError('key.too_long');
   const bytes = text.startsWith('[') ? fromNumbers(text) : fromBase58(text);
   if (bytes.length === 2 * SEED) return bytes;
   const short = bytes.length === SEED;
   wipe(bytes);
-  throw new KeyError(short ? 'This has 32 bytes: it may be an address. A private key has 64 bytes.' : 'A private key has 64 bytes, and this has not.');
+  throw new KeyError(short ? 'key.address' : 'key.length');
 }
 
 function fromNumbers(text) {
@@ -51,20 +47,20 @@ function fromNumbers(text) {
   try {
     list = JSON.parse(text);
   } catch {
-    throw new KeyError('This begins like a key file, but it is not whole. Copy all of it, with both brackets.');
+    throw new KeyError('key.incomplete');
   }
-  if (!list.every((n) => Number.isInteger(n) && n >= 0 && n <= 255)) throw new KeyError('A key file holds numbers from 0 to 255 only.');
+  if (!list.every((n) => Number.isInteger(n) && n >= 0 && n <= 255)) throw new KeyError('key.numbers');
   const bytes = Uint8Array.from(list);
   list.fill(0);
   return bytes;
 }
 
 function fromBase58(text) {
-  if (/\s/.test(text)) throw new KeyError('A private key has no spaces. If these are words, go back and restore from words.');
+  if (/\s/.test(text)) throw new KeyError('key.spaces');
   try {
     return decode(text);
   } catch {
-    throw new KeyError('This is not a private key: it has characters that base58 does not know.');
+    throw new KeyError('key.base58');
   }
 }
 

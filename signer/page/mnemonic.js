@@ -4,6 +4,7 @@
 
 import { encode } from './base58.js';
 import { concat, fromBase64Url, sha256, utf8, wipe } from './bytes.js';
+import { LocalizedError } from './catalogue.js';
 import { WORDS } from './words.js';
 
 const PATH = (account) => [44, 501, account, 0]; // every step hardened: ed25519 has no other
@@ -14,10 +15,9 @@ const SPACE = utf8(' ');
 const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20);
 
 /** What is wrong with typed words. `problems` are {position (from 1), word, suggestion (or "")}. */
-export class PhraseError extends Error {
-  constructor(message, problems = []) {
-    super(message);
-    this.name = 'PhraseError';
+export class PhraseError extends LocalizedError {
+  constructor(key, args = {}, problems = []) {
+    super(key, args);
     this.problems = problems;
   }
 }
@@ -58,7 +58,7 @@ export async function toEntropy(indexes) {
   wipe(again);
   if (fits) return entropy;
   wipe(entropy);
-  throw new PhraseError('Each word is in the list, but together they do not fit. One word is another than it should be, or two changed places.');
+  throw new PhraseError('restore.checksum');
 }
 
 /**
@@ -70,9 +70,9 @@ export function readPhrase(text) {
     .map((w) => w.replace(/^\d+[.):]?/, '')).filter(Boolean);
   const problems = words.flatMap((word, i) =>
     WORDS.includes(word) ? [] : [{ position: i + 1, word, suggestion: nearest(word) }]);
-  if (problems.length > 0) throw new PhraseError('Not every word is in the list of recovery phrase words.', problems);
+  if (problems.length > 0) throw new PhraseError('restore.unknown_words', {}, problems);
   if (!LENGTHS.includes(words.length)) {
-    throw new PhraseError(`A recovery phrase has 12, 15, 18, 21 or 24 words; here are ${words.length}.`);
+    throw new PhraseError('restore.count', { count: words.length });
   }
   return Uint16Array.from(words, (w) => WORDS.indexOf(w));
 }
@@ -144,7 +144,7 @@ async function hmacSha512(key, data) {
   return new Uint8Array(await crypto.subtle.sign('HMAC', k, data));
 }
 
-/** Account `account` (from 0) of a seed, as accountOf tells it. */
+/** Account `account` (from 0) of a seed, as accountOf returns it. */
 export async function accountAt(seed, account) {
   const key = await derive(seed, PATH(account));
   try {

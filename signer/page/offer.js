@@ -3,18 +3,15 @@
 
 import { addressBytes } from './base58.js';
 import { fromBase64 } from './bytes.js';
+import { LocalizedError } from './catalogue.js';
 import { plain, utcTime } from './text.js';
 
-/** Networks with what their money is worth. */
-export const CHAINS = { mainnet: 'Solana mainnet', devnet: 'devnet (test money)', localnet: 'localnet (test money)' };
-
-/** Networks by name alone. */
-export const NETWORKS = { mainnet: 'Solana mainnet', devnet: 'devnet', localnet: 'localnet' };
+const CHAINS = ['mainnet', 'devnet', 'localnet'];
 
 /** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
 export function check(answer) {
   const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
-  const odd = (what) => new Error(`The server sent something unexpected (${what}). Nothing was signed.`);
+  const odd = (field) => new LocalizedError('error.unexpected', { field });
   if (typeof status !== 'string') throw odd('status');
   const told = {
     status, bot: typeof answer.bot === 'string' && /^[A-Za-z0-9_]{4,32}$/.test(answer.bot) ? answer.bot : '', signature: plain(answer.signature, 100),
@@ -23,7 +20,7 @@ export function check(answer) {
   if (message === null || message === undefined) return { ...told, message: null };
   if (status !== 'awaiting_signature') throw odd('status');
   if (addressBytes(address) === null) throw odd('address');
-  if (!Object.hasOwn(CHAINS, chain)) throw odd('chain');
+  if (!CHAINS.includes(chain)) throw odd('chain');
   if (utcTime(expires) === null) throw odd('expires_at');
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   try {

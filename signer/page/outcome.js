@@ -1,62 +1,52 @@
-// What becomes of a payment: its end, or how it gets on until then. Knows the screens; the server says which.
+// The status of a payment: its result, or its progress until then. Knows the screens; the server says which.
 
-import { h, mark } from './dom.js';
+import { rich, t } from './catalogue.js';
+import { foreign, h, mark } from './dom.js';
 import { check } from './offer.js';
 import { rows } from './parts.js';
 import * as server from './server.js';
-import { plain } from './text.js';
 
-/** What became of a transaction that waits for no signature: title and sentence. */
-const STATUS = {
-  awaiting_confirmation: ['Not confirmed yet', 'Confirm it in the chat first, then open the link that stands there.'],
-  delayed: ['Held back for now', 'Your own rules delay this payment. The chat says until when.'],
-  signed: ['Already signed', 'It is on its way to Solana.'],
-  pending: ['On its way', 'Solana has it. It is usually confirmed within seconds.'],
-  confirmed: ['Confirmed', 'Solana has confirmed this payment.'],
-  failed: ['It failed', 'This payment failed. The chat says more.'],
-  rejected: ['Rejected', 'This payment was turned down. Nothing was sent.'],
-  expired: ['Expired', 'The time to sign is over. Nothing was sent. Start again in the chat.'],
-};
+/** The statuses of a transaction that is not waiting for a signature; each has two texts, status.<name> and its title. */
+const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'confirmed', 'failed', 'rejected', 'expired'];
 
-/** Why a payment failed, by the server's code. */
-const FAILURES = {
-  INSUFFICIENT_BALANCE: 'There was not enough in the wallet. Nothing was paid.',
-  BLOCKHASH_EXPIRED: 'It did not reach Solana in time. Nothing was paid.',
-  SIMULATION_FAILED: 'Solana refused it before it was sent. Nothing was paid.',
-  CHAIN_ERROR: 'Solana refused it. Only the network fee may have been charged.',
-};
+/** The reasons why a payment failed, by the server's code in lower case. */
+const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];
 
-/** Ends with what became of a transaction that waits for no signature; follows one that is on its way. */
+/** Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. */
 export function showStatus(ui, id, told) {
-  const [title, text] = Object.hasOwn(STATUS, told.status) ? STATUS[told.status] : ['Nothing to sign', `The server calls it “${plain(told.status, 40)}”.`];
-  if (told.status === 'signed' || told.status === 'pending') return followUp(ui, id, title, told);
-  const why = told.status === 'failed' && Object.hasOwn(FAILURES, told.code ?? '') ? FAILURES[told.code] : text;
+  const { status } = told;
+  if (!STATUSES.includes(status)) {
+    return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(told.bot));
+  }
+  const title = t(`status.${status}_title`);
+  if (status === 'signed' || status === 'pending') return followUp(ui, id, title, told);
+  const failure = FAILURES.find((code) => code.toUpperCase() === told.code);
   return ui.end(title,
-    told.status === 'confirmed' && mark('ok'),
-    told.status === 'failed' && mark('stop'),
-    h('p', { class: 'lead' }, why),
+    status === 'confirmed' && mark('ok'),
+    status === 'failed' && mark('stop'),
+    h('p', { class: 'lead' }, t(`status.${status === 'failed' && failure ? failure : status}`)),
     told.signature && signatureRow(told.signature),
     wayBack(told.bot));
 }
 
-const signatureRow = (signature) => rows(['Transaction signature', h('small', { class: 'wrap', translate: 'no' }, signature)]);
+const signatureRow = (signature) => rows([t('status.signature'), h('small', { class: 'wrap', translate: 'no' }, signature)]);
 
 /** The way back to the chat. The link carries nothing but the bot's name. */
 const wayBack = (bot) => [
-  bot && h('div', { class: 'actions' }, h('a', { class: 'button', href: `https://t.me/${bot}`, rel: 'noreferrer' }, 'Back to chat')),
-  h('p', { class: 'hint' }, bot ? 'You can close this page.' : 'Go back to the chat. You can close this page.'),
+  bot && h('div', { class: 'actions' }, h('a', { class: 'button', href: `https://t.me/${bot}`, rel: 'noreferrer' }, t('status.back'))),
+  h('p', { class: 'hint' }, t(bot ? 'status.close' : 'status.back_close')),
 ].filter(Boolean);
 
 const LOOK_EVERY = 2_500; // milliseconds; the server takes 60 requests a minute
 const LOOK_SLOWLY_EVERY = 15_000; // milliseconds, after LOOKS_OFTEN looks
 const LOOKS_OFTEN = 60;
-const LOOKS = 120; // some 18 minutes; the chat tells what comes later
+const LOOKS = 120; // about 18 minutes; the chat shows what happens later
 
-/** Shows how a signed payment gets on until it ends. */
+/** Shows the progress of a signed payment until it ends. */
 export async function followUp(ui, id, title, { status, signature, bot }) {
   const reached = (s) => ({ pending: 2, confirmed: 3 })[s] ?? 1;
-  const steps = ['Signed', 'Sent to Solana', 'Confirmed'].map((name) => h('li', null, name));
-  const note = h('p', { class: 'hint' }, 'This page shows when it is confirmed. So does the chat.');
+  const steps = ['step_signed', 'step_sent', 'step_confirmed'].map((step) => h('li', null, t(`status.${step}`)));
+  const note = h('p', { class: 'hint' }, t('status.follow'));
   const show = (s) => steps.forEach((step, i) => {
     step.className = i < reached(s) ? 'done' : i === reached(s) ? 'now' : '';
     if (i === reached(s)) step.setAttribute('aria-current', 'step'); else step.removeAttribute('aria-current');
@@ -64,7 +54,7 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
   show(status);
   const left = ui.end(title,
     mark('ok'),
-    h('p', { class: 'lead' }, 'Your signature was handed over.'),
+    h('p', { class: 'lead' }, t('status.handed_over')),
     h('ol', { class: 'steps' }, steps), note,
     signature && signatureRow(signature), wayBack(bot));
   for (let look = 0; look < LOOKS; look++) {
@@ -81,10 +71,10 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
     }
     status = now.status;
     show(status);
-    const text = now.held ? 'It takes longer than usual. Nobody can tell yet whether Solana took it. The chat shows more. Do not pay again.' : STATUS[status][1];
+    const text = t(now.held ? 'status.held' : `status.${status}`);
     if (note.textContent === text) continue;
     note.textContent = text;
-    ui.say(text);
+    ui.announce(text);
   }
   return left;
 }

@@ -1,7 +1,9 @@
-// Pieces that several flows show: a wallet's address, its words, and the passphrase asked for.
+// Pieces that several flows show: a wallet's address, its recovery phrase, and the passphrase asked for.
 
+import { t } from './catalogue.js';
 import { Problem, addressText, button, field, form, h, notice } from './dom.js';
 import { propose, weakness, normalise } from './passphrase.js';
+import { WrongPassphrase } from './seal.js';
 import { groups } from './text.js';
 
 /** An address in full. */
@@ -23,53 +25,50 @@ export function rows(...pairs) {
 /** A passphrase field with a button that shows what was typed. */
 function passphraseField(id, label, hint) {
   const made = field(id, label, { type: 'password', hint });
-  const show = button('Show', 'quiet inside', () => {
+  const show = button(t('passphrase.show'), 'quiet inside', () => {
     const hidden = made.input.type === 'password';
     made.input.type = hidden ? 'text' : 'password';
-    show.textContent = hidden ? 'Hide' : 'Show';
+    show.textContent = t(hidden ? 'passphrase.hide' : 'passphrase.show');
     made.input.focus();
   });
-  show.setAttribute('aria-label', `Show or hide: ${label}`);
+  show.setAttribute('aria-label', t('passphrase.show_or_hide', { label }));
   const both = h('div', { class: 'with-button' });
   made.input.replaceWith(both);
   both.append(made.input, show);
   return made;
 }
 
-const RETYPE = 'So that a slip of the finger does not lock you out.';
-const WRITTEN = 'Write it down first. Then type it here, to be sure that you have it written down.';
-
 /**
  * Asks for a new passphrase, twice, and hands it to `work`. Resolves to what `work` resolves to;
- * what it throws is shown. `back` says what brings the wallet back without it.
+ * what it throws is shown. `hasPhrase` says whether a recovery phrase restores the wallet without it, or a private key.
  */
-export function askNewPassphrase(ui, work, back = 'the recovery phrase brings') {
-  return ui.ask('Choose a passphrase', (done) => {
-    const first = passphraseField('passphrase', 'Passphrase', 'At least 12 characters. Five or six words that have nothing to do with each other are best.');
-    const second = passphraseField('again', 'The same again', RETYPE);
+export function askNewPassphrase(ui, work, hasPhrase = true) {
+  return ui.ask(t('passphrase.title'), (done) => {
+    const first = passphraseField('passphrase', t('passphrase.label'), t('passphrase.hint'));
+    const second = passphraseField('again', t('passphrase.repeat'), t('passphrase.repeat_hint'));
     const why = second.node.querySelector('.hint');
     const proposal = h('output', { class: 'proposal', translate: 'no' }, propose());
-    const use = button('Use this one', 'secondary', () => {
+    const use = button(t('passphrase.use'), 'secondary', () => {
       first.input.value = proposal.textContent;
       second.input.value = '';
       first.input.dispatchEvent(new Event('input', { bubbles: true })); // as typing does: an old answer is moot
-      why.textContent = WRITTEN;
+      why.textContent = t('passphrase.write_down');
       second.input.focus();
-      ui.say(`The proposed passphrase was filled in. ${WRITTEN}`);
+      ui.announce(t('passphrase.filled_in', { next: t('passphrase.write_down') }));
     });
-    first.input.addEventListener('input', () => { why.textContent = RETYPE; });
+    first.input.addEventListener('input', () => { why.textContent = t('passphrase.repeat_hint'); });
     return [
-      h('p', null, 'It encrypts this wallet on this device. You enter it each time you approve a payment.'),
-      h('div', { class: 'card proposal-card' }, h('p', { class: 'label' }, 'We made one for you'), proposal,
-        h('div', { class: 'inline' }, use, button('Another', 'quiet', () => { proposal.textContent = propose(); }))),
-      form([first.node, second.node], 'Encrypt and save', async () => {
+      h('p', null, t('passphrase.lead')),
+      h('div', { class: 'card proposal-card' }, h('p', { class: 'label' }, t('passphrase.suggested')), proposal,
+        h('div', { class: 'inline' }, use, button(t('passphrase.another'), 'quiet', () => { proposal.textContent = propose(); }))),
+      form([first.node, second.node], t('passphrase.save'), async () => {
         const passphrase = first.input.value;
         const weak = weakness(passphrase);
-        if (weak) throw new Problem(weak, first.input);
+        if (weak) throw new Problem(t(weak.key, weak.args), first.input);
         if (normalise(passphrase) !== normalise(second.input.value)) {
-          throw new Problem('The two differ. Type the same passphrase twice.', second.input);
+          throw new Problem(t('passphrase.different'), second.input);
         }
-        ui.say('Encrypting the wallet.');
+        ui.announce(t('passphrase.encrypting'));
         try {
           done(await work(passphrase));
         } finally {
@@ -77,7 +76,7 @@ export function askNewPassphrase(ui, work, back = 'the recovery phrase brings') 
           second.input.value = '';
         }
       }),
-      notice('note', `Nobody can reset it. If it is lost, ${back} the wallet back.`),
+      notice('note', t(hasPhrase ? 'passphrase.no_reset_phrase' : 'passphrase.no_reset_key')),
     ];
   });
 }
@@ -87,7 +86,7 @@ const FORGOTTEN = Symbol('forgotten');
 /**
  * Asks for the passphrase of a wallet and hands it to `work`; resolves to what `work` resolves to,
  * or null when the person goes back. `about` stands above the field, `below` under the buttons. After
- * a wrong passphrase `forgotten` is offered, the way by the words: it resolves to {instead}, which
+ * a wrong passphrase `forgotten` is offered, the way by the recovery phrase: it resolves to {instead}, which
  * ends the question with that, or to null to ask again.
  */
 export async function askPassphrase(ui, { title, about, label, below = null, forgotten }, work) {
@@ -101,24 +100,24 @@ export async function askPassphrase(ui, { title, about, label, below = null, for
 
 function askOnce(ui, { title, about, label, below }, work) {
   return ui.ask(title, (done) => {
-    const it = passphraseField('passphrase', 'Passphrase', '');
-    const lost = button('Forgotten? Restore the wallet from its words', 'quiet', () => done(FORGOTTEN));
+    const it = passphraseField('passphrase', t('passphrase.label'), '');
+    const lost = button(t('passphrase.forgot'), 'quiet', () => done(FORGOTTEN));
     lost.hidden = true;
     return [
       about,
       form([it.node], label, async () => {
-        if (!it.input.value) throw new Problem('Enter the passphrase of this wallet.', it.input);
-        ui.say('Unlocking the wallet.');
+        if (!it.input.value) throw new Problem(t('error.no_passphrase'), it.input);
+        ui.announce(t('passphrase.unlocking'));
         try {
           done(await work(it.input.value));
         } catch (err) {
-          if (err.name !== 'WrongPassphrase') throw err;
+          if (!(err instanceof WrongPassphrase)) throw err;
           lost.hidden = false;
           throw new Problem(err.message, it.input);
         } finally {
           it.input.value = '';
         }
-      }, button('Back', 'secondary', () => done(null)), lost),
+      }, button(t('common.back'), 'secondary', () => done(null)), lost),
       below,
     ];
   });

@@ -14,16 +14,16 @@ export function normalise(passphrase) {
   return passphrase.normalize('NFKC').trim();
 }
 
-/** Why a passphrase will not do, as a sentence; "" when it will. */
+/** Why a passphrase will not do, as {key, args} of the catalogue; null when it will. */
 export function weakness(passphrase) {
   const text = normalise(passphrase);
   const characters = [...text];
   const meat = characters.filter((c) => /[\p{L}\p{N}]/u.test(c));
-  if (characters.length < SHORTEST) return `Use at least ${SHORTEST} characters; this has ${characters.length}.`;
-  if (meat.every((c) => /\p{N}/u.test(c))) return 'Digits alone are guessed quickly. Use words.';
-  if (new Set(characters).size < 6) return 'The same few characters repeated are guessed quickly. Use words.';
-  if (strength(text) < ENOUGH) return 'This is guessed quickly: common words, names, dates, keyboard rows and repeats are tried first. Use five or six unrelated words, or the one we made.';
-  return '';
+  if (characters.length < SHORTEST) return { key: 'passphrase.short', args: { least: SHORTEST, count: characters.length } };
+  if (meat.every((c) => /\p{N}/u.test(c))) return { key: 'passphrase.digits' };
+  if (new Set(characters).size < 6) return { key: 'passphrase.repeats' };
+  if (strength(text) < ENOUGH) return { key: 'passphrase.weak' };
+  return null;
 }
 
 /** A passphrase of six random words of the BIP-39 list, joined by hyphens. */

@@ -12,15 +12,15 @@
 
 import { addressBytes } from './base58.js';
 import { utf8, wipe } from './bytes.js';
+import { LocalizedError } from './catalogue.js';
 import { normalise } from './passphrase.js';
 
 const ROUNDS = 600_000;
 
 /** The passphrase does not open the record (or the record was damaged: the two look the same). */
-export class WrongPassphrase extends Error {
+export class WrongPassphrase extends LocalizedError {
   constructor() {
-    super('This passphrase does not open the wallet.');
-    this.name = 'WrongPassphrase';
+    super('error.wrong_passphrase');
   }
 }
 
@@ -91,7 +91,7 @@ export async function sign(key, address, bytes) {
   const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', key, bytes));
   const publicKey = await crypto.subtle.importKey('raw', addressBytes(address), 'Ed25519', true, ['verify']);
   if (!(await crypto.subtle.verify('Ed25519', publicKey, signature, bytes))) {
-    throw new Error('The key in the vault does not belong to this address.');
+    throw new LocalizedError('error.wrong_key');
   }
   return signature;
 }

@@ -1,9 +1,11 @@
 // Talks to the server that this page came from: JSON in, JSON out. Knows the paths and nothing of
-// keys. What it returns is hearsay; the callers check it.
+// keys. What it returns is the server's word; the callers check it.
+
+import { LocalizedError, t } from './catalogue.js';
 
 const PATIENCE = 20_000; // milliseconds
 
-/** The server answered with a refusal. */
+/** The server answered with a refusal; its message is the server's own. */
 export class Refused extends Error {
   constructor(status, code, message) {
     super(message);
@@ -13,11 +15,10 @@ export class Refused extends Error {
   }
 }
 
-/** No usable answer came: whether the server heard us is unknown. */
-export class NoAnswer extends Error {
+/** No usable answer came: whether the server received the request is unknown. */
+export class NoAnswer extends LocalizedError {
   constructor() {
-    super('The server did not answer. Check your connection and try again.');
-    this.name = 'NoAnswer';
+    super('error.no_answer');
   }
 }
 
@@ -41,9 +42,9 @@ async function post(path, body) {
   }
   if (response.ok) return answer ?? {};
   const { code, message } = answer?.error ?? {};
-  // A 5xx may come from something between us and the server: it says nothing about the deed.
+  // A 5xx may come from something between us and the server: it says nothing about the request.
   if (response.status >= 500) throw new NoAnswer();
-  throw new Refused(response.status, String(code ?? ''), String(message ?? 'The server refused without a reason.'));
+  throw new Refused(response.status, String(code ?? ''), String(message ?? t('error.no_reason')));
 }
 
 /** {telegram_id, telegram_name, username, chain, nonce, issued_at, expires_at} of a bind link. */

@@ -2,41 +2,42 @@
 // that nothing else changed, sign, hand over. Nothing that decides is shown on the server's word.
 
 import { chooseAccount, inApp } from './apps.js';
-import { button, copyButton, foreign, h, mark, notice } from './dom.js';
+import { LocalizedError, rich, t } from './catalogue.js';
+import { button, copyButton, foreign, h, mark, notice, told } from './dom.js';
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
 import { networkOf, noteSigned, pinNetwork, signedBefore } from './history.js';
 import { Refusal, TOKEN_2022, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
-import { CHAINS, NETWORKS, check } from './offer.js';
+import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { associatedAccount } from './associated.js';
-import { amount, clock, day, plain, sol } from './text.js';
+import { amount, clock, day, sol } from './text.js';
 import { listed } from './tokens.js';
 import * as vault from './vault.js';
 
 const ZERO_HASH = '1'.repeat(32);
-// What a new token account is made with at most, in lamports: 6960 for each byte and for 128 besides. One
+// What creating a token account costs at most, in lamports: 6960 for each byte and for 128 besides. One
 // of the older program has 165 bytes, one of Token-2022 up to 264, with every extension that its mint can
 // ask of it (chain/tokenlayout.go counts them).
-const DEPOSIT = { units: 2_039_280n, about: '0.002 SOL' };
-const DEPOSIT_2022 = { units: 2_728_320n, about: '0.002 to 0.003 SOL' };
+const DEPOSIT = { units: 2_039_280n, text: 'sign.deposit_cost' };
+const DEPOSIT_2022 = { units: 2_728_320n, text: 'sign.deposit_cost_2022' };
 
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
-class Changed extends Error {}
+class Changed extends LocalizedError {}
 
 /** Another tab signed this payment while this one was being read. */
 class SignedMeanwhile extends Error {}
 
-const RESTORED = { step: 'One step left: approve the payment.', label: 'Show the payment' };
+const RESTORED = { step: 'sign.step', label: 'sign.step_button' };
 
 /** The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself. */
 export async function signFlow(ui, id, link = '', able = true) {
-  ui.wait('Reading the transaction');
+  ui.wait(t('sign.reading'));
   const offer = check(await server.getTransaction(id));
   if (offer.message === null) return showStatus(ui, id, offer);
   let facts;
@@ -101,37 +102,36 @@ function again(id, { signature, handed }) {
   };
 }
 
-/** What the page knows of a payment that was signed here before, and what to do about it: again, second or reject. */
+/** The payment was signed here before: resolves to what to do about it, again, second or reject. */
 function signedAlready(ui, pay, same) {
-  return ui.ask('You signed this payment before', (done) => [
+  return ui.ask(t('sign.before_title'), (done) => [
     mark('stop'),
-    notice('danger', h('p', null, h('strong', null, `This device signed this payment ${day(same.at)}, and the server asks for it again.`)),
-      'If two signatures of one payment reach Solana, you may pay twice.'),
-    h('div', { class: 'card pay small' }, deed(pay, {})),
-    h('p', null, 'Sending the same signature again is safe: Solana takes it once. Sign a second time only if the chat and an explorer show that the first one failed.'),
+    notice('danger', h('p', null, h('strong', null, t('sign.before_server', { when: day(same.at) }))), t('sign.before_risk')),
+    h('div', { class: 'card pay small' }, summary(pay, {})),
+    h('p', null, t('sign.before_safe')),
     h('div', { class: 'actions' },
-      button('Send same signature', 'primary', () => done('again')),
-      button('Reject payment', 'secondary', () => done('reject')),
-      button('Sign a second time', 'danger', () => done('second'))),
-    rows(['The first signature', h('small', { class: 'wrap', translate: 'no' }, same.signature)]),
+      button(t('sign.resend'), 'primary', () => done('again')),
+      button(t('sign.reject'), 'secondary', () => done('reject')),
+      button(t('sign.second'), 'danger', () => done('second'))),
+    rows([t('sign.first_signature'), h('small', { class: 'wrap', translate: 'no' }, same.signature)]),
   ]);
 }
 
-/** What speaks against a payment by what this device remembers: notices, and whether any is red. */
+/** What this device remembers that speaks against a payment: notices, and whether any is red. */
 function cautions(offer, { same, alike, network, forgetful }) {
   const list = [];
   if (network && network !== offer.chain) {
-    list.push(notice('danger', h('p', null, h('strong', null, `The network changed. This wallet is used on ${NETWORKS[network]}, and the server now says ${NETWORKS[offer.chain]}.`)),
-      `A signature works on every network. ${network === 'mainnet' ? 'Read this amount as real money' : 'Make sure that you mean real money'}, and ask the operator of the bot before you approve.`));
+    list.push(notice('danger', h('p', null, h('strong', null, t('sign.network_changed', { known: t(`chain.${network}`), now: t(`chain.${offer.chain}`) }))),
+      t(network === 'mainnet' ? 'sign.network_real' : 'sign.network_maybe_real')));
   }
   if (same) {
-    list.push(notice('danger', h('p', null, h('strong', null, `You signed this payment before, ${day(same.at)}.`)), 'A second signature may pay it twice.'));
+    list.push(notice('danger', h('p', null, h('strong', null, t('sign.signed_before', { when: day(same.at) }))), t('sign.signed_before_risk')));
   }
   const red = list.length > 0;
   if (alike) {
-    list.push(notice('warn', `You signed a payment of the same amount to the same recipient ${day(alike.at)}. Approve this one only if you want to pay again.`));
+    list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
-  if (forgetful) list.push(notice('warn', 'This browser keeps nothing, so this page cannot tell whether you signed this payment before.'));
+  if (forgetful) list.push(notice('warn', t('sign.forgetful')));
   return { list, red };
 }
 
@@ -148,7 +148,7 @@ async function payment(facts, { chain, recipient }) {
   const { units, decimals, mint, program, account, reference, to } = facts.actions.find((a) => a.type === 'token_transfer');
   const token = listed(chain, mint);
   if (token && token.decimals !== decimals) {
-    throw new Refusal('wrong_decimals', `it counts ${token.symbol} with ${decimals} decimals, and there are ${token.decimals}`);
+    throw new Refusal('wrong_decimals', 'wrong_decimals', { symbol: token.symbol, decimals, listed: token.decimals });
   }
   const proven = to || (recipient && (await associatedAccount(recipient, mint, program)) === account ? recipient : '');
   const creates = facts.actions.some((a) => a.type === 'create_account');
@@ -159,79 +159,85 @@ async function payment(facts, { chain, recipient }) {
   };
 }
 
-const sum = (pay) => h('p', { class: 'amount' }, pay.amount, h('span', { class: 'unit' }, pay.symbol ? ` ${pay.symbol}` : ' of an unknown token'));
+/** The amount, large: its number first and its unit smaller, in the order of the language. */
+const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
+  ? rich('sign.amount', { amount: h('span', { class: 'number' }, pay.amount), symbol: pay.symbol })
+  : rich('sign.amount_unknown', { amount: h('span', { class: 'number' }, pay.amount) }));
 
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
-const deed = (pay, offer) => [
-  h('p', { class: 'label' }, 'You send'),
-  sum(pay),
+const summary = (pay, offer) => [
+  h('p', { class: 'label' }, t('sign.you_send')),
+  amountLine(pay),
   pay.mint && !pay.symbol && [
-    notice('warn', 'This page does not know the token. Anybody can make a token and call it anything: make sure that the mint is the right one.'),
-    h('p', { class: 'label' }, 'Token (mint)'), h('p', null, shown(pay.mint))],
-  h('p', { class: 'label' }, pay.to ? 'To' : 'To the token account'),
+    notice('warn', t('sign.unknown_token')),
+    h('p', { class: 'label' }, t('sign.mint')), h('p', null, shown(pay.mint))],
+  h('p', { class: 'label' }, t(pay.to ? 'sign.to' : 'sign.to_account')),
   target(pay),
-  (offer.contact || offer.app) && h('div', { class: 'said' },
-    h('p', { class: 'label' }, 'The server says (not part of the transaction)'),
-    offer.contact && h('p', null, 'Your contact: ', foreign(offer.contact, 64)),
-    offer.app && h('p', null, 'Asked for by the app: ', foreign(offer.app, 64))),
-  !pay.to && notice('warn', 'The transaction does not tell whose token account this is. Approve only if you know it.'),
+  (offer.contact || offer.app) && h('div', { class: 'claimed' },
+    h('p', { class: 'label' }, t('sign.server_says')),
+    offer.contact && h('p', null, rich('sign.contact', { name: foreign(offer.contact, 64) })),
+    offer.app && h('p', null, rich('sign.app', { name: foreign(offer.app, 64) }))),
+  !pay.to && notice('warn', t('sign.unknown_owner')),
 ].flat();
 
 /** What it costs, where, and what is written on it, as pairs for rows. */
 function terms(offer, facts, pay, network = null) {
   const note = facts.actions.find((a) => a.type === 'memo');
-  const most = `${sol(pay.lamports + BigInt(facts.fee))} SOL`;
+  const most = sol(pay.lamports + BigInt(facts.fee));
+  const atMost = !pay.mint ? t('sign.sol', { amount: most })
+    : t(pay.symbol ? 'sign.at_most_token' : 'sign.at_most_unknown', { amount: pay.amount, symbol: pay.symbol, sol: most });
   return [
-    ['Network fee', `${sol(facts.fee)} SOL`],
-    pay.deposit && ['New token account', `The recipient has no account for this token yet. Making it costs ${pay.deposit.about}, once; it stays with them.`],
-    ['You pay at most', pay.mint ? `${pay.amount} ${pay.symbol || 'of this token'} and ${most}` : most],
-    ['Network', network && network !== offer.chain ? `${NETWORKS[offer.chain]}, says the server` : CHAINS[offer.chain]],
-    note && ['Note', foreign(note.text, 512)],
+    [t('sign.network_fee'), t('sign.sol', { amount: sol(facts.fee) })],
+    pay.deposit && [t('sign.deposit'), t(pay.deposit.text)],
+    [t('sign.at_most'), atMost],
+    [t('sign.network'), network && network !== offer.chain ? t('sign.network_claimed', { network: t(`chain.${offer.chain}`) }) : t(`chain.${offer.chain}_money`)],
+    note && [t('sign.note'), foreign(note.text, 512)],
   ];
 }
 
 /** What else there is to know, folded. A reference is no address: its end is not for comparing. */
 function more(offer, pay, first = []) {
-  return h('details', null, h('summary', null, 'More about this payment'),
+  return h('details', null, h('summary', null, t('sign.more')),
     rows(
       ...first,
-      ['From your wallet', shown(offer.address)],
-      pay.mint && pay.symbol && ['Token (mint)', h('small', null, shown(pay.mint))],
-      pay.reference && ['Payment reference', h('small', { class: 'wrap', translate: 'no' }, pay.reference)],
-      ['Sign before', clock(offer.expires)]),
-    h('p', { class: 'hint' }, 'Until then the link in the chat opens it again, if you close this page.'),
-    h('p', { class: 'hint' }, 'All this was read from the transaction itself, on this device; only network, time, contact and app are the server’s word.'),
-    offer.chain !== 'mainnet' && h('p', { class: 'hint' }, 'A signature does not say which network it is for: if you doubt the server, read the sum as real money.'));
+      [t('sign.from'), shown(offer.address)],
+      pay.mint && pay.symbol && [t('sign.mint'), h('small', null, shown(pay.mint))],
+      pay.reference && [t('sign.reference'), h('small', { class: 'wrap', translate: 'no' }, pay.reference)],
+      [t('sign.before'), clock(offer.expires)]),
+    h('p', { class: 'hint' }, t('sign.link_works')),
+    h('p', { class: 'hint' }, t('sign.read_here')),
+    offer.chain !== 'mainnet' && h('p', { class: 'hint' }, t('sign.no_network_in_signature')));
 }
 
 function review(ui, offer, facts, pay, known) {
   const { list, red } = cautions(offer, known);
-  return ui.ask('Approve this payment?', (done) => [
+  return ui.ask(t('sign.title'), (done) => [
     list,
     h('div', { class: 'card pay' },
-      deed(pay, offer),
-      h('p', { class: 'hint' }, 'Compare this whole address with the one you were given. A payment cannot be taken back.'),
+      summary(pay, offer),
+      h('p', { class: 'hint' }, t('sign.compare')),
       rows(...terms(offer, facts, pay, known.network))),
     h('div', { class: 'actions sticky' },
-      button(red ? 'Approve anyway' : 'Approve', red ? 'primary destructive' : 'primary', () => done('approve')), button('Reject', 'danger', () => done('reject'))),
+      button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),
     more(offer, pay),
   ]);
 }
 
-/** The key is in another browser. Words are asked for only when the person says that it is lost. */
+/** The key is in another browser. The recovery phrase is asked for only when the person says that it is lost. */
 function elsewhere(ui, offer, facts, pay, link) {
-  return ui.ask('A payment waits for you', (done) => [
-    h('div', { class: 'card pay' }, deed(pay, offer)),
-    notice('warn', h('p', null, h('strong', null, 'This wallet’s key is not in this browser.'), ' Open the link in the browser where you made the wallet.'),
-      rows(['The wallet that pays', shown(offer.address)])),
+  return ui.ask(t('sign.elsewhere_title'), (done) => [
+    h('div', { class: 'card pay' }, summary(pay, offer)),
+    notice('warn', h('p', null, h('strong', null, t('sign.elsewhere')), ' ', t('sign.elsewhere_open')),
+      rows([t('sign.paying_wallet'), shown(offer.address)])),
     h('div', { class: 'actions' },
-      copyButton('Copy link', link, 'primary'),
-      button('Reject this payment', 'danger', () => done('reject'))),
+      copyButton(t('common.copy_link'), link, 'primary'),
+      button(t('sign.reject'), 'danger', () => done('reject'))),
     more(offer, pay, terms(offer, facts, pay)),
-    h('div', { class: 'actions' }, button('I lost that browser: restore from my words', 'secondary', () => done('restore'))),
-    h('p', { class: 'hint' }, 'Distrust any page that asks for your words by itself. This one asks only if you press this button.'),
+    h('p', null, t('sign.elsewhere_restore')),
+    h('div', { class: 'actions' }, button(t('sign.restore'), 'secondary', () => done('restore'))),
+    h('p', { class: 'hint' }, t('sign.elsewhere_distrust')),
   ]);
 }
 
@@ -242,11 +248,11 @@ function elsewhere(ui, offer, facts, pay, link) {
  */
 function approve(ui, id, offer, facts, pay, wallet, known) {
   return askPassphrase(ui, {
-    title: 'Sign with your passphrase',
+    title: t('sign.passphrase_title'),
     about: h('div', { class: 'card pay small' },
-      sum(pay),
+      amountLine(pay),
       target(pay)),
-    label: 'Sign and send',
+    label: t('sign.submit'),
     forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
   }, async (passphrase) => {
     const key = await unlockKey(passphrase, wallet);
@@ -297,7 +303,7 @@ async function remember(offer, { record, same, network, forgetful }, given) {
 async function approveInApp(ui, id, offer, facts, link, known) {
   const chosen = await chooseAccount(ui, { chain: offer.chain, link, only: offer.address });
   if (chosen === null) return null;
-  ui.wait('Preparing the payment');
+  ui.wait(t('sign.preparing'));
   let fresh;
   try {
     fresh = check(await server.refreshTransaction(id));
@@ -310,7 +316,7 @@ async function approveInApp(ui, id, offer, facts, link, known) {
   }
   let signed;
   try {
-    signed = await inApp(ui, chosen.app.name, 'Compare amount and recipient there with what this page showed, and sign within about half a minute. If it takes longer, this page asks you to sign again.',
+    signed = await inApp(ui, chosen.app.name, t('sign.app_compare'),
       signTransaction(chosen.app, chosen.account, fresh.message, offer.chain));
   } catch (err) {
     await notInApp(ui, chosen.app.name, err);
@@ -328,7 +334,7 @@ async function approveInApp(ui, id, offer, facts, link, known) {
 /** How many blocks a signature needs to get to the network: some seconds, however short slots become. */
 const SPARE_BLOCKS = 20;
 
-/** Whether what was just signed can still land, by the height of the chain. Unknown counts as yes: the server will tell. */
+/** Whether what was just signed can still land, by the height of the chain. Unknown counts as yes: the server checks it again. */
 async function inTime(id) {
   try {
     const { blocks_left: left } = await server.blocksLeft(id);
@@ -340,28 +346,28 @@ async function inTime(id) {
 
 /** Resolves to whether to sign again. */
 function tooLate(ui) {
-  return ui.ask('That took too long', (done) => [
-    notice('warn', 'Solana takes a transaction only within 150 blocks after it was prepared, which is about half a minute. This one is too old, so it was not sent.'),
-    h('p', null, 'Nothing was paid. Sign it again, and confirm it in the wallet app soon after it asks.'),
+  return ui.ask(t('sign.late_title'), (done) => [
+    notice('warn', t('sign.late')),
+    h('p', null, t('sign.late_next')),
     h('div', { class: 'actions' },
-      button('Sign again', 'primary', () => done(true)), button('Back', 'secondary', () => done(false))),
+      button(t('sign.again'), 'primary', () => done(true)), button(t('common.back'), 'secondary', () => done(false))),
   ]);
 }
 
 /** The app said no, or did something else than it was asked to. */
 function notInApp(ui, name, err) {
   const bad = err instanceof Misbehaved;
-  return ui.ask(bad ? 'Stop: the wallet app changed the payment' : 'Not signed', (done) => [
+  return ui.ask(t(bad ? 'sign.app_changed_title' : 'sign.not_signed_title'), (done) => [
     bad && mark('stop'),
-    notice(bad ? 'danger' : 'warn', bad ? plain(err.message, 300) : `${name} did not sign.`),
-    h('p', null, 'Nothing was sent.'),
-    h('div', { class: 'actions' }, button('Back to the payment', 'primary', () => done())),
+    notice(bad ? 'danger' : 'warn', h('p', null, bad ? told(err) : rich('sign.app_did_not_sign', { app: foreign(name, 40) }))),
+    h('p', null, t('sign.nothing_sent')),
+    h('div', { class: 'actions' }, button(t('sign.back_to_payment'), 'primary', () => done())),
   ]);
 }
 
-/** After a refusal: ends with what became of the transaction, or resolves to whether it surely still waits. */
+/** After a refusal: ends with the status of the transaction, or resolves to whether it surely still waits. */
 async function stillWaits(ui, id) {
-  ui.wait('Asking what became of the payment');
+  ui.wait(t('sign.checking'));
   let now;
   try {
     now = check(await server.getTransaction(id));
@@ -374,58 +380,57 @@ async function stillWaits(ui, id) {
 /** No blockhash, so nothing was signed: the whole flow may begin again. */
 async function notRefreshed(ui, id, refusal, again) {
   if (!(await stillWaits(ui, id))) throw refusal;
-  const next = await ui.ask('The payment was not signed', (done) => [
-    notice('warn', plain(refusal.message, 300)),
-    h('p', null, 'It still waits for your answer.'),
+  const next = await ui.ask(t('sign.not_refreshed_title'), (done) => [
+    notice('warn', h('p', null, told(refusal))),
+    h('p', null, t('sign.still_waiting')),
     h('div', { class: 'actions' },
-      button('Try again', 'primary', () => done(again)), button('Reject', 'danger', () => done(() => reject(ui, id)))),
+      button(t('common.try_again'), 'primary', () => done(again)), button(t('sign.reject'), 'danger', () => done(() => reject(ui, id)))),
   ]);
   return next();
 }
 
 /** Throws Changed unless the fresh message is the one that was shown, with a blockhash. */
 async function compare(offer, facts, fresh) {
-  if (fresh.address !== offer.address) throw new Changed('It now asks for the signature of another wallet.');
-  if (fresh.chain !== offer.chain) throw new Changed('It is now meant for another network.');
+  if (fresh.address !== offer.address) throw new Changed('sign.other_wallet');
+  if (fresh.chain !== offer.chain) throw new Changed('sign.other_network');
   let again;
   try {
     again = await decode(fresh.message, offer.address);
   } catch (err) {
-    if (err instanceof Refusal) throw new Changed(`It now does something that this page refuses: ${err.message}.`);
+    if (err instanceof Refusal) throw new Changed('sign.now_blocked', { reason: err.message });
     throw err;
   }
-  if (again.intent !== facts.intent) throw new Changed('It would now do something else than what you saw.');
-  if (again.blockhash === ZERO_HASH) throw new Changed('It came without a blockhash.');
+  if (again.intent !== facts.intent) throw new Changed('sign.other_intent');
+  if (again.blockhash === ZERO_HASH) throw new Changed('sign.no_blockhash');
 }
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
 async function handOver(ui, id, { signature, send }, bot) {
-  ui.wait('Sending your signature');
+  ui.wait(t('sign.sending'));
   for (;;) {
     try {
       const { status } = await send();
       if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
-        return await followUp(ui, id, 'Approved', { status, signature, bot });
+        return await followUp(ui, id, t('status.approved_title'), { status, signature, bot });
       }
       return await showStatus(ui, id, { status, signature, bot });
     } catch (err) {
       if (err instanceof server.Refused) {
         await stillWaits(ui, id);
-        return ui.end('The server did not take the signature', notice('warn', plain(err.message, 300)),
-          h('p', null, 'The chat shows what became of the payment. Do not start it again before you have looked there.'));
+        return ui.end(t('sign.refused_title'), notice('warn', h('p', null, told(err))), h('p', null, t('sign.refused')));
       }
       if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask('No answer from the server', (done) => [
-        h('p', null, 'It is signed, but we did not hear whether the server has it. Sending again is safe: it is the same signature, and the network takes it once.'),
-        h('div', { class: 'actions' }, button('Send again', 'primary', () => done())),
+      await ui.ask(t('common.no_answer_title'), (done) => [
+        h('p', null, t('sign.no_answer')),
+        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
       ]);
-      ui.wait('Sending your signature');
+      ui.wait(t('sign.sending'));
     }
   }
 }
 
 async function reject(ui, id) {
-  ui.wait('Rejecting');
+  ui.wait(t('sign.rejecting'));
   for (;;) {
     try {
       const { status } = await server.rejectTransaction(id);
@@ -433,29 +438,27 @@ async function reject(ui, id) {
     } catch (err) {
       if (err instanceof server.Refused) await stillWaits(ui, id);
       if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask('No answer from the server', (done) => [
-        h('p', null, 'Nothing was signed, so nothing can be sent.'),
-        h('div', { class: 'actions' }, button('Try again', 'primary', () => done())),
+      await ui.ask(t('common.no_answer_title'), (done) => [
+        h('p', null, t('sign.reject_no_answer')),
+        h('div', { class: 'actions' }, button(t('common.try_again'), 'primary', () => done())),
       ]);
-      ui.wait('Rejecting');
+      ui.wait(t('sign.rejecting'));
     }
   }
 }
 
 async function refuse(ui, id, refusal) {
-  await ui.ask('This page refuses to sign', (done) => [
-    notice('danger', h('p', null, h('strong', null, `The transaction is not a plain payment: ${plain(refusal.message)}.`)),
-      'Nothing was signed. Ask the operator of the bot why it was offered.'),
-    rows(['Reason', refusal.code]),
-    h('div', { class: 'actions' }, button('Reject it', 'primary', () => done())),
+  await ui.ask(t('sign.blocked_title'), (done) => [
+    notice('danger', h('p', null, h('strong', null, t('sign.blocked', { reason: refusal.message }))), t('sign.blocked_next')),
+    rows([t('sign.reason'), h('code', { translate: 'no' }, refusal.code)]),
+    h('div', { class: 'actions' }, button(t('sign.reject'), 'primary', () => done())),
   ]);
   return reject(ui, id);
 }
 
 function warn(ui, changed) {
-  return ui.end('Stop: the payment was changed',
+  return ui.end(t('sign.changed_title'),
     mark('stop'),
-    notice('danger', h('p', null, h('strong', null, 'After you approved it, the server offered another transaction.')), changed.message,
-      'Nothing was signed.'),
-    h('p', null, 'Do not use this bot until its operator has explained this. Your wallet can be restored elsewhere with its words.'));
+    notice('danger', h('p', null, h('strong', null, t('sign.changed'))), changed.message, t('sign.nothing_signed')),
+    h('p', null, t('sign.changed_next')));
 }

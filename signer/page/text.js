@@ -1,5 +1,7 @@
-// Foreign text made safe to show, and amounts and addresses written for people. Pure; the page's
+// Foreign text made safe to show, and amounts, addresses and times written for people. Pure; the page's
 // elements are made elsewhere, always as text and never as markup.
+
+import { date, t } from './catalogue.js';
 
 /**
  * Text from outside with every character that could hide or reorder its surroundings replaced by
@@ -40,11 +42,14 @@ export function utcTime(text) {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** A time of day as people here write it: "10:02". */
-export const clock = (at) => new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+/** A time of day: "10:02". */
+export const clock = (at) => date(new Date(at), { hour: '2-digit', minute: '2-digit' });
+
+/** A day: "21 Nov 2026". */
+export const dayOf = (at) => date(new Date(at), { dateStyle: 'medium' });
 
 /** A moment in a sentence: "today at 10:02", "on 21 Nov 2026 at 10:02". */
 export function day(at, now = Date.now()) {
-  const date = (t) => new Date(t).toLocaleDateString('en-GB', { dateStyle: 'medium' });
-  return `${date(at) === date(now) ? 'today' : `on ${date(at)}`} at ${clock(at)}`;
+  const args = { date: dayOf(at), time: clock(at) };
+  return dayOf(at) === dayOf(now) ? t('common.today', args) : t('common.on_day', args);
 }

@@ -2,6 +2,8 @@
 // them and their networks (history.js). Knows storage and nothing of keys; what is secret was sealed
 // before (seal.js).
 
+import { LocalizedError } from './catalogue.js';
+
 const NAME = 'purser';
 const VERSION = 2;
 const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account, derived}; account: see usedFor, derived: see create.js
@@ -23,14 +25,14 @@ export async function run(name, mode, work) {
     opening.onupgradeneeded = () => upgrade(opening.result);
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
-    opening.onblocked = () => reject(new Error('Another tab holds the vault open. Close it and try again.'));
+    opening.onblocked = () => reject(new LocalizedError('error.vault_busy'));
   });
   try {
     return await new Promise((resolve, reject) => {
       const tx = db.transaction(name, mode, { durability: 'strict' });
       const request = work(tx.objectStore(name));
       tx.oncomplete = () => resolve(request?.result);
-      tx.onabort = () => reject(tx.error ?? new Error('The browser refused to store this.'));
+      tx.onabort = () => reject(tx.error ?? new LocalizedError('error.vault_refused'));
       tx.onerror = () => reject(tx.error);
     });
   } finally {

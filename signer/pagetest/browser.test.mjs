@@ -97,9 +97,9 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
   server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
   const make = async (open) => {
     await press(tab, open);
-    await press(tab, 'Show my 12 words');
+    await press(tab, 'Show recovery phrase');
     const words = await readWords(tab);
-    await press(tab, 'I wrote them down');
+    await press(tab, 'I wrote it down');
     await answerQuiz(tab, words);
     await press(tab, 'Continue');
     await choosePassphrase(tab);
@@ -109,8 +109,8 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
   await title(tab, 'Connect a wallet to Telegram');
   assert.match(await text(tab), /connected to another Telegram account[^]*The link still works/);
   delete server.world.fail['/w/bind'];
-  await make('Create another');
-  await title(tab, 'Now go back to the chat');
+  await make('Create a wallet');
+  await title(tab, 'Go back to the chat');
   const [taken, mine] = server.said('/w/bind');
   assert.notEqual(mine.address, taken.address);
   assert.equal(mine.token, taken.token);
@@ -118,31 +118,31 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
 
 it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
   await title(tab, 'Connect a wallet to Telegram');
-  assert.match(await tab.locator('pre.signed').textContent(), /\(the address of your wallet\)[^]*Telegram account 700100\./);
+  assert.match(await tab.locator('pre.signed').textContent(), /\(your wallet’s address\)[^]*Telegram account 700100\./);
   assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
   await press(tab, 'Create a wallet');
-  await press(tab, 'Show my 12 words');
+  await press(tab, 'Show recovery phrase');
   const words = await readWords(tab);
   assert.equal(words.length, 12);
-  await press(tab, 'I wrote them down');
+  await press(tab, 'I wrote it down');
 
   await answerQuiz(tab, words.map(() => 'zoo'));
   await press(tab, 'Continue');
-  await tab.getByRole('alert').filter({ hasText: 'not what was shown' }).waitFor();
-  await press(tab, 'Show the words again');
+  await tab.getByRole('alert').filter({ hasText: /(is|are) wrong/ }).waitFor();
+  await press(tab, 'Show it again');
   assert.deepEqual(await readWords(tab), words, 'other words the second time');
-  await press(tab, 'I wrote them down');
+  await press(tab, 'I wrote it down');
   await answerQuiz(tab, words);
   await press(tab, 'Continue');
   assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
   assert.ok(!(await tab.content()).includes('wants you to sign in'));
   await choosePassphrase(tab);
-  assert.match(await text(tab), /^The wallet is ready\s+One step left: connect it to Telegram\./);
-  await tab.getByText('The text that is signed').click();
+  assert.match(await text(tab), /^Your wallet is ready\s+One step left: connect it to Telegram\./);
+  await tab.getByText('Text your wallet signs').click();
   const proof = await tab.locator('pre.signed').innerText();
   assert.deepEqual(server.said('/w/bind'), []);
   await press(tab, 'Connect to Telegram');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
 
   const [{ token, address, signature }] = server.said('/w/bind');
   assert.equal(token, BIND.slice(3));
@@ -167,7 +167,7 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   Object.assign(server.world.challenge, { issued_at: '2026-11-21T10:00:00Z', expires_at: '2099-11-21T10:10:00.5Z' });
   await follow(tab, server, BIND);
   const shown = [];
-  const unfold = async () => { await tab.getByText('The text that is signed').click(); shown.push(await tab.locator('pre.signed').innerText()); };
+  const unfold = async () => { await tab.getByText('Text your wallet signs').click(); shown.push(await tab.locator('pre.signed').innerText()); };
   await title(tab, 'Connect a wallet to Telegram');
   await unfold();
   await press(tab, 'Continue');
@@ -175,7 +175,7 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   await unfold();
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Connect');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   const [{ address, signature }] = server.said('/w/bind');
   const signed = `${server.origin.slice(7)} wants you to sign in with your Solana account:\n${ADDRESS}\n\nConnect this wallet to the Telegram account 700100.\n\nURI: ${server.origin}\nVersion: 1\nChain ID: mainnet\nNonce: aB3dE5gH7jK9mN1p\nIssued At: 2026-11-21T10:00:00Z\nExpiration Time: 2099-11-21T10:10:00.5Z`;
   assert.equal(address, ADDRESS);
@@ -188,7 +188,7 @@ it('a challenge with a bad field is not signed', async () => {
     server.reset();
     server.world.challenge = bad;
     await on(BIND, async (tab) => {
-      await title(tab, 'That did not work');
+      await title(tab, 'Something went wrong');
       assert.match(await text(tab), /unexpected \(\w+\)\. Nothing was signed/);
       assert.deepEqual(server.said('/w/bind'), []);
     });
@@ -212,8 +212,8 @@ it('a bind answer for another address is not believed', () => on('', async (tab)
   await press(tab, 'Continue');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Connect');
-  await title(tab, 'That did not work');
-  assert.match(await text(tab), /another address than yours/);
+  await title(tab, 'Something went wrong');
+  assert.match(await text(tab), /different address than yours/);
 }));
 
 it('a lost answer to the proof: the same proof again', () => on('', async (tab) => {
@@ -225,7 +225,7 @@ it('a lost answer to the proof: the same proof again', () => on('', async (tab) 
   await press(tab, 'Connect');
   await title(tab, 'No answer from the server');
   await press(tab, 'Send again');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   const [first, second] = server.said('/w/bind');
   assert.deepEqual(first, second);
 }));
@@ -239,7 +239,7 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
       assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
     }
     const decides = await above(tab, 'Approve');
-    for (const part of ['1.5 SOL', BOB, 'Compare this whole address', '0.000005009 SOL', '1.500005009 SOL', 'Lunch, thank you', 'Solana mainnet']) {
+    for (const part of ['1.5 SOL', BOB, 'Compare the whole address', '0.000005009 SOL', '1.500005009 SOL', 'Lunch, thank you', 'Solana mainnet']) {
       assert.ok(decides.includes(part), `${part} stands below the buttons: ${decides}`);
     }
     await tab.getByText('More about this payment').click();
@@ -247,12 +247,12 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     assert.ok((await text(tab)).includes(REFERENCE));
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
     await approve(tab, 'not this one, no');
-    await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor();
+    await tab.getByRole('alert').filter({ hasText: 'does not unlock the wallet' }).waitFor();
     assert.equal(await tab.getByLabel('Passphrase', { exact: true }).inputValue(), '', 'a wrong passphrase stays');
     assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed without the passphrase');
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Sign and send');
-    await title(tab, 'Approved');
+    await title(tab, 'Payment signed');
     assert.ok((await whole(tab)).includes(server.world.signature), 'the signature that the server verified');
     assert.equal(server.said('/w/tx/signature').length, 1);
     assert.equal(server.world.status, 'signed');
@@ -299,7 +299,7 @@ it('a legacy message without note, reference and budget is signed as well', () =
     const shown = await whole(tab);
     assert.ok(shown.includes('0.000000001 SOL') && !shown.includes('Note') && !shown.includes('reference'), shown);
     await approve(tab);
-    await title(tab, 'Approved');
+    await title(tab, 'Payment signed');
     await offerAgain(tab, { lamports: 2n }); // two payments without a reference are not one
     await title(tab, 'Approve this payment?');
     await offerAgain(tab, { lamports: 1n });
@@ -333,11 +333,11 @@ it('what is no plain payment is refused, and can be turned down', async () => {
       server.reset();
       server.world.rawMessage = message;
       await follow(tab, server, SIGN);
-      await title(tab, 'This page refuses to sign');
+      await title(tab, 'This page blocked the transaction');
       await tab.locator('main').getByText(code, { exact: true }).waitFor();
-      if (code === 'version') assert.match(await text(tab), /a version 1 transaction, and only legacy and version 0 transactions are signed here/);
+      if (code === 'version') assert.match(await text(tab), /a version 1 transaction\. This page only signs legacy and version 0 transactions/);
       assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
-      await press(tab, 'Reject it');
+      await press(tab, 'Reject');
       await title(tab, 'Rejected');
       assert.deepEqual([server.said('/w/tx/refresh'), server.said('/w/tx/signature')], [[], []], code);
       assert.equal(server.world.status, 'rejected');
@@ -391,7 +391,7 @@ it('a lost answer to the signature: the same signature again, and no second one'
     await title(tab, 'No answer from the server');
     await press(tab, 'Send again');
   }
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   const sent = server.said('/w/tx/signature');
   assert.equal(sent.length, 3);
   assert.equal(new Set(sent.map((s) => JSON.stringify(s))).size, 1);
@@ -405,7 +405,7 @@ async function offerAgain(tab, change = {}) {
   delete server.world.signature;
   await follow(tab, server, '#s=ABCDEFabcdef9876543210');
 }
-const BEFORE = 'You signed this payment before';
+const BEFORE = 'You already signed this payment';
 
 it('a payment that was signed here is not signed again unawares: the same signature, or a red warning', () => onSign(async (tab) => {
   server.world.drop['/w/tx/signature'] = 1;
@@ -413,28 +413,28 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await title(tab, 'No answer from the server');
   await offerAgain(tab);
   await title(tab, BEFORE);
-  assert.match(await text(tab), /signed this payment today at \d\d:\d\d, and the server asks for it again[^]*you may pay twice/);
+  assert.match(await text(tab), /signed this payment on this device today at \d\d:\d\d\. The server asks for it again[^]*you may pay twice/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
   assert.deepEqual(server.said('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
-  await press(tab, 'Send same signature');
-  await title(tab, 'Approved');
+  await press(tab, 'Resend signature');
+  await title(tab, 'Payment signed');
   const [first, second] = server.said('/w/tx/signature');
   assert.deepEqual({ ...second, id: first.id }, first, 'another signature was given');
   assert.notEqual(second.id, first.id);
 
   await offerAgain(tab, { lamports: 7n }); // the reference tells that it is the same payment
   await title(tab, BEFORE);
-  await press(tab, 'Reject payment');
+  await press(tab, 'Reject');
   await title(tab, 'Rejected');
   await offerAgain(tab, { lamports: 1_500_000_000n });
   await press(tab, 'Sign a second time');
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve anyway'), /You signed this payment before, today at[^]*may pay it twice/);
+  assert.match(await above(tab, 'Approve anyway'), /You already signed this payment today at[^]*may pay it twice/);
   assert.equal(await tab.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
   await press(tab, 'Approve anyway');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   assert.equal(new Set(server.said('/w/tx/signature').map((s) => s.signature)).size, 2);
 
   await offerAgain(tab, { reference: addr(0x5f) }); // another payment that looks alike: said, not red
@@ -444,7 +444,7 @@ it('a payment that was signed here is not signed again unawares: the same signat
   for (const other of [{ reference: addr(0x60), lamports: 1n }, { reference: addr(0x61), lamports: 1_500_000_000n, to: EVE }]) {
     await offerAgain(tab, other);
     await title(tab, 'Approve this payment?');
-    assert.doesNotMatch(await whole(tab), /You signed/);
+    assert.doesNotMatch(await whole(tab), /You (already )?signed/);
   }
 }));
 
@@ -453,7 +453,7 @@ it('two tabs on one payment: the second learns that the first has signed', () =>
   await second.goto(`${server.origin}/w/${SIGN}`);
   await title(second, 'Approve this payment?');
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   server.world.status = 'awaiting_signature';
   await approve(second);
   await title(second, BEFORE);
@@ -482,11 +482,11 @@ it('two tabs approved at once: one signature leaves the browser', () => onSign(a
   }
   await Promise.all(tabs.map((t) => t.evaluate(() => window.goOn())));
   const second = await Promise.any(tabs.map((t) => title(t, BEFORE).then(() => t)));
-  assert.match(await text(second), /Send same signature/);
+  assert.match(await text(second), /Resend signature/);
   assert.equal(server.said('/w/tx/refresh').length, 2);
   const [[noted, ...others]] = await kept(tab);
   assert.deepEqual(others, []);
-  await title(tabs.find((t) => t !== second), 'The server did not take the signature');
+  await title(tabs.find((t) => t !== second), 'The server rejected the signature');
   assert.deepEqual(server.said('/w/tx/signature').map((s) => s.signature), [noted.signature]);
 }));
 
@@ -502,7 +502,7 @@ it('a history that cannot be read signs nothing where the wallet can', () => onS
   await tab.reload();
   await tab.goto('about:blank');
   await follow(tab, server, SIGN);
-  await title(tab, 'That did not work');
+  await title(tab, 'Something went wrong');
   assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
   assert.deepEqual(server.said('/w/tx/refresh'), []);
 }));
@@ -520,30 +520,30 @@ it('a private key takes the place of a wallet with words only when the person sa
   const bring = async () => {
     await tab.getByLabel('Private key', { exact: true }).fill(typed);
     await press(tab, 'Continue');
-    await title(tab, 'This wallet is here already');
+    await title(tab, 'You already have this wallet');
   };
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await press(tab, 'Import a private key');
   await bring();
-  await press(tab, 'Keep it');
+  await press(tab, 'Keep phrase');
   await title(tab, 'Restore a wallet');
   assert.deepEqual(await words(), [true]);
   await press(tab, 'Import a private key');
   await bring();
-  await press(tab, 'Replace, without words');
+  await press(tab, 'Delete the phrase');
   await choosePassphrase(tab);
   assert.deepEqual(await words(), [false]);
 }));
 
 it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   assert.deepEqual((await kept(tab)).map((rows) => rows.length), [1, 1]);
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);
-  await press(tab, 'Forget');
+  await press(tab, 'Remove');
   await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6));
-  await press(tab, 'Forget it');
+  await press(tab, 'Remove wallet');
   await title(tab, 'No wallet on this device yet');
   assert.deepEqual(await kept(tab), [[], []]);
 }));
@@ -565,7 +565,7 @@ it('a wallet of the vault of an older page is still there, and signs', () => on(
   });
   await follow(tab, server, SIGN);
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 }));
 
 const CHANGED = 'The network changed';
@@ -579,20 +579,20 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await follow(tab, server, BIND);
   await press(tab, 'Continue');
   await connect();
-  await title(tab, 'Now go back to the chat'); // on mainnet
+  await title(tab, 'Go back to the chat'); // on mainnet
 
   server.world.chain = 'devnet';
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   const decides = await above(tab, 'Approve anyway');
-  assert.match(decides, /The network changed\. This wallet is used on Solana mainnet, and the server now says devnet\.[^]*real money[^]*1\.5 SOL[^]*devnet, says the server/);
+  assert.match(decides, /The network changed\. This wallet is used on Solana mainnet\. The server now says devnet\.[^]*real money[^]*1\.5 SOL[^]*devnet, according to the server/);
   assert.doesNotMatch(decides, /test money/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
 
   await press(tab, 'Approve anyway'); // a signature all the same changes nothing of what is remembered
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   assert.deepEqual((await kept(tab))[1], [{ address: ADDRESS, chain: 'mainnet' }]);
   server.world.status = 'awaiting_signature';
   server.world.payment = payment({ reference: addr(0x73) });
@@ -608,14 +608,14 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await connect();
   await title(tab, CHANGED);
   await press(tab, 'Connect anyway');
-  await title(tab, 'Now go back to the chat'); // by its owner's word it is on devnet now
+  await title(tab, 'Go back to the chat'); // by its owner's word it is on devnet now
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   assert.match(await above(tab, 'Approve'), /devnet \(test money\)/);
   server.world.chain = 'mainnet';
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve anyway'), /used on devnet, and the server now says Solana mainnet/);
+  assert.match(await above(tab, 'Approve anyway'), /used on devnet\. The server now says Solana mainnet/);
 }));
 
 it('what was signed is kept within bounds: the oldest go', () => on('', async (tab) => {
@@ -637,7 +637,7 @@ it('what was signed is kept within bounds: the oldest go', () => on('', async (t
     server.world.payment = payment({ reference });
     await follow(tab, server, SIGN);
     await approve(tab);
-    await title(tab, 'Approved');
+    await title(tab, 'Payment signed');
     return (await kept(tab))[0].map((r) => r.intent);
   };
   await fill(10);
@@ -651,13 +651,13 @@ it('what was signed is kept within bounds: the oldest go', () => on('', async (t
 
 it('the first signature pins the network of a wallet that was never connected here', () => onSign(async (tab) => {
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   server.reset();
   server.world.chain = 'localnet';
   server.world.payment = payment({ reference: addr(0x62) });
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet, and the server now says localnet/);
+  assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet\. The server now says localnet/);
 }));
 
 it('a server error is no verdict: it can be tried again', () => onSign(async (tab) => {
@@ -669,7 +669,7 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
   assert.equal(await field.inputValue(), '', 'the passphrase stays in its field');
   await field.fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 }));
 
 const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
@@ -721,7 +721,7 @@ it('a refusal with nothing more to learn stands for itself', () => onSign(async 
   await title(tab, 'Approve this payment?');
   Object.assign(server.world.fail, { '/w/tx/refresh': CONFLICT, '/w/tx/get': { status: 503, code: 'INTERNAL', message: 'x' } });
   await approve(tab);
-  await title(tab, 'This link does not work any more');
+  await title(tab, 'This link no longer works');
   assert.match(await text(tab), /waits for no signature any more/);
   assert.deepEqual(server.said('/w/tx/signature'), []);
 }));
@@ -729,8 +729,8 @@ it('a refusal with nothing more to learn stands for itself', () => onSign(async 
 it('a refused signature says to look in the chat', () => onSign(async (tab) => {
   server.world.fail['/w/tx/signature'] = { status: 409, code: 'CONFLICT', message: 'The time to sign is over.' };
   await approve(tab);
-  await title(tab, 'The server did not take the signature');
-  assert.match(await text(tab), /time to sign is over[^]*Do not start it again/);
+  await title(tab, 'The server rejected the signature');
+  assert.match(await text(tab), /time to sign is over[^]*before you start it again/);
   assert.equal(await tab.getByRole('button').count(), 0, 'a second signature could be given');
 }));
 
@@ -743,8 +743,8 @@ it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) =
 
 it('a transaction that waits for no signature says what became of it', () => on('', async (tab) => {
   for (const [status, heading] of Object.entries({
-    awaiting_confirmation: 'Not confirmed yet', delayed: 'Held back for now', signed: 'Already signed', pending: 'On its way',
-    confirmed: 'Confirmed', failed: 'It failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
+    awaiting_confirmation: 'Not confirmed yet', delayed: 'Payment delayed', signed: 'Already signed', pending: 'On its way',
+    confirmed: 'Confirmed', failed: 'Payment failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
   })) {
     server.world.status = status;
     await follow(tab, server, SIGN);
@@ -762,13 +762,13 @@ it('expiry between showing and signing is told, not signed', () => onSign(async 
 }));
 
 it('a key in another browser: the payment is shown, and words are asked for only on request', () => on(SIGN, async (tab) => {
-  await title(tab, 'A payment waits for you');
+  await title(tab, 'A payment is waiting for you');
   const shown = await above(tab, 'Copy link');
-  for (const part of ['1.5 SOL', BOB, 'This wallet’s key is not in this browser. Open the link in the browser where you made the wallet.', ADDRESS]) {
+  for (const part of ['1.5 SOL', BOB, 'This wallet is not in this browser. Open the link in the browser where you created the wallet.', ADDRESS]) {
     assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
   }
   assert.ok((await whole(tab)).includes('1.500005 SOL'), 'what it costs is not shown');
-  assert.match(await text(tab), /Distrust any page that asks for your words by itself/);
+  assert.match(await text(tab), /Do not trust a page that asks for your recovery phrase on its own/);
   assert.equal(await tab.locator('input, textarea').count(), 0, 'words are asked for at once');
   assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
   await press(tab, 'Copy link');
@@ -778,61 +778,61 @@ it('a key in another browser: the payment is shown, and words are asked for only
   await title(tab, 'Restore this wallet');
   assert.ok((await whole(tab)).includes(ADDRESS));
   await press(tab, 'Back');
-  await title(tab, 'A payment waits for you');
+  await title(tab, 'A payment is waiting for you');
 }, { permissions: ['clipboard-read', 'clipboard-write'] }));
 
 it('without its key a payment with another recipient is shown as that, and a refused one is refused', async () => {
   server.world.payment = payment({ to: EVE });
   await on(SIGN, async (tab) => {
-    await title(tab, 'A payment waits for you');
+    await title(tab, 'A payment is waiting for you');
     assert.ok((await whole(tab)).includes(EVE) && !(await whole(tab)).includes(BOB));
     server.world.payment = payment({ extra: [transfer(5, { from: ADDRESS, to: EVE })] });
     await follow(tab, server, SIGN);
-    await title(tab, 'This page refuses to sign');
+    await title(tab, 'This page blocked the transaction');
   });
 });
 
-const LOST = 'I lost that browser: restore from my words';
+const LOST = 'Restore this wallet';
 
 it('a lost browser leads to Restore: other words are told apart, the right ones sign', () => on(SIGN, async (tab) => {
-  await title(tab, 'A payment waits for you');
+  await title(tab, 'A payment is waiting for you');
   await press(tab, LOST);
   const words = tab.getByLabel('Recovery phrase');
   const says = (t) => tab.getByText(t).waitFor();
   await words.fill(OTHER_WORDS);
   await press(tab, 'Continue');
-  await says(/belong to another wallet, ending in/);
+  await says(/belongs to another wallet, ending in/);
   await words.fill(WORDS.replace('about', 'abuot'));
   await press(tab, 'Continue');
   await says('Word 12, “abuot”: did you mean “about”?');
   await words.fill(WORDS.replace('about', 'zoo'));
   await press(tab, 'Continue');
-  await says(/together they do not fit/);
+  await says(/together they are not a recovery phrase/);
   await words.fill('abandon abandon');
   await press(tab, 'Continue');
-  await says(/here are 2/);
+  await says(/You entered 2 words/);
   await words.fill(WORDS.toUpperCase().replaceAll(' ', '\n'));
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   assert.match(await text(tab), /One step left: approve the payment\./);
-  await press(tab, 'Show the payment');
+  await press(tab, 'Show payment');
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 }));
 
 it('a missing vault can also turn the payment down', () => on(SIGN, async (tab) => {
-  await press(tab, 'Reject this payment');
+  await press(tab, 'Reject');
   await title(tab, 'Rejected');
 }));
 
 it('a forgotten passphrase: the words bring the wallet back under another, and the same payment is signed', () => onSign(async (tab) => {
-  const way = tab.getByRole('button', { name: 'Forgotten? Restore the wallet from its words' });
+  const way = tab.getByRole('button', { name: 'Forgot your passphrase?' });
   await press(tab, 'Approve');
   await title(tab, 'Sign with your passphrase');
   assert.equal(await way.count(), 0, 'offered before it is needed');
   await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
   await press(tab, 'Sign and send');
-  await tab.getByRole('alert').getByText('This passphrase does not open the wallet.', { exact: true }).waitFor();
+  await tab.getByRole('alert').getByText('This passphrase does not unlock the wallet.', { exact: true }).waitFor();
   await way.click();
   await title(tab, 'Restore this wallet');
   await press(tab, 'Back');
@@ -843,40 +843,40 @@ it('a forgotten passphrase: the words bring the wallet back under another, and t
   await way.click();
   await tab.getByLabel('Recovery phrase').fill(OTHER_WORDS);
   await press(tab, 'Continue');
-  await tab.getByText(/belong to another wallet, ending in/).waitFor();
+  await tab.getByText(/belongs to another wallet, ending in/).waitFor();
   await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab, 'another quiet river bends');
-  await press(tab, 'Show the payment');
+  await press(tab, 'Show payment');
   await title(tab, 'Approve this payment?');
   assert.deepEqual(server.said('/w/tx/refresh'), [], 'something was signed on the way');
   await approve(tab);
-  await tab.getByRole('alert').filter({ hasText: 'does not open the wallet' }).waitFor(); // the old one is of no use now
+  await tab.getByRole('alert').filter({ hasText: 'does not unlock the wallet' }).waitFor(); // the old one is of no use now
   await tab.getByLabel('Passphrase', { exact: true }).fill('another quiet river bends');
   await press(tab, 'Sign and send');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 }));
 
 it('a forgotten passphrase does not stop connecting either, nor does it show words', () => on('', async (tab) => {
   const wrong = async (label) => {
     await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
     await press(tab, label);
-    await press(tab, 'Forgotten? Restore the wallet from its words');
+    await press(tab, 'Forgot your passphrase?');
     await title(tab, 'Restore this wallet');
     await tab.getByLabel('Recovery phrase').fill(WORDS);
     await press(tab, 'Continue');
     await choosePassphrase(tab);
   };
   await restore(tab);
-  await press(tab, 'Show words');
-  await wrong('Show the words');
+  await press(tab, 'Show recovery phrase');
+  await wrong('Show recovery phrase');
   await press(tab, 'Done');
   await title(tab, 'Wallets on this device');
   await follow(tab, server, BIND);
   await press(tab, 'Continue');
   await wrong('Connect');
   await press(tab, 'Connect to Telegram');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   assert.equal(server.said('/w/bind')[0].address, ADDRESS);
 }));
 
@@ -885,16 +885,16 @@ it('24 words restore too, and the vault outlives a reload', () => on('', async (
   await title(tab, 'Wallets on this device');
   await tab.reload();
   await title(tab, 'Wallets on this device');
-  await press(tab, 'Show words');
+  await press(tab, 'Show recovery phrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill('a wrong passphrase');
-  await press(tab, 'Show the words');
-  await tab.getByRole('alert').filter({ hasText: 'does not open' }).waitFor();
+  await press(tab, 'Show recovery phrase');
+  await tab.getByRole('alert').filter({ hasText: 'does not unlock' }).waitFor();
   assert.equal(await tab.locator('.words').count(), 0);
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
-  await press(tab, 'Show the words');
+  await press(tab, 'Show recovery phrase');
   await title(tab, 'Your recovery phrase');
   assert.equal((await tab.locator('.words li').allTextContents()).join(' '), `${'abandon '.repeat(23)}art`);
-  await press(tab, 'Hide the words');
+  await press(tab, 'Hide phrase');
   await title(tab, 'Wallets on this device');
   assert.ok(!(await tab.content()).includes('>art<'));
 }));
@@ -906,18 +906,18 @@ const oracle = (words, n = 0, extra = '') => {
   return { address: base58.encode(publicKey), secret: base58.encode(Uint8Array.from([...privateKey, ...publicKey])) };
 };
 const options = async (tab, { extra = '', choose = false }) => {
-  await tab.getByText('Other accounts, BIP-39 passphrase').click();
+  await tab.getByText('Advanced options').click();
   await tab.getByLabel('BIP-39 passphrase').fill(extra);
-  if (choose) await tab.getByLabel('Choose another account').check();
+  if (choose) await tab.getByLabel('Choose a different account').check();
 };
 
 it('a further account is chosen, by what is on it if the person asks the server', () => on(BIND, async (tab) => {
   const third = oracle(WORDS, 2).address;
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await options(tab, { choose: true });
   await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
-  await title(tab, 'Which account?');
+  await title(tab, 'Choose an account');
   const listed = await tab.locator('.choice .address').allTextContents();
   assert.deepEqual(listed, Array.from({ length: 10 }, (_, n) => oracle(WORDS, n).address));
   await press(tab, 'Continue');
@@ -936,23 +936,23 @@ it('a further account is chosen, by what is on it if the person asks the server'
   await press(tab, 'Continue'); // the only one in use was chosen beforehand
   await choosePassphrase(tab);
   await press(tab, 'Connect to Telegram');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   assert.equal(server.said('/w/bind')[0].address, third);
 
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);
-  await press(tab, 'Show words');
+  await press(tab, 'Show recovery phrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
-  await press(tab, 'Show the words');
+  await press(tab, 'Show recovery phrase');
   await title(tab, 'Your recovery phrase');
   assert.match(await text(tab), /m\/44’\/501’\/2’\/0’ \(account 3\)/);
   assert.equal((await tab.locator('.words li').allTextContents()).join(' '), WORDS.trim());
-  await press(tab, 'Hide the words');
-  await press(tab, 'Restore from words'); // without a link nobody is asked
+  await press(tab, 'Hide phrase');
+  await press(tab, 'Restore a wallet'); // without a link nobody is asked
   await options(tab, { choose: true });
   await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
-  await title(tab, 'Which account?');
+  await title(tab, 'Choose an account');
   assert.equal(await tab.getByRole('button', { name: 'Find used accounts' }).count(), 0);
   await press(tab, 'Show 10 more');
   await tab.getByText('Account 11 · m/44’/501’/10’/0’').waitFor();
@@ -971,18 +971,18 @@ it('a further account is chosen, by what is on it if the person asks the server'
 
 it('a BIP-39 passphrase and 15 words give the wallet that others derive; the passphrase is kept and sent nowhere', () => on('', async (tab) => {
   const words = oracle39.entropyToMnemonic(new Uint8Array(20).fill(7), wordlist);
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await options(tab, { extra: 'a Secret twentyfifth' });
   await tab.getByLabel('Recovery phrase').fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   assert.ok((await whole(tab)).includes(oracle(words, 0, 'a Secret twentyfifth').address));
   await press(tab, 'Done');
-  await press(tab, 'Show words');
+  await press(tab, 'Show recovery phrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
-  await press(tab, 'Show the words');
+  await press(tab, 'Show recovery phrase');
   await title(tab, 'Your recovery phrase');
-  assert.match(await text(tab), /also needs the BIP-39 passphrase[^]*kept nowhere/);
+  assert.match(await text(tab), /also needs the BIP-39 passphrase[^]*not stored here/);
   assert.ok(!(await stored(tab)).includes('twentyfifth'));
   assert.deepEqual(server.heard, []);
 }));
@@ -994,20 +994,20 @@ it('a payment from a further account, or with a BIP-39 passphrase, finds its acc
     server.world.address = address;
     server.world.payment = payment({ payer: address, reference: addr(0x80 + n) });
     await follow(tab, server, at);
-    await title(tab, 'A payment waits for you');
+    await title(tab, 'A payment is waiting for you');
     await press(tab, LOST);
     await tab.getByLabel('Recovery phrase').fill(WORDS);
     if (extra) {
       await press(tab, 'Continue');
-      await tab.getByText(/belong to another wallet[^]*If you chose a BIP-39 passphrase/).waitFor();
+      await tab.getByText(/belongs to another wallet[^]*If you added a BIP-39 passphrase/).waitFor();
       await options(tab, { extra });
-      assert.equal(await tab.getByLabel('Choose another account').count(), 0);
+      assert.equal(await tab.getByLabel('Choose a different account').count(), 0);
     }
     await press(tab, 'Continue');
     await choosePassphrase(tab);
-    await press(tab, 'Show the payment');
+    await press(tab, 'Show payment');
     await approve(tab);
-    await title(tab, 'Approved');
+    await title(tab, 'Payment signed');
     assert.deepEqual(server.said('/w/bind/accounts'), []);
   }
 }));
@@ -1023,28 +1023,28 @@ it('a private key is imported as Phantom shows it or from id.json, signs, and is
   await tab.getByText(/belongs to another wallet, ending in/).waitFor();
   await typed.fill(secret.slice(0, -1));
   await press(tab, 'Continue');
-  await tab.getByRole('alert').filter({ hasText: /64 bytes|do not belong/ }).waitFor();
+  await tab.getByRole('alert').filter({ hasText: /64 bytes|do not match/ }).waitFor();
   await typed.fill(JSON.stringify([...base58.decode(secret)]));
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  await press(tab, 'Show the payment');
+  await press(tab, 'Show payment');
   await approve(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);
   await title(tab, 'Wallets on this device');
-  assert.equal(await tab.getByRole('button', { name: 'Show words' }).count(), 0, 'words of a wallet that has none');
+  assert.equal(await tab.getByRole('button', { name: 'Show recovery phrase' }).count(), 0, 'words of a wallet that has none');
   const shows = async () => {
     await press(tab, 'Show private key');
     await tab.getByLabel('Passphrase', { exact: true }).fill('not this one, no');
-    await press(tab, 'Show the key');
-    await tab.getByRole('alert').filter({ hasText: 'does not open' }).waitFor();
+    await press(tab, 'Show private key');
+    await tab.getByRole('alert').filter({ hasText: 'does not unlock' }).waitFor();
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
-    await press(tab, 'Show the key');
+    await press(tab, 'Show private key');
     await title(tab, 'Your private key');
     const forms = await tab.locator('main .signed').allTextContents();
-    await press(tab, 'Hide the key');
+    await press(tab, 'Hide key');
     await title(tab, 'Wallets on this device');
     assert.ok(!(await tab.content()).includes(forms[0]));
     return forms;
@@ -1061,7 +1061,7 @@ it('contact and app stand apart, marked as the server\'s word', () => {
   return onSign(async (tab) => {
     await title(tab, 'Approve this payment?');
     const said = (await tab.locator('.said').innerText()).replace(/\s+/g, ' ');
-    assert.equal(said, 'The server says (not part of the transaction) Your contact: Bob\ufffd <img src=x> Asked for by the app: Shop');
+    assert.equal(said, 'From the server, not part of the transaction Your contact: Bob\ufffd <img src=x> Requested by the app: Shop');
     assert.ok((await above(tab, 'Approve')).includes(BOB));
     server.world.view = { contact: 7, app: null };
     await follow(tab, server, SIGN);
@@ -1075,7 +1075,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
   return onSign(async (tab) => {
     const done = () => tab.locator('.steps .done').allTextContents();
     await approve(tab);
-    await title(tab, 'Approved');
+    await title(tab, 'Payment signed');
     assert.deepEqual(await done(), ['Signed']);
     const link = tab.getByRole('link', { name: 'Back to chat' });
     assert.deepEqual([await link.getAttribute('href'), await link.getAttribute('rel')], ['https://t.me/purser_bot', 'noreferrer']);
@@ -1084,18 +1084,18 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     server.world.fail = {};
     server.world.status = 'pending';
     await tab.locator('.steps .done').filter({ hasText: 'Sent to Solana' }).waitFor();
-    assert.match(await tab.locator('#status').textContent(), /Solana has it/);
+    assert.match(await tab.locator('#status').textContent(), /Solana has received it/);
     server.world.view.held = true;
     await tab.locator('main').getByText('Nobody can tell yet').waitFor();
     server.world.status = 'confirmed';
     await title(tab, 'Confirmed');
     assert.ok((await whole(tab)).includes(server.world.signature) && await link.count() === 1);
-    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana refused it/], ['toString', /This payment failed/]]) {
+    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /This payment failed/]]) {
       Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
       await follow(tab, server, SIGN);
       await title(tab, 'Already signed');
       server.world.status = 'failed';
-      await title(tab, 'It failed');
+      await title(tab, 'Payment failed');
       assert.match(await text(tab), says);
       assert.equal(await link.count(), 0, 'a link that the page did not check');
       assert.match(await text(tab), /Go back to the chat/);
@@ -1104,14 +1104,14 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
 });
 
 it('restoring speaks plainly', () => on('', async (tab) => {
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await title(tab, 'Restore a wallet');
-  assert.match(await text(tab), /check this site’s address[^]*12, 15, 18, 21 or 24 words, in order, with spaces between them/);
+  assert.match(await text(tab), /check the site’s address[^]*12, 15, 18, 21 or 24 words, in order, separated by spaces/);
   assert.doesNotMatch(await text(tab), /blank|origin|address bar|vault/i);
   await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
-  assert.match(await text(tab), /^The wallet is ready\s+Not connected to Telegram yet\? Send \/wallet new/);
+  assert.match(await text(tab), /^Your wallet is ready\s+To connect it to Telegram, send \/wallet new/);
 }));
 
 /** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
@@ -1134,17 +1134,17 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   await follow(tab, server, BIND); // nobody's yet, and the only one
   assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
   await connect();
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   await follow(tab, server, BIND);
   assert.deepEqual(await offered(tab), [[`${first}+`, 'Used for this Telegram account before']]);
 
   as('700200'); // somebody else at the same device
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)']]);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)']]);
   await press(tab, 'Continue');
   await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
   assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await tab.getByLabel('Recovery phrase').fill(OTHER_WORDS);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
@@ -1153,7 +1153,7 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   await tab.getByText('The link still works').waitFor();
   const both = await offered(tab);
   const second = both[1][0];
-  assert.deepEqual(both, [[first, 'Used for another Telegram account (id 700100)'], [second, 'Connected already']]);
+  assert.deepEqual(both, [[first, 'Used for another Telegram account (ID 700100)'], [second, 'Already connected']]);
 
   as('700100'); // two that fit
   await follow(tab, server, BIND);
@@ -1161,20 +1161,20 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
 
   as('700300'); // the only one that fits is not the first
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (id 700100)'], [`${second}+`, '']]);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)'], [`${second}+`, '']]);
   await connect();
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   assert.ok(server.said('/w/bind')[0].address.endsWith(second));
 }));
 
 it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
   await restore(tab);
-  await press(tab, 'Forget');
+  await press(tab, 'Remove');
   await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6).toLowerCase());
-  await press(tab, 'Forget it');
+  await press(tab, 'Remove wallet');
   await tab.getByRole('alert').filter({ hasText: 'not its last six' }).waitFor();
   await tab.getByLabel('Last six characters of the address').fill(ADDRESS.slice(-6));
-  await press(tab, 'Forget it');
+  await press(tab, 'Remove wallet');
   await title(tab, 'No wallet on this device yet');
   assert.equal(await stored(tab), '[]');
 }));
@@ -1186,9 +1186,9 @@ it('a wallet\'s buttons stand in two lines on a phone: what one does often, and 
       await title(tab, 'Wallets on this device');
       const middle = async (locator) => { const { y, height } = await locator.boundingBox(); return Math.round(y + height / 2); };
       const of = (name) => middle(tab.getByRole('button', { name, exact: true }));
-      assert.equal(await of('Copy address'), await of('Show words'), `${width}`);
-      assert.ok(Math.abs(await of('Forget') - await middle(tab.getByText(/^Kept here since/))) <= 1, `${width}`);
-      assert.ok(await of('Forget') > await of('Copy address'));
+      assert.equal(await of('Copy address'), await of('Show recovery phrase'), `${width}`);
+      assert.ok(Math.abs(await of('Remove') - await middle(tab.getByText(/^Stored here since/))) <= 1, `${width}`);
+      assert.ok(await of('Remove') > await of('Copy address'));
     }, { ...PHONE, viewport: { width, height: 844 } });
   }
 });
@@ -1197,43 +1197,43 @@ it('a dead link to sign sends back to the chat, one to connect to a new link', a
   const gone = { status: 404, code: 'NOT_FOUND', message: 'There is nothing behind this link.' };
   server.world.fail = { '/w/tx/get': gone, '/w/bind/challenge': gone };
   await on(SIGN, async (tab) => {
-    await title(tab, 'This link does not work any more');
-    assert.match(await text(tab), /The chat shows what became of the payment, and the link to sign it if it still waits/);
+    await title(tab, 'This link no longer works');
+    assert.match(await text(tab), /The chat shows what happened to the payment[^]*the chat has a new link/);
   });
   await on(BIND, async (tab) => {
-    await title(tab, 'This link does not work any more');
-    assert.match(await text(tab), /Ask the bot for a new one/);
+    await title(tab, 'This link no longer works');
+    assert.match(await text(tab), /Ask the bot for a new link/);
   });
 });
 
 it('weak or differing passphrases store nothing', () => on('', async (tab) => {
-  await press(tab, 'Restore from words');
+  await press(tab, 'Restore a wallet');
   await tab.getByLabel('Recovery phrase').fill(WORDS);
   await press(tab, 'Continue');
   const first = tab.getByLabel('Passphrase', { exact: true });
-  const again = tab.getByLabel('The same again', { exact: true });
-  for (const [one, two, answer] of [['short', 'short', 'at least 12'], ['123456789012', '123456789012', 'Digits alone'], ['password1234', 'password1234', 'guessed quickly'], [PASSPHRASE, `${PASSPHRASE}s`, 'differ']]) {
+  const again = tab.getByLabel('Repeat passphrase', { exact: true });
+  for (const [one, two, answer] of [['short', 'short', 'at least 12'], ['123456789012', '123456789012', 'Digits alone'], ['password1234', 'password1234', 'Common words'], [PASSPHRASE, `${PASSPHRASE}s`, 'passphrases differ']]) {
     await first.fill(one);
     await again.fill(two);
     await press(tab, 'Encrypt and save');
     await tab.getByRole('alert').filter({ hasText: answer }).waitFor();
   }
   const proposal = await tab.locator('.proposal').textContent();
-  await press(tab, 'Another');
+  await press(tab, 'Suggest another');
   assert.notEqual(await tab.locator('.proposal').textContent(), proposal);
-  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
+  await tab.getByRole('alert').filter({ hasText: 'passphrases differ' }).waitFor();
   await press(tab, 'Use this one');
   assert.equal(await tab.locator('.error').textContent(), '', 'the old error stands');
   assert.equal(await again.inputValue(), '', 'the second field is for typing');
   const why = () => again.evaluate((e) => document.getElementById(e.getAttribute('aria-describedby')).textContent);
-  assert.match(await why(), /type it here, to be sure that you have it written down/);
-  assert.match(await tab.locator('#status').textContent(), /to be sure that you have it written down/);
+  assert.match(await why(), /type it here from your paper/);
+  assert.match(await tab.locator('#status').textContent(), /type it here from your paper/);
   await press(tab, 'Encrypt and save');
-  await tab.getByRole('alert').filter({ hasText: 'differ' }).waitFor();
+  await tab.getByRole('alert').filter({ hasText: 'passphrases differ' }).waitFor();
   await again.fill(await tab.locator('.proposal').textContent());
   assert.equal(await tab.locator('.error').textContent(), '', 'the error outlives what it was about');
   await press(tab, 'Encrypt and save');
-  await title(tab, 'The wallet is ready');
+  await title(tab, 'Your wallet is ready');
 }));
 
 it('a second link in the same tab ends the first flow', () => onSign(async (tab) => {
@@ -1243,7 +1243,7 @@ it('a second link in the same tab ends the first flow', () => onSign(async (tab)
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await follow(tab, server, '#s=short');
-  await title(tab, 'This link is not whole');
+  await title(tab, 'This link is incomplete');
 }));
 
 it('a slow answer of an ended flow does not take the page back, nor sign', () => onSign(async (tab) => {
@@ -1266,14 +1266,14 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
 it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
   await tab.reload();
   await title(tab, 'No wallet on this device yet');
-  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'A payment waits for you'], ['#s=short', 'This link is not whole']]) {
+  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'A payment is waiting for you'], ['#s=short', 'This link is incomplete']]) {
     await follow(tab, server, hash);
     await title(tab, heading);
     const asked = server.heard.length;
     for (let i = 0; i < 2; i++) {
       await tab.reload();
-      await title(tab, 'The link is gone from this page');
-      assert.match(await text(tab), /Open it again from the chat/);
+      await title(tab, 'Open the link again');
+      assert.match(await text(tab), /tap the link there/);
     }
     assert.equal(server.heard.length, asked, 'asked the server without a link');
     assert.ok(!(await tab.evaluate(() => JSON.stringify(history.state))).includes(hash.slice(3)), 'the history keeps the link');
@@ -1282,8 +1282,8 @@ it('a reload loses the link and says so; without a link before it, nothing is mi
   await title(tab, 'Connect a wallet to Telegram');
   await tab.goto('about:blank');
   await tab.goBack();
-  await title(tab, 'The link is gone from this page');
-  await press(tab, 'Show the wallets on this device');
+  await title(tab, 'Open the link again');
+  await press(tab, 'Show my wallets');
   await title(tab, 'No wallet on this device yet');
   await tab.reload();
   await title(tab, 'No wallet on this device yet');
@@ -1304,7 +1304,7 @@ it('a browser without Ed25519 gets an explanation, not a broken page', async () 
     SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); };
   });
   await tab.goto(`${server.origin}/w/`);
-  await title(tab, 'This browser cannot hold a Solana key');
+  await title(tab, 'This browser is not supported');
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
   assert.deepEqual(server.heard, []);
   await follow(tab, server, BIND);
@@ -1351,10 +1351,10 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   assert.equal(await tab.evaluate(() => document.activeElement.tagName), 'H1', 'a new screen takes the focus');
   await enter('Create a wallet');
   await title(tab, 'Create a wallet');
-  await enter('Show my 12 words');
+  await enter('Show recovery phrase');
   const words = await readWords(tab);
-  await enter('I wrote them down');
-  await title(tab, 'Check your paper');
+  await enter('I wrote it down');
+  await title(tab, 'Confirm your recovery phrase');
   for (const id of await tab.locator('form input').evaluateAll((list) => list.map((i) => i.id))) {
     await type(id, words[Number(id.replace('word-', '')) - 1]);
   }
@@ -1363,9 +1363,9 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await type('passphrase', PASSPHRASE);
   await type('again', PASSPHRASE);
   await tab.keyboard.press('Enter');
-  await title(tab, 'The wallet is ready');
+  await title(tab, 'Your wallet is ready');
   await enter('Connect to Telegram');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
 
   const { address } = server.world.bound;
   server.world.address = address;
@@ -1376,5 +1376,5 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await title(tab, 'Sign with your passphrase');
   await type('passphrase', PASSPHRASE);
   await tab.keyboard.press('Enter');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 }));

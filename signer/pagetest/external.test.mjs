@@ -83,7 +83,7 @@ it('a wallet app is connected by the text of the design', async (t) => {
   await press(tab, 'Use a wallet app');
   await title(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   const [{ address, signature, wallet_type: type }] = server.said('/w/bind');
   assert.deepEqual([address, type], [OWN, 'external']);
   assert.equal(base58.decode(signature).length, 64);
@@ -97,7 +97,7 @@ it('a payment is signed in the app, which may add budget and assertions', async 
     m.instructions.push(new TransactionInstruction({ programId: LIGHTHOUSE, keys: [{ pubkey: new PublicKey(OWN), isSigner: false, isWritable: false }], data: Buffer.from([5, 1, 2]) }));
   }) });
   await pays(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   const [{ signed_transaction: signed, signature }] = server.said('/w/tx/signature');
   assert.equal(signature, undefined);
   const wire = Buffer.from(signed, 'base64');
@@ -119,7 +119,7 @@ for (const [what, change] of [
     await pays(tab);
     await title(tab, 'Stop: the wallet app changed the payment');
     assert.deepEqual(server.said('/w/tx/signature'), []);
-    await press(tab, 'Back to the payment');
+    await press(tab, 'Back to payment');
     await title(tab, 'Approve this payment?');
   });
 }
@@ -137,7 +137,7 @@ it('a no in the app leads back to the payment', async (t) => {
   const tab = await withApp(t, { behave: () => { throw new Error('User rejected the request.'); } });
   await pays(tab);
   await title(tab, 'Not signed');
-  await press(tab, 'Back to the payment');
+  await press(tab, 'Back to payment');
   await title(tab, 'Approve this payment?');
   assert.deepEqual(server.said('/w/tx/signature'), []);
 });
@@ -146,7 +146,7 @@ it('an app that does not answer can be left', async (t) => {
   paying();
   const tab = await withApp(t, { behave: () => new Promise(() => {}) });
   await pays(tab);
-  await title(tab, 'Go on in Test Wallet');
+  await title(tab, 'Continue in Test Wallet');
   await press(tab, 'Back');
   await title(tab, 'Approve this payment?');
 });
@@ -157,7 +157,7 @@ it('an app that only broadcasts by itself is not asked', async (t) => {
   await follow(tab, server, SIGN);
   await press(tab, 'Approve');
   await title(tab, 'Use a wallet app');
-  assert.match(await text(tab), /Test Wallet cannot be used: it would send by itself/);
+  assert.match(await text(tab), /Test Wallet cannot be used: It would send the payment itself/);
   assert.equal(await tab.getByRole('button', { name: 'Test Wallet' }).count(), 0);
 });
 
@@ -165,11 +165,11 @@ it('an app that holds another account is told apart, and one of another network'
   paying();
   const tab = await withApp(t, { accounts: [EVE, 'no address', 7] });
   await pays(tab);
-  await tab.getByText('does not hold the wallet that pays').waitFor();
+  await tab.getByText('does not have the wallet that pays').waitFor();
   const other = await withApp(t, { chains: ['solana:devnet'] });
   await follow(other, server, SIGN);
   await press(other, 'Approve');
-  assert.match(await text(other), /does not know mainnet/);
+  assert.match(await text(other), /does not support Solana mainnet/);
 });
 
 it('foreign names are text, and bounded', async (t) => {
@@ -189,7 +189,7 @@ it('an app that hands back a version 1 transaction is refused with that reason',
   const tab = await withApp(t, { behave: (bytes) => { const v1 = Uint8Array.from([0x81, ...bytes]); return Uint8Array.from([...v1, ...ed25519.sign(v1, key)]); } });
   await pays(tab);
   await title(tab, 'Stop: the wallet app changed the payment');
-  assert.match(await text(tab), /handed back a version 1 transaction[^]*Nothing was sent/);
+  assert.match(await text(tab), /returned a version 1 transaction[^]*Nothing was sent/);
   assert.deepEqual(server.said('/w/tx/signature'), []);
 });
 
@@ -209,7 +209,7 @@ it('a signature that came too late by the height of the chain is not sent, but m
   server.world.blocksLeft = 20;
   await press(tab, 'Sign again');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
   assert.equal(asked, 3);
   assert.equal(server.said('/w/tx/refresh').length, 3, 'signed again over an old blockhash');
   assert.equal(server.said('/w/tx/signature').length, 1);
@@ -220,7 +220,7 @@ it('when nobody knows the height, the signature is handed over: the server judge
   server.world.fail['/w/tx/blocks'] = { status: 503, code: 'NETWORK_ERROR', message: 'x' };
   const tab = await withApp(t);
   await pays(tab);
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 });
 
 it('a wallet app is not asked for a second signature unawares, nor on another network', async (t) => {
@@ -231,9 +231,9 @@ it('a wallet app is not asked for a second signature unawares, nor on another ne
   await title(tab, 'No answer from the server');
   server.world.status = 'awaiting_signature';
   await follow(tab, server, '#s=ABCDEFabcdef9876543210');
-  await title(tab, 'You signed this payment before');
-  await press(tab, 'Send same signature');
-  await title(tab, 'Approved');
+  await title(tab, 'You already signed this payment');
+  await press(tab, 'Resend signature');
+  await title(tab, 'Payment signed');
   const [first, second] = server.said('/w/tx/signature').map((s) => s.signed_transaction);
   assert.equal(first, second);
   server.world.status = 'awaiting_signature';
@@ -241,7 +241,7 @@ it('a wallet app is not asked for a second signature unawares, nor on another ne
   await follow(tab, server, SIGN);
   await press(tab, 'Sign a second time');
   await title(tab, 'Approve this payment?');
-  assert.match(await text(tab), /used on Solana mainnet, and the server now says devnet/);
+  assert.match(await text(tab), /used on Solana mainnet\. The server now says devnet/);
 });
 
 it('a version 1 message behind the signatures of an older version is refused as well', async (t) => {
@@ -267,7 +267,7 @@ it('two tabs on one payment: an app is not asked by the second once the first ha
     db.close();
   }, REFERENCE);
   await press(tab, 'Test Wallet');
-  await title(tab, 'You signed this payment before');
+  await title(tab, 'You already signed this payment');
   assert.equal(asked, 0);
 });
 
@@ -281,13 +281,13 @@ it('a browser that keeps nothing says so, and its wallet app connects and signs 
   await follow(tab, server, BIND);
   await press(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Now go back to the chat');
+  await title(tab, 'Go back to the chat');
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  assert.match(await text(tab), /keeps nothing, so this page cannot tell/);
+  assert.match(await text(tab), /stores nothing, so this page cannot tell/);
   await press(tab, 'Approve');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Approved');
+  await title(tab, 'Payment signed');
 });
 
 it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {
@@ -300,7 +300,7 @@ it('without an app, the way into one is a link that the person copies: its secre
     await (hash === SIGN ? press(tab, 'Approve') : press(tab, 'Use a wallet app'));
     await title(tab, 'Use a wallet app');
     assert.equal(await tab.locator('main a').count(), 0, 'a tap could take the secret elsewhere');
-    assert.match(await text(tab), /Copy the link[^]*inside your wallet app[^]*secret/);
+    assert.match(await text(tab), /copy the link[^]*inside your wallet app[^]*secret/);
     await press(tab, 'Copy link');
     await tab.getByText('Copied').waitFor();
     assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `${server.origin}/w/${hash}`);

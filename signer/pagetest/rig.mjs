@@ -9,10 +9,14 @@ import { extname } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { PublicKey, TransactionMessage } from '@solana/web3.js';
-import { chromium } from 'playwright-core';
 import { TOKENS } from '../page/tokens.js';
+import { DESKTOP, part, speaksPseudo, whole } from './chromium.mjs';
+import { english } from './english.mjs';
+import { LOCALES, pseudoCatalogue } from './pseudo.mjs';
 import { associated, create, limit, memo, price, tokens, transfer } from './fixtures.mjs';
 import { TOKEN, ZERO_HASH, addr } from './wire.mjs';
+
+export { DESKTOP, PHONE, launch, noBrowser, part, whole } from './chromium.mjs';
 
 export const WORDS = `${'abandon '.repeat(11)}about`;
 export const ADDRESS = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk'; // of WORDS
@@ -24,7 +28,7 @@ export const PASSPHRASE = 'a calm green river bends';
 const page = new URL('../page/', import.meta.url);
 const headers = readFileSync(new URL('../headers.txt', import.meta.url), 'utf8').trim().split('\n')
   .map((line) => line.split(/: (.*)/s, 2));
-const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml' };
+const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.json': 'application/json; charset=utf-8', '.svg': 'image/svg+xml' };
 
 /** What a payment of the tests holds; `compile` makes its bytes. */
 export const payment = (more = {}) => ({ payer: ADDRESS, to: BOB, lamports: 1_500_000_000n, reference: REFERENCE, note: 'Lunch, thank you', ...more });
@@ -49,28 +53,33 @@ export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000
   return Buffer.from(message.compileToLegacyMessage().serialize()).toString('base64');
 }
 
-/** The server. Tests set `world` and read `heard`, the parsed body of every request by path. */
+/** The server. Tests set `world` and read `heard`, the parsed body of every POST by path, and `got`, the files asked for. */
 export async function serve() {
   const world = {};
   const heard = [];
+  const got = [];
+  const keeps = {}; // what outlives a reset
   const reset = () => {
     for (const k of Object.keys(world)) delete world[k];
     heard.length = 0;
-    Object.assign(world, {
+    got.length = 0;
+    Object.assign(world, keeps, {
       chain: 'mainnet', status: 'awaiting_signature', address: ADDRESS, payment: payment(), refreshed: {}, blockhash: null,
-      challenge: {}, drop: {}, // drop: path -> how many answers get lost after the deed was done
+      challenge: {}, drop: {}, // drop: path -> how many answers get lost after the operation was done
       fail: {}, // path -> {status, code, message, then}; then: the transaction's status from that moment on
       hold: {}, // path -> a promise that its answer waits for
     });
   };
   reset();
+  /** From now on the page speaks the pseudo-locale to browsers of its languages (pseudo.mjs). */
+  const servePseudo = () => { keeps.languages = LOCALES; reset(); };
 
   const minutes = (n) => new Date(Date.now() + n * 60_000).toISOString();
   const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
   const b64 = (bytes) => Buffer.from(bytes).toString('base64');
   let issued = null; // the last refreshed message
 
-  const deeds = {
+  const operations = {
     '/w/bind/challenge': () => ({
       telegram_id: '700100', telegram_name: 'Alice Liddell', username: 'alice', chain: world.chain, nonce: 'aB3dE5gH7jK9mN1p',
       issued_at: minutes(0), expires_at: minutes(10), ...world.challenge,
@@ -100,22 +109,26 @@ export async function serve() {
     for (const [name, value] of headers) res.setHeader(name, value);
     const path = req.url;
     const json = (status, body) => { res.writeHead(status, { 'Content-Type': 'application/json' }); res.end(JSON.stringify(body)); };
+    const text = (type, body) => { res.writeHead(200, { 'Content-Type': type }); res.end(body); };
     if (req.method === 'GET') {
       const name = path.replace(/^\/w\//, '') || 'index.html';
       const file = new URL(name, page);
+      got.push(name);
+      if (world.languages && name === 'languages.js') return text(types['.js'], `export const LANGUAGES = ${JSON.stringify(['en', ...world.languages])};`);
+      if (world.languages?.includes(name.replace('.json', ''))) return text(types['.json'], JSON.stringify(pseudoCatalogue(english)));
       if (!path.startsWith('/w/') || /[/\\]/.test(name) || !types[extname(name)] || !existsSync(file)) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
       res.writeHead(200, { 'Content-Type': types[extname(name)] });
       return res.end(readFileSync(file));
     }
-    let text = '';
-    for await (const chunk of req) text += chunk;
-    heard.push({ path, text, body: JSON.parse(text), headers: req.headers });
+    let sent = '';
+    for await (const chunk of req) sent += chunk;
+    heard.push({ path, text: sent, body: JSON.parse(sent), headers: req.headers });
     if (world.fail[path]) {
       world.status = world.fail[path].then ?? world.status;
       return json(world.fail[path].status, { error: world.fail[path] });
     }
-    if (!deeds[path]) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
-    const answer = deeds[path](JSON.parse(text));
+    if (!operations[path]) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
+    const answer = operations[path](JSON.parse(sent));
     await world.hold[path];
     if (world.drop[path] > 0) {
       world.drop[path]--;
@@ -128,31 +141,18 @@ export async function serve() {
   await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${http.address().port}`;
   return {
-    origin, world, heard, reset,
+    origin, world, heard, got, reset, servePseudo,
     said: (path) => heard.filter((h) => h.path === path).map((h) => h.body),
     close: () => new Promise((resolve) => { http.closeAllConnections(); http.close(resolve); }),
   };
 }
-
-/** Debian's Chromium, or the one that CHROMIUM names; null where there is none. */
-const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p)) ?? null;
-
-/** Why browser tests are skipped: a reason, or false. In CI they run, and fail without a browser. */
-export const noBrowser = chromiumPath === null && process.env.CI !== 'true' && 'no Chromium here: install it or name it in CHROMIUM';
-
-export const launch = () => chromium.launch({
-  executablePath: chromiumPath,
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
-
-export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
-export const DESKTOP = { viewport: { width: 1280, height: 860 } };
 
 /** A page that counts what must never happen: errors, console output, blocked content, foreign requests. */
 export async function visit(browser, server, hash = '', options = {}) {
   const context = await browser.newContext({ ...DESKTOP, ...options });
   context.setDefaultTimeout(60_000);
   const tab = await context.newPage();
+  if (LOCALES.includes(options.locale)) speaksPseudo(tab);
   const complaints = [];
   tab.on('pageerror', (err) => complaints.push(`error: ${err.message}`));
   tab.on('console', (m) => { if (!/Failed to load resource/.test(m.text())) complaints.push(`console: ${m.text()}`); });
@@ -161,17 +161,17 @@ export async function visit(browser, server, hash = '', options = {}) {
   return { context, tab, complaints };
 }
 
-export const title = (tab, text) => tab.getByRole('heading', { level: 1, name: text }).waitFor();
-export const press = (tab, name) => tab.getByRole('button', { name, exact: true }).click();
+export const title = (tab, text) => tab.getByRole('heading', { level: 1, name: part(tab, text) }).waitFor();
+export const press = (tab, name) => tab.getByRole('button', { name: whole(tab, name), exact: true }).click();
 
 /** Reads the recovery phrase from the screen, as a person with a pencil. */
 export async function readWords(tab) {
-  await title(tab, 'Write down these 12 words');
+  await title(tab, 'Write down your recovery phrase');
   return tab.locator('.words li').allTextContents();
 }
 
 export async function answerQuiz(tab, words) {
-  await title(tab, 'Check your paper');
+  await title(tab, 'Confirm your recovery phrase');
   for (const input of await tab.locator('form input').all()) {
     const place = Number((await input.getAttribute('id')).replace('word-', ''));
     await input.fill(words[place - 1]);
@@ -180,16 +180,16 @@ export async function answerQuiz(tab, words) {
 
 export async function choosePassphrase(tab, passphrase = PASSPHRASE) {
   await title(tab, 'Choose a passphrase');
-  await tab.getByLabel('Passphrase', { exact: true }).fill(passphrase);
-  await tab.getByLabel('The same again', { exact: true }).fill(passphrase);
+  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(passphrase);
+  await tab.getByLabel(whole(tab, 'Repeat passphrase'), { exact: true }).fill(passphrase);
   await press(tab, 'Encrypt and save');
-  await title(tab, 'The wallet is ready');
+  await title(tab, 'Your wallet is ready');
 }
 
 /** Puts the wallet of some words into this browser's vault, through the page. */
 export async function restore(tab, words = WORDS) {
-  await press(tab, 'Restore from words');
-  await tab.getByLabel('Recovery phrase').fill(words);
+  await press(tab, 'Restore a wallet');
+  await tab.getByLabel(part(tab, 'Recovery phrase')).fill(words);
   await press(tab, 'Continue');
   await choosePassphrase(tab);
   await press(tab, 'Done');
@@ -198,7 +198,7 @@ export async function restore(tab, words = WORDS) {
 export async function approve(tab, passphrase = PASSPHRASE) {
   await press(tab, 'Approve');
   await title(tab, 'Sign with your passphrase');
-  await tab.getByLabel('Passphrase', { exact: true }).fill(passphrase);
+  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(passphrase);
   await press(tab, 'Sign and send');
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
+import { complaintsOf } from './pseudo.mjs';
 import { DESKTOP, PHONE, launch, noBrowser as skip, serve } from './rig.mjs';
 import { walk } from './walk.mjs';
 
@@ -44,3 +45,22 @@ it('nothing is cut off or scrolls sideways on the narrowest phone', () => walk(b
     .filter((e) => !e.hidden && e.getBoundingClientRect().height < 44).map((e) => e.textContent || e.id));
   assert.deepEqual(small, [], `${screen}: targets under 44 px`);
 }));
+
+for (const [locale, dir] of [['eo', 'ltr'], ['ar', 'rtl']]) {
+  it(`in the pseudo-locale every text comes from the catalogue and fits, ${dir}`, async () => {
+    const pseudoServer = await serve();
+    try {
+      pseudoServer.servePseudo();
+      const findings = [];
+      const screens = await walk(browser, pseudoServer, { ...DESKTOP, locale }, async (screen, tab) => {
+        findings.push(...(await complaintsOf(tab)).map((complaint) => `${screen}: ${complaint}`));
+        const html = await tab.evaluate(() => [document.documentElement.lang, document.documentElement.dir]);
+        if (String(html) !== String([locale, dir])) findings.push(`${screen}: lang and dir are ${html}`);
+      });
+      assert.deepEqual(findings, []);
+      assert.ok(screens.length >= 52, `only ${screens.length} screens were seen`);
+    } finally {
+      await pseudoServer.close();
+    }
+  });
+}

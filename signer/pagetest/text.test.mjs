@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import './english.mjs';
 import { insideTelegram } from '../page/browser.js';
 import { BadChallenge, checkChallenge, signInText } from '../page/challenge.js';
 import { groups, plain, sol, utcTime } from '../page/text.js';

@@ -41,11 +41,11 @@ it('a listed token is shown by its symbol, with its mint and the owner that the 
   const said = await text(tab);
   assert.match(said, /25\.5 USDC/);
   assert.match(said, groups(BOB));
-  assert.match(said, /The recipient has no account for this token yet\. Making it costs 0\.002 SOL, once; it stays with them\./);
+  assert.match(said, /The recipient has no account for this token yet\. Creating it costs 0\.002 SOL once\. It stays with the recipient\./);
   assert.match(said, /You pay at most\s+25\.5 USDC and 0\.00204548 SOL/); // 0.0000062 and 0.00203928
   assert.match(said, /rent/);
   assert.match(said, /0\.0000062 SOL/);
-  assert.ok(!said.includes('does not know the token') && !said.includes('whose token account'), said);
+  assert.ok(!said.includes('does not know this token') && !said.includes('who owns this token account'), said);
   await tab.getByText('More about this payment').click();
   assert.match(await text(tab), groups(USDC));
   assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
@@ -62,7 +62,7 @@ it('a recipient on the server’s word counts only where the account follows fro
   const said = await text(lied);
   assert.ok(!groups(EVE).test(said));
   assert.match(said, groups(associated(BOB, USDC)));
-  assert.match(said, /does not tell whose token account this is/);
+  assert.match(said, /does not say who owns this token account/);
 });
 
 it('a mint that is on no list has no name, whatever the server says', async (t) => {
@@ -83,7 +83,7 @@ it('Token-2022 is read as well', async (t) => {
 
 it('other decimals than the list has are refused', async (t) => {
   const tab = await shown(t, { decimals: 9, makes: true });
-  await title(tab, 'This page refuses to sign');
+  await title(tab, 'This page blocked the transaction');
   assert.match(await text(tab), /wrong_decimals/);
 });
 
