@@ -86,7 +86,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
-	s := &Server{https: o.URL != nil && o.URL.Scheme == "https", files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src " + o.API.Scheme + "://" + o.API.Host}
+	s := &Server{https: o.URL != nil && o.URL.Scheme == "https", files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
 		if err != nil {
@@ -106,7 +106,8 @@ func New(o Options) (*Server, error) {
 }
 
 func made(extension string, content []byte) file {
-	kind := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[extension]
+	kind := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".json": "application/json; charset=utf-8", ".svg": "image/svg+xml"}[extension]
 	sum := sha256.Sum256(content)
 	return file{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, content}
 }
@@ -139,8 +140,8 @@ func fill(name string, data any) ([]byte, error) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// headers are on every answer. The portal alone may speak to somebody, to the API; and browsers keep
-// nothing of it.
+// headers are on every answer. The portal alone may send requests: to the API, and to this
+// origin for its texts. Browsers cache nothing of it.
 func (s *Server) headers(h http.Header, path string) {
 	csp, keep := policy, "no-cache" // it may be kept, and is asked after
 	if path == Portal || strings.HasPrefix(path, Portal+"/") {

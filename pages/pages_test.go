@@ -275,11 +275,11 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 				!strings.Contains(csp, "require-trusted-types-for 'script'; trusted-types 'none'") {
 				t.Errorf("%s %s: CSP %q", method, path, csp)
 			}
-			// The portal speaks to the API, the documentation to nobody.
+			// The portal sends requests to the API, and to its own origin for its texts. The documentation sends none.
 			_, speaks, _ := strings.Cut(csp, "connect-src ")
 			partner, keep := "", "no-cache"
 			if strings.HasPrefix(path, "/portal/") || path == Portal {
-				partner, keep = "https://wallet.example.org", "no-store"
+				partner, keep = "'self' https://wallet.example.org", "no-store"
 			}
 			if speaks != partner || resp.Header.Get("Cache-Control") != keep {
 				t.Errorf("%s %s: connect-src %q, kept %q", method, path, speaks, resp.Header.Get("Cache-Control"))

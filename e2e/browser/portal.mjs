@@ -50,7 +50,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
 
   // Nothing of the link is left, and whose portal it is stands above all.
   assert.equal(tab.url(), `${page}#/`);
-  assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} of Shop <b>, pro, localnet\\. Open until .*\\. Times are those of \\S+\\.$`));
+  assert.match(await tab.locator('#who').textContent(), new RegExp(`API key …${hint} \\(Shop <b>\\), pro tier, localnet\\. Signed in until .*\\. Times are in \\S+\\.$`));
   assert.equal(await tab.evaluate(() => localStorage.length + document.cookie.length), 0);
   await look('portal without webhooks', tab);
 
@@ -68,7 +68,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   // A link that comes over a running session is asked about, and opened only where it was meant.
   await tab.evaluate(() => { location.hash = '#t=somebody-elses-token'; });
   await h2(tab, 'Open another portal?');
-  await says(tab, `You are signed in with the API key …${hint} of Shop <b>.`);
+  await says(tab, `You are signed in with API key …${hint} (Shop <b>).`);
   assert.equal(tab.url(), `${page}#/`);
   await look('portal, another link', tab);
   await press(tab, 'Stay here');
@@ -90,29 +90,29 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'Add a webhook');
 
   // What is wrong is said with what to do.
-  await press(tab, 'Add it');
-  await says(tab, 'Give the address');
+  await press(tab, 'Add webhook');
+  await says(tab, 'Enter the address');
   await tab.getByLabel('Address', { exact: true }).fill('ftp://example.com/x');
-  await press(tab, 'Add it');
+  await press(tab, 'Add webhook');
   await tab.locator('.outcome.bad').filter({ hasText: /http/i }).waitFor();
   assert.match(await tab.locator('label', { hasText: 'price.alert' }).textContent(), /not emitted yet$/);
   assert.match(await tab.locator('label', { hasText: 'transaction.failed' }).textContent(), /transaction\.failed$/);
   for (const [address, refusal] of [['http://8.8.8.8/hook', 'The address must be https'], ['https://10.0.0.1/', 'The address must lead to a public address']]) {
     await tab.getByLabel('Address', { exact: true }).fill(address); // as each delivery would refuse it
-    await press(tab, 'Add it');
+    await press(tab, 'Add webhook');
     await tab.locator('.outcome.bad').filter({ hasText: refusal }).waitFor();
   }
   await look('portal, add a webhook', tab);
   await tab.getByLabel('Address', { exact: true }).fill(`${receiver}/hook?token=a-secret-of-its-own`);
   await tab.keyboard.press('Enter'); // as forms are sent
-  await says(tab, 'This is the only time');
+  await says(tab, 'is shown only once');
   hooks.push(await tab.locator('code.taken').textContent());
   assert.match(hooks[0], /^whsec_/);
   await press(tab, 'Copy the signing secret');
   await tab.locator('.note').getByText('Copied').waitFor();
   assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), hooks[0]);
   await look('portal, a new secret', tab);
-  await go(tab, 'Go on to it');
+  await go(tab, 'Open webhook');
   const { host } = new URL(receiver);
   await h2(tab, `${host}/hook?…`);
   const there = tab.url();
@@ -127,12 +127,12 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   assert.equal(await tab.locator('.result .answer').textContent(), 'thank you');
   await open(tab, 'What was sent');
   assert.match(await tab.locator('.result pre').last().textContent(), /"webhook\.test"/);
-  await says(tab, '1 delivery shown.');
+  await says(tab, '1 delivery.');
   await look('portal, a test and its result', tab);
   await tab.setViewportSize(DESKTOP);
-  await go(tab, 'Look at it');
+  await go(tab, 'Show delivery');
   await h2(tab, 'webhook.test');
-  await says(tab, 'The receiver took it.');
+  await says(tab, 'The endpoint accepted it.');
   assert.match(await tab.locator('.answer').textContent(), /^thank you$/);
   assert.match(await tab.locator('pre').last().textContent(), /^\{\n {2}"event": "webhook\.test"/);
 
@@ -142,27 +142,27 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await h2(tab, host);
   await press(tab, 'Send a test');
   await says(tab, 'Not delivered: answered 503 after');
-  await go(tab, 'Look at it');
+  await go(tab, 'Show delivery');
   await says(tab, 'All attempts failed');
   assert.equal(await tab.locator('.attempts > li').count(), 1);
   assert.match(await tab.locator('.attempts > li time').textContent(), /\d\d:\d\d:\d\d$/);
   assert.equal(await tab.locator('.answer').textContent(), 'out of order');
   await look('portal, a failed delivery', tab);
-  await press(tab, 'Send it again');
-  await says(tab, 'It is on its way.');
-  await go(tab, 'Look at it');
-  await says(tab, 'sent again by hand');
+  await press(tab, 'Resend');
+  await says(tab, 'Resending.');
+  await go(tab, 'Show delivery');
+  await says(tab, 'resent manually');
   await tab.locator('.attempts > li').nth(1).waitFor(); // the page looks again by itself
   await says(tab, 'All attempts failed');
   assert.equal(await tab.locator('.attempts > li').count(), 2);
   const failing = tab.url();
   await tab.goto(there);
-  await tab.locator('.badge', { hasText: /failing since \d\d:\d\d/ }).waitFor();
+  await tab.locator('.badge', { hasText: /Failing since \d\d:\d\d/ }).waitFor();
   await ask('answers', 'well');
   await tab.goto(failing);
-  await press(tab, 'Send it again');
-  await go(tab, 'Look at it');
-  await says(tab, 'The receiver took it.');
+  await press(tab, 'Resend');
+  await go(tab, 'Show delivery');
+  await says(tab, 'The endpoint accepted it.');
 
   // Receivers that mean ill: text, inside its box, and nothing else.
   for (const name of hostile) {
@@ -171,7 +171,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await h2(tab, host);
     await press(tab, 'Send a test');
     await says(tab, 'Not delivered: answered 500 after');
-    await go(tab, 'Look at it');
+    await go(tab, 'Show delivery');
     await says(tab, 'All attempts failed');
     const shown = await tab.locator('.answer').textContent();
     const inside = await tab.locator('.answer').evaluate((box) => ({ markup: box.children.length, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, high: box.getBoundingClientRect().height }));
@@ -190,45 +190,45 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await ask('answers', 'well');
   await tab.goto(there);
   await h2(tab, host);
-  await says(tab, /^1\d deliveries shown\.$/);
-  await open(tab, 'The numbers');
+  await says(tab, /^1\d deliveries\.$/);
+  await open(tab, 'Numbers by hour');
   await tab.getByRole('link', { name: 'webhook.test' }).first().focus();
   await ask('answers', 'ill');
   await ask('many', id);
   await ask('answers', 'well');
-  await says(tab, '20 deliveries shown, newest first.'); // without a touch
+  await says(tab, 'The newest 20 deliveries.'); // without a touch
   assert.equal(await tab.locator('.chart details').evaluate((one) => one.open), true);
   assert.equal(await tab.evaluate(() => document.activeElement.textContent), 'webhook.test');
   await tab.goto(there);
   await h2(tab, host);
   assert.match(await tab.locator('.deliveries code').first().textContent(), /^….{12}$/);
-  await press(tab, 'Older ones');
-  await says(tab, /^3\d deliveries shown\.$/);
-  await tab.getByLabel('State').selectOption({ label: 'delivered' });
-  await says(tab, '2 deliveries shown.');
+  await press(tab, 'Show older');
+  await says(tab, /^3\d deliveries\.$/);
+  await tab.getByLabel('State').selectOption({ label: 'Delivered' });
+  await says(tab, '2 deliveries.');
   await tab.getByLabel('Event', { exact: true }).selectOption('transaction.pending');
-  await says(tab, 'No delivery fits.');
+  await says(tab, 'No deliveries match.');
   await tab.getByLabel('State').selectOption({ label: 'any' });
   await tab.getByLabel('Event', { exact: true }).selectOption('');
   await tab.getByLabel('Since', { exact: true }).first().fill('2036-01-01T00:00');
-  await says(tab, 'No delivery fits.');
+  await says(tab, 'No deliveries match.');
   await tab.getByLabel('Since', { exact: true }).first().fill('');
-  await says(tab, '20 deliveries shown');
+  await says(tab, 'The newest 20 deliveries');
   await tab.locator('.chart figcaption').filter({ hasText: /[1-9]\d* succeeded, [1-9]\d* failed/ }).waitFor();
-  await open(tab, 'The numbers');
+  await open(tab, 'Numbers by hour');
   assert.equal(await tab.locator('.chart rect.failed').count() > 0, true);
   await look('portal, a webhook', tab);
   await tab.setViewportSize(DESKTOP);
 
   // All that was given up, once more.
-  await open(tab, 'Send again all that was given up');
-  await press(tab, 'Send all again');
-  await says(tab, 'Tests are not sent again.');
+  await open(tab, 'Resend dead-lettered deliveries');
+  await press(tab, 'Resend all');
+  await says(tab, 'Tests are not resent');
 
   // A new secret, with the one before for a while.
   await open(tab, 'Signing secret');
-  await press(tab, 'Rotate the secret');
-  await says(tab, /Only the secret before this one stays good until \d/);
+  await press(tab, 'Rotate secret');
+  await says(tab, /The previous secret works until \d/);
   hooks.push(await tab.locator('code.taken').textContent());
   assert.notEqual(hooks[0], hooks[1]);
   await press(tab, 'Send a test');
@@ -258,7 +258,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await go(tab, host);
   await open(tab, 'Turn on or remove');
   await press(tab, 'Turn on');
-  await tab.locator('.badge', { hasText: 'no delivery yet since it was last changed' }).waitFor();
+  await tab.locator('.badge', { hasText: 'No delivery since the last change' }).waitFor();
 
   // The catalogue.
   await go(tab, 'Events');
@@ -274,7 +274,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await ask('restart');
   await tab.goto(there);
   await h2(tab, 'Open the portal again');
-  await says(tab, 'it ends, too, when purser starts anew');
+  await says(tab, 'ends with its key and when purser restarts');
   await says(tab, 'send /api');
   await tab.close();
   await alice.connected();
@@ -282,13 +282,13 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   // A bot token has one webhook.
   const token = await ask('key', 'bot');
   const other = await enter(token);
-  await h2(other, 'The webhook of this bot token');
+  await h2(other, 'Webhook of this bot token');
   await go(other, 'Add a webhook');
   await other.getByLabel('Address', { exact: true }).fill(`${receiver}/bot`);
   assert.equal(await other.getByLabel('message.received').count(), 1);
-  await press(other, 'Add it');
-  await says(other, 'This is the only time');
-  await go(other, 'Go on to it');
+  await press(other, 'Add webhook');
+  await says(other, 'is shown only once');
+  await go(other, 'Open webhook');
   await press(other, 'Send a test');
   await says(other, 'Delivered: answered 200 after');
 
@@ -298,7 +298,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await alice.ask('/help', '/wallet');
   await other.bringToFront();
   const state = other.getByLabel('State');
-  for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.locator('.deliveries .badge', { hasText: 'given up' }).count() === 0; looks++) {
+  for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0 || await other.locator('.deliveries .badge', { hasText: 'Dead-lettered' }).count() === 0; looks++) {
     assert.ok(looks < 100, 'no command was told of');
     await press(other, 'Refresh');
     await other.waitForTimeout(200);
@@ -307,23 +307,23 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await look('portal, a failing webhook', other);
   await other.setViewportSize(DESKTOP);
   await ask('answers', 'well');
-  await open(other, 'Send again all that was given up');
-  await press(other, 'Send all again');
-  await says(other, /^1 delivery will be attempted again\.$/);
-  await state.selectOption({ label: 'delivered' });
+  await open(other, 'Resend dead-lettered deliveries');
+  await press(other, 'Resend all');
+  await says(other, /^Resending 1 delivery\.$/);
+  await state.selectOption({ label: 'Delivered' });
   for (let looks = 0; await other.getByRole('link', { name: 'command.executed' }).count() === 0; looks++) {
     assert.ok(looks < 100, 'it was not sent again');
     await other.waitForTimeout(100);
-    await state.selectOption({ label: 'waits' });
-    await state.selectOption({ label: 'delivered' });
+    await state.selectOption({ label: 'Waiting' });
+    await state.selectOption({ label: 'Delivered' });
     await other.waitForTimeout(100);
   }
   await go(other, 'command.executed');
-  await says(other, 'The receiver took it.');
+  await says(other, 'The endpoint accepted it.');
   assert.match(await other.locator('pre').last().textContent(), /"command": "\/help"/);
-  await go(other, 'The webhook');
+  await go(other, '← Webhook');
   await go(other, 'All webhooks');
-  await h2(other, 'The webhook of this bot token');
+  await h2(other, 'Webhook of this bot token');
   assert.equal(await other.getByRole('link', { name: 'Add a webhook' }).count(), 0);
   await other.close();
 
@@ -338,9 +338,9 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await last.keyboard.press('Escape');
   await last.getByRole('dialog').waitFor({ state: 'detached' });
   await press(last, 'Remove');
-  await press(last, 'Remove it');
+  await press(last, 'Remove webhook');
   await h2(last, 'Webhooks of this key');
-  await says(last, 'There is none yet.');
+  await says(last, 'You have no webhook yet.');
   await press(last, 'Sign out');
   await h2(last, 'You are signed out');
   assert.equal(await last.evaluate(() => sessionStorage.length), 0);

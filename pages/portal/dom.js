@@ -1,6 +1,8 @@
 // Elements. Everything is set as text or attribute: the page's policy forbids markup from strings,
 // and so do we, since most of what is shown was written by strangers' servers.
 
+import { t } from './catalogue.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 function fill(element, props, children) {
@@ -64,69 +66,72 @@ async function busyWhile(made, work) {
 /** A labelled control. */
 export function field(label, control, hint = null) {
   control.id ||= freshID('field');
-  const said = hint && h('small', { id: freshID('hint'), class: 'soft' }, hint);
-  if (said) control.setAttribute('aria-describedby', said.id);
-  return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, said);
+  const note = hint && h('small', { id: freshID('hint'), class: 'soft' }, hint);
+  if (note) control.setAttribute('aria-describedby', note.id);
+  return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, note);
 }
 
 export function select(options, chosen, props = {}) {
   return h('select', props, Object.entries(options).map(([value, label]) => h('option', { value, selected: value === chosen }, label)));
 }
 
-/** A form that says below itself what came of it. work(say) may throw: what it throws is told by words(err). */
-export function form(fields, label, work, words) {
-  const said = h('p', { class: 'outcome', role: 'status' });
+/** A form that shows its result below itself. work(show) may throw: errorText(err) is then the result. */
+export function form(fields, label, work, errorText) {
+  const result = h('p', { class: 'outcome', role: 'status' });
   const submit = h('button', { class: 'act main', type: 'submit' }, label);
   const made = h('form', {
     novalidate: true,
     on: {
       submit: (event) => {
         event.preventDefault();
-        return busyWhile(submit, () => attempt(said, work, words));
+        return busyWhile(submit, () => attempt(result, work, errorText));
       },
     },
-  }, fields, h('div', { class: 'row' }, submit), said);
+  }, fields, h('div', { class: 'row' }, submit), result);
   return made;
 }
 
-/** A button that says below itself what came of it. `first` may ask whether it is meant. */
-export function deed(label, work, words, { first = () => true, ...props } = {}) {
-  const said = h('p', { class: 'outcome', role: 'status' });
-  return h('div', { class: 'deed' }, button(label, async () => await first() && attempt(said, work, words), props), said);
+/** A button that shows its result below itself. `first` may ask the person to confirm. */
+export function action(label, work, errorText, { first = () => true, ...props } = {}) {
+  const result = h('p', { class: 'outcome', role: 'status' });
+  return h('div', { class: 'action' }, button(label, async () => await first() && attempt(result, work, errorText), props), result);
 }
 
-async function attempt(said, work, words) {
-  const say = (kind, ...content) => {
-    said.className = `outcome ${kind}`;
-    said.replaceChildren(...content.flat().filter((c) => c !== null && c !== false));
+async function attempt(result, work, errorText) {
+  let shown = false;
+  const show = (kind, ...content) => {
+    shown = true;
+    result.className = `outcome ${kind}`;
+    result.replaceChildren(...content.flat().filter((c) => c !== null && c !== false));
   };
-  say('', 'One moment …');
+  show('', t('common.one_moment'));
+  shown = false;
   try {
-    await work(say);
-    if (said.textContent === 'One moment …') say('');
+    await work(show);
+    if (!shown) show('');
   } catch (err) {
-    say('bad', words(err));
+    show('bad', errorText(err));
   }
 }
 
 /** Text that can be taken along: a secret, an id. */
 export function copyable(text, what) {
   const shown = h('code', { class: 'taken' }, text);
-  const named = (deed) => {
-    copy.textContent = deed;
-    copy.setAttribute('aria-label', `${deed} ${what}`);
+  const named = (name) => {
+    copy.textContent = name;
+    copy.setAttribute('aria-label', t('common.copy_name', { action: name, what }));
   };
   const copy = button('', async () => {
     try {
       await navigator.clipboard.writeText(text);
-      named('Copied');
+      named(t('common.copied'));
     } catch { // not every browser lets a page write there: select it, for the person to copy
       getSelection().selectAllChildren(shown);
-      named('Selected');
+      named(t('common.selected'));
     }
-    setTimeout(named, 2000, 'Copy');
+    setTimeout(named, 2000, t('common.copy'));
   });
-  named('Copy');
+  named(t('common.copy'));
   return h('div', { class: 'row' }, shown, copy);
 }
 

@@ -1,18 +1,18 @@
-// The webhooks: the list, one of them, and what is done with it.
+// The webhooks: the list, one webhook, and its actions.
 
+import { rich, t } from './catalogue.js';
 import { chart } from './chart.js';
 import { attempts, deliveryList } from './deliveries.js';
-import { copyable, deed, field, form, h, renew, select, sure } from './dom.js';
-import { addressOf, count, families, healthOf, inert, later, moment, pretty, resultOf, subscription, trouble } from './words.js';
+import { action, copyable, field, form, h, renew, select, sure } from './dom.js';
+import { badge } from './parts.js';
+import { Problem, addressOf, errorText, families, healthOf, inert, later, moment, pretty, resultOf, subscription } from './texts.js';
 
-export const MOST = 20; // webhooks of an API key
+const MOST = 20; // webhooks of an API key
+const COUNTED = 10_000; // waiting deliveries; the API counts no further
 
 const to = (hook) => `#/w/${encodeURIComponent(hook.webhook_id)}`;
 const time = (iso) => h('time', { datetime: iso, title: iso }, moment(iso));
-const SIGNS = { good: '●', bad: '▲', off: '■', new: '○' };
-
-/** A state: its sign and its words, which say it without colour too. */
-export const badge = ({ kind, text }) => h('span', { class: `badge ${kind}` }, h('span', { 'aria-hidden': 'true' }, `${SIGNS[kind]} `), text);
+const foreign = (text, most) => h('bdi', { translate: 'no' }, inert(text, most));
 
 /** All webhooks of the key. */
 export async function listView(app) {
@@ -22,17 +22,17 @@ export async function listView(app) {
   const content = () => {
     const room = single ? hooks.length === 0 : hooks.length < MOST;
     return [
-      hooks.length === 0 && h('p', null, 'There is none yet. A webhook is an address of yours that purser calls when something happens.'),
+      hooks.length === 0 && h('p', null, t('list.none')),
       hooks.map(card),
-      h('div', { class: 'row' }, room && h('a', { class: 'act main', href: '#/new' }, 'Add a webhook')),
-      !single && h('p', { class: 'soft' }, `${hooks.length} of ${MOST} webhooks.`, room ? '' : ' Remove one to add another.'),
+      h('div', { class: 'row' }, room && h('a', { class: 'act main', href: '#/new' }, t('list.add'))),
+      !single && h('p', { class: 'soft' }, t(room ? 'list.count' : 'list.count_full', { used: hooks.length, limit: MOST })),
     ];
   };
   const body = h('div', null, content());
   return {
-    title: 'Webhooks',
-    nodes: [h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, single ? 'The webhook of this bot token' : 'Webhooks of this key'), app.refresher()), body],
-    // One request tells whether anything has changed; only then is the health of each asked for.
+    title: t('page.title'),
+    nodes: [h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, t(single ? 'list.title_bot' : 'list.title')), app.refresher()), body],
+    // One request shows whether anything has changed; only then is the health of each requested.
     live: async () => {
       const now = await app.api.glance();
       if (now === seen) return false;
@@ -47,13 +47,13 @@ export async function listView(app) {
 function card(hook) {
   const { health } = hook;
   return h('article', { class: 'hook' },
-    h('h3', null, h('a', { href: to(hook) }, addressOf(hook.url))),
-    h('p', null, badge(healthOf(hook)), hook.failing_since !== '' && hook.active && health.last_error !== '' && h('span', { class: 'soft' }, `: ${inert(health.last_error, 200)}`)),
-    h('p', { class: 'soft' }, hook.events.join(', ')),
+    h('h3', null, h('a', { href: to(hook), translate: 'no' }, addressOf(hook.url))),
+    h('p', null, badge(healthOf(hook)), hook.failing_since !== '' && hook.active && health.last_error !== '' && h('span', { class: 'soft' }, rich('list.last_error', { error: foreign(health.last_error, 200) }))),
+    h('p', { class: 'soft', translate: 'no' }, hook.events.join(', ')),
     h('ul', { class: 'facts' },
-      h('li', null, `${count(health.waiting, 'delivery', 'deliveries')} waiting`),
-      h('li', null, hook.last_triggered === '' ? 'never triggered' : ['last triggered ', time(hook.last_triggered)]),
-      h('li', null, `${health.events.used.toLocaleString('en')} of ${health.events.limit.toLocaleString('en')} events in the last hour`)),
+      h('li', null, t('list.waiting', { count: health.waiting })),
+      h('li', null, hook.last_triggered === '' ? t('list.never_sent') : rich('list.last_sent', { time: time(hook.last_triggered) })),
+      h('li', null, t('list.usage', { used: health.events.used, limit: health.events.limit }))),
     chart(health.hours));
 }
 
@@ -78,16 +78,16 @@ export async function hookView(app, id) {
     title: addressOf(hook.url),
     live,
     nodes: [
-      h('p', { class: 'back' }, h('a', { href: '#/' }, '← All webhooks')),
-      h('div', { class: 'head' }, h('h2', { tabindex: '-1' }, addressOf(hook.url)), app.refresher()),
+      h('p', { class: 'back' }, h('a', { href: '#/' }, t('list.all'))),
+      h('div', { class: 'head' }, h('h2', { tabindex: '-1', translate: 'no' }, addressOf(hook.url)), app.refresher()),
       state,
-      h('section', { 'aria-labelledby': 'health' }, h('h3', { id: 'health' }, 'Health'), health),
-      h('section', { 'aria-labelledby': 'try' }, h('h3', { id: 'try' }, 'Try it'), trial(app, hook, live)),
-      h('section', { 'aria-labelledby': 'deliveries' }, h('h3', { id: 'deliveries' }, 'Deliveries'), list.node, recovery(app, hook)),
-      h('section', { 'aria-labelledby': 'settings' }, h('h3', { id: 'settings' }, 'Settings'),
-        h('details', null, h('summary', null, 'Address and events'), editor(app, hook, events)),
-        h('details', null, h('summary', null, 'Signing secret'), rotation(app, hook)),
-        h('details', null, h('summary', null, hook.active ? 'Pause or remove' : 'Turn on or remove'), switches(app, hook))),
+      h('section', { 'aria-labelledby': 'health' }, h('h3', { id: 'health' }, t('hook.health')), health),
+      h('section', { 'aria-labelledby': 'try' }, h('h3', { id: 'try' }, t('hook.try')), trial(app, hook, live)),
+      h('section', { 'aria-labelledby': 'deliveries' }, h('h3', { id: 'deliveries' }, t('hook.deliveries')), list.node, recovery(app, hook)),
+      h('section', { 'aria-labelledby': 'settings' }, h('h3', { id: 'settings' }, t('hook.settings')),
+        h('details', null, h('summary', null, t('hook.address_events')), editor(app, hook, events)),
+        h('details', null, h('summary', null, t('hook.secret')), rotation(app, hook)),
+        h('details', null, h('summary', null, t(hook.active ? 'hook.pause_remove' : 'hook.turn_on_remove')), switches(app, hook))),
     ],
   };
 }
@@ -95,45 +95,45 @@ export async function hookView(app, id) {
 const stateNow = (hook) => [h('p', null, badge(healthOf(hook))), ended(hook)];
 const healthNow = (hook) => [healthFacts(hook), chart(hook.health.hours), usage(hook.health.events)];
 
-/** A test whose whole result is shown where it was asked for. */
+/** A test; its whole result is shown below its button. */
 function trial(app, hook, live) {
   const path = app.api.hook(hook.webhook_id);
   const shown = h('div', { class: 'result' });
-  return h('div', null, h('p', { class: 'soft' }, 'Sends the event webhook.test now, once.'),
-    deed('Send a test', async (say) => {
+  return h('div', null, h('p', { class: 'soft' }, t('hook.test_about')),
+    action(t('hook.test'), async (show) => {
       shown.replaceChildren();
       const got = await app.api.post(`${path}/test`);
-      say(got.delivered ? 'good' : 'bad', got.delivered ? 'Delivered: ' : 'Not delivered: ', resultOf(got), '. ',
-        h('a', { href: `${to(hook)}/d/${encodeURIComponent(got.delivery_id)}` }, 'Look at it'));
+      show(got.delivered ? 'good' : 'bad', t(got.delivered ? 'hook.test_delivered' : 'hook.test_failed', { result: resultOf(got) }), ' ',
+        h('a', { href: `${to(hook)}/d/${encodeURIComponent(got.delivery_id)}` }, t('hook.show_delivery')));
       const whole = await app.api.get(`${path}/deliveries/${encodeURIComponent(got.delivery_id)}`);
-      shown.replaceChildren(attempts(whole.attempted), h('details', null, h('summary', null, 'What was sent'),
-        h('pre', { tabindex: '0', dir: 'ltr', 'aria-label': 'What was sent' }, inert(pretty(whole.body), 100_000))));
+      shown.replaceChildren(attempts(whole.attempted), h('details', null, h('summary', null, t('hook.sent')),
+        h('pre', { tabindex: '0', dir: 'ltr', translate: 'no', 'aria-label': t('hook.sent') }, inert(pretty(whole.body), 100_000))));
       await live();
-    }, trouble), shown);
+    }, errorText), shown);
 }
 
 function ended(hook) {
   if (hook.active) return null;
-  if (hook.ended === 'tier') return h('p', { class: 'note' }, 'Webhooks need the pro tier. No event is kept for it meanwhile. It starts again by itself when the operator sets its key to pro.');
-  const why = { gone: 'Its receiver answered 410, which means that it wants no more events.', failing: 'It has taken no event for days.' }[hook.ended] ?? 'It is paused.';
-  return h('p', { class: 'note' }, `${why} No event is kept for it meanwhile. Turn it on again below, under Settings.`);
+  const reason = ['tier', 'gone', 'failing'].includes(hook.ended) ? hook.ended : 'paused';
+  return h('p', { class: 'note' }, t(`hook.ended_${reason}`));
 }
 
 function healthFacts(hook) {
   const { health } = hook;
   const fact = (name, value) => [h('dt', null, name), h('dd', null, value)];
   return h('dl', { class: 'pairs' },
-    fact('Last triggered', hook.last_triggered === '' ? 'never' : time(hook.last_triggered)),
-    fact('Last success', health.last_success === '' ? 'never' : time(health.last_success)),
-    fact('Waiting', `${count(health.waiting, 'delivery', 'deliveries')}${health.waiting === 10_000 ? ' or more' : ''}`),
-    hook.failing_since !== '' && [fact('Failing since', time(hook.failing_since)), fact('Failed in a row', count(health.failures, 'attempt')),
-      fact('Last answer', inert(health.last_error || 'none', 300))],
-    fact('Identifier', h('code', null, hook.webhook_id)));
+    fact(t('hook.last_sent'), hook.last_triggered === '' ? t('common.never') : time(hook.last_triggered)),
+    fact(t('hook.last_success'), health.last_success === '' ? t('common.never') : time(health.last_success)),
+    fact(t('hook.waiting'), t(health.waiting === COUNTED ? 'hook.deliveries_or_more' : 'hook.deliveries_count', { count: health.waiting })),
+    hook.failing_since !== '' && [fact(t('hook.failing_since'), time(hook.failing_since)), fact(t('hook.failures'), t('hook.attempts', { count: health.failures })),
+      fact(t('hook.last_answer'), health.last_error ? foreign(health.last_error, 300) : t('common.none'))],
+    fact(t('hook.id'), h('code', { translate: 'no' }, hook.webhook_id)));
 }
 
 function usage({ used, limit }) {
-  const words = `${used.toLocaleString('en')} of ${limit.toLocaleString('en')} events in the last hour.`;
-  return h('div', null, h('label', null, 'Usage ', h('meter', { min: 0, max: limit, high: limit * 0.9, value: used }, words)), h('p', { class: 'soft' }, `${words} What is over the limit waits, and is not lost.`));
+  const text = t('hook.usage_hour', { used, limit });
+  return h('div', null, h('label', null, t('hook.usage'), ' ', h('meter', { min: 0, max: limit, high: limit * 0.9, value: used }, text)),
+    h('p', { class: 'soft' }, text, ' ', t('hook.usage_over')));
 }
 
 /** Which events: boxes by family, and one for all. A family's box stands for its events. */
@@ -142,10 +142,10 @@ function eventBoxes(events, kind, chosen) {
   const box = (name, label) => {
     const input = h('input', { type: 'checkbox', value: name });
     input.checked = chosen.includes(name);
-    return { name, input, node: h('label', { class: 'check' }, input, h('span', null, label, missing.has(name) && h('small', { class: 'soft' }, ' not emitted yet'))) };
+    return { name, input, node: h('label', { class: 'check' }, input, h('span', null, label, missing.has(name) && [' ', h('small', { class: 'soft' }, t('hook.not_emitted'))])) };
   };
-  const all = box('*', 'All events, also those that are added later');
-  const groups = families(events, kind).map((group) => ({ family: box(group.all, `All of ${group.all}`), names: group.names.map((name) => box(name, name)) }));
+  const all = box('*', t('hook.all_events'));
+  const groups = families(events, kind).map((group) => ({ family: box(group.all, t('hook.all_of', { family: group.all })), names: group.names.map((name) => box(name, h('span', { translate: 'no' }, name))) }));
   const update = () => {
     for (const { family, names } of groups) {
       family.input.disabled = all.input.checked;
@@ -153,29 +153,27 @@ function eventBoxes(events, kind, chosen) {
     }
   };
   update();
-  const node = h('fieldset', { on: { change: update } }, h('legend', null, 'Events'), all.node,
+  const node = h('fieldset', { on: { change: update } }, h('legend', null, t('hook.events')), all.node,
     groups.map(({ family, names }) => h('div', { class: 'group' }, family.node, h('div', { class: 'members' }, names.map((one) => one.node)))));
   const boxes = [all, ...groups.flatMap(({ family, names }) => [family, ...names])];
   return { node, value: () => subscription(boxes.filter((one) => one.input.checked).map((one) => one.name)) };
 }
 
-class Problem extends Error {}
-const told = (err) => (err instanceof Problem ? err.message : trouble(err));
-
-function wanted(url, boxes) {
+/** The address and events of a form, as the API takes them. */
+function entered(url, boxes) {
   const body = { url: url.value.trim(), events: boxes.value() };
-  if (body.url === '') throw new Problem('Give the address that purser shall call, beginning with https://');
-  if (body.events.length === 0) throw new Problem('Choose one event at least.');
+  if (body.url === '') throw new Problem('hook.no_address');
+  if (body.events.length === 0) throw new Problem('hook.no_event');
   return body;
 }
 
 function editor(app, hook, events) {
   const url = h('input', { type: 'url', value: hook.url, inputmode: 'url', autocomplete: 'off', spellcheck: 'false' });
   const boxes = eventBoxes(events, app.api.kind, hook.events);
-  return form([field('Address', url), boxes.node], 'Save', async () => {
-    await app.api.put(app.api.hook(hook.webhook_id), wanted(url, boxes));
-    await app.refresh('Saved.');
-  }, told);
+  return form([field(t('hook.address'), url), boxes.node], t('hook.save'), async () => {
+    await app.api.put(app.api.hook(hook.webhook_id), entered(url, boxes));
+    await app.refresh(t('hook.saved'));
+  }, errorText);
 }
 
 /** A new webhook. */
@@ -185,56 +183,56 @@ export async function newView(app) {
   const own = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const boxes = eventBoxes(events, app.api.kind, ['*']);
   const body = h('div', null);
-  body.append(form([field('Address', url, 'https, and open to the internet. purser sends a POST there for each event.'), boxes.node,
-    h('details', null, h('summary', null, 'A signing secret of your own'), field('Secret', own, 'Best left empty: purser then generates one that every Standard Webhooks library takes, and shows it once. Your own has 16 to 128 characters. Give libraries a literal one (not whsec_ and base64) as bytes, in JavaScript with {format: "raw"}.'))], 'Add it', async () => {
-    const asked = wanted(url, boxes);
-    if (own.value !== '') asked.secret = own.value;
-    const made = await app.api.post(app.api.hooksPath, asked);
-    body.replaceChildren(h('p', { class: 'outcome good', role: 'status' }, 'The webhook is there. '),
-      made.secret ? secretShown(made.secret) : made.secret_shown && h('p', { class: 'note' }, 'Its secret was told in an answer that got lost. Rotate it to have a new one.'),
-      h('p', null, h('a', { class: 'act main', href: to(made) }, 'Go on to it')));
+  body.append(form([field(t('hook.address'), url, t('hook.address_hint')), boxes.node,
+    h('details', null, h('summary', null, t('hook.own_secret')), field(t('hook.own_secret_label'), own, t('hook.own_secret_hint')))], t('hook.add'), async () => {
+    const wanted = entered(url, boxes);
+    if (own.value !== '') wanted.secret = own.value;
+    const made = await app.api.post(app.api.hooksPath, wanted);
+    body.replaceChildren(h('p', { class: 'outcome good', role: 'status' }, t('hook.added')),
+      made.secret ? secretShown(made.secret) : made.secret_shown && h('p', { class: 'note' }, t('hook.secret_lost')),
+      h('p', null, h('a', { class: 'act main', href: to(made) }, t('hook.open'))));
     body.querySelector('code, a')?.scrollIntoView({ block: 'nearest' });
-  }, told));
-  return { title: 'Add a webhook', nodes: [h('p', { class: 'back' }, h('a', { href: '#/' }, '← All webhooks')), h('h2', { tabindex: '-1' }, 'Add a webhook'), body] };
+  }, errorText));
+  return { title: t('list.add'), nodes: [h('p', { class: 'back' }, h('a', { href: '#/' }, t('list.all'))), h('h2', { tabindex: '-1' }, t('list.add')), body] };
 }
 
-const secretShown = (secret) => h('div', { class: 'note' }, h('p', null, 'This is the only time that the signing secret is shown. Save it now: your receiver checks deliveries with it.'), copyable(secret, 'the signing secret'));
+const secretShown = (secret) => h('div', { class: 'note' }, h('p', null, t('hook.secret_once')), copyable(secret, t('hook.the_secret')));
 
 function rotation(app, hook) {
-  const grace = select({ 0: 'ends at once', 3600: 'works for an hour more', 86400: 'works for a day more', 604800: 'works for a week more' }, '86400');
+  const grace = select({ 0: t('hook.old_ends'), 3600: t('hook.old_hour'), 86400: t('hook.old_day'), 604800: t('hook.old_week') }, '86400');
   const shown = h('div', null);
-  return h('div', null, h('p', null, 'A new secret takes the place of the one before. Until that ends, deliveries are signed with both, so that your receiver can change over.'),
-    form([field('The old secret', grace)], 'Rotate the secret', async (say) => {
+  return h('div', null, h('p', null, t('hook.rotate_about')),
+    form([field(t('hook.old_secret'), grace)], t('hook.rotate'), async (show) => {
       const made = await app.api.post(`${app.api.hook(hook.webhook_id)}/secret/rotate`, { grace_seconds: Number(grace.value) });
-      say('good', 'Rotated. ', made.previous_until === '' ? 'The old secret has ended.' : ['Only the secret before this one stays good until ', time(made.previous_until), ': rotating again ends an earlier grace at once.']);
+      show('good', made.previous_until === '' ? t('hook.rotated') : rich('hook.rotated_until', { time: time(made.previous_until) }));
       shown.replaceChildren(made.secret !== '' ? secretShown(made.secret)
-        : h('p', { class: 'note' }, 'The new secret was told in an answer that got lost. Rotate once more.'));
-    }, trouble), shown);
+        : h('p', { class: 'note' }, t('hook.rotate_lost')));
+    }, errorText), shown);
 }
 
 function switches(app, hook) {
   const path = app.api.hook(hook.webhook_id);
   return h('div', { class: 'switches' },
-    h('p', { class: 'soft' }, hook.active ? 'While it is paused, no event is kept for it.' : 'Turned on, it gets what happens from then on.'),
-    deed(hook.active ? 'Pause' : 'Turn on', async () => {
+    h('p', { class: 'soft' }, t(hook.active ? 'hook.paused_about' : 'hook.on_about')),
+    action(t(hook.active ? 'hook.pause' : 'hook.turn_on'), async () => {
       await app.api.put(path, { active: !hook.active });
-      await app.refresh(hook.active ? 'Paused.' : 'It is on again.');
-    }, trouble),
-    deed('Remove', async () => {
+      await app.refresh(t(hook.active ? 'hook.paused' : 'hook.turned_on'));
+    }, errorText),
+    action(t('hook.remove'), async () => {
       await app.api.remove(path);
-      app.go('#/', 'Removed.');
-    }, trouble, {
+      app.go('#/', t('hook.removed'));
+    }, errorText, {
       class: 'act danger',
-      first: () => sure('Remove this webhook?', `${addressOf(hook.url)} gets no more events, and what waits for it is lost. Nothing brings it back.`, 'Remove it', 'Keep it'),
+      first: () => sure(t('hook.remove_title'), rich('hook.remove_about', { address: h('bdi', { translate: 'no' }, addressOf(hook.url)) }), t('hook.remove_yes'), t('hook.remove_no')),
     }));
 }
 
 function recovery(app, hook) {
   const since = h('input', { type: 'datetime-local', value: local(new Date(Date.now() - 86_400_000)) });
-  return h('details', null, h('summary', null, 'Send again all that was given up'),
-    h('p', null, 'What was given up since a time is attempted again, oldest first, as long as it is kept.'),
-    form([field('Since', since)], 'Send all again', async (say) => {
-      if (since.value === '') throw new Problem('Give the time from which on.');
+  return h('details', null, h('summary', null, t('hook.recover_title')),
+    h('p', null, t('hook.recover_about')),
+    form([field(t('hook.since'), since)], t('hook.recover'), async (show) => {
+      if (since.value === '') throw new Problem('hook.recover_no_since');
       let from = new Date(since.value).toISOString();
       let total = 0;
       for (let calls = 0; calls < 20 && from !== ''; calls++) {
@@ -242,12 +240,12 @@ function recovery(app, hook) {
         total += done.recovered;
         from = done.next_since;
       }
-      if (total === 0) return say('', 'There was nothing to send: given up since then was nothing that is still kept, allowed and asked for. Tests are not sent again.');
-      say('good', `${count(total, 'delivery', 'deliveries')} will be attempted again.${from === '' ? '' : ' There is more: do it once more.'}`);
-    }, told));
+      if (total === 0) return show('', t('hook.recover_none'));
+      show('good', t(from === '' ? 'hook.recovered' : 'hook.recovered_more', { count: total }));
+    }, errorText));
 }
 
-/** A time as its field wants it, on the clock of whoever looks. */
+/** A time as its field takes it, in the person's time zone. */
 export function local(at) {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -10,6 +10,7 @@
 // the other. A test holds the two copies equal.
 
 const ENGLISH = 'en';
+const FORMS = new Set(['zero', 'one', 'two', 'few', 'many', 'other']); // of plurals, as Unicode names them
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 const PATIENCE = 20_000; // milliseconds, for one file
 
@@ -22,7 +23,7 @@ let plurals = new Intl.PluralRules(ENGLISH);
 export function flatten(catalogue, prefix = '') {
   return new Map(Object.entries(catalogue).flatMap(([name, value]) => {
     const key = prefix + name;
-    if (typeof value === 'string' || typeof value.other === 'string') return [[key, value]];
+    if (typeof value === 'string' || Object.keys(value).every((form) => FORMS.has(form))) return [[key, value]];
     return [...flatten(value, `${key}.`)];
   }));
 }
@@ -92,11 +93,12 @@ export const number = (n) => n.toLocaleString(locale());
 /** A moment as people write it; `options` are those of Intl.DateTimeFormat. */
 export const date = (at, options) => new Intl.DateTimeFormat(locale(), options).format(at);
 
-/** Puts the language and its texts on what the page's HTML holds in English: elements with data-text="key". */
+/** Translates what the page's HTML holds in English: elements with data-text="key", and labels with data-label="key". */
 export function translate(doc = document) {
   doc.documentElement.lang = language;
   doc.documentElement.dir = direction();
   for (const element of doc.querySelectorAll('[data-text]')) element.textContent = t(element.dataset.text);
+  for (const element of doc.querySelectorAll('[data-label]')) element.setAttribute('aria-label', t(element.dataset.label));
 }
 
 /** An error that a person reads: its message is the text of a key. */

@@ -59,7 +59,7 @@ export function askNewPassphrase(ui, work, hasPhrase = true) {
     first.input.addEventListener('input', () => { why.textContent = t('passphrase.repeat_hint'); });
     return [
       h('p', null, t('passphrase.lead')),
-      h('div', { class: 'card proposal-card' }, h('p', { class: 'label' }, t('passphrase.suggested')), proposal,
+      h('div', { class: 'card' }, h('p', { class: 'label' }, t('passphrase.suggested')), proposal,
         h('div', { class: 'inline' }, use, button(t('passphrase.another'), 'quiet', () => { proposal.textContent = propose(); }))),
       form([first.node, second.node], t('passphrase.save'), async () => {
         const passphrase = first.input.value;

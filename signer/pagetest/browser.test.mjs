@@ -923,7 +923,7 @@ it('a further account is chosen, by what is on it if the person asks the server'
   await press(tab, 'Continue');
   await tab.getByRole('alert').filter({ hasText: 'Choose one' }).waitFor();
   assert.deepEqual(server.said('/w/bind/accounts'), [], 'asked before the button was pressed');
-  assert.match(await text(tab), /know that they belong together/);
+  assert.match(await text(tab), /know that the addresses belong together/);
   server.world.fail['/w/bind/accounts'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too many requests.' };
   await press(tab, 'Find used accounts');
   await tab.getByText('Too many requests.').waitFor();
@@ -1060,13 +1060,13 @@ it('contact and app stand apart, marked as the server\'s word', () => {
   server.world.view = { contact: 'Bob\u202e <img src=x>', app: 'Shop', bot: 'purser_bot' };
   return onSign(async (tab) => {
     await title(tab, 'Approve this payment?');
-    const said = (await tab.locator('.said').innerText()).replace(/\s+/g, ' ');
+    const said = (await tab.locator('.claimed').innerText()).replace(/\s+/g, ' ');
     assert.equal(said, 'From the server, not part of the transaction Your contact: Bob\ufffd <img src=x> Requested by the app: Shop');
     assert.ok((await above(tab, 'Approve')).includes(BOB));
     server.world.view = { contact: 7, app: null };
     await follow(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
-    await tab.locator('.said').waitFor({ state: 'detached' });
+    await tab.locator('.claimed').waitFor({ state: 'detached' });
   });
 });
 

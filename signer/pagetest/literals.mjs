@@ -16,7 +16,7 @@ export function literals(source) {
       const end = source.indexOf('*/', i) + 1;
       line += source.slice(i, end).split('\n').length - 1;
       i = end;
-    } else if (c === '/' && /[(,=:[!&|?{};\n]|^$/.test(before)) {
+    } else if (c === '/' && /[(,=:[!&|?{};>\n]|^$/.test(before)) {
       for (let inClass = false; ; ) {
         const r = source[++i];
         if (r === '\\') i++;

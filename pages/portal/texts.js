@@ -1,4 +1,6 @@
-// What is said: states, times, troubles. Pure, so that it is tested without a browser.
+// Texts for states, times, errors and what strangers wrote. Pure, so that it is tested without a browser.
+
+import { LocalizedError, date, t } from './catalogue.js';
 
 /**
  * Text that somebody else wrote, with everything that could make it look like something else made
@@ -10,7 +12,7 @@ export function inert(text, most = 4096) {
     .replace(/[^\P{C}\n\t]|[\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f]|[\u{e0000}-\u{e0fff}]/gu, (c) => `⟦U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟧`)
     .replace(/(\p{M}{3})\p{M}+/gu, '$1⟦…⟧');
   const rest = whole.length - Math.min(whole.length, cut(whole, most).length);
-  return rest > 0 ? `${shown}\n⟦… and ${count(rest, 'character')} more⟧` : shown;
+  return rest > 0 ? `${shown}\n${t('common.characters_more', { count: rest })}` : shown;
 }
 
 /** The first characters, without halving one. */
@@ -49,8 +51,6 @@ export function pretty(text) {
   return out;
 }
 
-export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
-
 /** A sentence of its own: "this link was used" becomes "This link was used." */
 export function sentence(text) {
   const trimmed = text.trim();
@@ -65,15 +65,15 @@ export const moment = (iso, now = new Date(), zone = undefined) => clock(iso, no
 /** The same to the second. */
 export const instant = (iso, now = new Date(), zone = undefined) => clock(iso, now, zone, { second: '2-digit' });
 
-/** Whose clock it is. */
-export const zoneName = () => new Intl.DateTimeFormat('en-GB').resolvedOptions().timeZone;
+/** The time zone in which times are shown. */
+export const zoneName = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function clock(iso, now, zone, more) {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return '';
-  const day = (d) => d.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: zone });
-  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...more, timeZone: zone });
-  return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : `${day(at)}, ${time}`;
+  const day = (d) => date(d, { day: 'numeric', month: 'short', timeZone: zone });
+  const time = date(at, { hour: '2-digit', minute: '2-digit', ...more, timeZone: zone });
+  return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : t('common.day_time', { day: day(at), time });
 }
 
 /** An address without its query, which may hold a secret and is shown where it is changed. */
@@ -98,74 +98,74 @@ export function pauseOf(quiet, quick = false) {
 /** Which events can be subscribed to and are not emitted yet. */
 export const later = (events) => new Set(events.filter((one) => one.emitted === false).map((one) => one.event));
 
-/** How a webhook fares: {kind: good | bad | off | new, text}. */
+/** The health of a webhook: {kind: good | bad | off | new, text}. */
 export function healthOf(hook, now = new Date(), zone = undefined) {
-  if (hook.ended === 'gone') return { kind: 'off', text: 'turned off: its receiver answered 410' };
-  if (hook.ended === 'failing') return { kind: 'off', text: 'turned off: it took no event for days' };
-  if (hook.ended === 'tier') return { kind: 'off', text: 'stopped: its key is on the free tier' };
-  if (!hook.active) return { kind: 'off', text: 'paused' };
-  if (hook.failing_since !== '') return { kind: 'bad', text: `failing since ${moment(hook.failing_since, now, zone)}` };
-  if (hook.last_triggered === '') return { kind: 'new', text: 'nothing was sent yet' };
+  const health = (kind, key, args) => ({ kind, text: t(`health.${key}`, args) });
+  if (['gone', 'failing', 'tier'].includes(hook.ended)) return health('off', hook.ended);
+  if (!hook.active) return health('off', 'paused');
+  if (hook.failing_since !== '') return health('bad', 'failing_since', { time: moment(hook.failing_since, now, zone) });
+  if (hook.last_triggered === '') return health('new', 'new');
   const success = hook.health?.last_success ?? '';
-  if (success === '') return { kind: 'new', text: 'no delivery yet, tests aside' };
-  if (Date.parse(success) < Date.parse(hook.updated_at)) return { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' };
-  return { kind: 'good', text: 'healthy' };
+  if (success === '') return health('new', 'untested');
+  if (Date.parse(success) < Date.parse(hook.updated_at)) return health('new', 'changed');
+  return health('good', 'good');
 }
 
-/** What the states of a delivery are called, and what they mean. */
-export const STATES = {
-  waiting: { kind: 'new', text: 'waits', means: 'It waits for its next attempt.' },
-  delivered: { kind: 'good', text: 'delivered', means: 'The receiver took it.' },
-  dead_lettered: { kind: 'bad', text: 'given up', means: 'All attempts failed. It is kept for a while, and can be sent again.' },
-  revoked: { kind: 'off', text: 'revoked', means: 'What allowed it was taken back: a consent, the key, or the webhook itself.' },
-  superseded: { kind: 'off', text: 'replaced', means: 'A newer one about the same took its place before it was sent.' },
-};
+/** The states of a delivery, and how each looks. */
+export const STATES = { waiting: 'new', delivered: 'good', dead_lettered: 'bad', revoked: 'off', superseded: 'off' };
 
-export const stateOf = (state) => STATES[state] ?? { kind: 'off', text: inert(state, 40), means: '' };
+/** A delivery's state as a badge: {kind, text}. A state that this page does not know is shown as it is. */
+export const stateOf = (state) => (Object.hasOwn(STATES, state) ? { kind: STATES[state], text: t(`state.${state}`) } : { kind: 'off', text: inert(state, 40) });
 
-/** What the state of a delivery means for it, whose attempts are known. */
+/** What the state means for a delivery whose attempts are known; "" for a state that this page does not know. */
 export function meaningOf({ state, attempted }) {
   const { status = 0 } = attempted.at(-1) ?? {};
   const final = status > 0 && status < 500 && ![408, 425, 429].includes(status); // others are attempted again
-  if (state === 'dead_lettered' && final) return `Given up at once: answered ${status}, and the same bytes would be answered alike. It is kept for a while, and can be sent again.`;
-  return stateOf(state).means;
+  if (state === 'dead_lettered' && final) return t('state.dead_lettered_final', { status: `${status}` });
+  return Object.hasOwn(STATES, state) ? t(`state.${state}_means`) : '';
 }
 
-/** What an attempt came to. */
-export function resultOf({ status, error, latency_ms: latency }) {
-  const took = ` after ${latency < 1 ? 'less than 1' : latency.toLocaleString('en')} ms`;
-  if (status > 0) return `answered ${status}${took}`;
-  return `${error === '' ? 'no answer' : inert(error, 300)}${took}`;
+/** The result of an attempt. */
+export function resultOf({ status, error, latency_ms: milliseconds }) {
+  const latency = milliseconds < 1 ? t('delivery.latency_least') : t('delivery.latency', { milliseconds });
+  if (status > 0) return t('delivery.answered', { status: `${status}`, latency });
+  return error === '' ? t('delivery.not_answered', { latency }) : t('delivery.failed', { error: inert(error, 300), latency });
 }
 
-/** What there is to say of an attempt beside its result: nothing that this says already. */
+/** What an attempt's error says beyond its result; "" for nothing. */
 export const remark = ({ status, error }) => (status > 0 && error !== `answered ${status}` ? inert(error, 300) : '');
 
-/** What went wrong with a request, and what to do. */
-export function trouble(err) {
-  const details = sentence(inert(err.details ?? '', 600).replace(/^url: must /, 'the address must ').replace(/^[a-z_]+: /, ''));
+/** What a person entered cannot be used. */
+export class Problem extends LocalizedError {}
+
+/** What went wrong, and what to do: a text for any error. */
+export function errorText(err) {
+  if (err instanceof LocalizedError) return err.message;
+  let details = inert(err.details ?? '', 600);
+  details = details.startsWith('url: must ') ? t('error.address', { details: details.slice('url: must '.length) }) : details.replace(/^[a-z_]+: /, '');
+  details = sentence(details);
   switch (err.code) {
     case 'UNREACHABLE':
-      return 'purser could not be reached. Look at your connection and try again: nothing is done twice.';
+      return t('error.unreachable');
     case 'RATE_LIMIT_EXCEEDED':
-      return `${details || 'Too many requests.'} Wait ${count(err.retryAfter || 60, 'second')}, then go on.`;
+      return t('error.wait', { details: details || t('error.too_many'), count: err.retryAfter || 60 });
     case 'TIER_REQUIRED':
-      return 'Webhooks are part of the tier pro, which this key does not have any more. Ask the operator.';
+      return t('error.tier');
     case 'INSUFFICIENT_SCOPE':
-      return 'This key may have no webhooks: make one with the scope “webhooks”, from /api in the chat.';
+      return t('error.scope');
     case 'WEBHOOK_NOT_FOUND':
-      return 'This webhook is not there any more: somebody has removed it. Go back to the list.';
+      return t('error.webhook_gone');
     case 'NOT_FOUND':
-      return 'This is not there any more. Deliveries are kept for a while only.';
+      return t('error.gone');
     case 'WEBHOOK_LIMIT_REACHED':
-      return `${details || 'There are as many webhooks as there may be.'} Then add this one.`;
+      return details ? t('error.limit', { details }) : t('error.limit_reached');
     case 'CONFLICT':
-      return `${details || 'This changed meanwhile.'} Refresh, and look at it again.`;
+      return t('error.conflict', { details: details || t('error.changed') });
     case 'INTERNAL_ERROR':
     case 'NETWORK_ERROR':
-      return 'Something is wrong on purser’s side. Try again in a minute; if it stays so, tell the operator.';
+      return t('error.server');
     default:
-      return details || sentence(inert(err.message ?? '', 300)) || 'That did not work.';
+      return details || sentence(inert(err.message ?? '', 300)) || t('error.unknown');
   }
 }
 

@@ -1,10 +1,11 @@
-// The portal's words: what is said of states and troubles, and that strangers' text stays inert.
+// The portal's texts for states and errors, and that strangers' text stays inert.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import './english.mjs';
 import {
-  addressOf, families, healthOf, inert, instant, lastDay, later, meaningOf, moment, pauseOf, pretty, remark, resultOf, sentence, stateOf, subscription, trouble,
-} from '../portal/words.js';
+  addressOf, errorText, families, healthOf, inert, instant, lastDay, later, meaningOf, moment, pauseOf, pretty, remark, resultOf, sentence, stateOf, subscription,
+} from '../portal/texts.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
 
@@ -39,7 +40,7 @@ test('JSON is laid out and not changed', () => {
   assert.ok(pretty('['.repeat(5000) + ']'.repeat(5000)).length < 1_000_000);
 });
 
-test('times are told as somebody reads them', () => {
+test('times are shown for the person who reads them', () => {
   assert.equal(moment('2026-11-21T14:02:00.000Z', NOW, 'UTC'), '14:02');
   assert.equal(moment('2026-11-20T14:02:00.000Z', NOW, 'UTC'), '20 Nov, 14:02');
   assert.equal(moment('2025-11-21T14:02:00.000Z', NOW, 'UTC'), '21 Nov, 14:02');
@@ -48,23 +49,23 @@ test('times are told as somebody reads them', () => {
   assert.equal(instant('2026-11-20T14:02:03.900Z', NOW, 'UTC'), '20 Nov, 14:02:03');
 });
 
-test('health is told in words', () => {
+test('health and results are texts', () => {
   const hook = { active: true, ended: '', failing_since: '', last_triggered: '2026-11-21T14:00:00.000Z', updated_at: '2026-11-21T13:00:00.000Z', health: { last_success: '2026-11-21T14:00:00.000Z' } };
   const of = (change) => healthOf({ ...hook, ...change }, NOW, 'UTC');
-  assert.deepEqual(of({}), { kind: 'good', text: 'healthy' });
-  assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'failing since 14:02' });
-  assert.deepEqual(of({ active: false, ended: 'gone' }), { kind: 'off', text: 'turned off: its receiver answered 410' });
-  assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'turned off: it took no event for days' });
-  assert.deepEqual(of({ active: false, ended: 'tier' }), { kind: 'off', text: 'stopped: its key is on the free tier' });
-  assert.deepEqual(of({ active: false }), { kind: 'off', text: 'paused' });
-  assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'nothing was sent yet' });
-  assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'no delivery yet, tests aside' });
-  assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'no delivery yet since it was last changed, tests aside' }); // turned on, too
-  assert.equal(stateOf('dead_lettered').text, 'given up');
+  assert.deepEqual(of({}), { kind: 'good', text: 'Healthy' });
+  assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'Failing since 14:02' });
+  assert.deepEqual(of({ active: false, ended: 'gone' }), { kind: 'off', text: 'Turned off: the endpoint answered 410' });
+  assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'Turned off: no delivery succeeded for days' });
+  assert.deepEqual(of({ active: false, ended: 'tier' }), { kind: 'off', text: 'Stopped: the key is on the free tier' });
+  assert.deepEqual(of({ active: false }), { kind: 'off', text: 'Paused' });
+  assert.deepEqual(of({ last_triggered: '' }), { kind: 'new', text: 'Nothing sent yet' });
+  assert.deepEqual(of({ health: { last_success: '' } }), { kind: 'new', text: 'No delivery yet, except tests' });
+  assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'No delivery since the last change, except tests' }); // turned on, too
+  assert.equal(stateOf('dead_lettered').text, 'Dead-lettered');
   const given = (...all) => meaningOf({ state: 'dead_lettered', attempted: all.map((status) => ({ status })) });
-  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`Given up at once: answered ${status}, and the same bytes would be answered alike.`));
+  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`The endpoint answered ${status}, and a retry would get the same answer.`));
   for (const all of [[], [0], [500], [400, 503], [408], [425], [429]]) assert.match(given(...all), /^All attempts failed\./);
-  assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The receiver took it.');
+  assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The endpoint accepted it.');
   assert.equal(stateOf('<b>').text, '<b>');
   assert.equal(resultOf({ status: 500, error: 'answered 500', latency_ms: 1234 }), 'answered 500 after 1,234 ms');
   assert.equal(resultOf({ status: 0, error: 'connection refused', latency_ms: 3 }), 'connection refused after 3 ms');
@@ -73,7 +74,7 @@ test('health is told in words', () => {
   assert.equal(resultOf({ status: 0, error: '', latency_ms: 3 }), 'no answer after 3 ms');
 });
 
-test('an address is told by its host and path, without what may be a secret in its query', () => {
+test('an address is shown by its host and path, without what may be a secret in its query', () => {
   assert.equal(addressOf('https://hooks.example.com:8443/x/y?token=secret'), 'hooks.example.com:8443/x/y?…');
   assert.equal(addressOf('https://hooks.example.com/'), 'hooks.example.com');
   assert.equal(addressOf('https://hooks.example.com/?a'), 'hooks.example.com?…');
@@ -100,15 +101,15 @@ test('what nothing emits yet is known', () => {
   assert.deepEqual([...later([{ event: 'a', emitted: true }, { event: 'b', emitted: false }, { event: 'c' }])], ['b']);
 });
 
-test('troubles are told with what to do', () => {
-  assert.match(trouble({ code: 'UNREACHABLE' }), /try again/);
-  assert.equal(trouble({ code: 'RATE_LIMIT_EXCEEDED', details: 'at most 600 an hour', retryAfter: 1 }), 'At most 600 an hour. Wait 1 second, then go on.');
-  assert.equal(trouble({ code: 'INVALID_WEBHOOK_URL', details: 'url: must be https' }), 'The address must be https.');
-  assert.equal(trouble({ code: 'INVALID_REQUEST', details: 'secret: 16 to 128 characters' }), '16 to 128 characters.');
-  assert.match(trouble({ code: 'SOMETHING', details: '', message: 'the words' }), /The words\./);
-  assert.equal(trouble(new TypeError('')), 'That did not work.');
+test('errors say what to do', () => {
+  assert.match(errorText({ code: 'UNREACHABLE' }), /try again/);
+  assert.equal(errorText({ code: 'RATE_LIMIT_EXCEEDED', details: 'at most 600 an hour', retryAfter: 1 }), 'At most 600 an hour. Wait 1 second, then try again.');
+  assert.equal(errorText({ code: 'INVALID_WEBHOOK_URL', details: 'url: must be https' }), 'The address must be https.');
+  assert.equal(errorText({ code: 'INVALID_REQUEST', details: 'secret: 16 to 128 characters' }), '16 to 128 characters.');
+  assert.match(errorText({ code: 'SOMETHING', details: '', message: 'the words' }), /The words\./);
+  assert.equal(errorText(new TypeError('')), 'Something went wrong.');
   for (const code of ['TIER_REQUIRED', 'INSUFFICIENT_SCOPE', 'WEBHOOK_NOT_FOUND', 'NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'CONFLICT', 'INTERNAL_ERROR', 'NETWORK_ERROR']) {
-    assert.ok(trouble({ code }).length > 20, code);
+    assert.ok(errorText({ code }).length > 20, code);
   }
   assert.equal(sentence(' '), '');
 });
