@@ -13,7 +13,7 @@ const english = (texts) => use({ a: texts });
 // Sections with keys that the code composes from a name, such as a status, and an ending.
 const PAGES = {
   signer: { folder: '../page/', html: '../page/index.html', composed: /^(chain|refusal|status)\./ },
-  portal: { folder: '../../pages/portal/', html: '../../pages/portal.html', composed: /^(chart|health|hook\.ended_|session|state)\b/ },
+  portal: { folder: '../../pages/portal/', html: '../../pages/portal.html', composed: /^((chart|health|session|state)\.|hook\.ended_)/ },
 };
 const DATA = ['words.js', 'common.js', 'tokens.js']; // lists of words and tokens, without a text
 
