@@ -156,7 +156,6 @@ func (q *jobQueue) putJob(j *store.Job) (*storedJob, error) {
 		if was.inFlight() {
 			is.Node, is.End, is.Anew = was.Node, was.End, true
 		}
-		j.Attempt = was.Attempt
 	}
 	is.Name, j.Seq = q.hash("id", string(j.ID)), is.seq
 	raw, err := q.seal(jobs, q.rowKey(is.seq), j.About, is.jobRow, sealedJob(*j))

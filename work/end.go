@@ -1,0 +1,308 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// attempt handles one job and writes what became of it.
+func (p *Pool) attempt(h *held) {
+	p.mu.Lock()
+	job := h.job
+	p.mu.Unlock()
+	begun := p.Now()
+	outcome := p.handle(h, job)
+	if p.Metrics != nil {
+		due := job.At
+		if job.NotBefore.After(due) {
+			due = job.NotBefore
+		}
+		p.Metrics.Ended(p.Queue, outcome, max(begun.Sub(due), 0), max(p.Now().Sub(begun), 0))
+	}
+}
+
+func (p *Pool) handle(h *held, job store.Job) Outcome {
+	for tries := 1; ; tries++ {
+		if h.ctx.Err() != nil && errors.Is(context.Cause(h.ctx), ErrLost) {
+			return Lost
+		}
+		var outcome Outcome
+		result, err := p.call(h.ctx, job)
+		if err == nil {
+			outcome, err = p.succeed(h, result)
+		}
+		switch {
+		case err == nil:
+			return outcome
+		case errors.Is(err, errLost):
+			return Lost
+		case errors.Is(err, store.ErrUnknownOutcome):
+			return p.stopFor(err)
+		case errors.Is(err, store.ErrConflict) && tries < anewAtOnce:
+			continue
+		case h.ctx.Err() != nil: // it was told to stop: that is no failure of its own
+			return p.giveBack(h)
+		}
+		return p.fail(h, job, err)
+	}
+}
+
+// call is Handle, of which a panic is an error.
+func (p *Pool) call(ctx context.Context, job store.Job) (result Result, err error) {
+	err = p.run(func() (err error) {
+		result, err = p.Handle(ctx, job)
+		return err
+	})
+	return result, err
+}
+
+// panicked is the panic of a handler.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (e *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// run makes an error of a panic.
+func (p *Pool) run(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicked{r, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// errLost says that an attempt cannot be ended, because it is outdated.
+var errLost = errors.New("work: the attempt is outdated")
+
+// succeed writes a result and ends the job, in one Update that also claims the next job where one is known to wait.
+func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
+	outcome := Done
+	if !result.Again.IsZero() {
+		outcome = Snoozed
+	}
+	return outcome, p.end(h, func(tx store.Tx, ref store.Ref) error {
+		if result.Commit != nil {
+			if err := result.Commit(tx); err != nil {
+				return err
+			}
+		}
+		if outcome == Snoozed {
+			return lostOr(tx.SnoozeJobs(result.Again, ref))
+		}
+		return lostOr(tx.DoneJobs(ref))
+	})
+}
+
+// lostOr tells the conflict of an outdated attempt from one of a Commit.
+func lostOr(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return errLost
+	}
+	return err
+}
+
+// end writes the end of an attempt. If the job's lease was taken anew by this node meanwhile, it ends that.
+func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
+	for {
+		p.mu.Lock()
+		ref := h.job.Ref()
+		h.asked = p.running && (p.more || h.job.Key != "") && p.room() >= 0
+		p.mu.Unlock()
+		claim := p.claim(1)
+		err := p.run(func() error {
+			return p.Store.Update(context.WithoutCancel(h.ctx), func(tx store.Tx) (err error) {
+				if err = write(tx, ref); err != nil || !h.asked {
+					return err
+				}
+				var next time.Time
+				h.claimed, next, err = tx.ClaimJobs(claim)
+				h.more = !next.IsZero() && !next.After(claim.Now)
+				return err
+			})
+		})
+		if err != nil {
+			h.claimed, h.asked = nil, false
+		}
+		p.mu.Lock()
+		renewed := h.job.Attempt != ref.Attempt
+		p.mu.Unlock()
+		if !errors.Is(err, errLost) || !renewed {
+			return err
+		}
+	}
+}
+
+// fail ends an attempt that failed: the job is tried again later, or given up.
+func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
+	failures := job.Failures + 1
+	var forGood *permanent
+	outcome := Retried
+	if errors.As(cause, &forGood) || p.Schedule.spent(failures) {
+		outcome = DeadLettered
+	}
+	now := p.Now()
+	wait := p.random.wait(p.Schedule, failures)
+	write := func(dead func(store.Tx, store.Job, error) error) error {
+		return p.end(h, func(tx store.Tx, ref store.Ref) error {
+			if outcome == Retried {
+				return lostOr(tx.RetryJobs(now.Add(wait), ref))
+			}
+			if dead != nil {
+				if err := dead(tx, job, cause); err != nil {
+					return err
+				}
+			}
+			return lostOr(tx.DeadLetterJobs(now, reason(cause), ref))
+		})
+	}
+	err := write(p.Dead)
+	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !errors.Is(err, store.ErrUnknownOutcome) {
+		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
+		err = write(nil)
+	}
+	switch {
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return p.stopFor(err)
+	case errors.Is(err, errLost):
+		return Lost
+	case outcome == DeadLettered && err == nil:
+		p.Log.Error("a job was given up", "queue", p.Queue, "job", job.Seq, "failures", failures, "error", cause)
+	case outcome == Retried && err == nil:
+		p.Log.Warn("a job failed: it is tried again", "queue", p.Queue, "job", job.Seq, "failures", failures, "wait", wait, "error", cause)
+	default: // it is claimed again when its lease is over
+		p.Log.Error("the end of a job could not be written", "queue", p.Queue, "job", job.Seq, "error", errors.Join(cause, err))
+		return Lost
+	}
+	return outcome
+}
+
+// reason is why a job was given up, in words that hold nothing about people.
+func reason(cause error) string {
+	var known *wallet.Error
+	var crash *panicked
+	switch {
+	case errors.As(cause, &known):
+		return string(known.Code)
+	case errors.As(cause, &crash):
+		return "panic"
+	case errors.Is(cause, store.ErrConflict):
+		return "conflict"
+	case errors.Is(cause, store.ErrNotFound):
+		return "not found"
+	}
+	return "error"
+}
+
+// giveBack ends an attempt that was cut short: any node may claim the job at once.
+func (p *Pool) giveBack(h *held) Outcome {
+	err := p.end(h, func(tx store.Tx, ref store.Ref) error { return lostOr(tx.SnoozeJobs(time.Time{}, ref)) })
+	switch {
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return p.stopFor(err)
+	case err != nil:
+		return Lost
+	}
+	return Returned
+}
+
+// stopFor ends Run: nobody knows what the store holds.
+func (p *Pool) stopFor(err error) Outcome {
+	p.mu.Lock()
+	p.failure = fmt.Errorf("work: end a job of %s: %w", p.Queue, err)
+	p.mu.Unlock()
+	p.wake.ring()
+	return Lost
+}
+
+// renew moves the end of all leases of this pool, and lets go what is another node's by now.
+func (p *Pool) renew(ctx context.Context) error {
+	p.mu.Lock()
+	refs := make([]store.Ref, 0, len(p.held))
+	for _, h := range p.held {
+		if !h.lost {
+			refs = append(refs, h.job.Ref())
+		}
+	}
+	p.mu.Unlock()
+	if len(refs) == 0 {
+		return nil
+	}
+	until := p.Now().Add(p.Lease)
+	var lost []store.Ref
+	err := p.Store.Update(ctx, func(tx store.Tx) (err error) {
+		lost, err = tx.RenewJobs(until, refs...)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return fmt.Errorf("work: renew leases of %s: %w", p.Queue, err)
+	case err != nil && ctx.Err() == nil:
+		p.Log.Error("leases could not be renewed", "queue", p.Queue, "error", err)
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ref := range lost {
+		h := p.held[ref.ID]
+		if h == nil || h.job.Attempt != ref.Attempt { // it ended meanwhile, or its lease was taken anew
+			continue
+		}
+		h.lost = true
+		h.cancel(ErrLost)
+	}
+	return nil
+}
+
+// drain gives back what was not begun, and waits for what was: for Grace without a word, and then for Handles to heed
+// the end of their ctx.
+func (p *Pool) drain(stop context.CancelCauseFunc) error {
+	p.mu.Lock()
+	p.running = false
+	p.mu.Unlock()
+	p.giveBackReady()
+	ended := make(chan struct{})
+	go func() {
+		p.busy.Wait()
+		close(ended)
+	}()
+	renew, grace := p.After(p.Lease/renewals), p.After(p.Grace)
+	for {
+		select {
+		case <-ended:
+			p.giveBackReady()
+			return p.failed()
+		case <-grace:
+			stop(ErrStopped)
+			grace = nil
+		case <-renew:
+			if err := p.renew(context.Background()); err != nil {
+				return errors.Join(err, p.failed())
+			}
+			renew = p.After(p.Lease / renewals)
+		}
+	}
+}
+
+// giveBackReady gives back what no worker has begun.
+func (p *Pool) giveBackReady() {
+	p.mu.Lock()
+	waiting := p.ready
+	p.ready = nil
+	p.mu.Unlock()
+	for _, h := range waiting {
+		p.giveBack(h)
+		h.cancel(ErrStopped)
+		p.mu.Lock()
+		delete(p.held, h.job.ID)
+		p.mu.Unlock()
+	}
+}
