@@ -18,7 +18,7 @@ func rooms() map[string][]string {
 		"locale":           {"wallet"},
 		"store":            {"wallet"},
 		"store/bolt":       {"store", "wallet"},
-		"store/storetest":  {"store", "wallet"},
+		"store/storetest":  {"store", "wallet", "work"},
 		"chain":            {"wallet"},
 		"handlers":         {"wallet", "store"},
 		"work":             {"store", "wallet"},

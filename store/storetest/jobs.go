@@ -64,15 +64,15 @@ func jobIDs(all []store.Job) string {
 	return strings.Join(out, " ")
 }
 
-// work is a job of the suite: "id", "id/key" or "id/key/owner".
-func work(name string) store.Job {
+// aJob is a job of the suite: "id", "id/key" or "id/key/owner".
+func aJob(name string) store.Job {
 	parts := append(strings.Split(name, "/"), "", "")
 	return store.Job{ID: store.JobID(parts[0]), Queue: queue, Key: parts[1], Owner: parts[2], At: noon(), Body: []byte("body of " + parts[0])}
 }
 
-func works(names ...string) (out []store.Job) {
+func someJobs(names ...string) (out []store.Job) {
 	for _, name := range names {
-		out = append(out, work(name))
+		out = append(out, aJob(name))
 	}
 	return out
 }
@@ -127,14 +127,14 @@ func testJobs(t *testing.T, open Open) {
 // testJobOrder: within a key in order and one at a time, the smaller priority first; owners take turns.
 func testJobOrder(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.put(works("a1/a", "a2/a", "a3/a", "b1/b")...)
+	s.put(someJobs("a1/a", "a2/a", "a3/a", "b1/b")...)
 	some := s.claim(at(noon(), 10))
 	same(t, "one of each key", jobIDs(some), "a1 b1")
 	same(t, "none beside it", jobIDs(s.claim(at(noon(), 10))), "")
-	urgent := work("a0/a")
-	late := work("a4/a")
+	urgent := aJob("a0/a")
+	late := aJob("a4/a")
 	late.Priority = store.JobBackground
-	soon := work("a9/a")
+	soon := aJob("a9/a")
 	soon.Priority = store.JobNormal
 	s.put(late, soon, urgent)
 	same(t, "what is in flight is first", jobIDs(get(t, s, func(tx store.Tx) ([]store.Job, error) { return tx.JobsOfKey(queue, "a", 10) })), "a1 a2 a3 a0 a9 a4")
@@ -142,15 +142,15 @@ func testJobOrder(t *testing.T, open Open) {
 	s.done(some...)
 	same(t, "the rest in order", s.drained(noon()), "a2 a3 a0 a9 a4")
 
-	lower := work("low/k")
+	lower := aJob("low/k")
 	lower.Priority = store.JobNormal
 	s.put(lower)
-	s.put(work("high/k")) // becomes the head
+	s.put(aJob("high/k")) // becomes the head
 	same(t, "a more urgent one goes before one that waited", s.drained(noon()), "high low")
 
-	waits := work("waits/k")
+	waits := aJob("waits/k")
 	waits.NotBefore = noon().Add(time.Minute)
-	s.put(waits, work("behind/k"))
+	s.put(waits, aJob("behind/k"))
 	same(t, "what waits for its time holds up its key", jobIDs(s.claim(at(noon(), 10))), "")
 	same(t, "until then", s.drained(noon().Add(time.Minute)), "waits behind")
 }
@@ -159,10 +159,10 @@ func testJobFairness(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	var crowd []store.Job
 	for i := range 300 {
-		crowd = append(crowd, work(fmt.Sprintf("c%d//crowd", i)))
+		crowd = append(crowd, aJob(fmt.Sprintf("c%d//crowd", i)))
 	}
 	s.put(crowd...)
-	s.put(works("one//one", "two/k/two", "three/k/two", "free")...)
+	s.put(someJobs("one//one", "two/k/two", "three/k/two", "free")...)
 	same(t, "turns", jobIDs(s.claim(at(noon(), 7))), "c0 one two free c1 c2 c3")
 	same(t, "of an owner", len(get(t, s, func(tx store.Tx) ([]store.Job, error) { return tx.JobsOfOwner(queue, "two", 10) })), 2)
 	same(t, "counted", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "crowd") }), 300)
@@ -181,7 +181,7 @@ func testJobFairness(t *testing.T, open Open) {
 
 func testJobLeases(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.put(works("x/k", "y/k")...)
+	s.put(someJobs("x/k", "y/k")...)
 	first := s.claim(at(noon(), 10))
 	end := noon().Add(time.Minute)
 	same(t, "held", jobIDs(s.claim(at(end.Add(-1), 10))), "")
@@ -229,8 +229,8 @@ func testJobLeases(t *testing.T, open Open) {
 // testJobsAnew: an id that is put again.
 func testJobsAnew(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.put(works("a", "b", "c")...)
-	newer := work("a//owner")
+	s.put(someJobs("a", "b", "c")...)
+	newer := aJob("a//owner")
 	newer.Body, newer.Priority = []byte("newer"), store.JobUrgent
 	s.put(newer)
 	got := s.claim(at(noon(), 2))
@@ -244,7 +244,7 @@ func testJobsAnew(t *testing.T, open Open) {
 	same(t, "and it waits again", jobIDs(s.claim(at(noon(), 9))), "")
 	got = s.claim(at(noon().Add(time.Hour), 9))
 	same(t, "when it is due", fmt.Sprint(jobIDs(got), " ", string(got[len(got)-1].Body)), "c a newest")
-	other := work("a/key")
+	other := aJob("a/key")
 	if err := s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.PutJobs([]store.Job{other}, nil); return err }); err == nil {
 		t.Error("a job changed its key")
 	}
@@ -264,25 +264,25 @@ func testJobHandOver(t *testing.T, open Open) {
 		}
 		return out
 	}
-	later := work("later")
+	later := aJob("later")
 	later.NotBefore = noon().Add(time.Second)
-	some := hand(at(noon(), 2), append([]store.Job{later}, works("a/k", "b/k", "c", "d")...)...)
+	some := hand(at(noon(), 2), append([]store.Job{later}, someJobs("a/k", "b/k", "c", "d")...)...)
 	same(t, "as many as were asked for, heads that are due", attempts(some), []int{0, 1, 0, 1, 0})
 	same(t, "the rest is claimed", jobIDs(s.claim(at(noon(), 9))), "d")
 	s.done(some[1], some[3])
-	same(t, "one is ready: nothing goes before it", attempts(hand(at(noon(), 9), work("e"))), []int{0})
+	same(t, "one is ready: nothing goes before it", attempts(hand(at(noon(), 9), aJob("e"))), []int{0})
 	same(t, "in turn", jobIDs(s.claim(at(noon(), 9))), "b e")
 	share := at(noon(), 9)
 	share.PerOwner = 1
-	same(t, "an owner's share", attempts(hand(share, works("f//o", "g//o")...)), []int{1, 0})
+	same(t, "an owner's share", attempts(hand(share, someJobs("f//o", "g//o")...)), []int{1, 0})
 	another := at(noon(), 9)
 	another.Queue = "another"
-	same(t, "of the claim's queue alone", attempts(hand(another, work("h"))), []int{0})
+	same(t, "of the claim's queue alone", attempts(hand(another, aJob("h"))), []int{0})
 }
 
 func testDeadLetters(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.put(works("bad/k/o", "good/k/o")...)
+	s.put(someJobs("bad/k/o", "good/k/o")...)
 	bad := s.claim(at(noon(), 1))
 	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "no such thing", bad[0].Ref()) })
 	letters := func() []store.DeadLetter {
@@ -291,7 +291,7 @@ func testDeadLetters(t *testing.T, open Open) {
 	same(t, "kept", letters(), []store.DeadLetter{{Job: bad[0], Reason: "no such thing", DiedAt: noon()}})
 	same(t, "its key goes on", s.drained(noon()), "good")
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "good", noon()) })
-	s.put(work("bad/k/o"))
+	s.put(aJob("bad/k/o"))
 	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "bad", noon()) })
 	s.done(s.claim(at(noon(), 1))...)
 	update(t, s, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, "bad", noon()) })
@@ -307,7 +307,7 @@ func testDeadLetters(t *testing.T, open Open) {
 
 	update(t, s, func(tx store.Tx) error { // the oldest give way
 		for i := range store.DeadLettersKept + 2 {
-			put, err := tx.PutJobs(works(fmt.Sprint("d", i)), &store.Claim{Queue: queue, Node: "a", Now: noon(), Max: 1, Lease: time.Minute})
+			put, err := tx.PutJobs(someJobs(fmt.Sprint("d", i)), &store.Claim{Queue: queue, Node: "a", Now: noon(), Max: 1, Lease: time.Minute})
 			if err != nil {
 				return err
 			}
@@ -327,7 +327,7 @@ func testErasedJobs(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	about := func(names ...string) []store.Job {
-		all := works(names...)
+		all := someJobs(names...)
 		for i := range all {
 			all[i].About = "usr_a"
 		}
@@ -337,7 +337,7 @@ func testErasedJobs(t *testing.T, open Open) {
 	dead := s.claim(at(noon(), 1))
 	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "", dead[0].Ref()) })
 	flies := s.claim(at(noon(), 1))
-	s.put(works("behind/k", "other/l")...)
+	s.put(someJobs("behind/k", "other/l")...)
 	var many []store.Job
 	for i := range 2500 {
 		many = append(many, about(fmt.Sprint("many", i))...)
@@ -359,14 +359,14 @@ func testErasedJobs(t *testing.T, open Open) {
 func testJobClock(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	s.claim(at(noon(), 1))
-	soon := work("soon")
+	soon := aJob("soon")
 	soon.NotBefore = noon().Add(time.Minute)
-	s.put(soon, work("now"))
+	s.put(soon, aJob("now"))
 	held := s.claim(at(noon(), 1))
 	same(t, "now", jobIDs(held), "now")
 	back := noon().Add(-24 * time.Hour)
 	same(t, "set back", jobIDs(s.claim(at(back, 9))), "")
-	s.put(func() store.Job { j := work("late"); j.At, j.NotBefore = back, back.Add(30*time.Second); return j }())
+	s.put(func() store.Job { j := aJob("late"); j.At, j.NotBefore = back, back.Add(30*time.Second); return j }())
 	_, next := s.claimNext(at(back.Add(time.Second), 9))
 	same(t, "the next by the new clock", next.Equal(back.Add(30*time.Second)), true)
 	same(t, "what was put since", jobIDs(s.claim(at(back.Add(30*time.Second), 9))), "late")
@@ -397,9 +397,9 @@ func testLeaders(t *testing.T, open Open) {
 // testReleaseNode: a node that starts anew waits for no lease of its earlier life, and keeps others' leases.
 func testReleaseNode(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	another := work("elsewhere")
+	another := aJob("elsewhere")
 	another.Queue = "queue 2"
-	s.put(append(works("x/k", "y"), another)...)
+	s.put(append(someJobs("x/k", "y"), another)...)
 	x := s.claim(at(noon(), 1))
 	c := at(noon(), 1)
 	c.Node = "b"

@@ -49,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"ErasedJobs", testErasedJobs},
 		{"Leaders", testLeaders},
 		{"ReleaseNode", testReleaseNode},
+		{"Nodes", testNodes},
 		{"Keys", testKeys},
 		{"Apps", testApps},
 		{"Counters", testCounters},
