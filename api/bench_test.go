@@ -22,6 +22,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"purser/chain"
 	product "purser/e2e/rig"
 	"purser/handlers"
 	"purser/store"
@@ -144,7 +145,7 @@ func BenchmarkKeyRead(b *testing.B) {
 
 // canned is a chain that gives each question the answer of its first time.
 type canned struct {
-	handlers.TransferChain
+	*chain.Client
 	answers sync.Map
 }
 
@@ -160,31 +161,31 @@ func remembered[T any](c *canned, question string, ask func() (T, error)) (T, er
 }
 
 func (c *canned) Accounts(ctx context.Context, a []wallet.Address) ([]wallet.Account, error) {
-	return remembered(c, fmt.Sprint("accounts", len(a)), func() ([]wallet.Account, error) { return c.TransferChain.Accounts(ctx, a) })
+	return remembered(c, fmt.Sprint("accounts", len(a)), func() ([]wallet.Account, error) { return c.Client.Accounts(ctx, a) })
 }
 
 func (c *canned) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
-	return remembered(c, "rent", func() (uint64, error) { return c.TransferChain.RentMinimum(ctx, size) })
+	return remembered(c, "rent", func() (uint64, error) { return c.Client.RentMinimum(ctx, size) })
 }
 
 func (c *canned) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	return remembered(c, "token account", func() (wallet.TokenAccount, error) { return c.TransferChain.TokenAccountAt(ctx, at) })
+	return remembered(c, "token account", func() (wallet.TokenAccount, error) { return c.Client.TokenAccountAt(ctx, at) })
 }
 
 func (c *canned) UnitPrice(ctx context.Context, w []wallet.Address) (uint64, error) {
-	return remembered(c, "price", func() (uint64, error) { return c.TransferChain.UnitPrice(ctx, w) })
+	return remembered(c, "price", func() (uint64, error) { return c.Client.UnitPrice(ctx, w) })
 }
 
 func (c *canned) Fee(ctx context.Context, message []byte) (uint64, error) {
-	return remembered(c, "fee", func() (uint64, error) { return c.TransferChain.Fee(ctx, message) })
+	return remembered(c, "fee", func() (uint64, error) { return c.Client.Fee(ctx, message) })
 }
 
 func (c *canned) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
-	return remembered(c, "blockhash", func() (wallet.Blockhash, error) { return c.TransferChain.Blockhash(ctx) })
+	return remembered(c, "blockhash", func() (wallet.Blockhash, error) { return c.Client.Blockhash(ctx) })
 }
 
 func (c *canned) Simulate(ctx context.Context, message []byte) (uint64, error) {
-	return remembered(c, "simulate", func() (uint64, error) { return c.TransferChain.Simulate(ctx, message) })
+	return remembered(c, "simulate", func() (uint64, error) { return c.Client.Simulate(ctx, message) })
 }
 
 // BenchmarkSend measures POST /v1/wallet/send with 64 clients, the chain's answers canned, beside the
@@ -195,7 +196,8 @@ func BenchmarkSend(b *testing.B) {
 		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
 		s.Transfers.NewID = wallet.TimedIDs(time.Now, rand.Reader)
 	})
-	r.Transfers.Chain = &canned{TransferChain: r.Transfers.Chain}
+	node := &canned{Client: r.Chain}
+	r.Transfers.Chain, r.Transfers.Network = node, node
 	key, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	r.Must(err)
 	var from []wallet.Address

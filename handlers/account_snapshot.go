@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"slices"
 
 	"purser/store"
 	"purser/wallet"
@@ -19,9 +20,10 @@ type accountSnapshot struct {
 	held  wallet.TokenFacts // of a token; nothing for SOL
 	units uint64            // free base units of the token
 	rent  uint64            // lamports for the recipient's token account, where it does not exist yet
+	all   bool              // the amount is the largest that can be sent
 }
 
-// fetch reads both sides at one slot, and what is reserved of the sender's.
+// fetch reads both sides at one slot.
 func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wallet.Token) (accountSnapshot, error) {
 	f := accountSnapshot{sender: from, recipient: to, token: token}
 	var err error
@@ -45,11 +47,11 @@ func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wa
 			}
 		}
 	}
-	return read(ctx, s.Store, f.netOfReservations)
+	return f, nil
 }
 
-// netOfReservations is f with what confirmed transactions have reserved taken off.
-func (f accountSnapshot) netOfReservations(tx store.Tx) (accountSnapshot, error) {
+// NetOfReservations is f with what confirmed transactions have reserved taken off.
+func (f accountSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 	reserved, err := Reserved(tx, f.sender, f.from.Slot)
 	if err != nil {
 		return f, err
@@ -59,6 +61,25 @@ func (f accountSnapshot) netOfReservations(tx store.Tx) (accountSnapshot, error)
 		f.units = f.held.Source.Units - min(reserved.Tokens[f.token.Mint], f.held.Source.Units)
 	}
 	return f, nil
+}
+
+// Complete finishes a transfer whose fee is known: its amount where that is all there is, and what the token's issuer
+// keeps of it.
+func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, error) {
+	var err error
+	if f.all {
+		if t.Amount, err = f.maxSendable(t.Fee); err != nil {
+			return t, wallet.About(wallet.FieldAmount, err)
+		}
+	}
+	if err := f.checkAmount(t.Amount, t.Fee); err != nil {
+		return t, err
+	}
+	t.TransferFee = f.withheld(t.Amount)
+	if t.Token.Native() && f.Left(t) == 0 && !slices.Contains(t.Warnings, wallet.WarnAllSOL) {
+		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
+	}
+	return t, nil
 }
 
 // Reservation is what confirmed transactions of an address hold back from what it holds.
@@ -178,12 +199,12 @@ func (f accountSnapshot) maxSendable(fee uint64) (uint64, error) {
 	return f.free - fee, nil
 }
 
-// left is how many base units remain after an amount that checkAmount found good.
-func (f accountSnapshot) left(units, fee uint64) uint64 {
+// Left is how many base units remain after an amount that checkAmount found good.
+func (f accountSnapshot) Left(t wallet.Transaction) uint64 {
 	if f.token.Native() {
-		return f.free - units - fee
+		return f.free - t.Amount - t.Fee
 	}
-	return f.units - units
+	return f.units - t.Amount
 }
 
 // checkAmount judges an amount; what it refuses is the amount's fault, or that of too little SOL.
@@ -256,4 +277,21 @@ func NoneToSend(token wallet.Token) error {
 func NothingToSend(free, fee uint64) error {
 	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
 		wallet.Lamports(free), wallet.Lamports(fee))
+}
+
+// StillFits tells whether what was proposed is what would happen now.
+func (f accountSnapshot) StillFits(t wallet.Transaction) error {
+	if err := f.checkAccounts(); err != nil {
+		return err
+	}
+	switch {
+	case f.rent > t.Rent && t.Rent > 0:
+		return wallet.Refuse(wallet.InvalidRequest, "a new account for this token costs more SOL than when this was prepared: start again with /send")
+	case f.rent > t.Rent:
+		return wallet.Refuse(wallet.InvalidRequest, "the recipient's account for this token was closed meanwhile: start again with /send")
+	case f.withheld(t.Amount) > t.TransferFee:
+		return wallet.Refuse(wallet.InvalidRequest, "the token's issuer keeps more of it than when this was prepared: start again with /send")
+	}
+	f.rent = t.Rent // counted even if somebody else paid it meanwhile
+	return f.checkAmount(t.Amount, t.Fee)
 }

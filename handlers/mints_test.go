@@ -32,7 +32,7 @@ func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
 	odd := &oddChain{Client: r.Chain}
-	r.Transfers.Chain = odd
+	r.dials(odd)
 	for name, c := range map[string]struct {
 		change func(*wallet.TokenFacts)
 		about  wallet.Field
@@ -83,7 +83,7 @@ func TestConfirmIsForWhatWasProposed(t *testing.T) {
 	r.FundToken(alice.Address(), "FEE", 100_000_000)
 	r.FundToken(bob.Address(), "FEE", 1)
 	odd := &oddChain{Client: r.Chain}
-	r.Transfers.Chain = odd
+	r.dials(odd)
 	for name, change := range map[string]func(*wallet.TokenFacts){
 		"the issuer raised its fee": func(f *wallet.TokenFacts) {
 			f.Mint.TransferFee = &wallet.TransferFee{Newer: wallet.FeeRate{Maximum: 1 << 40, BasisPoints: 5_000}}
@@ -150,14 +150,14 @@ func TestAbsurdNumbersOfANodeCostNothing(t *testing.T) {
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
 	for _, rent := range []uint64{1 << 63, math.MaxUint64, math.MaxUint64 - 4_999, math.MaxUint64 - 5_000} {
-		r.Transfers.Chain = &liar{Client: r.Chain, rent: rent}
+		r.dials(&liar{Client: r.Chain, rent: rent})
 		_, err := r.Prepare(alice, carol.Address(), "1", "USDC")
 		r.Refused(wallet.InsufficientFunds, err)
 	}
 	const wraps = 14_757_395_258_967_637_293 // with a quarter more and 5,000 it is 0 in 64 bits
 	for _, units := range []uint64{1, 1 << 63, wraps - 1, wraps, wraps + 1, math.MaxUint64} {
 		for _, price := range []uint64{1, math.MaxUint64} {
-			r.Transfers.Chain = &liar{Client: r.Chain, units: units, price: price}
+			r.dials(&liar{Client: r.Chain, units: units, price: price})
 			for _, token := range []string{"SOL", "USDC"} {
 				got, err := r.Prepare(alice, bob.Address(), "0.5", token)
 				if err != nil || got.Fee > 5_000+100_000 || got.ComputeUnitLimit == 0 {

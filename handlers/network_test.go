@@ -13,7 +13,7 @@ import (
 
 // changing is a network that asks other fees and rents than the sandbox's.
 type changing struct {
-	handlers.TransferChain
+	node
 	fee      uint64 // lamports that it asks for every message; 0 is the true fee
 	rent     func(size, today uint64) uint64
 	refused  error // of simulations
@@ -24,11 +24,11 @@ func (c *changing) Fee(ctx context.Context, message []byte) (uint64, error) {
 	if c.fee > 0 {
 		return c.fee, nil
 	}
-	return c.TransferChain.Fee(ctx, message)
+	return c.node.Fee(ctx, message)
 }
 
 func (c *changing) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
-	today, err := c.TransferChain.RentMinimum(ctx, size)
+	today, err := c.node.RentMinimum(ctx, size)
 	if c.rent != nil {
 		today = c.rent(size, today)
 	}
@@ -40,15 +40,24 @@ func (c *changing) Simulate(ctx context.Context, message []byte) (uint64, error)
 	if c.refused != nil || c.fee > 0 { // the sandbox would leave what it does not charge as dust
 		return 450, c.refused
 	}
-	return c.TransferChain.Simulate(ctx, message)
+	return c.node.Simulate(ctx, message)
 }
 
 // changed gives a rig such a network.
 func (r *rig) changed() *changing {
-	c := &changing{TransferChain: r.Transfers.Chain}
-	r.Transfers.Chain = c
+	c := &changing{node: r.Chain}
+	r.dials(c)
 	return c
 }
+
+// node is all that transfers ask the chain.
+type node interface {
+	handlers.TransferChain
+	handlers.Network
+}
+
+// dials has transfers ask another node.
+func (r *rig) dials(n node) { r.Transfers.Chain, r.Transfers.Network = n, n }
 
 // asked counts the questions that a stranger's words cost.
 type asked struct {

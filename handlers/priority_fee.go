@@ -3,95 +3,77 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"purser/wallet"
 )
 
-// requiredMemo is what a recipient reads who takes a token only with a memo.
-const requiredMemo = "payment"
+// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees the whole fee before
+// they confirm.
+const maxPriority = 100_000
 
-// Budget of compute units, where a price for them is paid at all.
-const (
-	solUnits = 1_000 // of a System transfer: it takes 450 with the two instructions of its budget
-	// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees
-	// the whole fee before they confirm.
-	maxPriority = 100_000
-)
-
-// price finishes a transfer: its amount where that is all there is, its fee, its message, and the
-// network's own opinion of it.
-func (s *Transfers) price(ctx context.Context, t wallet.Transaction, f accountSnapshot, all bool) (wallet.Transaction, error) {
-	price, err := s.Chain.UnitPrice(ctx, wallet.SendRules().Writes(t))
+// price finishes a draft: its fee, the terms that follow from it, its message, and the network's own opinion of it.
+// Compute units are asked for only where others pay for them.
+func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
+	price, err := s.Network.UnitPrice(ctx, rules.Writes(t))
 	if err != nil {
 		return t, err
 	}
-	if t.Token.Native() && price > 0 {
-		t.ComputeUnitLimit, t.ComputeUnitPrice = solUnits, min(price, maxPriority*1_000_000/solUnits)
+	units := rules.ComputeUnits(t)
+	if units > 0 && price > 0 {
+		t.ComputeUnitLimit, t.ComputeUnitPrice = units, affordablePrice(price, units)
 	}
-	asked := t
-	if all {
-		asked.Amount = 1 // no fee depends on the amount
-	}
-	if t.Fee, err = s.fee(ctx, asked); err != nil {
+	if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
 		return t, err
 	}
-	if all {
-		if t.Amount, err = f.maxSendable(t.Fee); err != nil {
-			return t, wallet.About(wallet.FieldAmount, err)
-		}
-	}
-	if err := f.checkAmount(t.Amount, t.Fee); err != nil {
-		return t, err
-	}
-	t.TransferFee = f.withheld(t.Amount)
-	taken, err := s.rehearse(ctx, &t)
+	taken, err := s.rehearse(ctx, &t, rules)
 	if err != nil {
 		return t, err
 	}
-	if !t.Token.Native() && price > 0 { // how much tokens take depends on their program
+	if units == 0 && price > 0 { // it took as many as the network has just said
 		taken = min(taken, wallet.MaxComputeUnits) // a node's word, which may be anything
 		t.ComputeUnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
-		t.ComputeUnitPrice = min(price, maxPriority*1_000_000/uint64(t.ComputeUnitLimit))
-		if t.Fee, err = s.fee(ctx, t); err != nil {
+		t.ComputeUnitPrice = affordablePrice(price, t.ComputeUnitLimit)
+		if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
 			return t, err
 		}
-		if err := f.checkAmount(t.Amount, t.Fee); err != nil {
+		if t.Message, err = s.Build(t, rules.Actions(t)); err != nil {
 			return t, err
 		}
-		if t.Message, err = s.Build(t); err != nil {
-			return t, fmt.Errorf("build the transfer: %w", err)
-		}
 	}
-	t.BalanceLeft = f.left(t.Amount, t.Fee)
-	if t.Token.Native() && t.BalanceLeft == 0 {
-		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
-	}
+	t.BalanceLeft = snapshot.Left(t)
 	return t, nil
 }
 
-// fee is what the network asks for a transfer like t.
-func (s *Transfers) fee(ctx context.Context, t wallet.Transaction) (uint64, error) {
-	message, err := s.Build(t)
+// affordablePrice bounds what is offered for a compute unit, in micro-lamports, so that all of them cost maxPriority.
+func affordablePrice(price uint64, units uint32) uint64 {
+	return min(price, maxPriority*1_000_000/uint64(units))
+}
+
+// complete asks what the network charges for a transaction like t, and has its kind finish the terms that follow.
+func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
+	message, err := s.Build(t, rules.Actions(t))
 	if err != nil {
-		return 0, fmt.Errorf("build the transfer: %w", err)
+		return t, err
 	}
-	return s.Chain.Fee(ctx, message)
+	if t.Fee, err = s.Network.Fee(ctx, message); err != nil {
+		return t, err
+	}
+	return snapshot.Complete(t)
 }
 
 // rehearse builds the message and has the network carry it out without consequence. It tells how
 // many compute units that took.
-func (s *Transfers) rehearse(ctx context.Context, t *wallet.Transaction) (uint64, error) {
+func (s *Transactions) rehearse(ctx context.Context, t *wallet.Transaction, rules wallet.Rules) (uint64, error) {
 	var err error
-	if t.Message, err = s.Build(*t); err != nil {
-		return 0, fmt.Errorf("build the transfer: %w", err)
+	if t.Message, err = s.Build(*t, rules.Actions(*t)); err != nil {
+		return 0, err
 	}
 	return s.simulate(ctx, t.Message)
 }
 
 // simulate explains in words why the network would refuse a message.
-func (s *Transfers) simulate(ctx context.Context, message []byte) (uint64, error) {
-	units, err := s.Chain.Simulate(ctx, message)
+func (s *Transactions) simulate(ctx context.Context, message []byte) (uint64, error) {
+	units, err := s.Network.Simulate(ctx, message)
 	var refused *wallet.PreflightError
 	if errors.As(err, &refused) {
 		code := wallet.InvalidRequest

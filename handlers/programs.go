@@ -9,7 +9,7 @@ import (
 
 // CommitByProgram stores a proposal that came by a program: its owner is asked in chat, or, where a
 // program signs for the wallet, it waits for that signature at once, with its funds reserved.
-func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
+func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
 	// Meanwhile the grant may have been taken back, the wallet moved, its owner erased.
 	_, owner, err := sender(tx, p.who, t.From)
@@ -38,7 +38,7 @@ func (s *Transfers) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction
 	if err := s.replaces(tx, t); err != nil {
 		return t, err
 	}
-	t, err = s.covered(tx, t, p.facts)
+	t, err = s.covered(tx, t, p.snapshot)
 	if err != nil {
 		return t, err
 	}
@@ -54,7 +54,7 @@ const (
 )
 
 // roomFor counts one more question, and refuses it beyond what one person can be asked.
-func (s *Transfers) roomFor(tx store.Tx, owner wallet.User) error {
+func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	waiting := 0
 	own, err := tx.WalletsOf(owner.ID)
 	if err != nil {

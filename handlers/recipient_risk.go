@@ -36,10 +36,10 @@ func knownTo(tx store.Tx, who wallet.UserID) ([]wallet.Address, error) {
 	return known, nil
 }
 
-// recognized says of a transfer whether its recipient is new to the owner, or could be taken for
+// recognized says of a payment whether its recipient is new to the owner, or could be taken for
 // somebody whom they know. A program's own wallet has no owner to be asked.
-func (s *Transfers) recognized(ctx context.Context, t wallet.Transaction) (wallet.Transaction, error) {
-	if t.Owner == "" {
+func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rules wallet.Rules) (wallet.Transaction, error) {
+	if t.Owner == "" || !rules.Pays {
 		return t, nil
 	}
 	known, err := read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return knownTo(tx, t.Owner) })
@@ -58,7 +58,7 @@ func (s *Transfers) recognized(ctx context.Context, t wallet.Transaction) (walle
 }
 
 // AskedFor finds the caller's look-alike that waits for exactly these characters; false for none.
-func (s *Transfers) AskedFor(ctx context.Context, who Caller, typed string) (wallet.TransactionID, bool, error) {
+func (s *Transactions) AskedFor(ctx context.Context, who Caller, typed string) (wallet.TransactionID, bool, error) {
 	if who.User == "" {
 		return "", false, nil
 	}

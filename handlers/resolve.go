@@ -101,7 +101,7 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 
 // Sender finds the wallet that a caller may send from, and whose it is: their own, or one of a person
 // who lets the caller's app propose transfers.
-func (s *Transfers) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
+func (s *Transactions) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	var w wallet.Wallet
 	var u wallet.User
 	err := s.Store.View(ctx, func(tx store.Tx) error {

@@ -12,7 +12,7 @@ import (
 // PrepareRetry prepares a new transaction in the place of one that can never land (docs/architecture.md, The rule
 // against paying twice, 1). It is confirmed and signed anew. Errors: those of Prepare; CONFLICT while the first, or
 // another that took its place, may still land or has.
-func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
+func (s *Transactions) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := authorizeOwner(tx, who, id)
 		if err != nil {
@@ -23,12 +23,11 @@ func (s *Transfers) PrepareRetry(ctx context.Context, who Caller, id wallet.Tran
 	if err != nil {
 		return Proposal{}, err
 	}
-	token := ""
-	if !t.Token.Native() {
-		token = t.Token.Mint.String()
+	operation, err := s.operation(t.Kind)
+	if err != nil { // nobody proposes it: a request for payment, for example
+		return Proposal{}, wallet.RefuseFor(wallet.Conflict, t.Status.Reason())
 	}
-	return s.Prepare(ctx, who, SendRequest{From: t.From, To: t.To.String(), Amount: t.Money().String(), Token: token, RetryOf: id,
-		Memo: t.Memo, Label: t.Label, References: t.LinkReferences})
+	return operation.Retry(ctx, who, t)
 }
 
 // retriable tells whether a new transaction may take the place of t.
@@ -51,7 +50,7 @@ func retriable(tx store.Tx, t wallet.Transaction) error {
 }
 
 // replaces notes in the first transaction which one takes its place, so that no two do at once.
-func (s *Transfers) replaces(tx store.Tx, t wallet.Transaction) error {
+func (s *Transactions) replaces(tx store.Tx, t wallet.Transaction) error {
 	if t.RetryOf == "" {
 		return nil
 	}
@@ -70,7 +69,7 @@ func (s *Transfers) replaces(tx store.Tx, t wallet.Transaction) error {
 const askEvery = 10 * time.Second
 
 // LookAgain has settle look for a held transaction at once, on its owner's word.
-func (s *Transfers) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) error {
+func (s *Transactions) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) error {
 	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
 		return err

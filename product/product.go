@@ -55,6 +55,7 @@ type Parts struct {
 
 	Users         *handlers.Users
 	Wallets       *handlers.Wallets
+	Transactions  *handlers.Transactions // of every kind
 	Transfers     *handlers.Transfers
 	Signing       *handlers.Signing
 	Contacts      *handlers.Contacts
@@ -85,8 +86,9 @@ func New(o Options) (*Parts, error) {
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
-	p.Transfers = &handlers.Transfers{Store: o.Store, Chain: o.Chain, Tokens: tokens, Build: chain.Build,
-		Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: chain.Codec{}.Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
+	p.Transactions.Operations = []handlers.Operation{p.Transfers.Operation()}
 	p.Signing = &handlers.Signing{Store: o.Store, Chain: o.Chain, Cluster: c.Chain.Cluster, Now: o.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	p.Contacts = &handlers.Contacts{Store: o.Store, Tokens: tokens, Now: o.Now}

@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Filter chooses transactions of a list. Zero fields choose all.
+type Filter struct {
+	Address      wallet.Address // of the wallet that they concern; an operator's key must name one
+	Token        string         // a symbol or a mint
+	Type         wallet.Kind    // as programs see it (wallet.Rules.Type)
+	Status       wallet.Status
+	Since, Until time.Time // by creation; until itself is left out
+	Cursor       wallet.TransactionID
+	Limit        int
+}
+
+// maxLooked bounds how many transactions one page looks at: a filter that little fits gets short pages,
+// even empty ones, with a cursor to go on from.
+const maxLooked = 1000
+
+// List is a page of transactions, newest first, and where the next one begins ("" at the end): the
+// caller's own, or those of one wallet that they may read. INVALID_REQUEST, WALLET_NOT_FOUND.
+func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Transaction, wallet.TransactionID, error) {
+	mint, err := s.filterToken(f.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	if who.operator() && f.Address.IsZero() {
+		return nil, "", wallet.Refuse(wallet.InvalidRequest, "address: an ownerless key must say whose transactions")
+	}
+	var out []wallet.Transaction
+	var next wallet.TransactionID
+	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
+		out, next, err = f.page(tx, who, mint)
+		return err
+	})
+	return out, next, err
+}
+
+// page reads the page, as far as maxLooked goes.
+func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
+	owner := who.User
+	if !f.Address.IsZero() {
+		w, err := authorizeRead(tx, who, f.Address)
+		if err != nil {
+			return nil, "", err
+		}
+		owner = w.Owner
+	}
+	page := store.Page{After: f.Cursor, Until: f.Until, Limit: f.Limit}
+	for looked := 0; ; looked += page.Limit {
+		batch, err := listed(tx, who, f.Address, page)
+		if err != nil {
+			return out, next, found(err, wallet.InvalidRequest, "cursor: this list has no such place: begin anew without one")
+		}
+		for _, t := range batch {
+			if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
+				return out, "", nil
+			}
+			next = t.ID
+			if t.Owner != owner && !who.operator() {
+				continue // of whoever held the wallet before
+			}
+			rules, err := tx.Kinds().Of(t.Kind)
+			if err != nil {
+				return nil, "", err
+			}
+			if f.fits(t, rules.Type, token) {
+				if out = append(out, t); len(out) == f.Limit {
+					return out, next, nil
+				}
+			}
+		}
+		if len(batch) < page.Limit {
+			return out, "", nil
+		}
+		if looked >= maxLooked {
+			return out, next, nil
+		}
+		page.After = next
+	}
+}
+
+func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wallet.Transaction, error) {
+	if address.IsZero() {
+		return tx.TransactionsOf(who.User, p)
+	}
+	return tx.TransactionsAt(address, p)
+}
+
+func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, token wallet.Token) bool {
+	return (f.Type == "" || f.Type == typ) && (f.Status == "" || f.Status == t.Status) &&
+		(f.Token == "" || token.Mint == t.Token.Mint)
+}
