@@ -26,7 +26,8 @@ import (
 	"purser/pages"
 	"purser/product"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -37,9 +38,9 @@ type process struct {
 	*product.Parts // of store, cluster and clock
 
 	cluster  string
-	store    *bolt.Store
+	store    *records.Store
 	node     *chain.Client
-	history  *bolt.Log // of deliveries
+	history  *records.Log // of deliveries
 	poster   *webhooks.Poster
 	chat     *chat.Chat
 	bot      *bot.Bot
@@ -86,7 +87,7 @@ func newLog(c config.Log, to io.Writer) *slog.Logger {
 }
 
 // openStore takes the database, with the key that seals it. The note is for the operator.
-func openStore(c config.Config, log *slog.Logger) (*bolt.Store, string, error) {
+func openStore(c config.Config, log *slog.Logger) (*records.Store, string, error) {
 	_, err := os.Stat(c.Store.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("store %s: %w", c.Store.Path, err)
@@ -95,7 +96,7 @@ func openStore(c config.Config, log *slog.Logger) (*bolt.Store, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := bolt.Open(bolt.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader, Log: log})
+	s, err := local.Open(local.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader, Log: log})
 	return s, note, err
 }
 
@@ -156,7 +157,7 @@ func (p *process) take(c config.Config, log *slog.Logger) (err error) {
 	if p.socket, err = api.ListenAdmin(api.SocketPath(c.Store.Path)); err != nil {
 		return err
 	}
-	if p.history, err = bolt.OpenLog(logPath(c.Store.Path), p.store); err != nil {
+	if p.history, err = local.OpenLog(logPath(c.Store.Path), p.store); err != nil {
 		return err
 	}
 	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,

@@ -21,7 +21,8 @@ import (
 	"purser/chat"
 	"purser/sandbox/telegram"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 )
 
 var _ Talker = (*chat.Chat)(nil)
@@ -33,7 +34,7 @@ type world struct {
 	url      string
 	client   http.RoundTripper // nil over real sockets
 	path     string
-	store    *bolt.Store
+	store    *records.Store
 	talker   *talker
 	patience time.Duration // bounds every wait; inside a bubble it costs nothing
 	log      *journal
@@ -96,7 +97,7 @@ func makeWorld(t testing.TB) *world {
 func (w *world) openStore() {
 	w.t.Helper()
 	var err error
-	if w.store, err = bolt.Open(bolt.Options{Path: w.path, MasterKey: make([]byte, 32), Random: rand.Reader}); err != nil {
+	if w.store, err = local.Open(local.Options{Path: w.path, MasterKey: make([]byte, 32), Random: rand.Reader}); err != nil {
 		w.t.Fatal(err)
 	}
 }

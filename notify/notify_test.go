@@ -13,7 +13,7 @@ import (
 	"purser/e2e/world"
 	"purser/notify"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/records"
 	"purser/wallet"
 )
 
@@ -74,7 +74,7 @@ func (l *listener) tell(tx store.Tx, what string, about wallet.TransactionID) er
 // transactions.
 type rig struct {
 	*testing.T
-	store    *bolt.Store
+	store    *records.Store
 	listener *listener
 	log      strings.Builder
 }

@@ -17,6 +17,9 @@ var ErrNotFound = errors.New("store: not found")
 // ErrConflict says that a row is there already, or is no longer the version that was read.
 var ErrConflict = errors.New("store: changed meanwhile")
 
+// ErrDamaged says that a row, or what leads to it, is not what was written.
+var ErrDamaged = errors.New("store: damaged row")
+
 // ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect.
 // It is never "failed": the process stops, and the next start reads what is true.
 var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")

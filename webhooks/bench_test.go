@@ -27,7 +27,8 @@ import (
 
 	"purser/quota"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -86,7 +87,7 @@ func cpu(b *testing.B) time.Duration {
 // bench is a service with its publishers; each person has one webhook and as many wallets as there are publishers.
 type bench struct {
 	*testing.B
-	store   *bolt.Store
+	store   *records.Store
 	service *webhooks.Service
 	people  []wallet.UserID
 	ids     func(prefix string) string
@@ -113,11 +114,11 @@ func newBench(b *testing.B, address string, endpoints int, paths ...string) *ben
 func newIdle(b *testing.B, address string, endpoints int, paths ...string) *bench {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := bolt.Open(bolt.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, err := bolt.OpenLog(filepath.Join(dir, "log"), s)
+	log, err := local.OpenLog(filepath.Join(dir, "log"), s)
 	if err != nil {
 		b.Fatal(err)
 	}

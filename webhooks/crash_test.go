@@ -25,7 +25,7 @@ import (
 
 	"purser/quota"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -45,11 +45,11 @@ const (
 // runVictim opens the store, delivers, and publishes until it is killed: each line on its output names an
 // event that is durable.
 func runVictim(dir, url, round string) error {
-	s, err := bolt.Open(bolt.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
 	if err != nil {
 		return err
 	}
-	log, err := bolt.OpenLog(filepath.Join(dir, "log"), s)
+	log, err := local.OpenLog(filepath.Join(dir, "log"), s)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ import (
 	"purser/handlers"
 	"purser/quota"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -40,8 +41,8 @@ type sent struct {
 type rig struct {
 	*testing.T
 	dir     string
-	store   *bolt.Store
-	log     *bolt.Log
+	store   *records.Store
+	log     *records.Log
 	service *webhooks.Service
 	stop    func()
 	limit   uint64 // of an hour
@@ -65,11 +66,11 @@ func inBubble(t *testing.T, test func(*rig)) {
 func (r *rig) open() {
 	r.Helper()
 	var err error
-	r.store, err = bolt.Open(bolt.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
 	if err != nil {
 		r.Fatal(err)
 	}
-	if r.log, err = bolt.OpenLog(filepath.Join(r.dir, "log"), r.store); err != nil {
+	if r.log, err = local.OpenLog(filepath.Join(r.dir, "log"), r.store); err != nil {
 		r.Fatal(err)
 	}
 	meter := &quota.Meter{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)}

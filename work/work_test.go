@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 	"purser/wallet"
 )
 
@@ -26,7 +27,7 @@ const queue store.Queue = "letters"
 // harness is a store and pools over it, inside a bubble of testing/synctest.
 type harness struct {
 	*testing.T
-	store *bolt.Store
+	store *records.Store
 	log   strings.Builder
 
 	mu      sync.Mutex
@@ -36,7 +37,7 @@ type harness struct {
 
 func inBubble(t *testing.T, run func(*harness)) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := bolt.Open(bolt.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader})
+		db, err := local.Open(local.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
 		}

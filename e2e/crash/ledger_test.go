@@ -14,7 +14,7 @@ import (
 
 	"purser/e2e/rig"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
 	"purser/wallet"
 )
 
@@ -106,7 +106,7 @@ func (c *couple) look(at func(store.Tx)) {
 	c.must(err)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	c.must(err)
-	s, err := bolt.Open(bolt.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader})
 	c.must(err)
 	c.must(errors.Join(s.View(context.Background(), func(tx store.Tx) error {
 		at(tx)

@@ -24,7 +24,8 @@ import (
 	"purser/quota"
 	"purser/sandbox/solana"
 	"purser/store"
-	"purser/store/bolt"
+	"purser/store/local"
+	"purser/store/records"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -48,7 +49,7 @@ type World struct {
 	testing.TB
 	Cluster *solana.Cluster // its blocks come by Blocks
 	Chain   *chain.Client
-	Store   *bolt.Store
+	Store   *records.Store
 	File    string // of Store
 
 	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
@@ -56,7 +57,7 @@ type World struct {
 	*product.Parts
 
 	PublicURL   *url.URL
-	DeliveryLog *bolt.Log
+	DeliveryLog *records.Log
 	Receiver    func(webhooks.Message) webhooks.Result // answers deliveries; 200 when not set
 	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
@@ -88,7 +89,7 @@ func New(t testing.TB, o Options) *World {
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
 	w.Store = openStore(t, w.File)
-	w.DeliveryLog, err = bolt.OpenLog(w.File+".deliveries", w.Store)
+	w.DeliveryLog, err = local.OpenLog(w.File+".deliveries", w.Store)
 	w.Must(err)
 	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
 	w.wire()
@@ -97,14 +98,14 @@ func New(t testing.TB, o Options) *World {
 }
 
 // OpenStore opens a new store until the test ends, for those who need nothing else of a world.
-func OpenStore(t testing.TB) *bolt.Store {
+func OpenStore(t testing.TB) *records.Store {
 	t.Helper()
 	return openStore(t, filepath.Join(t.TempDir(), "purser.db"))
 }
 
-func openStore(t testing.TB, path string) *bolt.Store {
+func openStore(t testing.TB, path string) *records.Store {
 	t.Helper()
-	s, err := bolt.Open(bolt.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -115,7 +116,7 @@ func measure(b *testing.B, writers, n int, update func() error) measured {
 func BenchmarkCommand(b *testing.B) {
 	s := fresh(b)
 	ctx := context.Background()
-	x := newSamples()
+	x := storetest.NewSamples()
 	x.Conversation.Version = 0
 	mustUpdate(b, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
 	n := int64(0)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"purser/store"
+	"purser/store/engine"
 )
 
 // ErrClosed answers every call after Close.
@@ -41,12 +42,12 @@ type ran struct {
 
 // Update queues change for the committer and waits for its outcome. ctx counts until it is queued.
 // A panic of change rolls it back and goes on in the caller.
-func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
+func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	j := &job{turns: make(chan turn, 1), ran: make(chan ran, 1)}
-	if err := s.enqueue(ctx, j); err != nil {
+	if err := e.enqueue(ctx, j); err != nil {
 		return err
 	}
 	for {
@@ -58,21 +59,21 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	}
 }
 
-func (s *Store) enqueue(ctx context.Context, j *job) error {
-	s.closing.RLock()
-	defer s.closing.RUnlock()
-	if s.closed {
+func (e *Engine) enqueue(ctx context.Context, j *job) error {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed {
 		return ErrClosed
 	}
 	select {
-	case s.jobs <- j:
+	case e.jobs <- j:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (j *job) run(t *tx, change func(store.Tx) error) {
+func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result := ran{gone: true}
 	defer func() { // on a panic and on runtime.Goexit too
 		t.over = true
@@ -85,26 +86,26 @@ func (j *job) run(t *tx, change func(store.Tx) error) {
 
 // commitLoop is the committer. It takes whatever is queued into one transaction: a lone writer
 // starts at once, and while a commit waits for the disk the next batch gathers by itself.
-func (s *Store) commitLoop() {
-	defer close(s.stopped)
+func (e *Engine) commitLoop() {
+	defer close(e.stopped)
 	batch := make([]*job, 0, maxBatch)
-	for first := range s.jobs {
+	for first := range e.jobs {
 		batch = append(batch[:0], first)
 		// Those whose commit just ended are about to come back: without this, the first of them
 		// would have a commit to itself and all others would wait for it.
 		runtime.Gosched()
-		batch = s.drain(batch)
+		batch = e.drain(batch)
 		for rest := batch; len(rest) > 0; {
-			rest = s.commitFront(rest)
+			rest = e.commitFront(rest)
 		}
 		clear(batch)
 	}
 }
 
-func (s *Store) drain(batch []*job) []*job {
+func (e *Engine) drain(batch []*job) []*job {
 	for len(batch) < maxBatch {
 		select {
-		case j, ok := <-s.jobs:
+		case j, ok := <-e.jobs:
 			if !ok {
 				return batch
 			}
@@ -121,25 +122,25 @@ func (s *Store) drain(batch []*job) []*job {
 // A job that fails after it wrote takes the transaction with it. Those before it run again and
 // are committed; then it is the first of the next transaction, where its failure is its own: it
 // is only ever told what follows from committed rows.
-func (s *Store) commitFront(batch []*job) (rest []*job) {
+func (e *Engine) commitFront(batch []*job) (rest []*job) {
 	n := len(batch)
 	for {
-		if s.poison != nil {
-			answer(batch, fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, s.poison))
+		if e.poison != nil {
+			answer(batch, fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, e.poison))
 			return nil
 		}
-		root, err := s.db.Begin(true)
+		root, err := e.db.Begin(true)
 		if err != nil {
 			answer(batch, fmt.Errorf("begin: %w", err))
 			return nil
 		}
-		g, wrote := newGroup(root), false
+		g, wrote := newGroup(e, root), false
 		stuck, before := -1, 0
 		for i, j := range batch[:n] {
 			if j.gone {
 				continue
 			}
-			j.turns <- turn{tx: &tx{group: g, store: s}}
+			j.turns <- turn{tx: &tx{group: g}}
 			result := <-j.ran
 			j.err, j.gone = result.err, result.gone
 			if result.wrote && (result.err != nil || result.gone) {
@@ -150,12 +151,12 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 			before++
 		}
 		if stuck < 0 {
-			s.finish(g, batch[:n], wrote)
+			e.finish(g, batch[:n], wrote)
 			return batch[n:]
 		}
-		s.keyFile.release(g.made)
+		e.keyFile.release(g.made)
 		if err := root.Rollback(); err != nil {
-			s.stop(err)
+			e.stop(err)
 			continue
 		}
 		if before == 0 {
@@ -168,73 +169,64 @@ func (s *Store) commitFront(batch []*job) (rest []*job) {
 
 // finish commits and tells each job its outcome. Even an error that a job chose without writing
 // waits for the commit: it may rest on what a job before it wrote.
-func (s *Store) finish(g *group, batch []*job, wrote bool) {
+func (e *Engine) finish(g *group, batch []*job, wrote bool) {
 	if !wrote {
-		_ = g.tx.Rollback() // nothing was written: there is nothing to keep or to lose
-	} else if err := s.fullOr(s.commit(g)); err != nil {
-		s.stop(err)
+		_ = g.root.Rollback() // nothing was written: there is nothing to keep or to lose
+	} else if err := e.fullOr(e.commit(g)); err != nil {
+		e.stop(err)
 		answer(batch, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err))
 		return
-	}
-	if g.touchedKeys {
-		s.version.Add(1) // before anybody hears of it
 	}
 	for _, j := range batch {
 		if !j.gone {
 			j.turns <- turn{err: j.err}
 		}
 	}
-	for queue := range g.news {
-		select {
-		case s.signal(queue) <- struct{}{}:
-		default: // a signal waits there already
-		}
-	}
 }
 
 // commit makes what was written durable, with the keys that it needs before it and those that it ends after it.
-func (s *Store) commit(g *group) error {
-	if err := s.keyFile.write(g.made); err != nil {
-		return errors.Join(err, g.tx.Rollback())
+func (e *Engine) commit(g *group) error {
+	if err := e.keyFile.write(g.made); err != nil {
+		return errors.Join(err, g.root.Rollback())
 	}
-	if err := g.tx.Commit(); err != nil {
+	if err := g.root.Commit(); err != nil {
 		return err
 	}
-	return s.keyFile.destroy(g.doomed)
+	return e.keyFile.destroy(g.doomed)
 }
 
 // ErrFull says that the disk, or a limit on the size of files, leaves no room for the store.
 var ErrFull = errors.New("no room is left for it: free some space there (or raise the limit on file sizes), then start purser again; nothing that was acknowledged is lost")
 
 // fullOr says what to do where an error of writing is one of room.
-func (s *Store) fullOr(err error) error {
+func (e *Engine) fullOr(err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if strings.Contains(err.Error(), full.Error()) { // bbolt wraps some as text alone
-			return fmt.Errorf("%s: %w (%w)", s.path, ErrFull, err)
+			return fmt.Errorf("%s: %w (%w)", e.path, ErrFull, err)
 		}
 	}
 	return err
 }
 
 // stop makes the store refuse everything from here on: nobody knows what the file holds.
-func (s *Store) stop(err error) {
-	if s.poison == nil {
-		s.poison = err
-		close(s.failed)
+func (e *Engine) stop(err error) {
+	if e.poison == nil {
+		e.poison = err
+		close(e.failed)
 	}
 }
 
 // Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its
 // outcome open: the process must end then, and the next start reads what is true.
-func (s *Store) Run(ctx context.Context) error {
+func (e *Engine) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-s.failed:
-		return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, s.poison)
+	case <-e.failed:
+		return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, e.poison)
 	}
 }
 

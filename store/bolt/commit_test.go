@@ -16,7 +16,7 @@ import (
 )
 
 // together runs Updates in one batch, in this order: one that writes nothing holds the committer until all are queued.
-func together(t *testing.T, s *Store, changes ...func(store.Tx) error) (outcomes []error) {
+func together(t *testing.T, s *whole, changes ...func(store.Tx) error) (outcomes []error) {
 	t.Helper()
 	holding, release := make(chan struct{}), make(chan struct{})
 	outcomes = make([]error, len(changes))
@@ -27,7 +27,7 @@ func together(t *testing.T, s *Store, changes ...func(store.Tx) error) (outcomes
 	<-holding
 	for i, change := range changes {
 		group.Go(func() { outcomes[i] = s.Update(context.Background(), change) })
-		for len(s.jobs) <= i {
+		for len(s.engine.jobs) <= i {
 			runtime.Gosched()
 		}
 	}
@@ -41,7 +41,7 @@ func put(n int) func(store.Tx) error {
 }
 
 // noRoom makes the next commit that needs another page fail, as a full disk does.
-func noRoom(s *Store) { s.db.MaxSize = 1 }
+func noRoom(s *whole) { s.engine.db.MaxSize = 1 }
 
 // fill writes more than any free page holds.
 func fill(tx store.Tx) error {

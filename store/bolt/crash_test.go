@@ -38,9 +38,6 @@ const childWriters = 8
 
 // child writes users with an event and a reply each, and never returns.
 func child() {
-	if where := os.Getenv(childStep); where != "" {
-		childOpens(where)
-	}
 	fail := func(err error) {
 		fmt.Println("broken:", err)
 		os.Exit(3)
@@ -49,7 +46,7 @@ func child() {
 	if _, err := fmt.Sscan(os.Getenv(childBegin), &begin); err != nil {
 		fail(err)
 	}
-	s, err := Open(Options{Path: os.Getenv(childPath), MasterKey: masterKey(), Random: rand.Reader})
+	s, err := openWhole(wholeOptions{Path: os.Getenv(childPath), MasterKey: masterKey(), Random: rand.Reader})
 	if err != nil {
 		fail(err)
 	}

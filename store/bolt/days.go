@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -16,11 +17,14 @@ import (
 
 	bbolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"purser/store/engine"
 )
 
-// days are the files of a log, one a day. A file is opened when it is first used, and stays open.
-type days struct {
+// Days is an engine.Days in a folder: a bbolt file for each day. A file is opened when it is first used, and stays open.
+type Days struct {
 	folder string
+	layout engine.Layout
 	log    *slog.Logger
 
 	mu     sync.Mutex
@@ -34,14 +38,26 @@ const (
 	asideEnd  = ".damaged" // and a number, behind the name of a file that was set aside
 )
 
-// dayOf is the name of the day of a time.
-func dayOf(at time.Time) string { return at.UTC().Format(dayLayout) }
+var _ engine.Days = (*Days)(nil)
+
+// OpenDays opens the days in a folder, which it makes (mode 0700) if need be. log hears of days that are set aside; nil
+// for silence.
+func OpenDays(folder string, layout engine.Layout, log *slog.Logger) (*Days, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	d := &Days{folder: folder, layout: layout, log: log}
+	if err := d.find(); err != nil {
+		return nil, fmt.Errorf("open the delivery log %s: %w", folder, err)
+	}
+	return d, nil
+}
 
 // file is the path of a day.
-func (d *days) file(day string) string { return filepath.Join(d.folder, day+dayEnd) }
+func (d *Days) file(day string) string { return filepath.Join(d.folder, day+dayEnd) }
 
 // find learns which days there are.
-func (d *days) find() error {
+func (d *Days) find() error {
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		return err
 	}
@@ -56,8 +72,8 @@ func (d *days) find() error {
 	return err
 }
 
-// names lists the days, oldest first.
-func (d *days) names() ([]string, error) {
+// Names lists the days, oldest first.
+func (d *Days) Names() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -67,7 +83,7 @@ func (d *days) names() ([]string, error) {
 }
 
 // open is the file of a day; nil when there is none and none is to be made.
-func (d *days) open(day string, create bool) (*bbolt.DB, error) {
+func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -78,7 +94,7 @@ func (d *days) open(day string, create bool) (*bbolt.DB, error) {
 		return db, nil
 	}
 	if there {
-		db, err := openDay(d.file(day))
+		db, err := openDay(d.file(day), d.layout)
 		if !isBroken(err) {
 			d.files[day] = db
 			return db, err
@@ -87,7 +103,7 @@ func (d *days) open(day string, create bool) (*bbolt.DB, error) {
 			return nil, err
 		}
 	}
-	db, err := openDay(d.file(day))
+	db, err := openDay(d.file(day), d.layout)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(d.file(day))) // a full disk leaves a part of a file
 	}
@@ -97,29 +113,30 @@ func (d *days) open(day string, create bool) (*bbolt.DB, error) {
 
 // openDay opens or creates a day's file. Its freelist is written: little is ever freed in it, and a file
 // of any size opens at once.
-func openDay(path string) (db *bbolt.DB, err error) {
-	if err := mended(func() (err error) { db, err = openFile(path, bbolt.Options{}); return err }); err != nil {
+func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
+	if err := guarded(func() (err error) { db, err = openFile(path, bbolt.Options{}); return err }); err != nil {
 		return nil, err
 	}
-	err = mended(func() error { return layOut(db) })
+	err = guarded(func() error { return layOut(db, layout) })
 	if err == nil {
 		return db, nil
 	}
-	if !errors.Is(err, errBroken) { // else bbolt may hold locks of its own
+	if !errors.Is(err, engine.ErrBroken) { // else bbolt may hold locks of its own
 		err = errors.Join(err, db.Close())
 	}
 	return nil, err
 }
 
 // layOut makes the buckets of a new file, and looks for them in an old one.
-func layOut(db *bbolt.DB) error {
+func layOut(db *bbolt.DB, layout engine.Layout) error {
 	empty := true
 	err := db.View(func(root *bbolt.Tx) error {
-		has := func(b string) bool { return root.Bucket([]byte(b)) != nil }
 		name, _ := root.Cursor().First()
 		empty = name == nil
-		if !empty && !(has(logIndex) && has(logTallies) && has(logRows)) {
-			return ErrForeign
+		for _, spec := range layout {
+			if !empty && root.Bucket([]byte(spec.Name)) == nil {
+				return engine.ErrForeign
+			}
 		}
 		return nil
 	})
@@ -127,8 +144,8 @@ func layOut(db *bbolt.DB) error {
 		return err
 	}
 	return db.Update(func(root *bbolt.Tx) error {
-		for _, b := range []string{logRows, logIndex, logTallies} {
-			if _, err := root.CreateBucket([]byte(b)); err != nil {
+		for _, spec := range layout {
+			if _, err := root.CreateBucket([]byte(spec.Name)); err != nil {
 				return err
 			}
 		}
@@ -138,7 +155,7 @@ func layOut(db *bbolt.DB) error {
 
 // isBroken tells whether an error is about what a file holds, and not about opening it.
 func isBroken(err error) bool {
-	for _, what := range []error{errBroken, ErrCut, ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
+	for _, what := range []error{engine.ErrBroken, ErrCut, engine.ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
 		if errors.Is(err, what) {
 			return true
 		}
@@ -148,7 +165,7 @@ func isBroken(err error) bool {
 
 // setAside renames the file of a day that cannot be used, so that the log goes on without it; d.mu is
 // held. If it was open it stays so, forgotten: bbolt may hold its locks after what happened.
-func (d *days) setAside(day string, why error) error {
+func (d *Days) setAside(day string, why error) error {
 	for n := 1; ; n++ {
 		aside := fmt.Sprint(d.file(day), asideEnd, n)
 		if _, err := os.Lstat(aside); err == nil {
@@ -163,8 +180,8 @@ func (d *days) setAside(day string, why error) error {
 	}
 }
 
-// lose sets aside a file that turned out to be damaged while it was used.
-func (d *days) lose(day string, db *bbolt.DB, why error) error {
+// separate sets aside a file that turned out to be damaged while it was used.
+func (d *Days) separate(day string, db *bbolt.DB, why error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.files[day] != db { // somebody else met it, too
@@ -173,8 +190,8 @@ func (d *days) lose(day string, db *bbolt.DB, why error) error {
 	return d.setAside(day, why)
 }
 
-// read looks into a day. One that is gone holds nothing.
-func (d *days) read(ctx context.Context, day string, look func(*bbolt.Tx) error) error {
+// View looks into a day. One that is gone holds nothing.
+func (d *Days) View(ctx context.Context, day string, read func(engine.Tables) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -182,37 +199,37 @@ func (d *days) read(ctx context.Context, day string, look func(*bbolt.Tx) error)
 	if db == nil || err != nil {
 		return err
 	}
-	err = mended(func() error { return db.View(look) })
+	err = guarded(func() error { return db.View(func(root *bbolt.Tx) error { return read(newDayTx(root, d.layout)) }) })
 	switch {
 	case errors.Is(err, berrors.ErrDatabaseNotOpen): // it was dropped
 		return nil
 	case isBroken(err):
-		return d.lose(day, db, err)
+		return d.separate(day, db, err)
 	}
 	return err
 }
 
-// write changes a day, which is made if need be.
-func (d *days) write(day string, change func(*bbolt.Tx) error) error {
+// Update changes a day, which is made if need be. A damaged one is set aside, and change runs again on a new one.
+func (d *Days) Update(day string, change func(engine.Tables) error) error {
 	for again := true; ; again = false {
 		db, err := d.open(day, true)
 		if err != nil {
 			return err
 		}
-		err = mended(func() error { return db.Update(change) })
+		err = guarded(func() error { return db.Update(func(root *bbolt.Tx) error { return change(newDayTx(root, d.layout)) }) })
 		if !isBroken(err) {
 			return err
 		}
-		if err := d.lose(day, db, err); err != nil || !again {
+		if err := d.separate(day, db, err); err != nil || !again {
 			return err
 		}
 	}
 }
 
-// mended runs what reads or writes a day's file. Its pages are not checked when it is opened, so a damaged length may
+// guarded runs what reads or writes a day's file. Its pages are not checked when it is opened, so a damaged length may
 // lead beyond the file: that fault, too, becomes an error instead of the end of the program.
-func mended(run func() error) (err error) {
-	defer mend(&err)
+func guarded(run func() error) (err error) {
+	defer asError(&err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine
 	return run()
 }
@@ -223,9 +240,9 @@ func over(day string, before time.Time) bool {
 	return err == nil && !at.AddDate(0, 0, 1).After(before)
 }
 
-// drop removes the files of days that ended before a time. It waits for their readers.
-func (d *days) drop(ctx context.Context, before time.Time) (dropped int, err error) {
-	names, err := d.names()
+// Drop removes the files of days that ended before a time. It waits for their readers.
+func (d *Days) Drop(ctx context.Context, before time.Time) (dropped int, err error) {
+	names, err := d.Names()
 	if err != nil {
 		return 0, err
 	}
@@ -244,7 +261,7 @@ func (d *days) drop(ctx context.Context, before time.Time) (dropped int, err err
 	return dropped, d.dropAside(before)
 }
 
-func (d *days) remove(day string) error {
+func (d *Days) remove(day string) error {
 	d.mu.Lock()
 	db := d.files[day]
 	delete(d.files, day)
@@ -262,7 +279,7 @@ func (d *days) remove(day string) error {
 }
 
 // dropAside removes what was set aside of days that ended before a time: it is as old.
-func (d *days) dropAside(before time.Time) error {
+func (d *Days) dropAside(before time.Time) error {
 	all, err := os.ReadDir(d.folder)
 	for _, f := range all {
 		if day, _, aside := strings.Cut(f.Name(), dayEnd+asideEnd); aside && over(day, before) {
@@ -272,7 +289,8 @@ func (d *days) dropAside(before time.Time) error {
 	return err
 }
 
-func (d *days) close() error {
+// Close waits for what is being written and read.
+func (d *Days) Close() error {
 	d.mu.Lock()
 	files := d.files
 	d.files, d.closed = nil, true
@@ -285,3 +303,67 @@ func (d *days) close() error {
 	}
 	return err
 }
+
+// dayTx are the tables of a day, in one transaction.
+type dayTx struct {
+	root   *bbolt.Tx
+	layout engine.Layout
+	open   []*bbolt.Bucket // by table; nil: not opened yet
+}
+
+func newDayTx(root *bbolt.Tx, layout engine.Layout) *dayTx {
+	return &dayTx{root, layout, make([]*bbolt.Bucket, len(layout))}
+}
+
+func (t *dayTx) bucket(b engine.Table) *bbolt.Bucket {
+	if t.open[b] == nil {
+		t.open[b] = t.root.Bucket([]byte(t.layout[b].Name))
+		if t.layout[b].Appended {
+			t.open[b].FillPercent = fullPages
+		}
+	}
+	return t.open[b]
+}
+
+// longestInDay bounds a key or a value, in bytes, far above any that is written.
+const longestInDay = 16 << 20
+
+// sane asserts, as bbolt does, that what it found has a length that it can have: a damaged one would have memory
+// allocated for gigabytes.
+func sane(raw []byte) []byte {
+	if len(raw) > longestInDay {
+		panic("a length of a page is damaged")
+	}
+	return raw
+}
+
+// Get returns the value of a key, nil without one.
+func (t *dayTx) Get(b engine.Table, key []byte) []byte {
+	if len(key) == 0 {
+		return nil
+	}
+	return sane(t.bucket(b).Get(key))
+}
+
+// Put creates or replaces.
+func (t *dayTx) Put(b engine.Table, key, value []byte) error { return t.bucket(b).Put(key, value) }
+
+// Delete removes a key; without it, it does nothing.
+func (t *dayTx) Delete(b engine.Table, key []byte) error { return t.bucket(b).Delete(key) }
+
+// Scan walks a range.
+func (t *dayTx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for key, value := range scan(t.bucket(b), r) {
+			if !yield(sane(key), sane(value)) {
+				return
+			}
+		}
+	}
+}
+
+// Next draws the table's next number.
+func (t *dayTx) Next(b engine.Table) (uint64, error) { return t.bucket(b).NextSequence() }
+
+// Writable tells an Update from a View.
+func (t *dayTx) Writable() bool { return t.root.Writable() }

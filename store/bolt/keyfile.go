@@ -13,7 +13,7 @@ import (
 
 	bbolt "go.etcd.io/bbolt"
 
-	"purser/store"
+	"purser/store/engine"
 )
 
 // People's data keys lie in a small file of their own beside the database, wrapped by the master key, because bbolt
@@ -287,7 +287,7 @@ func (k *keyFile) destroy(keys []keyRef) error {
 }
 
 // wrappedSize is the length of a wrapped key.
-var wrappedSize = store.SealedSize(store.MasterKeySize)
+const wrappedSize = engine.SecretSize
 
 // read is a wrapped key; nil when its slot holds another, or none.
 func (k *keyFile) read(r keyRef) ([]byte, error) {
@@ -313,17 +313,16 @@ func (k *keyFile) wasDestroyed(r keyRef) bool {
 
 // findKeys opens the file of keys of a database that has one, and finishes what a crash has left undone: keys that
 // were destroyed are overwritten. It tells whether it changed the database.
-func (s *Store) findKeys(root *bbolt.Tx) (changed bool, err error) {
-	path := KeysPath(s.path)
-	meta := root.Bucket([]byte(metaBucket.String()))
-	if s.keyFile, err = openKeyFile(path, meta.Get([]byte(metaStore))); err != nil {
+func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
+	path := KeysPath(e.path)
+	if e.keyFile, err = openKeyFile(path, root.Bucket([]byte(ownBucket)).Get([]byte(ownID))); err != nil {
 		return false, err
 	}
 	used := map[uint64]keyRef{}
 	damaged := 0
-	of, doomed := root.Bucket([]byte(dataKeys.String())), root.Bucket([]byte(destroyedKeys.String()))
+	of, doomed := root.Bucket([]byte(dataKeys)), root.Bucket([]byte(destroyedKeys))
 	if of == nil || doomed == nil {
-		return false, fmt.Errorf("%w (%s is missing): restore a backup", errBroken, dataKeys)
+		return false, fmt.Errorf("%w (%s is missing): restore a backup", engine.ErrBroken, dataKeys)
 	}
 	owners := of.Cursor()
 	for owner, raw := owners.First(); owner != nil; owner, raw = owners.Next() {
@@ -332,7 +331,7 @@ func (s *Store) findKeys(root *bbolt.Tx) (changed bool, err error) {
 		}
 		r, ok := parseKeyRef(raw)
 		if !ok {
-			s.passOver(dataKeys.String(), owner, ErrDamaged)
+			e.log.Error("who has which key is damaged for a person, whose rows cannot be read: restore a backup to have them back", "person", fmt.Sprintf("%q", owner))
 			continue
 		}
 		if _, twice := used[r.slot]; twice {
@@ -341,9 +340,9 @@ func (s *Store) findKeys(root *bbolt.Tx) (changed bool, err error) {
 		used[r.slot] = r
 	}
 	if damaged > 0 {
-		return false, fmt.Errorf("%w (%d people share a key): restore a backup", errBroken, damaged)
+		return false, fmt.Errorf("%w (%d people share a key): restore a backup", engine.ErrBroken, damaged)
 	}
-	missing, err := s.keyFile.match(used)
+	missing, err := e.keyFile.match(used)
 	if err != nil {
 		return false, err
 	}
@@ -360,7 +359,7 @@ func (s *Store) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	if len(left) == 0 {
 		return false, nil
 	}
-	if err := s.keyFile.destroy(left); err != nil {
+	if err := e.keyFile.destroy(left); err != nil {
 		return false, err
 	}
 	for _, r := range left {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	bbolt "go.etcd.io/bbolt"
+
 	"purser/store"
 	"purser/wallet"
 )
@@ -41,7 +43,7 @@ func keysIn(t *testing.T, folder string, master []byte, person wallet.UserID) (f
 	return found
 }
 
-func closed(t *testing.T, s *Store) {
+func closed(t *testing.T, s *whole) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -52,7 +54,7 @@ func human(n int) wallet.User {
 	return wallet.User{ID: wallet.UserID(fmt.Sprint("usr_", n)), TelegramID: int64(1000 + n), FirstName: fmt.Sprint("Person ", n)}
 }
 
-func meet(t *testing.T, s *Store, all ...int) {
+func meet(t *testing.T, s *whole, all ...int) {
 	t.Helper()
 	for _, n := range all {
 		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(human(n)) })
@@ -60,7 +62,7 @@ func meet(t *testing.T, s *Store, all ...int) {
 }
 
 // knows tells of whom the store can read who they are.
-func knows(t *testing.T, s *Store, n int) error {
+func knows(t *testing.T, s *whole, n int) error {
 	t.Helper()
 	return s.View(t.Context(), func(tx store.Tx) error {
 		u, err := tx.User(human(n).ID)
@@ -131,7 +133,7 @@ func TestAnErasureThatWasCutShortIsFinished(t *testing.T) {
 		if found := keysIn(t, folder, masterKey(), "usr_1"); len(found) != want {
 			t.Errorf("came back %v: there is still %v", again, found)
 		}
-		if left := leftIn(t, s, destroyedKeys); len(left) != 0 {
+		if left := ownKeys(t, s, destroyedKeys); len(left) != 0 {
 			t.Errorf("still to be destroyed: %v", left)
 		}
 		if err := knows(t, s, 2); err != nil {
@@ -212,7 +214,7 @@ func TestAKeyFileThatDoesNotGoWithTheDatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := fileBytes(t, path)
-			_, err := Open(options(path))
+			_, err := openWhole(options(path))
 			if !errors.Is(err, ErrKeyFile) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "purser.db.keys") {
 				t.Errorf("%v", err)
 			}
@@ -256,7 +258,7 @@ func TestAKeyFileOfAnotherTimeIsRefusedOnceASlotWasReused(t *testing.T) {
 	}
 	for what, mixed := range map[string]pair{"an old database": {early.database, late.keys}, "old keys": {late.database, early.keys}} {
 		put(mixed.database, mixed.keys)
-		if s, err := Open(options(path)); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "the keys of 1 people") {
+		if s, err := openWhole(options(path)); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "the keys of 1 people") {
 			t.Errorf("%s: %v", what, err)
 			if err == nil {
 				closed(t, s)
@@ -284,7 +286,7 @@ func TestANewDatabaseTakesNobodysKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := fileBytes(t, path+keysSuffix)
-	if _, err := Open(options(path)); !errors.Is(err, ErrKeyFile) || !bytes.Equal(keys, fileBytes(t, path+keysSuffix)) {
+	if _, err := openWhole(options(path)); !errors.Is(err, ErrKeyFile) || !bytes.Equal(keys, fileBytes(t, path+keysSuffix)) {
 		t.Errorf("a new database beside old keys: %v", err)
 	}
 	if err := os.Rename(path+keysSuffix, path+".away"+keysSuffix); err != nil {
@@ -366,7 +368,7 @@ func TestADamagedKeyIsOnePersonsLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = openAt(t, path)
-		if err := knows(t, s, 1); !errors.Is(err, ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
+		if err := knows(t, s, 1); !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
 			t.Errorf("%s: the damaged one: %v", what, err)
 		}
 		meet(t, s, 3)
@@ -385,7 +387,7 @@ func TestAKeyThatCannotBeWrittenStopsTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
 	meet(t, s, 1)
-	if err := s.keyFile.file.Close(); err != nil {
+	if err := s.engine.keyFile.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutUser(human(2)) }); !errors.Is(err, store.ErrUnknownOutcome) {
@@ -442,7 +444,7 @@ func FuzzKeyFile(f *testing.F) {
 		if err := errors.Join(os.WriteFile(path, database, 0o600), os.WriteFile(path+keysSuffix, broken[:length], 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(options(path))
+		s, err := openWhole(options(path))
 		if err != nil {
 			if !errors.Is(err, ErrKeyFile) {
 				t.Errorf("%v", err)
@@ -451,7 +453,7 @@ func FuzzKeyFile(f *testing.F) {
 		}
 		defer closed(t, s)
 		for n := range 5 {
-			if err := knows(t, s, n); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && (n != 2 || !errors.Is(err, store.ErrNotFound)) {
+			if err := knows(t, s, n); err != nil && !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && (n != 2 || !errors.Is(err, store.ErrNotFound)) {
 				t.Errorf("person %d: %v", n, err)
 			}
 		}
@@ -467,9 +469,8 @@ func TestAKeyThatIsInUseIsNotDestroyedAtTheStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
 	meet(t, s, 1)
-	mustUpdate(t, s, func(contract store.Tx) error {
-		tx := contract.(*tx)
-		return tx.put(destroyedKeys, bytes.Clone(tx.get(dataKeys, []byte("usr_1"))), nil)
+	inOwn(t, s, func(root *bbolt.Tx) error {
+		return root.Bucket([]byte(destroyedKeys)).Put(bytes.Clone(root.Bucket([]byte(dataKeys)).Get([]byte("usr_1"))), nil)
 	})
 	closed(t, s)
 	s = openAt(t, path)

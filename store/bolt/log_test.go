@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,21 +17,24 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/records"
 	"purser/store/storetest"
 	"purser/wallet"
 )
 
-func openLog(t testing.TB, folder string) (store.Store, store.DeliveryLog) {
+func openLog(t testing.TB, folder string) (*whole, *records.Log) {
 	t.Helper()
 	s := openAt(t, filepath.Join(folder, "purser.db"))
-	l, err := OpenLog(filepath.Join(folder, "log"), s)
+	l, err := openLogOf(filepath.Join(folder, "log"), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s, l
 }
 
-func TestBoltIsADeliveryLog(t *testing.T) { storetest.RunLog(t, openLog) }
+func TestBoltIsADeliveryLog(t *testing.T) {
+	storetest.RunLog(t, func(t testing.TB, folder string) (store.Store, store.DeliveryLog) { return openLog(t, folder) })
+}
 
 // someDay is what the tests log on.
 func someDay() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
@@ -74,7 +76,7 @@ func TestADamagedDayIsSetAside(t *testing.T) {
 		"wild":     shape(func(raw []byte) []byte { return append(raw[:2*page], bytes.Repeat([]byte{0xa5}, len(raw)-2*page)...) }),
 		"foreign":  func(path string) error { return errors.Join(os.Remove(path), foreign(path)) },
 		"our store": func(path string) error {
-			s, err := Open(Options{Path: path + "x", MasterKey: masterKey(), Random: rand.Reader})
+			s, err := openWhole(wholeOptions{Path: path + "x", MasterKey: masterKey(), Random: rand.Reader})
 			if err != nil {
 				return err
 			}
@@ -101,11 +103,11 @@ func TestADamagedDayIsSetAside(t *testing.T) {
 				var told strings.Builder
 				o := options(filepath.Join(folder, "purser.db"))
 				o.Log = slog.New(slog.NewTextHandler(&told, nil))
-				s2, err := Open(o)
+				s2, err := openWhole(o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err = OpenLog(filepath.Join(folder, "log"), s2)
+				l, err = openLogOf(filepath.Join(folder, "log"), s2)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +159,7 @@ func TestADamagedDayIsSetAside(t *testing.T) {
 }
 
 func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
-	for what, how := range waysOfDamage() {
+	for what, how := range storetest.WaysOfDamage() {
 		folder := t.TempDir()
 		s, l := openLog(t, folder)
 		if err := errors.Join(l.Log(t.Context(), []store.LogEntry{logEntry("a", 0), logEntry("b", 0), logEntry("c", 0)}), l.Close(), s.Close()); err != nil {
@@ -169,8 +171,8 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 		}
 		key := []byte("b")
 		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
-			entries := root.Bucket([]byte(logRows))
-			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte(logTallies)).Put(append(lineOf("wh"), timeKey(someDay())...), []byte("{")))
+			entries := root.Bucket([]byte("rows"))
+			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte("tallies")).Put([]byte("wh\x00\xff"), []byte("{")))
 		}), db.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +217,7 @@ func TestADayWithoutRowsIsForeign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Update(func(root *bbolt.Tx) error { return root.DeleteBucket([]byte(logRows)) }), db.Close()); err != nil {
+	if err := errors.Join(db.Update(func(root *bbolt.Tx) error { return root.DeleteBucket([]byte("rows")) }), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s, l = openLog(t, folder)
@@ -230,47 +232,6 @@ func TestADayWithoutRowsIsForeign(t *testing.T) {
 	}
 	if err := errors.Join(l.Close(), s.Close()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestLogTellsNothingOfPeople looks for what is sealed in the raw bytes of a day's file.
-func TestLogTellsNothingOfPeople(t *testing.T) {
-	folder := t.TempDir()
-	s, l := openLog(t, folder)
-	var stranger, known store.LogEntry
-	marks := storetest.Fill(&stranger, 7_700_000_000_000)
-	storetest.Fill(&known, 7_700_000_000_000)
-	known.ID, known.User = "dlv_known", "usr_a"
-	if err := errors.Join(s.Update(t.Context(), func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a"}) }),
-		l.Log(t.Context(), []store.LogEntry{stranger, known}), l.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(folder, "log", "*.db"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	file := fileBytes(t, files[0])
-	clear := map[string]bool{}
-	for _, name := range []string{"ID", "Webhook", "EventID", "Event", "User", "Attempts", "Pause", "Seq"} {
-		clear["LogEntry.Delivery."+name] = true
-	}
-	for _, name := range []string{"State", "Attempted[0].Status", "Attempted[1].Status", "Attempted[0].Latency", "Attempted[1].Latency"} {
-		clear["LogEntry."+name] = true
-	}
-	for name, mark := range marks {
-		found := false
-		for _, raw := range formsOf(mark) {
-			found = found || bytes.Contains(file, raw)
-		}
-		if found != (clear[name] && name != "LogEntry.Delivery.Seq") && name != "LogEntry.Delivery.Seq" {
-			t.Errorf("%s: in the file: %v", name, found)
-		}
-	}
-	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if info, err := os.Stat(filepath.Dir(files[0])); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of the folder %v, %v", info.Mode(), err)
 	}
 }
 
@@ -296,61 +257,9 @@ func TestALogThatCannotBeWrittenSaysSo(t *testing.T) {
 	if err := errors.Join(l.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenLog(filepath.Join(folder, "purser.db"), s.(*Store)); err == nil {
+	if _, err := openLogOf(filepath.Join(folder, "purser.db"), s); err == nil {
 		t.Error("a file was taken for a folder")
 	}
-}
-
-// TestALongWalkHoldsNoTransaction: a filter that matches little looks at as much as there is, in parts, and at the
-// store for what it has found alone.
-func TestALongWalkHoldsNoTransaction(t *testing.T) {
-	s, l := openLog(t, t.TempDir())
-	var all []store.LogEntry
-	for i := range 2*walkedAtOnce + 10 {
-		e := logEntry(fmt.Sprintf("d%05d", i), i%2) // on two days
-		e.CreatedAt = e.CreatedAt.Add(time.Duration(i) * time.Second)
-		if i%walkedAtOnce < 2 {
-			e.State = store.DeliveryDeadLettered
-		}
-		all = append(all, e)
-	}
-	if err := l.Log(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
-	views := s.(*Store).db.Stats().TxN
-	for _, none := range []store.LogPage{{State: store.DeliveryRevoked, Limit: 50}, {Event: wallet.PriceAlert, Limit: 50}} {
-		if got, err := l.List(t.Context(), "wh", none); err != nil || len(got) != 0 {
-			t.Errorf("%d entries: %v", len(got), err)
-		}
-	}
-	if n := s.(*Store).db.Stats().TxN - views; n != 0 {
-		t.Errorf("the store was opened %d times for nothing", n)
-	}
-	newest := []string{"d04001", "d02001", "d00001", "d04000", "d02000", "d00000"}
-	for limit := 1; limit <= len(newest)+1; limit++ {
-		got, err := l.List(t.Context(), "wh", store.LogPage{State: store.DeliveryDeadLettered, Limit: limit})
-		if err != nil || !slices.Equal(idsOf(got), newest[:min(limit, len(newest))]) {
-			t.Errorf("the newest %d: %v, %v", limit, idsOf(got), err)
-		}
-		oldest := slices.Clone(newest)
-		slices.Reverse(oldest)
-		got, err = l.Oldest(t.Context(), "wh", store.DeliveryDeadLettered, time.Time{}, "", limit)
-		if err != nil || !slices.Equal(idsOf(got), oldest[:min(limit, len(oldest))]) {
-			t.Errorf("the oldest %d: %v, %v", limit, idsOf(got), err)
-		}
-	}
-	whole, err := l.List(t.Context(), "wh", store.LogPage{Limit: len(all) + 1})
-	if err != nil || len(whole) != len(all) {
-		t.Errorf("%d of %d entries: %v", len(whole), len(all), err)
-	}
-}
-
-func idsOf(all []store.LogEntry) []string {
-	var ids []string
-	for _, e := range all {
-		ids = append(ids, e.ID)
-	}
-	return ids
 }
 
 // TestADamagedLengthTakesNoMemory: one that says gigabytes is noticed before they are allocated.
@@ -364,9 +273,9 @@ func TestADamagedLengthTakesNoMemory(t *testing.T) {
 	if err := errors.Join(l.Log(t.Context(), day), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "log", dayOf(someDay())+dayEnd)
+	path := filepath.Join(folder, "log", someDay().Format(dayLayout)+dayEnd)
 	raw := fileBytes(t, path)
-	row := bytes.Index(raw, []byte{'d', 'l', 'v', '_', '0', '0', rowFormat}) // its key and the beginning of its row
+	row := bytes.Index(raw, []byte{'d', 'l', 'v', '_', '0', '0', 1}) // its key and the beginning of its row
 	page := raw[row/os.Getpagesize()*os.Getpagesize():]
 	if row < 0 || binary.NativeEndian.Uint16(page[8:]) != leafFlag {
 		t.Fatalf("no page of rows around %d", row)
@@ -375,7 +284,7 @@ func TestADamagedLengthTakesNoMemory(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenLog(filepath.Join(folder, "log"), s.(*Store))
+	again, err := openLogOf(filepath.Join(folder, "log"), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +311,7 @@ func FuzzDamagedDay(f *testing.F) {
 	if err := s.Update(f.Context(), func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a"}) }); err != nil {
 		f.Fatal(err)
 	}
-	l, err := OpenLog(filepath.Join(folder, "log"), s)
+	l, err := openLogOf(filepath.Join(folder, "log"), s)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -413,7 +322,7 @@ func FuzzDamagedDay(f *testing.F) {
 	if err := errors.Join(l.Log(f.Context(), day), l.Close()); err != nil {
 		f.Fatal(err)
 	}
-	name := dayOf(someDay()) + dayEnd
+	name := someDay().Format(dayLayout) + dayEnd
 	raw := fileBytes(f, filepath.Join(folder, "log", name))
 	page := os.Getpagesize()
 	for id := range min(10, len(raw)/page) {
@@ -439,7 +348,7 @@ func FuzzDamagedDay(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(logs, name), broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := OpenLog(logs, s)
+		l, err := openLogOf(logs, s)
 		if err != nil {
 			t.Fatal(err)
 		}

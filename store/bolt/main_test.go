@@ -3,7 +3,6 @@
 package bolt
 
 import (
-	"flag"
 	"os"
 	"testing"
 )
@@ -12,7 +11,5 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childPath) != "" {
 		child()
 	}
-	flag.Bool("update", false, "rewrite testdata of the newest schema")
-	flag.Parse()
 	os.Exit(m.Run())
 }

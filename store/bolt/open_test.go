@@ -18,16 +18,13 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/engine"
 )
-
-func options(path string) Options {
-	return Options{Path: path, MasterKey: masterKey(), Random: rand.Reader}
-}
 
 func TestSecondPurserIsTurnedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
-	if _, err := Open(options(path)); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
+	if _, err := openWhole(options(path)); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a second Open: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -46,7 +43,7 @@ func TestWrongMasterKeyIsOneClearError(t *testing.T) {
 	before := fileBytes(t, path)
 	wrong := options(path)
 	wrong.MasterKey = bytes.Repeat([]byte{8}, store.MasterKeySize)
-	if _, err := Open(wrong); !errors.Is(err, store.ErrMasterKey) {
+	if _, err := openWhole(wrong); !errors.Is(err, store.ErrMasterKey) {
 		t.Errorf("a wrong master key: %v", err)
 	}
 	if !bytes.Equal(before, fileBytes(t, path)) {
@@ -61,16 +58,16 @@ func TestWrongMasterKeyIsOneClearError(t *testing.T) {
 }
 
 func TestOpenRefusesWhatIsMissing(t *testing.T) {
-	for what, change := range map[string]func(*Options){
-		"a short master key": func(o *Options) { o.MasterKey = o.MasterKey[1:] },
-		"no randomness":      func(o *Options) { o.Random = nil },
-		"too little of it":   func(o *Options) { o.Random = io.LimitReader(rand.Reader, 100) },
-		"no such folder":     func(o *Options) { o.Path = filepath.Join(o.Path, "missing", "purser.db") },
-		"a folder":           func(o *Options) { o.Path = filepath.Dir(o.Path) },
+	for what, change := range map[string]func(*wholeOptions){
+		"a short master key": func(o *wholeOptions) { o.MasterKey = o.MasterKey[1:] },
+		"no randomness":      func(o *wholeOptions) { o.Random = nil },
+		"too little of it":   func(o *wholeOptions) { o.Random = io.LimitReader(rand.Reader, 100) },
+		"no such folder":     func(o *wholeOptions) { o.Path = filepath.Join(o.Path, "missing", "purser.db") },
+		"a folder":           func(o *wholeOptions) { o.Path = filepath.Dir(o.Path) },
 	} {
 		o := options(filepath.Join(t.TempDir(), "purser.db"))
 		change(&o)
-		if s, err := Open(o); err == nil {
+		if s, err := openWhole(o); err == nil {
 			t.Errorf("%s was accepted", what)
 			_ = s.Close()
 		}
@@ -96,11 +93,11 @@ func TestForeignFilesAreRefusedAndKept(t *testing.T) {
 	}
 	for _, path := range []string{text, foreign} {
 		before := fileBytes(t, path)
-		_, err := Open(options(path))
+		_, err := openWhole(options(path))
 		if err == nil {
 			t.Fatalf("%s was opened", path)
 		}
-		if path == foreign && !errors.Is(err, ErrForeign) {
+		if path == foreign && !errors.Is(err, engine.ErrForeign) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if !bytes.Equal(before, fileBytes(t, path)) {
@@ -130,7 +127,7 @@ func TestACutFileIsRefusedAndKept(t *testing.T) {
 		if err := os.WriteFile(path, all[:length], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Open(options(path)); err == nil {
+		if s, err := openWhole(options(path)); err == nil {
 			t.Errorf("%d of %d bytes were opened: %v", length, used, s.Close())
 		} else if length >= 2*page && length < used && !errors.Is(err, ErrCut) {
 			t.Errorf("%d of %d bytes: %v", length, used, err)
@@ -206,7 +203,7 @@ func TestWhoIsKilledWhileTheFileIsMadeLeavesNoneThatIsCut(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 { // who begin at once: one has it, the others are turned away
 		all.Go(func() {
-			s, err := Open(Options{Path: filepath.Join(folder, "shared.db"), MasterKey: masterKey(), Random: rand.Reader})
+			s, err := openWhole(wholeOptions{Path: filepath.Join(folder, "shared.db"), MasterKey: masterKey(), Random: rand.Reader})
 			switch {
 			case err == nil:
 				made.Add(1)

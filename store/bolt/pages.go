@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+
+	"purser/store/engine"
 )
 
 // Every page that bbolt will follow is checked before bbolt opens a file for writing: it takes what it finds there as
 // true, and where it notices damage itself it panics, at a start in a goroutine that nobody can recover. The
 // check reads with ReadAt alone, with bounds, and writes nothing. It asks what bbolt's own check asks: each page is
 // what it says it is, is reached once, lies in the file, and holds its keys in order, within the bounds that its
-// parent has set. Whether a value is what was written is not seen here: rows carry a code of their own (row.go).
+// parent has set. Whether a value is what was written is not seen here: rows carry a tag of their own (store/records).
 //
 // Layout (bbolt 1.5.0, in the byte order of the machine): a page is id u64, flags u16, count u16, overflow u32 (how
 // many pages more belong to it), then its elements. A leaf's: flags u32, offset u32 from the element, length of the
@@ -49,7 +51,7 @@ type pageWalk struct {
 	met    []uint64
 }
 
-// checkPages checks a file of so many bytes and of pages of pageSize bytes. ErrCut: it ends too early; errBroken: it
+// checkPages checks a file of so many bytes and of pages of pageSize bytes. ErrCut: it ends too early; engine.ErrBroken: it
 // is damaged. Nobody may write to the file meanwhile.
 func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 	w := &pageWalk{from: from, size: uint64(pageSize)}
@@ -72,7 +74,7 @@ func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 
 // damagedPage is the error of a page.
 func damagedPage(id uint64, format string, about ...any) error {
-	return fmt.Errorf("%w (page %d %s): restore a backup", errBroken, id, fmt.Sprintf(format, about...))
+	return fmt.Errorf("%w (page %d %s): restore a backup", engine.ErrBroken, id, fmt.Sprintf(format, about...))
 }
 
 // newestMeta is the newer of the two meta pages that are whole: the other is of the commit before, or was being
@@ -97,7 +99,7 @@ func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 		}
 	}
 	if !found {
-		return newest, fmt.Errorf("%w (both of its first pages): restore a backup", errBroken)
+		return newest, fmt.Errorf("%w (both of its first pages): restore a backup", engine.ErrBroken)
 	}
 	return newest, nil
 }

@@ -15,6 +15,8 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/engine"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -23,8 +25,8 @@ func grown(t testing.TB, path string) (raw []byte, pageSize int) {
 	t.Helper()
 	s := openSame(t, path)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	x := newSamples()
-	mustUpdate(t, s, x.write)
+	x := storetest.NewSamples()
+	mustUpdate(t, s, x.Write)
 	for n := range 150 {
 		mustUpdate(t, s, func(tx store.Tx) error {
 			owner := wallet.UserID(fmt.Sprint("usr_", n))
@@ -165,11 +167,11 @@ func refusesFile(t *testing.T, what, folder string, broken []byte) {
 		t.Fatal(err)
 	}
 	_ = checkPages(bytes.NewReader(broken), int64(len(broken)), os.Getpagesize()) // never panics, with nobody to recover it
-	s, err := Open(options(path))
+	s, err := openWhole(options(path))
 	switch {
 	case err == nil:
 		t.Errorf("%s: it was opened (%v)", what, s.Close())
-	case !errors.Is(err, errBroken), strings.Contains(err.Error(), "\n"), !strings.Contains(err.Error(), "restore a backup"):
+	case !errors.Is(err, engine.ErrBroken), strings.Contains(err.Error(), "\n"), !strings.Contains(err.Error(), "restore a backup"):
 		t.Errorf("%s: %v", what, err)
 	}
 	if !bytes.Equal(broken, fileBytes(t, path)) {
@@ -192,7 +194,7 @@ func TestBothMetaPagesDamaged(t *testing.T) {
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Open(options(path)); err == nil {
+		if s, err := openWhole(options(path)); err == nil {
 			t.Errorf("byte %d: it was opened (%v)", at, s.Close())
 		} else if !isBroken(err) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("byte %d: %v", at, err)
@@ -226,7 +228,7 @@ func TestAnyDamageOpensOrIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(options(path))
+		s, err := openWhole(options(path))
 		if err != nil {
 			if !bytes.Equal(broken, fileBytes(t, path)) {
 				t.Error("a file that is refused was changed")
@@ -234,7 +236,7 @@ func TestAnyDamageOpensOrIsRefused(t *testing.T) {
 			continue
 		}
 		opened++
-		if err := s.View(t.Context(), func(tx store.Tx) error { _ = newSamples().read(tx); return nil }); err != nil {
+		if err := s.View(t.Context(), func(tx store.Tx) error { _ = storetest.NewSamples().Read(tx); return nil }); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {
@@ -292,7 +294,7 @@ func TestAFileWithAListOfFreePagesIsChecked(t *testing.T) {
 	} {
 		broken := bytes.Clone(raw)
 		damage(broken[at:])
-		if err := check(broken); !errors.Is(err, errBroken) {
+		if err := check(broken); !errors.Is(err, engine.ErrBroken) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -313,11 +315,11 @@ func FuzzDamagedFile(f *testing.F) {
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(options(path))
+		s, err := openWhole(options(path))
 		if err != nil {
 			return
 		}
-		if err := errors.Join(s.View(t.Context(), func(tx store.Tx) error { _ = newSamples().read(tx); return nil }), s.Close()); err != nil {
+		if err := errors.Join(s.View(t.Context(), func(tx store.Tx) error { _ = storetest.NewSamples().Read(tx); return nil }), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -329,8 +331,8 @@ func TestAMissingBucketAndACounterGoneBackAreDamage(t *testing.T) {
 	path := filepath.Join(folder, "purser.db")
 	raw, _ := grown(t, path)
 	for what, change := range map[string]func(root *bbolt.Tx) error{
-		"no bucket of users":            func(root *bbolt.Tx) error { return root.DeleteBucket([]byte(users.String())) },
-		"the number of a reply is free": func(root *bbolt.Tx) error { return root.Bucket([]byte(outbox.String())).SetSequence(1) },
+		"no bucket of users":            func(root *bbolt.Tx) error { return root.DeleteBucket([]byte("users")) },
+		"the number of a reply is free": func(root *bbolt.Tx) error { return root.Bucket([]byte("outbox")).SetSequence(1) },
 	} {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)

@@ -2,49 +2,50 @@ package bolt
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"iter"
 
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
-	"purser/wallet"
+	"purser/store/engine"
 )
 
 // group is one bbolt transaction, shared in turn by the closures that are committed together.
 type group struct {
-	tx   *bbolt.Tx
-	open [bucketCount]*bbolt.Bucket
-	keys map[wallet.UserID]*store.Key // data keys unwrapped so far
-	news map[store.Queue]bool         // queues that were added to
+	engine *Engine
+	root   *bbolt.Tx
+	open   []*bbolt.Bucket // by table; nil: not opened yet
+	owners *bbolt.Bucket   // dataKeys, once it was opened
 
-	made   []newKey // data keys to be written before the commit
-	doomed []keyRef // data keys to be overwritten after it
-
-	touchedKeys bool
+	made   []newKey // secrets to be written before the commit
+	doomed []keyRef // secrets to be overwritten after it
 }
 
-func newGroup(t *bbolt.Tx) *group {
-	return &group{tx: t, keys: map[wallet.UserID]*store.Key{}, news: map[store.Queue]bool{}}
+func newGroup(e *Engine, root *bbolt.Tx) *group {
+	return &group{engine: e, root: root, open: make([]*bbolt.Bucket, len(e.layout))}
 }
 
-// tx is the store.Tx of one closure.
+// tx is the engine.Tx of one closure.
 type tx struct {
 	*group
-	store *Store
 	wrote bool // something that a failure must roll back
 	over  bool // the closure returned
 }
 
-func (t *tx) bucket(b bucket) *bbolt.Bucket {
+var _ engine.Tx = (*tx)(nil)
+
+func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 	if t.over {
 		// The file's transaction may be another closure's by now.
-		panic("bolt: a store.Tx was used after its closure returned")
+		panic("bolt: a transaction was used after its closure returned")
 	}
 	if t.open[b] == nil {
-		t.open[b] = t.tx.Bucket([]byte(b.String()))
-		if b.grows() {
+		spec := &t.engine.layout[b]
+		t.open[b] = t.root.Bucket([]byte(spec.Name))
+		if spec.Appended {
 			t.open[b].FillPercent = fullPages
 		}
 	}
@@ -55,157 +56,143 @@ func (t *tx) bucket(b bucket) *bbolt.Bucket {
 // left is for what changes in them.
 const fullPages = 0.9
 
-// get returns the value of a key, nil without one. It lives as long as the transaction.
-func (t *tx) get(b bucket, key []byte) []byte {
+// Get returns the value of a key, nil without one.
+func (t *tx) Get(b engine.Table, key []byte) []byte {
 	if len(key) == 0 {
 		return nil
 	}
 	return t.bucket(b).Get(key)
 }
 
-func (t *tx) put(b bucket, key, value []byte) error {
-	in := t.bucket(b)
-	if !in.Writable() {
+// writes tells that something is written, or refuses it in a View.
+func (t *tx) writes() error {
+	if !t.root.Writable() {
 		return errReadOnly
 	}
 	t.wrote = true
-	if err := in.Put(key, value); err != nil {
-		return fmt.Errorf("write to %s: %w", b, err)
-	}
 	return nil
 }
 
-func (t *tx) delete(b bucket, key []byte) error {
+// Put creates or replaces.
+func (t *tx) Put(b engine.Table, key, value []byte) error {
 	in := t.bucket(b)
-	if !in.Writable() {
-		return errReadOnly
+	if err := t.writes(); err != nil {
+		return err
 	}
-	t.wrote = true
-	if err := in.Delete(key); err != nil {
-		return fmt.Errorf("delete from %s: %w", b, err)
-	}
-	return nil
+	return in.Put(key, value)
 }
 
-// isEmpty tells whether a bucket holds nothing.
-func (t *tx) isEmpty(b bucket) bool {
-	key, _ := t.bucket(b).Cursor().First()
-	return key == nil
+// Delete removes a key; without it, it does nothing.
+func (t *tx) Delete(b engine.Table, key []byte) error {
+	in := t.bucket(b)
+	if err := t.writes(); err != nil {
+		return err
+	}
+	return in.Delete(key)
 }
 
-// next draws the bucket's next number, which nothing in it has had.
-func (t *tx) next(b bucket) (uint64, error) {
+// Next draws the table's next number.
+func (t *tx) Next(b engine.Table) (uint64, error) {
 	in := t.bucket(b)
-	if !in.Writable() {
-		return 0, errReadOnly
+	if err := t.writes(); err != nil {
+		return 0, err
 	}
-	t.wrote = true
 	return in.NextSequence()
 }
 
+// Scan walks a range.
+func (t *tx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
+	return scan(t.bucket(b), r)
+}
+
+// Writable tells an Update from a View.
+func (t *tx) Writable() bool { return t.root.Writable() }
+
 var errReadOnly = errors.New("bolt: a View does not write")
 
-// entry is a key and its value, both copied.
-type entry struct{ key, value []byte }
-
-// prefixed lists copies of the entries whose keys begin with prefix, so that the caller may delete
-// while walking them.
-func (t *tx) prefixed(b bucket, prefix []byte) []entry { return t.firstOf(b, prefix, math.MaxInt) }
-
-// firstOf lists copies of the first entries, limit of them, whose keys begin with prefix.
-func (t *tx) firstOf(b bucket, prefix []byte, limit int) []entry {
-	var out []entry
-	cursor := t.bucket(b).Cursor()
-	for key, value := cursor.Seek(prefix); len(out) < limit && key != nil && bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
-		out = append(out, entry{bytes.Clone(key), bytes.Clone(value)})
-	}
-	return out
-}
-
-// dataKey opens a user's data key ("" for the system's); ErrNotFound when there is none.
-func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
-	if owner == "" {
-		return t.store.system, nil
-	}
-	if key := t.keys[owner]; key != nil {
-		return key, nil
-	}
-	raw := t.get(dataKeys, []byte(owner))
-	if raw == nil || string(raw) == destroyed {
-		return nil, store.ErrNotFound
-	}
-	ref, ok := parseKeyRef(raw)
-	if !ok {
-		return nil, fmt.Errorf("data key: %w", ErrDamaged)
-	}
-	key, err := t.store.dataKeys.unwrap(string(owner), ref, func() ([]byte, error) {
-		switch wrapped, err := t.store.keyFile.read(ref); {
-		case err != nil || wrapped != nil:
-			return wrapped, err
-		case t.store.keyFile.wasDestroyed(ref): // since the snapshot of this transaction
-			return nil, store.ErrNotFound
-		}
-		return nil, ErrDamaged
-	})
-	if err != nil {
-		return nil, fmt.Errorf("data key: %w", err)
-	}
-	t.keys[owner] = key
-	return key, nil
-}
-
-// destroyed stands in the place of a data key that was destroyed.
+// destroyed stands in the place of a secret that was destroyed.
 const destroyed = "\x00"
 
-// isErased tells whether a user had a data key that was destroyed.
-func (t *tx) isErased(owner wallet.UserID) bool {
-	return string(t.get(dataKeys, []byte(owner))) == destroyed
+// owned is the bucket of who has which secret.
+func (t *tx) owned() *bbolt.Bucket {
+	if t.over {
+		panic("bolt: a transaction was used after its closure returned")
+	}
+	if t.owners == nil {
+		t.owners = t.root.Bucket([]byte(dataKeys))
+	}
+	return t.owners
 }
 
-// makeDataKey gives a new user a data key, which is in the file of keys before the commit.
-func (t *tx) makeDataKey(owner wallet.UserID) error {
-	secret, wrapped, err := t.store.master.NewSecret(string(owner))
+// SecretOf tells the state of an owner's secret; its name is where it lies.
+func (t *tx) SecretOf(owner string) (name []byte, state engine.SecretState) {
+	raw := t.owned().Get([]byte(owner))
+	switch {
+	case raw == nil:
+		return nil, engine.NoSecret
+	case string(raw) == destroyed:
+		return nil, engine.Destroyed
+	}
+	return raw, engine.Kept
+}
+
+// Secret reads a secret. One that was put by this very transaction is not in the file of keys yet.
+func (t *tx) Secret(name []byte) ([]byte, error) {
+	ref, ok := parseKeyRef(name)
+	if !ok {
+		return nil, store.ErrDamaged
+	}
+	for _, n := range t.made {
+		if n.keyRef == ref {
+			return n.wrapped, nil
+		}
+	}
+	switch wrapped, err := t.engine.keyFile.read(ref); {
+	case err != nil || wrapped != nil:
+		return wrapped, err
+	case t.engine.keyFile.wasDestroyed(ref): // since the snapshot of this transaction
+		return nil, engine.ErrDestroyed
+	}
+	return nil, store.ErrDamaged
+}
+
+// PutSecret keeps a secret, which is in the file of keys before the commit.
+func (t *tx) PutSecret(owner string, secret []byte) error {
+	if len(secret) != engine.SecretSize || owner == "" {
+		return fmt.Errorf("bolt: a secret has %d bytes and an owner, not %d bytes and %q", engine.SecretSize, len(secret), owner)
+	}
+	if err := errors.Join(t.writes(), t.doom(owner)); err != nil {
+		return err
+	}
+	ref, err := t.engine.keyFile.reserve(t.engine.random)
 	if err != nil {
 		return err
 	}
-	ref, err := t.store.keyFile.reserve(t.store.random)
-	if err != nil {
+	t.made = append(t.made, newKey{ref, bytes.Clone(secret)})
+	return t.owned().Put([]byte(owner), ref.encode())
+}
+
+// DestroySecret puts a mark in the place of a secret. The secret itself is overwritten after the commit, before
+// anybody is told of it.
+func (t *tx) DestroySecret(owner string) error {
+	if err := errors.Join(t.writes(), t.doom(owner)); err != nil {
 		return err
 	}
-	t.made = append(t.made, newKey{ref, wrapped})
-	if err := t.put(dataKeys, []byte(owner), ref.encode()); err != nil {
-		return err
+	return t.owned().Put([]byte(owner), []byte(destroyed))
+}
+
+// doom notes that an owner's secret, if there is one, is to be overwritten after the commit.
+func (t *tx) doom(owner string) error {
+	ref, ok := parseKeyRef(t.owned().Get([]byte(owner)))
+	if !ok {
+		return nil
 	}
-	_, err = t.keep(owner, secret)
-	return err
+	t.doomed = append(t.doomed, ref)
+	return t.root.Bucket([]byte(destroyedKeys)).Put(ref.encode(), nil)
 }
 
-func (t *tx) keep(owner wallet.UserID, secret []byte) (*store.Key, error) {
-	key, err := store.NewKey(secret, t.store.random)
-	if err != nil {
-		return nil, err
-	}
-	t.keys[owner] = key
-	return key, nil
-}
+// numberKey writes a number so that byte order is its order.
+func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// personBy is the user of a Telegram id, "" for a stranger. A private chat has its person's id,
-// so it also tells whose chat a chat is.
-func (t *tx) personBy(telegram store.Hash) wallet.UserID {
-	return wallet.UserID(t.get(telegrams, telegram[:]))
-}
-
-func (t *tx) telegramHash(id int64) store.Hash { return t.store.lookup.Number(store.ByTelegram, id) }
-
-func (t *tx) chatHash(id int64) store.Hash { return t.store.lookup.Number(store.ByChat, id) }
-
-// chatOwner is the user whose data key seals what is said in a chat.
-func (t *tx) chatOwner(chat int64) wallet.UserID {
-	if chat <= 0 { // groups and channels belong to nobody
-		return ""
-	}
-	return t.personBy(t.telegramHash(chat))
-}
-
-// erased tells whether an error says that a row belonged to an erased user: lists pass over it.
-func erased(err error) bool { return errors.Is(err, store.ErrNotFound) }
+// numberOf reads what numberKey wrote: 8 bytes.
+func numberOf(key []byte) uint64 { return binary.BigEndian.Uint64(key) }

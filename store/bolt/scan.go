@@ -1,0 +1,61 @@
+package bolt
+
+import (
+	"bytes"
+	"iter"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"purser/store/engine"
+)
+
+// scan walks a range of a bucket.
+func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		cursor := in.Cursor()
+		if r.Backward {
+			key, value := before(cursor, r.Before)
+			for key != nil && bytes.Compare(key, r.From) >= 0 && yield(key, value) {
+				key, value = back(cursor, key)
+			}
+			return
+		}
+		key, value := cursor.Seek(r.From)
+		for key != nil && (r.Before == nil || bytes.Compare(key, r.Before) < 0) && yield(key, value) {
+			key, value = cursor.Next()
+		}
+	}
+}
+
+// before finds the last key below a bound (nil: of all); nil without one.
+func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
+	if bound == nil {
+		return last(cursor)
+	}
+	if key, _ := cursor.Seek(bound); key == nil {
+		return last(cursor)
+	}
+	return back(cursor, bound)
+}
+
+// last is cursor.Last, which bbolt never leaves where this very transaction has emptied all pages of a bucket.
+func last(cursor *bbolt.Cursor) (key, value []byte) {
+	if first, _ := cursor.First(); first == nil {
+		return nil, nil
+	}
+	return cursor.Last()
+}
+
+// back is cursor.Prev from a place. bbolt stops at a page that this very transaction has emptied; back goes on.
+func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
+	if key, value = cursor.Prev(); key != nil {
+		return key, value
+	}
+	if first, _ := cursor.Bucket().Cursor().First(); first == nil || bytes.Compare(first, from) >= 0 {
+		return nil, nil
+	}
+	for key == nil {
+		key, value = cursor.Prev() // ends at the first key at the latest
+	}
+	return key, value
+}

@@ -1,0 +1,154 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"purser/store/engine"
+)
+
+// Buckets of the engine's own, beside those of the layout.
+const (
+	ownBucket     = "bolt"           // "id" -> which database this is: its file of keys has the same
+	dataKeys      = "data_keys"      // owner -> slot and id of their secret in the file of keys; a zero byte once it was destroyed
+	destroyedKeys = "destroyed_keys" // slot, id -> -, of secrets that were destroyed since the last start
+)
+
+// ownID is the key of the database's id.
+const ownID = "id"
+
+// databaseIDSize is the length of what tells one database from another, in bytes.
+const databaseIDSize = 16
+
+// setup is the engine.Setup of Prepare.
+type setup struct {
+	*tx
+	fresh bool
+}
+
+// Prepare makes or opens the database, and starts the committer.
+func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) error {
+	e.layout = layout
+	if err := e.prepare(run); err != nil {
+		return fmt.Errorf("open store %s: %w", e.path, err)
+	}
+	e.prepared = true
+	go e.commitLoop() // Close waits for it
+	return nil
+}
+
+func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
+	root, err := e.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	g := newGroup(e, root)
+	s := &setup{tx: &tx{group: g}}
+	ended := false // by commit, which rolls back by itself
+	defer func() {
+		s.over = true
+		if err != nil && !ended {
+			err = errors.Join(err, root.Rollback())
+		}
+		if err != nil && e.keyFile != nil && e.keyFile.fresh {
+			err = errors.Join(err, os.Remove(e.keyFile.path+newSuffix))
+		}
+	}()
+	if root.Bucket([]byte(ownBucket)) == nil {
+		if name, _ := root.Cursor().First(); name != nil {
+			return engine.ErrForeign
+		}
+		if err := s.create(); err != nil {
+			return err
+		}
+	}
+	if err := run(s); err != nil {
+		return err
+	}
+	if err := s.OpenSecrets(); err != nil {
+		return err
+	}
+	if !s.wrote {
+		return root.Rollback()
+	}
+	ended = true
+	if err := e.fullOr(e.commit(g)); err != nil {
+		return err
+	}
+	if e.keyFile.fresh {
+		return e.keyFile.adopt()
+	}
+	return nil
+}
+
+// create makes all buckets of a new file, and its file of keys.
+func (s *setup) create() error {
+	s.fresh, s.wrote = true, true
+	for _, name := range append(s.names(), ownBucket) {
+		if _, err := s.root.CreateBucket([]byte(name)); err != nil {
+			return err
+		}
+	}
+	id := make([]byte, databaseIDSize)
+	if _, err := io.ReadFull(s.engine.random, id); err != nil {
+		return fmt.Errorf("draw the database's id: %w", err)
+	}
+	var err error
+	if s.engine.keyFile, err = makeKeyFile(KeysPath(s.engine.path), id); err != nil {
+		return err
+	}
+	return errors.Join(s.engine.keyFile.file.Sync(), s.root.Bucket([]byte(ownBucket)).Put([]byte(ownID), id))
+}
+
+// names are those of all buckets but ownBucket.
+func (s *setup) names() []string {
+	names := []string{dataKeys, destroyedKeys}
+	for _, spec := range s.engine.layout {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+// Fresh tells that the database was made by this Prepare.
+func (s *setup) Fresh() bool { return s.fresh }
+
+// CreateTable makes a bucket that an older layout does not have.
+func (s *setup) CreateTable(t engine.Table) error {
+	s.wrote = true
+	_, err := s.root.CreateBucket([]byte(s.engine.layout[t].Name))
+	return err
+}
+
+// Check refuses a file without one of the buckets, or with a counter that would give a number to two rows: the
+// names of buckets and their counters are in no row, so that no tag of a row covers them.
+func (s *setup) Check() error {
+	for _, name := range s.names() {
+		if s.root.Bucket([]byte(name)) == nil {
+			return fmt.Errorf("%w (%s is missing): restore a backup", engine.ErrBroken, name)
+		}
+	}
+	for _, spec := range s.engine.layout {
+		if !spec.Numbered {
+			continue
+		}
+		in := s.root.Bucket([]byte(spec.Name))
+		if key, _ := last(in.Cursor()); len(key) == 8 && numberOf(key) > in.Sequence() {
+			return fmt.Errorf("%w (%s counts from %d, but holds %d): restore a backup", engine.ErrBroken, spec.Name, in.Sequence(), numberOf(key))
+		}
+	}
+	return nil
+}
+
+// OpenSecrets opens the file of keys, and overwrites there what a crash has left of destroyed ones.
+func (s *setup) OpenSecrets() error {
+	if s.engine.keyFile != nil {
+		return nil
+	}
+	changed, err := s.engine.findKeys(s.root)
+	s.wrote = s.wrote || changed
+	return err
+}
+
+var _ engine.Setup = (*setup)(nil)

@@ -1,0 +1,153 @@
+package records
+
+import (
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// appWords is the sealed part of an app: its developer's own words.
+type appWords struct {
+	Name    string `json:"name"`
+	Purpose string `json:"purpose"`
+}
+
+func (t *tx) App(id wallet.AppID) (wallet.App, error) {
+	a, words, err := worded[wallet.App, appWords](t, apps, []byte(id))
+	a.Name, a.Purpose = words.Name, words.Purpose
+	return a, err
+}
+
+func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
+	var out []wallet.App
+	prefix := userPrefix(owner)
+	for _, e := range t.prefixed(appsOf, prefix) {
+		a, err := t.App(wallet.AppID(e.key[len(prefix):]))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	oldestFirst(out, func(a wallet.App) (time.Time, string) { return a.CreatedAt, string(a.ID) })
+	return out, nil
+}
+
+func (t *tx) AllApps() ([]wallet.App, error) {
+	var out []wallet.App
+	for _, e := range t.prefixed(apps, nil) {
+		a, err := t.App(wallet.AppID(e.key))
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) { // nobody can be shown its name
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func (t *tx) PutApp(a wallet.App) error {
+	if err := checkID(string(a.ID)); err != nil {
+		return err
+	}
+	if t.isErased(a.Owner) {
+		return store.ErrNotFound
+	}
+	key := []byte(a.ID)
+	if raw := t.get(apps, key); raw != nil {
+		old, _, err := plainOf[wallet.App](t, apps, key, raw)
+		if err != nil {
+			return err
+		}
+		if old.Owner != a.Owner {
+			return store.ErrConflict
+		}
+	}
+	words := appWords{a.Name, a.Purpose}
+	a.Name, a.Purpose = "", ""
+	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
+		return err
+	}
+	return t.putWorded(apps, key, a.Owner, a, words)
+}
+
+func grantKey(user wallet.UserID, app wallet.AppID) []byte {
+	return join(userPrefix(user), []byte(app))
+}
+
+func grantToKey(app wallet.AppID, user wallet.UserID) []byte {
+	return join([]byte(app), []byte{0}, []byte(user))
+}
+
+func (t *tx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error) {
+	key := grantKey(user, app)
+	raw := t.get(grants, key)
+	if raw == nil {
+		return wallet.Grant{}, store.ErrNotFound
+	}
+	g, _, err := plainOf[wallet.Grant](t, grants, key, raw)
+	return g, err
+}
+
+func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
+	var out []wallet.Grant
+	for _, e := range t.prefixed(grants, userPrefix(user)) {
+		g, _, err := plainOf[wallet.Grant](t, grants, e.key, e.value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	oldestFirst(out, func(g wallet.Grant) (time.Time, string) { return g.GrantedAt, string(g.App) })
+	return out, nil
+}
+
+func (t *tx) PutGrant(g wallet.Grant) error {
+	if err := errors.Join(checkID(string(g.User)), checkID(string(g.App))); err != nil {
+		return err
+	}
+	key := grantKey(g.User, g.App)
+	raw, err := t.seal(grants, key, g.User, g)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.putRow(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
+}
+
+func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
+	key := grantKey(user, app)
+	if t.get(grants, key) == nil {
+		return store.ErrNotFound
+	}
+	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
+}
+
+// developerWords is the sealed part of a developer: the mail address, a code on its way there, and what
+// they ask and asked for in their own words.
+type developerWords struct {
+	Email     string                `json:"email"`
+	Approvals []wallet.Approval     `json:"approvals,omitempty"`
+	Request   *wallet.AccessRequest `json:"request,omitempty"`
+	MailCode  *wallet.MailCode      `json:"mail_code,omitempty"`
+}
+
+func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
+	if t.get(developers, []byte(user)) == nil {
+		return wallet.Developer{User: user}, nil
+	}
+	d, words, err := worded[wallet.Developer, developerWords](t, developers, []byte(user))
+	d.Email, d.Approvals, d.Request, d.MailCode = words.Email, words.Approvals, words.Request, words.MailCode
+	return d, err
+}
+
+func (t *tx) PutDeveloper(d wallet.Developer) error {
+	if err := checkID(string(d.User)); err != nil {
+		return err
+	}
+	words := developerWords{d.Email, d.Approvals, d.Request, d.MailCode}
+	d.Email, d.Approvals, d.Request, d.MailCode = "", nil, nil, nil
+	return t.putWorded(developers, []byte(d.User), d.User, d, words)
+}

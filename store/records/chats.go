@@ -1,0 +1,276 @@
+package records
+
+import (
+	"errors"
+	"time"
+
+	"purser/store"
+)
+
+func (t *tx) conversationKey(chat, user int64, slot string) []byte {
+	who, where := t.telegramHash(user), t.chatHash(chat)
+	return join(who[:], where[:], []byte(slot))
+}
+
+func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, error) {
+	key := t.conversationKey(chat, user, slot)
+	raw := t.get(conversations, key)
+	if raw == nil {
+		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
+	}
+	c, err := t.openConversation(key, raw)
+	if erased(err) {
+		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
+	}
+	return c, err
+}
+
+func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
+	var c store.Conversation
+	sealed, err := t.unseal(conversations, key, raw, &c, "whose", "data")
+	if err != nil {
+		return store.Conversation{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return store.Conversation{}, err
+	}
+	c.Chat, c.User, c.Data = who.Chat, who.User, sealed[1]
+	return c, nil
+}
+
+func (t *tx) PutConversation(c store.Conversation) error {
+	key := t.conversationKey(c.Chat, c.User, c.Slot)
+	var old store.Conversation
+	if raw := t.get(conversations, key); raw != nil {
+		var err error
+		if old, _, err = plainOf[store.Conversation](t, conversations, key, raw); err != nil {
+			return err
+		}
+	}
+	if old.Version != c.Version {
+		return store.ErrConflict
+	}
+	if c.State == "" {
+		c = store.Conversation{Chat: c.Chat, User: c.User, Slot: c.Slot, Version: c.Version}
+	}
+	who, err := whose{Chat: c.Chat, User: c.User}.field()
+	if err != nil {
+		return err
+	}
+	plain := c
+	plain.Chat, plain.User, plain.Data = 0, 0, nil
+	plain.Version++
+	raw, err := t.seal(conversations, key, t.personBy(t.telegramHash(c.User)), plain, who, field{"data", c.Data})
+	if err != nil {
+		return err
+	}
+	if !old.ExpiresAt.Equal(c.ExpiresAt) {
+		if err := t.unsilence(old, key); err != nil {
+			return err
+		}
+		if !c.ExpiresAt.IsZero() {
+			if err := t.put(silences, join(timeKey(c.ExpiresAt), key), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return t.putRow(conversations, key, raw)
+}
+
+// unsilence takes a conversation out of the list of those that fall silent.
+func (t *tx) unsilence(c store.Conversation, key []byte) error {
+	if c.ExpiresAt.IsZero() {
+		return nil
+	}
+	return t.delete(silences, join(timeKey(c.ExpiresAt), key))
+}
+
+func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation, error) {
+	var out []store.Conversation
+	for key := range t.scan(silences, all()) {
+		if len(out) >= limit {
+			break
+		}
+		due, err := keyTime(key)
+		if err != nil {
+			t.passOver(silences, key, err)
+			continue
+		}
+		if due.After(now) {
+			break
+		}
+		row := key[timeSize:]
+		c, err := t.openConversation(row, t.get(conversations, row))
+		switch {
+		case erased(err):
+		case err != nil:
+			t.passOver(conversations, row, err)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// buttonsOfPrefix is how much of a key in buttonsOf comes before the nonce.
+const buttonsOfPrefix = 64
+
+// buttonRow is the plain part of a button; chat, user, subject and action are sealed.
+type buttonRow struct {
+	store.Button
+	Of []byte `json:"of"` // its prefix in buttonsOf
+}
+
+func (t *tx) buttonsOf(chat, user int64, subject string) []byte {
+	who := t.telegramHash(user)
+	where := t.chatHash(chat)
+	what := t.store.lookup.Text(store.BySubject, string(where[:]), subject)
+	return join(who[:], what[:])
+}
+
+func (t *tx) Button(nonce string) (store.Button, error) {
+	raw := t.get(buttons, []byte(nonce))
+	if raw == nil {
+		return store.Button{}, store.ErrNotFound
+	}
+	var r buttonRow
+	sealed, err := t.unseal(buttons, []byte(nonce), raw, &r, "whose")
+	if err != nil {
+		return store.Button{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return store.Button{}, err
+	}
+	r.Chat, r.User, r.Subject, r.Action = who.Chat, who.User, who.Subject, who.Action
+	return r.Button, nil
+}
+
+func (t *tx) PutButtons(list []store.Button) error {
+	for _, b := range list {
+		if err := t.putButton(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) putButton(b store.Button) error {
+	if err := checkID(b.Nonce); err != nil {
+		return err
+	}
+	key := []byte(b.Nonce)
+	if err := t.removeButton(key); err != nil {
+		return err
+	}
+	who, err := whose{Chat: b.Chat, User: b.User, Subject: b.Subject, Action: b.Action}.field()
+	if err != nil {
+		return err
+	}
+	r := buttonRow{Button: b, Of: t.buttonsOf(b.Chat, b.User, b.Subject)}
+	r.Chat, r.User, r.Subject, r.Action = 0, 0, "", ""
+	raw, err := t.seal(buttons, key, t.personBy(t.telegramHash(b.User)), r, who)
+	if err != nil {
+		return err
+	}
+	if err := t.put(buttonsOf, join(r.Of, key), nil); err != nil {
+		return err
+	}
+	if err := t.expire(buttonOver, b.ExpiresAt, key); err != nil {
+		return err
+	}
+	return t.putRow(buttons, key, raw)
+}
+
+// removeButton removes a button and its indexes; without one it does nothing.
+func (t *tx) removeButton(key []byte) error {
+	raw := t.get(buttons, key)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[buttonRow](t, buttons, key, raw)
+	if err != nil {
+		return err
+	}
+	if err := t.delete(buttonsOf, join(r.Of, key)); err != nil {
+		return err
+	}
+	if err := t.unexpire(buttonOver, r.ExpiresAt, key); err != nil {
+		return err
+	}
+	return t.delete(buttons, key)
+}
+
+func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
+	prefix := t.buttonsOf(chat, user, subject)
+	for _, e := range t.prefixed(buttonsOf, prefix) {
+		key := e.key[len(prefix):]
+		b, r, err := plainOf[buttonRow](t, buttons, key, t.get(buttons, key))
+		if err != nil {
+			return err
+		}
+		if !b.UsedAt.IsZero() {
+			continue // the first use is the one that counts
+		}
+		b.UsedAt = now
+		if err := t.rewrite(buttons, key, r, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) cardKey(chat int64, card string) []byte {
+	where, what := t.chatHash(chat), t.store.lookup.Text(store.ByCard, card)
+	return join(where[:], what[:])
+}
+
+func (t *tx) Card(chat int64, card string) (messageID int, err error) {
+	raw := t.get(cards, t.cardKey(chat, card))
+	if raw == nil {
+		return 0, store.ErrNotFound
+	}
+	messageID, _, err = readCard(raw)
+	return messageID, err
+}
+
+// readCard reads a row of cards: the message, and where the card is ever over, when.
+func readCard(raw []byte) (messageID int, until time.Time, err error) {
+	const numberSize = 8
+	if len(raw) > numberSize {
+		if until, err = keyTime(raw[numberSize:]); err != nil {
+			return 0, until, err
+		}
+		raw = raw[:numberSize]
+	}
+	n, err := keyNumber(raw)
+	return int(n), until, err
+}
+
+func (t *tx) PutCard(chat int64, card string, messageID int, until time.Time) error {
+	key := t.cardKey(chat, card)
+	if err := t.removeCard(key); err != nil {
+		return err
+	}
+	row := numberKey(uint64(messageID))
+	if !until.IsZero() {
+		row = append(row, timeKey(until)...)
+	}
+	return errors.Join(t.expire(cardOver, until, key), t.put(cards, key, row))
+}
+
+// removeCard removes a card and its note; without one it does nothing. A damaged one goes as well: another
+// takes its place.
+func (t *tx) removeCard(key []byte) error {
+	raw := t.get(cards, key)
+	if raw == nil {
+		return nil
+	}
+	if _, until, err := readCard(raw); err == nil {
+		if err := t.unexpire(cardOver, until, key); err != nil {
+			return err
+		}
+	}
+	return t.delete(cards, key)
+}

@@ -1,0 +1,65 @@
+package records
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// contactKey finds a contact without telling its name: hashed with its owner, so that equal names of
+// two people do not look alike either.
+func (t *tx) contactKey(owner wallet.UserID, name string) []byte {
+	hash := t.store.lookup.Text(store.ByContact, string(owner), wallet.ContactKey(name))
+	return join(userPrefix(owner), hash[:])
+}
+
+func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
+	var out []wallet.Contact
+	for _, e := range t.prefixed(contacts, userPrefix(owner)) {
+		var plain struct{}
+		sealed, err := t.unseal(contacts, e.key, e.value, &plain, "contact")
+		if erased(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var c wallet.Contact
+		if err := json.Unmarshal(sealed[0], &c); err != nil {
+			return nil, fmt.Errorf("%w: %v", store.ErrDamaged, err)
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b wallet.Contact) int {
+		return cmp.Compare(wallet.ContactKey(a.Name), wallet.ContactKey(b.Name))
+	})
+	return out, nil
+}
+
+func (t *tx) PutContact(c wallet.Contact) error {
+	if err := checkID(string(c.Owner)); err != nil {
+		return err
+	}
+	sealed, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	key := t.contactKey(c.Owner, c.Name)
+	raw, err := t.seal(contacts, key, c.Owner, struct{}{}, field{"contact", sealed})
+	if err != nil {
+		return err
+	}
+	return t.putRow(contacts, key, raw)
+}
+
+func (t *tx) DeleteContact(owner wallet.UserID, name string) error {
+	key := t.contactKey(owner, name)
+	if t.get(contacts, key) == nil {
+		return store.ErrNotFound
+	}
+	return t.delete(contacts, key)
+}

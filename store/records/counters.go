@@ -1,0 +1,60 @@
+package records
+
+import (
+	"encoding/hex"
+
+	"purser/store"
+)
+
+func (t *tx) Counter(name string) (store.Counter, error) {
+	key := []byte(name)
+	raw := t.get(counters, key)
+	if raw == nil {
+		return store.Counter{}, store.ErrNotFound
+	}
+	c, _, err := plainOf[store.Counter](t, counters, key, raw)
+	return c, err
+}
+
+func (t *tx) PutCounters(all []store.Counter) error {
+	for _, c := range all {
+		if err := checkID(c.Name); err != nil {
+			return err
+		}
+		key := []byte(c.Name)
+		if err := t.removeCounter(key); err != nil {
+			return err
+		}
+		raw, err := t.seal(counters, key, "", c)
+		if err != nil {
+			return err
+		}
+		if err := t.expire(counterOver, c.ExpiresAt, key); err != nil {
+			return err
+		}
+		if err := t.putRow(counters, key, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) CounterName(kind, about string) string {
+	hash := t.store.lookup.Text(store.ByCounter, kind, about)
+	return kind + "/" + hex.EncodeToString(hash[:16])
+}
+
+func (t *tx) removeCounter(key []byte) error {
+	raw := t.get(counters, key)
+	if raw == nil {
+		return nil
+	}
+	c, _, err := plainOf[store.Counter](t, counters, key, raw)
+	if err != nil {
+		return err
+	}
+	if err := t.unexpire(counterOver, c.ExpiresAt, key); err != nil {
+		return err
+	}
+	return t.delete(counters, key)
+}

@@ -1,0 +1,62 @@
+package records
+
+import (
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"purser/store"
+)
+
+// damages remembers which rows the operator was told of in this process.
+type damages struct {
+	mu   sync.Mutex
+	told map[string]bool // by where they are and key
+}
+
+// first tells whether a row is met for the first time.
+func (d *damages) first(where string, key []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := where + "/" + string(key)
+	if d.told[name] {
+		return false
+	}
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	d.told[name] = true
+	return true
+}
+
+// passOver is for a row that cannot be read, in a list whose worker must not be held up by it: the
+// list goes on without it, the row stays in the file, and the operator hears of it once. Nothing of
+// err is logged but its kind: its text may quote the row.
+func (t *tx) passOver(b table, key []byte, err error) { t.store.passOver(b.String(), key, err) }
+
+func (s *Store) passOver(where string, key []byte, err error) {
+	if !s.damages.first(where, key) {
+		return
+	}
+	why := "it cannot be decoded"
+	if errors.Is(err, store.ErrUnsealed) {
+		why = "it cannot be unsealed"
+	}
+	s.log.Error("a row of the store is damaged and passed over; it stays in the file: restore a backup to have it back",
+		"table", where, "key", printableKey(key), "why", why)
+}
+
+// printableKey shows a key as people name the row: an id as it is, a number as digits, all else in
+// hexadecimal. Keys hold no secrets (tables.go).
+func printableKey(key []byte) string {
+	text := string(key)
+	if n, err := keyNumber(key); err == nil && key[0] == 0 {
+		return strconv.FormatUint(n, 10)
+	}
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return hex.EncodeToString(key)
+	}
+	return text
+}

@@ -1,0 +1,275 @@
+package records
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+// lineOf begins the keys of what waits for a webhook.
+func lineOf(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
+
+func deliveryKey(id wallet.WebhookID, at store.Position) []byte {
+	return binary.BigEndian.AppendUint64(append(lineOf(id), byte(at.Urgency)), at.Seq)
+}
+
+func aboutKey(user wallet.UserID, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(userPrefix(user), seq)
+}
+
+func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error) {
+	var fresh []store.PlacedDelivery
+	last := map[string]uint64{} // number of the last one, by webhook and urgency
+	for _, d := range all {
+		if err := errors.Join(checkID(d.ID), checkID(string(d.Webhook))); err != nil {
+			return nil, err
+		}
+		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.get(deliveryRows, []byte(d.ID)) != nil {
+			continue
+		}
+		line := append(lineOf(d.Webhook), byte(d.Urgency))
+		behind, known := last[string(line)]
+		if !known {
+			behind = t.lastDelivery(line)
+		}
+		var err error
+		if d.Seq, err = t.next(deliveries); err != nil {
+			return nil, err
+		}
+		if err := t.putDelivery(d); err != nil {
+			return nil, err
+		}
+		last[string(line)] = d.Seq
+		fresh = append(fresh, store.PlacedDelivery{Delivery: d, Behind: behind})
+	}
+	return fresh, nil
+}
+
+// lastDelivery is the number of the last one of a line's urgency, 0 without one. What is damaged is as far behind
+// as can be: nobody has read that far.
+func (t *tx) lastDelivery(line []byte) uint64 {
+	key, _ := t.last(deliveries, line)
+	if key == nil {
+		return 0
+	}
+	n, err := keyNumber(key[len(line):])
+	if err != nil {
+		return math.MaxUint64
+	}
+	return n
+}
+
+func (t *tx) putDelivery(d store.Delivery) error {
+	key := deliveryKey(d.Webhook, d.Position())
+	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
+	if err != nil {
+		return err
+	}
+	if d.User != "" {
+		if err := t.put(deliveriesAbout, aboutKey(d.User, d.Seq), key); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.put(deliveries, key, []byte(d.ID)), t.putRow(deliveryRows, []byte(d.ID), raw))
+}
+
+func plainDelivery(d store.Delivery) store.Delivery {
+	d.OrderingKey, d.Body = "", nil
+	return d
+}
+
+// sealedDelivery is one field for both, since a ciphertext has its price: length of the line, line, body.
+func sealedDelivery(d store.Delivery) field {
+	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.OrderingKey)+len(d.Body)), uint64(len(d.OrderingKey)))
+	return field{"delivery", append(append(out, d.OrderingKey...), d.Body...)}
+}
+
+// openSealed reads what sealedDelivery wrote into a delivery.
+func openSealed(d *store.Delivery, sealed []byte) error {
+	line, body, err := cutPart(sealed)
+	if err != nil {
+		return err
+	}
+	d.OrderingKey, d.Body = string(line), body
+	return nil
+}
+
+// openDelivery reads the row of an id that a key of deliveries leads to: it is sealed to that key.
+func (t *tx) openDelivery(key, id, raw []byte) (store.Delivery, error) {
+	var d store.Delivery
+	r, err := t.row(deliveryRows, id, raw)
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	sealed, err := t.unsealAs(deliveries.String(), key, r, &d, "delivery")
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	return d, openSealed(&d, sealed[0])
+}
+
+func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) ([]store.Delivery, error) {
+	if t.get(webhooks, []byte(id)) == nil {
+		return nil, nil
+	}
+	var out []store.Delivery
+	r, from := engine.Prefix(append(lineOf(id), byte(after.Urgency))), deliveryKey(id, after)
+	r.From = from
+	for key, named := range t.scan(deliveries, r) {
+		if len(out) >= limit {
+			break
+		}
+		if bytes.Equal(key, from) {
+			continue
+		}
+		d, err := t.openDelivery(key, named, t.get(deliveryRows, named))
+		switch {
+		case err == nil:
+			out = append(out, d)
+		case !erased(err):
+			t.passOver(deliveryRows, named, err)
+		}
+	}
+	return out, nil
+}
+
+func (t *tx) Delivery(id string) (store.Delivery, error) {
+	raw := t.get(deliveryRows, []byte(id))
+	if raw == nil {
+		return store.Delivery{}, store.ErrNotFound
+	}
+	d, _, err := plainOf[store.Delivery](t, deliveryRows, []byte(id), raw)
+	if err == nil {
+		if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
+			return store.Delivery{}, store.ErrNotFound
+		}
+		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), []byte(id), raw)
+	}
+	if err != nil && !erased(err) {
+		t.passOver(deliveryRows, []byte(id), err)
+		err = store.ErrNotFound
+	}
+	return d, err
+}
+
+func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
+	var out []wallet.WebhookID
+	for key, _ := t.first(deliveries, all()); key != nil; {
+		id, _, _ := bytes.Cut(key, []byte{0})
+		if t.get(webhooks, id) != nil {
+			out = append(out, wallet.WebhookID(id))
+		}
+		key, _ = t.first(deliveries, engine.Range{From: join(id, []byte{1})}) // over the rest of its line
+	}
+	return out, nil
+}
+
+func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
+	if t.get(webhooks, []byte(id)) == nil {
+		return 0, nil
+	}
+	count := 0
+	for range t.scan(deliveries, engine.Prefix(lineOf(id))) {
+		if count >= limit {
+			break
+		}
+		count++
+	}
+	return count, nil
+}
+
+// listed tells whether a delivery still waits as it was listed.
+func (t *tx) listed(d store.Delivery) bool {
+	return d.ID != "" && string(t.get(deliveries, deliveryKey(d.Webhook, d.Position()))) == d.ID
+}
+
+func (t *tx) Reschedule(all []store.Delivery) error {
+	for _, d := range all {
+		if !t.listed(d) {
+			continue
+		}
+		key := []byte(d.ID)
+		old, r, err := plainOf[store.Delivery](t, deliveryRows, key, t.get(deliveryRows, key))
+		if err != nil {
+			t.passOver(deliveryRows, key, err)
+			continue
+		}
+		old.Attempts, old.NextAt, old.Pause = d.Attempts, d.NextAt, d.Pause
+		if err := t.rewrite(deliveryRows, key, r, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) DoneDeliveries(all []store.Delivery) error {
+	for _, d := range all {
+		if !t.listed(d) {
+			continue
+		}
+		if err := t.removeDelivery(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removeDelivery(d store.Delivery) error {
+	return errors.Join(t.delete(deliveries, deliveryKey(d.Webhook, d.Position())), t.delete(deliveryRows, []byte(d.ID)),
+		t.delete(deliveriesAbout, aboutKey(d.User, d.Seq)))
+}
+
+// abandonedAtOnce is how many deliveries go with their webhook or their person in one transaction, so
+// that a long line holds nobody up. Sweep removes the rest.
+const abandonedAtOnce = 1000
+
+// abandon removes deliveries that have nobody to go to, and deliveries and jobs that have nobody to be about.
+func (t *tx) abandon(e expiry, id []byte) error {
+	n, err := t.dropAbandoned(e, id, abandonedAtOnce)
+	if err != nil || n < abandonedAtOnce {
+		return err
+	}
+	return t.expire(e, time.Unix(0, 0), id)
+}
+
+// dropAbandoned removes up to limit rows that abandon left, and tells how many.
+func (t *tx) dropAbandoned(e expiry, id []byte, limit int) (int, error) {
+	n, err := t.dropDeliveries(e, id, limit)
+	if err != nil || e != personErased || n >= limit {
+		return n, err
+	}
+	of, err := t.dropJobsAbout(id, limit-n)
+	return n + of, err
+}
+
+// dropDeliveries removes up to limit deliveries of a webhook or about a user, and tells how many.
+func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
+	from := map[expiry]table{webhookGone: deliveries, personErased: deliveriesAbout}[e]
+	line := t.firstOf(from, join(id, []byte{0}), limit)
+	for _, found := range line {
+		key := found.key
+		if from == deliveriesAbout {
+			key = found.value
+		}
+		if err := errors.Join(t.dropDelivery(key), t.delete(from, found.key)); err != nil {
+			return 0, err
+		}
+	}
+	return len(line), nil
+}
+
+// dropDelivery removes the delivery of a key whatever state its row is in.
+func (t *tx) dropDelivery(key []byte) error {
+	id := bytes.Clone(t.get(deliveries, key))
+	d, _, err := plainOf[store.Delivery](t, deliveryRows, id, t.get(deliveryRows, id))
+	if err != nil { // an entry in deliveriesAbout leads to nothing then
+		return errors.Join(t.delete(deliveries, key), t.delete(deliveryRows, id))
+	}
+	return t.removeDelivery(d)
+}

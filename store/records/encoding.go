@@ -1,0 +1,75 @@
+package records
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// timeSize is the length of a time in a key.
+const timeSize = 12
+
+// timeKey writes a time so that byte order is time order, for every time that Go can hold.
+func timeKey(t time.Time) []byte {
+	out := make([]byte, 0, timeSize+64) // room for what the caller appends
+	// Flipping the sign bit puts the years before 1970 first.
+	out = binary.BigEndian.AppendUint64(out, uint64(t.Unix())^(1<<63))
+	return binary.BigEndian.AppendUint32(out, uint32(t.Nanosecond()))
+}
+
+// keyTime reads the time at the front of a key.
+func keyTime(key []byte) (time.Time, error) {
+	if len(key) < timeSize {
+		return time.Time{}, fmt.Errorf("%w: a time of %d bytes", store.ErrDamaged, len(key))
+	}
+	seconds := int64(binary.BigEndian.Uint64(key) ^ (1 << 63))
+	return time.Unix(seconds, int64(binary.BigEndian.Uint32(key[8:]))).UTC(), nil
+}
+
+// numberKey writes a number so that byte order is its order.
+func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// keyNumber reads what numberKey wrote.
+func keyNumber(key []byte) (uint64, error) {
+	if len(key) != 8 {
+		return 0, fmt.Errorf("%w: a number of %d bytes", store.ErrDamaged, len(key))
+	}
+	return binary.BigEndian.Uint64(key), nil
+}
+
+// join makes one key of several parts; all but the last must be of fixed size or end in a byte
+// that they cannot contain.
+func join(parts ...[]byte) []byte {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	out := make([]byte, 0, size)
+	for _, part := range parts {
+		out = append(out, part...)
+	}
+	return out
+}
+
+// maxID bounds the ids that rows are kept under.
+const maxID = 256
+
+// checkID refuses ids that would make a key ambiguous.
+func checkID(id string) error {
+	if id == "" || len(id) > maxID {
+		return fmt.Errorf("bolt: an id has 1 to %d bytes, not %d", maxID, len(id))
+	}
+	for i := range len(id) {
+		if id[i] == 0 {
+			return errors.New("bolt: an id has no zero byte")
+		}
+	}
+	return nil
+}
+
+// userPrefix begins the keys of what belongs to a user.
+func userPrefix(id wallet.UserID) []byte { return append([]byte(id), 0) }

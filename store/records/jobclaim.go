@@ -1,0 +1,383 @@
+package records
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+)
+
+const (
+	// laterPick is how many jobs are claimed for one that may be of a later priority although earlier ones wait.
+	laterPick = 8
+	// clockSlack is by how much a clock may seem to go back without having been set back: nodes' clocks differ, and
+	// a claim may wait for its commit.
+	clockSlack = time.Minute
+	// clockWrite is how far the clock goes on before the queue notes it by itself.
+	clockWrite = 10 * time.Second
+	// atOnce is how many leases end, and how many owners become ready, in one claim beyond what it takes.
+	atOnce = 64
+)
+
+func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err error) {
+	q, err := t.jobQueue(c.Queue)
+	if err != nil || c.Max <= 0 {
+		return nil, time.Time{}, err
+	}
+	if err := q.setClock(c.Now); err != nil {
+		return nil, time.Time{}, err
+	}
+	now := c.Now.Add(q.state.offset)
+	if err := q.endLeases(now, c); err != nil {
+		return nil, time.Time{}, err
+	}
+	if err := q.flush(); err != nil { // what ended may be claimed now
+		return nil, time.Time{}, err
+	}
+	q.woke = false // by this claim, which goes on to take it
+	if err := q.ripen(now, c); err != nil {
+		return nil, time.Time{}, err
+	}
+	p := picker{jobQueue: q, claim: c, now: now}
+	if claimed, err = p.pick(); err != nil {
+		return nil, time.Time{}, err
+	}
+	if err := q.flush(); err != nil {
+		return nil, time.Time{}, err
+	}
+	q.woke = false
+	return claimed, q.nextDue(c.Now, now), nil
+}
+
+// setClock notes the time. Where the clock was set back, the queue's time goes on from where it was.
+func (q *jobQueue) setClock(wall time.Time) error {
+	now := wall.Add(q.state.offset)
+	if back := q.state.clock.Sub(now); back > clockSlack {
+		q.state.offset += back
+		now, q.state.dirty = wall.Add(q.state.offset), true
+	}
+	if now.After(q.state.clock) {
+		if q.state.dirty = q.state.dirty || now.Sub(q.state.clock) > clockWrite; q.state.dirty {
+			q.state.clock = now
+		}
+	}
+	return nil
+}
+
+// endLeases ends leases whose time is over: their jobs may be claimed at once, by attempts that are newer.
+func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
+	prefix := q.at(leaseOf)
+	for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
+		end, err := keyTime(e.key[len(prefix):])
+		if err == nil && end.After(now) {
+			return nil
+		}
+		if err := q.endLease(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endLease ends one lease, also one of a damaged row: then what stands beside it tells whose it was.
+func (q *jobQueue) endLease(e entry) error {
+	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
+	j, err := q.read(seq)
+	if err == nil && bytes.Equal(q.leaseKey(j), e.key) {
+		return q.release(j, j.NotBefore, time.Time{}, j.Failures)
+	}
+	if err == nil { // an entry that leads to another lease of the job
+		return q.delete(jobIndex, e.key)
+	}
+	if err := errors.Join(q.skipJob(seq, err), q.delete(jobIndex, e.key)); err != nil || len(e.value) < 2*hashSize {
+		return err
+	}
+	owner, line := e.value[:hashSize], e.value[hashSize:2*hashSize]
+	q.state.inFlight, q.state.dirty = less(q.state.inFlight), true
+	o := q.owner(owner)
+	o.count = less(o.count)
+	q.landed(o)
+	if err := q.delete(jobIndex, q.at(allOfOwner, owner, numberKey(seq))); err != nil || bytes.Equal(line, ownerHash(nil)) {
+		return err
+	}
+	if err := q.delete(jobIndex, q.at(lineOfKey, line, []byte{0}, numberKey(seq))); err != nil {
+		return err
+	}
+	return q.raiseHead(line, nil)
+}
+
+// ripen gives turns to owners whose first head has become due.
+func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
+	for priority := range store.Priorities {
+		prefix := q.at(turnOf, []byte{byte(priority), laterTurn})
+		for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
+			rest := e.key[len(prefix):]
+			at, err := keyTime(rest)
+			if err == nil && at.After(now) {
+				break
+			}
+			if err != nil || len(rest) != timeSize+hashSize {
+				if err := q.delete(jobIndex, e.key); err != nil {
+					return err
+				}
+				continue
+			}
+			o := q.owner(rest[timeSize:])
+			if !bytes.Equal(o.turns[priority], rest0(rest)) { // an entry that is nobody's any more
+				if err := q.delete(jobIndex, e.key); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := q.giveTurn(o, priority); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest0 is a later turn as an owner notes it, from the end of its key.
+func rest0(rest []byte) []byte { return append([]byte{laterTurn}, rest[:timeSize]...) }
+
+// giveTurn puts an owner behind all others whose turn it is.
+func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
+	if err := q.dropTurn(o, priority); err != nil {
+		return err
+	}
+	q.state.turns, q.state.dirty = q.state.turns+1, true
+	o.turns[priority], o.dirty = append([]byte{readyTurn}, numberKey(q.state.turns)...), true
+	return q.put(jobIndex, q.turnKey(o, priority), nil)
+}
+
+// nextDue is when there may be something to claim again, by the clock.
+func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
+	var next time.Time
+	sooner := func(prefix []byte) {
+		key, _ := q.first(jobIndex, engine.Prefix(prefix))
+		if key == nil {
+			return
+		}
+		if at, err := keyTime(key[len(prefix):]); err == nil && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for priority := range store.Priorities {
+		ready := q.at(turnOf, []byte{byte(priority), readyTurn})
+		if key, _ := q.first(jobIndex, engine.Prefix(ready)); key != nil {
+			return wall
+		}
+		sooner(q.at(turnOf, []byte{byte(priority), laterTurn}))
+	}
+	sooner(q.at(leaseOf))
+	if next.IsZero() {
+		return next
+	}
+	if next.Before(now) {
+		return wall
+	}
+	return next.Add(-q.state.offset)
+}
+
+// picker takes jobs for a claim: one of each owner whose turn it is, then one of each of those that have more.
+type picker struct {
+	*jobQueue
+	claim store.Claim
+	now   time.Time
+
+	lines   [store.Priorities]turnLine
+	claimed []store.Job
+}
+
+// turnLine is the owners of one priority, in the order of their turns.
+type turnLine struct {
+	owners []*jobOwner
+	served map[*jobOwner]bool
+	behind []byte // what was read so far
+	all    bool   // there are no more behind
+}
+
+func (p *picker) pick() ([]store.Job, error) {
+	for visits := 4*p.claim.Max + atOnce; len(p.claimed) < p.claim.Max && visits > 0; visits-- {
+		priority, found := p.choose()
+		if !found {
+			break
+		}
+		if err := p.visit(priority); err != nil {
+			return nil, err
+		}
+	}
+	for priority := range p.lines { // who was served goes behind who was not
+		for _, o := range p.lines[priority].owners {
+			if !p.lines[priority].served[o] {
+				continue
+			}
+			if err := errors.Join(p.dropTurn(o, priority), p.retarget(o, priority)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.claimed, nil
+}
+
+// choose says of which priority the next job is.
+func (p *picker) choose() (priority int, found bool) {
+	if p.state.picks%laterPick == laterPick-1 {
+		start := int(p.state.picks/laterPick) % store.Priorities
+		for i := range store.Priorities {
+			priority := (start + i) % store.Priorities
+			if o := p.front(priority); o != nil && !p.waitsEarlier(o, priority) {
+				return priority, true
+			}
+		}
+	}
+	for priority := range store.Priorities {
+		if p.front(priority) != nil {
+			return priority, true
+		}
+	}
+	return 0, false
+}
+
+// waitsEarlier tells whether an owner has something more urgent to be done.
+func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
+	for _, turn := range o.turns[:priority] {
+		if turn != nil && turn[0] == readyTurn {
+			return true
+		}
+	}
+	return false
+}
+
+// front is the owner whose turn it is in a priority, nil if it is nobody's.
+func (p *picker) front(priority int) *jobOwner {
+	line := &p.lines[priority]
+	if line.served == nil {
+		line.served = map[*jobOwner]bool{}
+	}
+	for !line.all && (len(line.owners) == 0 || line.served[line.owners[0]]) {
+		p.readTurns(priority)
+	}
+	if len(line.owners) == 0 {
+		return nil
+	}
+	return line.owners[0]
+}
+
+// readTurns reads on in the turns of a priority, and puts those that it reads before those that were served already.
+func (p *picker) readTurns(priority int) {
+	line := &p.lines[priority]
+	prefix := p.at(turnOf, []byte{byte(priority), readyTurn})
+	r := engine.Prefix(prefix)
+	if line.behind != nil {
+		r.From = append(line.behind, 0)
+	}
+	most := p.claim.Max - len(p.claimed) + 1
+	var fresh []*jobOwner
+	for key := range p.scan(jobIndex, r) {
+		if len(fresh) >= most {
+			break
+		}
+		line.behind = bytes.Clone(key)
+		if len(key) != len(prefix)+8+hashSize {
+			continue
+		}
+		o := p.owner(key[len(key)-hashSize:])
+		if !bytes.Equal(o.turns[priority], key[len(prefix)-1:len(prefix)+8]) {
+			o.turns[priority], o.dirty = bytes.Clone(key[len(prefix)-1:len(prefix)+8]), true // what is damaged of an owner is mended
+		}
+		fresh = append(fresh, o)
+	}
+	line.all = len(fresh) < most
+	line.owners = append(fresh, line.owners...)
+}
+
+// visit takes one job of the owner whose turn it is, and puts them behind the others.
+func (p *picker) visit(priority int) error {
+	line := &p.lines[priority]
+	o := line.owners[0]
+	line.owners = line.owners[1:]
+	noOwner := bytes.Equal(o.hash, ownerHash(nil))
+	if !noOwner && full(o, o.hash, p.claim) {
+		o.full[priority], o.dirty = true, true
+		return p.dropTurn(o, priority)
+	}
+	e, found := p.ripeHead(o, priority)
+	if !found {
+		return errors.Join(p.dropTurn(o, priority), p.retarget(o, priority))
+	}
+	line.served[o] = true
+	line.owners = append(line.owners, o)
+	return p.take(o, priority, e)
+}
+
+// ripeHead finds the head that an owner's turn is for: of what may go at once and what has become due, the one that
+// was put first.
+func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
+	prefix := p.at(headOf, o.hash, []byte{byte(priority)})
+	consider := func(key, value []byte) {
+		if key == nil || headDue(key[len(prefix):]).After(p.now) {
+			return
+		}
+		if !found || bytes.Compare(key[len(key)-8:], e.key[len(e.key)-8:]) < 0 {
+			e, found = entry{bytes.Clone(key), bytes.Clone(value)}, true
+		}
+	}
+	r := engine.Prefix(prefix)
+	key, value := p.first(jobIndex, r)
+	consider(key, value)
+	if found && headDue(key[len(prefix):]).IsZero() { // then the first that waited for a time
+		r.From = append(bytes.Clone(prefix), dueKey(time.Time{})[0]+1)
+		consider(p.first(jobIndex, r))
+	}
+	return e, found
+}
+
+// take claims the job of an entry of heads.
+func (p *picker) take(o *jobOwner, priority int, e entry) error {
+	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
+	j, err := p.read(seq)
+	var job store.Job
+	if err == nil {
+		job, err = p.unsealJob(j)
+	}
+	switch {
+	case err == nil && bytes.Equal(p.headKey(j), e.key):
+	case err == nil: // an entry that leads elsewhere
+		return p.delete(jobIndex, e.key)
+	case j != nil && erased(err): // their key is gone: what is left of it goes, too
+		return p.move(j, nil)
+	default:
+		return p.passHead(o, seq, e, err)
+	}
+	is, err := p.lease(j, p.claim)
+	if err != nil {
+		return err
+	}
+	job.Attempt = is.Attempt
+	p.claimed = append(p.claimed, job)
+	p.state.picks, p.state.dirty = p.state.picks+1, true
+	return nil
+}
+
+// passHead passes over a damaged head, so that neither its key nor its owner waits for it.
+func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
+	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key), p.delete(jobIndex, p.at(allOfOwner, o.hash, numberKey(seq)))); err != nil {
+		return err
+	}
+	o.count, o.dirty = less(o.count), true
+	p.state.waiting, p.state.dirty = less(p.state.waiting), true
+	if len(e.value) != hashSize {
+		return nil
+	}
+	class, first, found := p.firstOfLine(e.value)
+	if found && first == seq {
+		if err := p.delete(jobIndex, p.at(lineOfKey, e.value, []byte{class}, numberKey(seq))); err != nil {
+			return err
+		}
+	}
+	return p.raiseHead(e.value, nil)
+}

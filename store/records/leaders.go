@@ -1,0 +1,75 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+)
+
+// leader is who leads a name, as it lies in the table leaders under that name.
+type leader struct {
+	Node  string    `json:"node"`
+	Until time.Time `json:"until"`
+}
+
+func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, error) {
+	if err := errors.Join(checkID(name), checkID(node)); err != nil {
+		return false, err
+	}
+	var l leader
+	if raw := t.get(leaders, []byte(name)); raw != nil {
+		var err error
+		if l, _, err = plainOf[leader](t, leaders, []byte(name), raw); err != nil {
+			t.passOver(leaders, []byte(name), err)
+			l = leader{}
+		}
+	}
+	// A lease that ends later than anybody could have taken it is one from before the clock was set back.
+	if l.Node != node && l.Until.After(now) && !l.Until.After(now.Add(2*lease+clockSlack)) {
+		return false, nil
+	}
+	raw, err := t.seal(leaders, []byte(name), "", leader{node, now.Add(lease).UTC()})
+	if err != nil {
+		return false, err
+	}
+	return true, t.putRow(leaders, []byte(name), raw)
+}
+
+func (t *tx) ReleaseNode(node string) error {
+	queues := t.jobQueues()
+	for _, name := range t.queueNames() {
+		q, err := queues.of(name)
+		if err != nil {
+			return err
+		}
+		for _, e := range t.prefixed(jobIndex, q.at(leaseOf)) {
+			if len(e.value) < 2*hashSize || string(e.value[2*hashSize:]) != node {
+				continue
+			}
+			if err := q.endLease(e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range t.prefixed(leaders, nil) {
+		if l, _, err := plainOf[leader](t, leaders, e.key, e.value); err == nil && l.Node == node {
+			if err := t.delete(leaders, e.key); err != nil {
+				return err
+			}
+		}
+	}
+	return queues.flush()
+}
+
+// queueNames lists the queues that hold anything, by going from one to the next in the index.
+func (t *tx) queueNames() (names []store.Queue) {
+	for key, _ := t.first(jobIndex, all()); key != nil; {
+		name, _, _ := bytes.Cut(key, []byte{0})
+		names = append(names, store.Queue(name))
+		key, _ = t.first(jobIndex, engine.Range{From: join(name, []byte{1})})
+	}
+	return names
+}

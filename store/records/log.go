@@ -1,0 +1,515 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+// Log is a store.DeliveryLog in tables for each day (engine.Days), beside the store:
+//
+//	rows     delivery id, which begins with its time -> row of store.LogEntry
+//	index    webhook id 0 created-at delivery id     -> state 0 event
+//	tallies  webhook id 0 hour                       -> JSON of store.Tally
+//
+// The attempts of an entry are tallied in the day of the entry, so that they are committed with it.
+type Log struct {
+	days  engine.Days
+	store *Store
+
+	queue   sync.Mutex // held to read or change waiting
+	waiting []*logged
+	writing sync.Mutex // held by whoever commits or drops
+}
+
+var _ store.DeliveryLog = (*Log)(nil)
+
+// Tables of a day.
+const (
+	logRows engine.Table = iota
+	logIndex
+	logTallies
+)
+
+// LogLayout describes the tables of a day to the engine.
+func LogLayout() engine.Layout {
+	return engine.Layout{{Name: "rows", Appended: true}, {Name: "index"}, {Name: "tallies"}}
+}
+
+// logSubject is what the sealed fields of an entry are of.
+const logSubject = "delivery_log"
+
+// OpenLog is the log that is kept in days, which were opened with LogLayout. What is sealed in it is sealed by the keys
+// of the store, which must be closed after it. The log closes the days.
+func OpenLog(days engine.Days, s *Store) *Log { return &Log{store: s, days: days} }
+
+// logged is what one call of Log wants committed.
+type logged struct {
+	rows []logRow
+	done bool // or failed; as err, it belongs to whoever holds Log.writing
+	err  error
+}
+
+// logRow is an entry as it will lie in its day.
+type logRow struct {
+	plain        store.LogEntry
+	index, value []byte
+	row          []byte
+}
+
+// said is the sealed part of an attempt.
+type said struct {
+	Error  string `json:"error,omitempty"`
+	Answer []byte `json:"answer,omitempty"`
+}
+
+// Log commits what others hand in meanwhile with its own: whoever is first to take the turn takes along
+// what is queued by then.
+func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
+	mine := &logged{}
+	var err error
+	if mine.rows, err = l.seal(ctx, entries); err != nil || len(mine.rows) == 0 {
+		return err
+	}
+	l.queue.Lock()
+	l.waiting = append(l.waiting, mine)
+	l.queue.Unlock()
+
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if mine.done {
+		return mine.err
+	}
+	l.queue.Lock()
+	batch := l.waiting
+	l.waiting = nil
+	l.queue.Unlock()
+	l.commit(batch)
+	return mine.err
+}
+
+func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, error) {
+	var out []logRow
+	err := l.store.view(ctx, func(t *tx) error {
+		for _, e := range entries {
+			_, err := time.Parse(time.DateOnly, dayOf(e.CreatedAt))
+			if err := errors.Join(err, checkID(e.ID), checkID(string(e.Webhook))); err != nil {
+				return err
+			}
+			r, err := sealEntry(t, e)
+			switch {
+			case err == nil:
+				out = append(out, r)
+			case !erased(err):
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// entryPlace is what an entry is sealed to.
+func entryPlace(id wallet.WebhookID, delivery string) []byte {
+	return append(lineOf(id), delivery...)
+}
+
+// dayOf is the name of the day of a time.
+func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
+	r := logRow{plain: e, index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
+		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
+	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
+	words := make([]said, len(e.Attempted))
+	for i, a := range e.Attempted {
+		words[i] = said{a.Error, a.Answer}
+		r.plain.Attempted[i].Error, r.plain.Attempted[i].Answer = "", nil
+	}
+	sealed, err := json.Marshal(words)
+	if err != nil {
+		return r, err
+	}
+	place := entryPlace(e.Webhook, e.ID)
+	if r.row, err = t.sealAs(logSubject, place, e.User, r.plain, sealedDelivery(e.Delivery), field{"said", sealed}); err != nil {
+		return r, err
+	}
+	r.row = t.store.tagged(logSubject, []byte(e.ID), r.row)
+	return r, nil
+}
+
+// logRow reads the row of a delivery.
+func (s *Store) logRow(id, raw []byte) (row, error) { return s.row(logSubject, id, raw) }
+
+// plainEntry reads what is not sealed of an entry.
+func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) {
+	r, err := s.logRow([]byte(id), raw)
+	if err != nil {
+		return e, err
+	}
+	return e, r.into(&e)
+}
+
+// openEntry reads an entry; without bodies a listed one.
+func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
+	var e store.LogEntry
+	var words []said
+	names := []string{"", "said"}
+	if bodies {
+		names[0] = "delivery"
+	}
+	_, id, _ := bytes.Cut(key, []byte{0})
+	r, err := t.store.logRow(id, raw)
+	if err != nil {
+		return e, err
+	}
+	sealed, err := t.unsealAs(logSubject, key, r, &e, names...)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(sealed[1], &words); err != nil || len(words) != len(e.Attempted) {
+		return e, fmt.Errorf("%s: %w", logSubject, store.ErrDamaged)
+	}
+	for i, w := range words {
+		if e.Attempted[i].Error = w.Error; bodies {
+			e.Attempted[i].Answer = w.Answer
+		}
+	}
+	if bodies {
+		err = openSealed(&e.Delivery, sealed[0])
+	}
+	return e, err
+}
+
+// commit writes batches, each day's rows in one transaction. A batch of several days may be written in
+// part; who logs it again changes nothing in what was.
+func (l *Log) commit(batches []*logged) {
+	rows, of := map[string][]logRow{}, map[string][]*logged{}
+	for _, b := range batches {
+		for _, r := range b.rows {
+			day := dayOf(r.plain.CreatedAt)
+			rows[day] = append(rows[day], r)
+			if all := of[day]; len(all) == 0 || all[len(all)-1] != b {
+				of[day] = append(all, b)
+			}
+		}
+		b.done = true
+	}
+	for day, wanted := range rows {
+		if err := l.days.Update(day, func(in engine.Tables) error { return l.putEntries(in, wanted) }); err != nil {
+			for _, b := range of[day] {
+				b.err = errors.Join(b.err, fmt.Errorf("delivery log of %s: %w", day, err))
+			}
+		}
+	}
+}
+
+func (l *Log) putEntries(in engine.Tables, all []logRow) error {
+	news := tallies{}
+	for _, r := range all {
+		var old store.LogEntry
+		if raw := in.Get(logRows, []byte(r.plain.ID)); raw != nil {
+			var err error
+			if old, err = l.store.plainEntry(r.plain.ID, raw); err != nil {
+				old = store.LogEntry{} // it is replaced, whatever it was
+			}
+		}
+		news.count(old, r.plain)
+		if err := errors.Join(in.Put(logRows, []byte(r.plain.ID), r.row), in.Put(logIndex, r.index, r.value)); err != nil {
+			return err
+		}
+	}
+	return news.add(in)
+}
+
+// tallies are counts by their keys.
+type tallies map[string]store.Tally
+
+// count adds what an entry has and the one that it replaces had not.
+func (n tallies) count(old, now store.LogEntry) {
+	for _, a := range now.Attempted {
+		if slices.ContainsFunc(old.Attempted, func(b store.Attempt) bool { return b.At.Equal(a.At) }) {
+			continue
+		}
+		if a.Succeeded() {
+			n.at(now.Webhook, a.At, store.Tally{Succeeded: 1})
+		} else {
+			n.at(now.Webhook, a.At, store.Tally{Failed: 1})
+		}
+	}
+	if now.State == store.DeliveryDeadLettered && old.State != store.DeliveryDeadLettered {
+		n.at(now.Webhook, now.EndedAt, store.Tally{DeadLettered: 1})
+	}
+}
+
+func (n tallies) at(id wallet.WebhookID, at time.Time, more store.Tally) {
+	more.Hour = at.UTC().Truncate(time.Hour)
+	key := string(append(lineOf(id), timeKey(more.Hour)...))
+	n[key] = sum(n[key], more)
+}
+
+// sum is of two tallies of one hour.
+func sum(a, b store.Tally) store.Tally {
+	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
+}
+
+// add counts into the tallies of a day.
+func (n tallies) add(to engine.Tables) error {
+	for key, more := range n {
+		var old store.Tally
+		if raw := to.Get(logTallies, []byte(key)); raw != nil && json.Unmarshal(raw, &old) != nil {
+			old = store.Tally{} // it is lost
+		}
+		raw, err := json.Marshal(sum(old, more))
+		if err != nil {
+			return err
+		}
+		if err := to.Put(logTallies, []byte(key), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Logged is one entry, with its body.
+func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
+	var out store.LogEntry
+	raw, err := l.row(ctx, id, delivery)
+	if err != nil {
+		return out, err
+	}
+	err = l.store.view(ctx, func(t *tx) error {
+		place := entryPlace(id, delivery)
+		out, err = openEntry(t, place, raw, true)
+		return l.absent(place, err)
+	})
+	return out, err
+}
+
+// absent makes an entry that cannot be read one that is not there, and says so once to the operator: lists pass over
+// it too, and another answer would tell everybody that there is such an id.
+func (l *Log) absent(place []byte, err error) error {
+	if err == nil || erased(err) {
+		return err
+	}
+	l.store.passOver(logSubject, place, err)
+	return store.ErrNotFound
+}
+
+// row finds the row of an entry. The day is that of CreatedAt, which an id need not tell: the newest comes first.
+func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (raw []byte, err error) {
+	names, err := l.days.Names()
+	if err != nil {
+		return nil, err
+	}
+	place := entryPlace(id, delivery)
+	for _, day := range slices.Backward(names) {
+		err := l.days.View(ctx, day, func(in engine.Tables) error {
+			raw = bytes.Clone(in.Get(logRows, []byte(delivery)))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil {
+			continue
+		}
+		e, err := l.store.plainEntry(delivery, raw)
+		if err != nil {
+			return nil, l.absent(place, err)
+		}
+		if e.Webhook != id {
+			break // another's
+		}
+		return raw, nil
+	}
+	return nil, store.ErrNotFound
+}
+
+// List is a page of a webhook's entries.
+func (l *Log) List(ctx context.Context, id wallet.WebhookID, p store.LogPage) ([]store.LogEntry, error) {
+	return l.list(ctx, id, p, false)
+}
+
+// Oldest is a page from the other end, with bodies.
+func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) ([]store.LogEntry, error) {
+	return l.list(ctx, id, store.LogPage{After: after, State: state, Since: since, Limit: limit}, true)
+}
+
+func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
+	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
+	low, high := dayOf(p.Since), ""
+	if p.After != "" {
+		raw, err := l.row(ctx, id, p.After)
+		if err != nil {
+			return nil, err
+		}
+		last, err := l.store.plainEntry(p.After, raw)
+		if err != nil {
+			return nil, err
+		}
+		w.behind = append(timeKey(last.CreatedAt), p.After...)
+		if oldest {
+			low = max(low, dayOf(last.CreatedAt))
+		} else {
+			high = dayOf(last.CreatedAt)
+		}
+	}
+	names, err := l.days.Names()
+	if err != nil {
+		return nil, err
+	}
+	if !oldest {
+		slices.Reverse(names)
+	}
+	var out []store.LogEntry
+	for _, day := range names {
+		if day < low || high != "" && day > high {
+			continue
+		}
+		for more := true; more && len(out) < p.Limit; {
+			var rows []entry
+			more = false // a day that is gone holds nothing
+			err := l.days.View(ctx, day, func(in engine.Tables) (err error) {
+				rows, more, err = w.take(ctx, in, p, min(p.Limit-len(out), openedAtOnce))
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			opened, err := l.opened(ctx, rows, w.oldest)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, opened...)
+		}
+	}
+	return out, nil
+}
+
+// How much of a walk shares a transaction, of the day's file and then of the store: while one is open its file
+// keeps every page that changes meanwhile.
+const (
+	walkedAtOnce = 2000 // entries that are looked at
+	openedAtOnce = 200  // that are decrypted
+)
+
+// opened decrypts rows; those of erased users are left out.
+func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []store.LogEntry, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	err = l.store.view(ctx, func(t *tx) error {
+		for _, row := range rows {
+			e, err := openEntry(t, row.key, row.value, bodies)
+			switch {
+			case err == nil:
+				out = append(out, e)
+			case !erased(err):
+				t.store.passOver(logSubject, row.key, err)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// walk is a way through what a day has of a webhook, in either direction.
+type walk struct {
+	prefix []byte // of the webhook
+	since  []byte // created-at, the least
+	behind []byte // created-at and id of the last one of the page before; nil from the end
+	oldest bool   // first, else the newest
+}
+
+// take copies what a day has for a page, most rows of it, and remembers how far it came; more tells that there
+// may be others.
+func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most int) (rows []entry, more bool, err error) {
+	from, walked := bytes.Clone(w.behind), 0
+	for key, value := range in.Scan(logIndex, w.rest()) {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		created := key[len(w.prefix):]
+		if w.oldest && from != nil && bytes.Equal(created, from) { // the last one of the page before
+			continue
+		}
+		if walked++; walked > walkedAtOnce || len(rows) == most {
+			return rows, true, nil
+		}
+		w.behind = bytes.Clone(created)
+		state, event, _ := bytes.Cut(value, []byte{0})
+		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
+			continue
+		}
+		id := createdID(created)
+		rows = append(rows, entry{join(w.prefix, id), bytes.Clone(in.Get(logRows, id))})
+	}
+	return rows, false, nil
+}
+
+// rest is the part of the index that the walk has before it.
+func (w *walk) rest() engine.Range {
+	r := engine.Prefix(w.prefix)
+	r.From, r.Backward = join(w.prefix, w.since), !w.oldest
+	switch {
+	case w.oldest && bytes.Compare(w.behind, w.since) > 0:
+		r.From = join(w.prefix, w.behind)
+	case !w.oldest && w.behind != nil:
+		r.Before = join(w.prefix, w.behind)
+	}
+	return r
+}
+
+// Tallies sums over all days, since the attempts of a delivery may go on into the next.
+func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.Tally, error) {
+	prefix := lineOf(id)
+	hours := map[time.Time]store.Tally{}
+	names, err := l.days.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, day := range names {
+		err := l.days.View(ctx, day, func(in engine.Tables) error {
+			r := engine.Prefix(prefix)
+			r.From = join(prefix, timeKey(since))
+			for key, raw := range in.Scan(logTallies, r) {
+				var more store.Tally
+				if err := json.Unmarshal(raw, &more); err != nil {
+					l.store.passOver("tallies", key, err)
+					continue
+				}
+				hours[more.Hour] = sum(hours[more.Hour], more)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Values(hours), func(a, b store.Tally) int { return a.Hour.Compare(b.Hour) }), nil
+}
+
+// DropBefore removes the days that are over.
+func (l *Log) DropBefore(ctx context.Context, before time.Time) (int, error) {
+	l.writing.Lock() // nobody makes a day anew while it is removed
+	defer l.writing.Unlock()
+	return l.days.Drop(ctx, before)
+}
+
+// Close waits for what is being written and read.
+func (l *Log) Close() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.days.Close()
+}

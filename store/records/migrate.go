@@ -1,0 +1,30 @@
+package records
+
+import (
+	"fmt"
+
+	"purser/store"
+	"purser/store/engine"
+)
+
+// step brings a store from one schema to the next. It may use the store's keys.
+type step func(*Store, engine.Setup) error
+
+// steps lists what leads from schema 1 on: the first step leads from 1 to 2. The newest schema is one more than there
+// are steps, so today's is 1 (docs/decisions/0025). A step never changes once it was released. testdata/ holds a store
+// of each schema, which every later purser must open.
+func steps() []step { return nil }
+
+// migrate takes the steps that a store of an older schema misses, all in the one transaction that opens it: a step
+// that fails, or is killed, leaves the store as it was.
+func (s *Store) migrate(setup engine.Setup, schema uint64, all []step) error {
+	if schema == 0 {
+		return fmt.Errorf("%w: schema 0", store.ErrDamaged)
+	}
+	for ; schema <= uint64(len(all)); schema++ {
+		if err := all[schema-1](s, setup); err != nil {
+			return fmt.Errorf("upgrade from schema %d: %w", schema, err)
+		}
+	}
+	return setup.Put(engine.Table(meta), []byte(metaSchema), numberKey(schema))
+}

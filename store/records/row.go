@@ -1,0 +1,303 @@
+package records
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// rowFormat is the version of the layout below, the first byte of every row. sealFormat is the version of how its
+// fields are sealed.
+const (
+	rowFormat  = 1
+	sealFormat = 1
+)
+
+// tagSize is how much of its keyed hash follows a row, in bytes.
+const tagSize = 16
+
+// row is how every row lies in the file:
+//
+//	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
+//
+// where a length is a uvarint. owner is the user whose data key sealed the fields, "" for the
+// system's. The JSON holds what may be read by whoever has the file; each sealed field is a
+// ciphertext of its own, so that a change of one plain field seals nothing anew. The tag is a keyed hash
+// of all that is before it, and of where the row lies: whoever has the file and no key can change no figure, move no
+// row, and put no other row's sealed field beside it. (They can put back a whole row as it was: that needs a backup of
+// the file, and is what restoring one does.)
+type row struct {
+	owner  wallet.UserID
+	plain  []byte
+	sealed [][]byte
+}
+
+func (r row) encode() []byte {
+	size := 0
+	for _, field := range r.sealed {
+		size += binary.MaxVarintLen32 + len(field)
+	}
+	out := r.begin(size)
+	for _, field := range r.sealed {
+		out = binary.AppendUvarint(out, uint64(len(field)))
+		out = append(out, field...)
+	}
+	return out
+}
+
+// begin is the row up to its sealed fields, with room for so many bytes of them.
+func (r row) begin(room int) []byte {
+	out := make([]byte, 1, 1+2*binary.MaxVarintLen32+len(r.owner)+len(r.plain)+room)
+	out[0] = rowFormat
+	out = binary.AppendUvarint(out, uint64(len(r.owner)))
+	out = append(out, r.owner...)
+	out = binary.AppendUvarint(out, uint64(len(r.plain)))
+	return append(out, r.plain...)
+}
+
+// tag is the keyed hash of a row without its tag, at the place where it lies.
+func (s *Store) tag(where string, key, raw []byte) []byte {
+	hash := s.lookup.Bytes(store.OfRow, []byte(where), key, raw)
+	return hash[:tagSize]
+}
+
+// tagged appends its tag to a row.
+func (s *Store) tagged(where string, key, raw []byte) []byte {
+	return append(raw, s.tag(where, key, raw)...)
+}
+
+// row reads a row of any place: store.ErrDamaged if it is not what was written there.
+func (s *Store) row(where string, key, raw []byte) (row, error) {
+	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow tells what is wrong with it
+		return decodeRow(bytes.Clone(raw[:min(len(raw), 1)]))
+	}
+	end := len(raw) - tagSize
+	if end < 1 || !hmac.Equal(raw[end:], s.tag(where, key, raw[:end])) {
+		return row{}, fmt.Errorf("%w: it is not what was written", store.ErrDamaged)
+	}
+	return decodeRow(raw[:end])
+}
+
+// row reads a row of a table.
+func (t *tx) row(b table, key, raw []byte) (row, error) {
+	return t.store.row(b.String(), key, raw)
+}
+
+// putRow puts a row with its tag.
+func (t *tx) putRow(b table, key, raw []byte) error {
+	return t.put(b, key, t.store.tagged(b.String(), key, raw))
+}
+
+// decodeRow reads a row without its tag. plain and sealed point into raw: they live as long as its transaction.
+func decodeRow(raw []byte) (row, error) {
+	if len(raw) == 0 {
+		return row{}, fmt.Errorf("%w: empty", store.ErrDamaged)
+	}
+	if raw[0] != rowFormat {
+		return row{}, fmt.Errorf("%w: format %d", store.ErrDamaged, raw[0])
+	}
+	owner, rest, err := cutPart(raw[1:])
+	if err != nil {
+		return row{}, err
+	}
+	r := row{owner: wallet.UserID(owner)}
+	if r.plain, rest, err = cutPart(rest); err != nil {
+		return row{}, err
+	}
+	for len(rest) > 0 {
+		var field []byte
+		if field, rest, err = cutPart(rest); err != nil {
+			return row{}, err
+		}
+		r.sealed = append(r.sealed, field)
+	}
+	return r, nil
+}
+
+func cutPart(raw []byte) (part, rest []byte, err error) {
+	length, n := binary.Uvarint(raw)
+	if n <= 0 || length > uint64(len(raw)-n) {
+		return nil, nil, fmt.Errorf("%w: cut short", store.ErrDamaged)
+	}
+	end := n + int(length)
+	return raw[n:end:end], raw[end:], nil
+}
+
+// into reads the row's plain JSON.
+func (r row) into(plain any) error {
+	if err := json.Unmarshal(r.plain, plain); err != nil {
+		return fmt.Errorf("%w: %v", store.ErrDamaged, err)
+	}
+	return nil
+}
+
+// field is one field that is sealed.
+type field struct {
+	name  string
+	value []byte
+}
+
+// seal makes the row of a key: plain as JSON, and fields sealed with owner's data key. A user
+// without one (they never wrote to the bot) leaves it to the system's key; one who was erased has no
+// more rows: ErrNotFound. Its tag comes to it as it is put.
+func (t *tx) seal(b table, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
+	return t.sealAs(b.String(), key, owner, plain, fields...)
+}
+
+// sealAs is seal for rows of any subject.
+func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
+	var r row
+	var err error
+	if r.plain, err = json.Marshal(plain); err != nil {
+		return nil, fmt.Errorf("write a row of %s: %w", subject, err)
+	}
+	dataKey, err := t.dataKey(owner)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
+		dataKey = t.store.system
+	case err != nil:
+		return nil, err
+	default:
+		r.owner = owner
+	}
+	size := 0
+	for _, f := range fields {
+		size += binary.MaxVarintLen32 + store.SealedSize(len(f.value))
+	}
+	out := r.begin(size + tagSize)
+	for _, f := range fields {
+		out = binary.AppendUvarint(out, uint64(store.SealedSize(len(f.value))))
+		if out, err = dataKey.AppendSeal(out, place(subject, key, f.name), f.value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
+// which they were sealed. A row of an erased user is ErrNotFound.
+func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]byte, error) {
+	r, err := t.row(b, key, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b, err)
+	}
+	return t.unsealAs(b.String(), key, r, plain, names...)
+}
+
+// unsealAs opens a row whose fields were sealed to another place than the one where it lies. A field of the name ""
+// stays sealed: its value is nil.
+func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...string) ([][]byte, error) {
+	if len(r.sealed) != len(names) {
+		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", subject, store.ErrDamaged, len(r.sealed), len(names))
+	}
+	values := make([][]byte, len(names))
+	if len(names) > 0 {
+		dataKey, err := t.dataKey(r.owner)
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			if name == "" {
+				continue
+			}
+			if values[i], err = dataKey.Open(place(subject, key, name), r.sealed[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := r.into(plain); err != nil {
+		return nil, fmt.Errorf("%s: %w", subject, err)
+	}
+	return values, nil
+}
+
+func place(subject string, key []byte, name string) store.Place {
+	return store.Place{Subject: subject, ID: string(key), Field: name, Format: sealFormat}
+}
+
+// whose is the sealed field that says who and where a row is about. One layout serves all rows.
+type whose struct {
+	Chat    int64  `json:"chat,omitempty"`
+	User    int64  `json:"user,omitempty"`    // Telegram id
+	Subject string `json:"subject,omitempty"` // of a button; the card of a reply
+	SignID  string `json:"sign_id,omitempty"`
+	Nonce   string `json:"nonce,omitempty"`
+	Action  string `json:"action,omitempty"` // of a button: it may name a contact's address
+
+	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
+
+	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
+	// and not before. Label is what it is for, in somebody's words.
+	Memo    string `json:"memo,omitempty"`
+	Label   string `json:"label,omitempty"`
+	Message []byte `json:"message,omitempty"`
+	Signed  []byte `json:"signed,omitempty"`
+}
+
+func (w whose) field() (field, error) {
+	raw, err := json.Marshal(w)
+	return field{"whose", raw}, err
+}
+
+func parseWhose(raw []byte) (w whose, err error) {
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return whose{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
+	}
+	return w, nil
+}
+
+// plainOf reads the plain part of a row alone, with the row for rewriting it.
+func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error) {
+	if r, err = t.row(b, key, raw); err != nil {
+		return plain, r, err
+	}
+	err = r.into(&plain)
+	return plain, r, err
+}
+
+// wordsField is the name of the sealed field of rows that have one alone, for what people wrote.
+const wordsField = "words"
+
+// putWorded writes a row whose words are sealed.
+func (t *tx) putWorded(b table, key []byte, owner wallet.UserID, plain, secret any) error {
+	sealed, err := json.Marshal(secret)
+	if err != nil {
+		return fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	raw, err := t.seal(b, key, owner, plain, field{wordsField, sealed})
+	if err != nil {
+		return err
+	}
+	return t.putRow(b, key, raw)
+}
+
+// worded reads what putWorded wrote. ErrNotFound without a row, and for one of an erased user.
+func worded[Plain, Words any](t *tx, b table, key []byte) (plain Plain, secret Words, _ error) {
+	raw := t.get(b, key)
+	if raw == nil {
+		return plain, secret, store.ErrNotFound
+	}
+	sealed, err := t.unseal(b, key, raw, &plain, wordsField)
+	if err != nil {
+		return plain, secret, err
+	}
+	if err := json.Unmarshal(sealed[0], &secret); err != nil {
+		return plain, secret, fmt.Errorf("%s: %w: %v", b, store.ErrDamaged, err)
+	}
+	return plain, secret, nil
+}
+
+// rewrite puts a changed plain part into a row; what is sealed in it stays as it is.
+func (t *tx) rewrite(b table, key []byte, r row, plain any) error {
+	var err error
+	if r.plain, err = json.Marshal(plain); err != nil {
+		return fmt.Errorf("write a row of %s: %w", b, err)
+	}
+	return t.putRow(b, key, r.encode())
+}

@@ -1,0 +1,128 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+)
+
+// expiry says which kind of row an entry of expiries is about.
+type expiry byte
+
+const (
+	seenOver   expiry = 's'
+	buttonOver expiry = 'b'
+	bindOver   expiry = 'l'
+	replyOver  expiry = 'r'
+	answerOver expiry = 'a'
+	parkedOver expiry = 'p'
+	cardOver   expiry = 'k'
+
+	counterOver  expiry = 'c'
+	proposalOver expiry = 't'
+	deadJobOver  expiry = 'j'
+
+	webhookGone  expiry = 'w' // its deliveries are left; the key is its id
+	personErased expiry = 'e' // deliveries and jobs about them are left; the key is their id
+)
+
+func (e expiry) key(at time.Time, key []byte) []byte {
+	return append(append(timeKey(at), byte(e)), key...)
+}
+
+// expire notes that a row's time is over at a time; the zero time is never.
+func (t *tx) expire(e expiry, at time.Time, key []byte) error {
+	if at.IsZero() {
+		return nil
+	}
+	return t.put(expiries, e.key(at, key), nil)
+}
+
+// unexpire takes the note back.
+func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
+	if at.IsZero() {
+		return nil
+	}
+	return t.delete(expiries, e.key(at, key))
+}
+
+// Sweep walks the notes from the oldest, so that it costs what it removes.
+func (t *tx) Sweep(now time.Time, limit int) (int, error) {
+	var over [][]byte
+	for key := range t.scan(expiries, all()) {
+		if len(over) >= limit {
+			break
+		}
+		at, err := keyTime(key)
+		if err == nil && at.After(now) {
+			break
+		}
+		over = append(over, bytes.Clone(key))
+	}
+	removed := 0
+	for _, note := range over {
+		if removed >= limit {
+			break
+		}
+		// A row that cannot be removed for its damage stays; without its note it is not met again.
+		n, all, err := t.removeNoted(note, limit-removed)
+		switch {
+		case errors.Is(err, store.ErrDamaged):
+			t.passOver(expiries, note, err)
+		case err != nil:
+			return 0, err
+		}
+		removed += n
+		if !all {
+			break
+		}
+		if err := t.delete(expiries, note); err != nil {
+			return 0, err
+		}
+	}
+	return removed, nil
+}
+
+// removeNoted removes up to limit rows that a note is about, and tells how many, and whether these were
+// all.
+func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
+	if len(note) <= timeSize+1 {
+		return 1, true, fmt.Errorf("%w: a note of %d bytes", store.ErrDamaged, len(note))
+	}
+	e, key := expiry(note[timeSize]), note[timeSize+1:]
+	if e == webhookGone || e == personErased {
+		n, err = t.dropAbandoned(e, key, limit)
+		return n, n < limit, err
+	}
+	return 1, true, t.removeOver(e, key)
+}
+
+// removeOver removes the one row whose time is over.
+func (t *tx) removeOver(e expiry, key []byte) error {
+	switch e {
+	case seenOver:
+		return t.delete(seen, key)
+	case buttonOver:
+		return t.removeButton(key)
+	case bindOver:
+		return t.removeBind(key)
+	case replyOver:
+		return t.removeReply(key)
+	case answerOver:
+		return t.removeAnswer(key)
+	case parkedOver:
+		return t.removeParked(key)
+	case cardOver:
+		return t.removeCard(key)
+	case counterOver:
+		return t.removeCounter(key)
+	case proposalOver:
+		return t.removeProposal(key)
+	case deadJobOver:
+		return t.removeDeadJob(key)
+	}
+	return fmt.Errorf("%w: a note of kind %q", store.ErrDamaged, byte(e))
+}

@@ -1,0 +1,123 @@
+package records
+
+import "purser/store/engine"
+
+// table is one table of the engine.
+type table int
+
+// What each table maps to what. Times in keys are 12 bytes, numbers 8, both big-endian, so that
+// byte order is their order; "H(x)" is a keyed hash of 32 bytes; "user.0" is a user id and a zero
+// byte. A row is what row.go describes: plain JSON, then sealed fields. "-" is an empty value.
+const (
+	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
+
+	users     // user id -> row of wallet.User
+	telegrams // H(telegram id) -> user id
+
+	wallets   // address -> row of wallet.Wallet
+	walletsOf // user.0 connected-at address -> -
+	binds     // sha256 of the link's token -> row of wallet.Bind
+	bindsOf   // user.0 number (newest highest) -> key of binds
+
+	transactions // transaction id -> row of wallet.Transaction
+	bySignID     // H(sign id) -> transaction id
+	bySignature  // signature -> transaction id (the outgoing one, where a receipt shares it)
+	unsettled    // created-at transaction id -> -
+	byOwner      // user.0 created-at transaction id -> -
+	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached them
+	byWallet     // address 'h' created-at transaction id -> -, by the wallet that it concerns; 'u' of those unsettled, by sender
+
+	contacts // user.0 H(user, name) -> row of wallet.Contact
+
+	conversations // H(telegram id) H(chat) slot -> row of store.Conversation
+	silences      // expires-at key-of-conversations -> -
+	buttons       // nonce -> row of store.Button
+	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
+	cards         // H(chat) H(card) -> message id, and where it is ever over, when
+
+	inbox   // number -> row of store.Update, those that wait
+	parked  // number -> row of store.Update, those given up
+	seen    // update id -> time it was last taken in
+	outbox  // number -> row of store.Reply
+	waiting // H(chat, card) -> key of outbox
+
+	events        // number -> row of wallet.Event, those that notify has not handled
+	announcements // number (the same) -> row of wallet.Event, those that are no deliveries yet
+	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
+	answers       // number -> row of store.Answer
+	answerKeys    // first 16 bytes of H(idempotency key) -> key of answers
+
+	keys       // key id -> row of wallet.Key
+	keySecrets // H(secret) -> key id
+	keysOf     // user.0 key id -> -
+
+	apps       // app id -> row of wallet.App
+	appsOf     // user.0 app id -> -; an operator's under a bare zero byte
+	grants     // user.0 app id -> row of wallet.Grant
+	grantsTo   // app id 0 user id -> -
+	developers // user id -> row of wallet.Developer
+
+	webhooks      // webhook id -> row of wallet.Webhook
+	webhooksOf    // key line 0 created-at webhook id -> -
+	webhooksOwned // user.0 created-at webhook id -> key line; an operator's under a bare zero byte
+	webhookHealth // webhook id -> row of wallet.WebhookHealth
+
+	deliveries      // webhook id 0 urgency (a byte) number -> delivery id
+	deliveryRows    // delivery id, which begins with its time -> row of store.Delivery
+	deliveriesAbout // user.0 number -> key of deliveries, of those that are about somebody
+
+	counters // name -> row of store.Counter
+
+	jobs      // queue 0 number -> row of store.Job
+	jobIndex  // queue 0 kind ... -> what leads to jobs (jobqueue.go)
+	jobsAbout // user.0 key of jobs or deadJobs -> -, of those that are about somebody
+	deadJobs  // key of jobs -> row of store.DeadLetter
+	leaders   // name -> row of who leads it
+
+	expiries // time, kind of row, its key -> -; what Sweep walks
+
+	tableCount
+)
+
+func (b table) String() string {
+	return [tableCount]string{
+		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
+		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
+		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
+		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
+		"deliveries", "delivery_rows", "deliveries_about", "counters",
+		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
+	}[b]
+}
+
+// grows tells whether most new keys of a table lie behind all others.
+func (b table) grows() bool {
+	switch b {
+	case transactions, unsettled, inbox, outbox, parked, seen, events, announcements, eventIDs, answers, deliveryRows, expiries:
+		return true
+	}
+	return false
+}
+
+// numbered tells whether the keys of a table are numbers that it draws itself.
+func (b table) numbered() bool { return b == inbox || b == outbox || b == events || b == answers }
+
+// holdsRows tells whether the values of a table are rows (row.go). All others hold keys of rows, times and numbers.
+func (b table) holdsRows() bool {
+	switch b {
+	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, events, announcements,
+		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
+		return true
+	}
+	return false
+}
+
+// layout describes the tables to the engine.
+func layout() engine.Layout {
+	out := make(engine.Layout, tableCount)
+	for b := range tableCount {
+		out[b] = engine.Spec{Name: b.String(), Appended: b.grows(), Numbered: b.numbered()}
+	}
+	return out
+}

@@ -1,0 +1,451 @@
+package records
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+// transactionRow is the plain part of a transaction; chat, sign id and look-alike are sealed.
+type transactionRow struct {
+	wallet.Transaction
+	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
+}
+
+// transactionIndex is what the indexes of a transaction are made of, read from the same JSON.
+type transactionIndex struct {
+	ID        wallet.TransactionID `json:"id"`
+	Kind      wallet.Kind          `json:"type"`
+	Owner     wallet.UserID        `json:"owner"`
+	From      wallet.Address       `json:"from"`
+	CreatedAt time.Time            `json:"created_at"`
+	Signature wallet.Signature     `json:"signature"`
+	Closed    bool                 `json:"closed"`
+	Changes   uint64               `json:"changes"`
+	Version   uint64               `json:"version"`
+	Sign      []byte               `json:"sign"`
+
+	To          wallet.Address `json:"to"`
+	Status      wallet.Status  `json:"status"`
+	ConfirmedAt time.Time      `json:"confirmed_at"`
+	EndedAt     time.Time      `json:"ended_at"`
+
+	rules wallet.Rules // of its kind; zero where this binary does not know it
+}
+
+func (r transactionRow) index(rules wallet.Rules) transactionIndex {
+	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
+		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules}
+}
+
+// reached is wallet.Rules.Reached, of what the index knows.
+func (x transactionIndex) reached() bool {
+	return x.rules.Reached(wallet.Transaction{Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt})
+}
+
+// paid is the entry in paidBy of a transaction that reached its recipient.
+func (x transactionIndex) paid() indexEntry {
+	return indexEntry{paidBy, join(userPrefix(x.Owner), timeKey(x.CreatedAt), x.To[:], []byte(x.ID)), false}
+}
+
+// indexEntry is one key of an index. A unique one maps to the transaction's id, and only one
+// transaction may hold it.
+type indexEntry struct {
+	in     table
+	key    []byte
+	unique bool
+}
+
+// concerns is the entry in byWallet: of a receipt the wallet that received.
+func (x transactionIndex) concerns() indexEntry {
+	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
+	return indexEntry{byWallet, join(historyOf(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
+}
+
+// held is the entry in byWallet of a transaction that is not settled. It lies beside that of concerns, so
+// that the two are most often one page to be written and not two.
+func (x transactionIndex) held() indexEntry {
+	return indexEntry{byWallet, join(unsettledOf(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
+}
+
+func historyOf(a wallet.Address) []byte   { return append(a[:], 'h') }
+func unsettledOf(a wallet.Address) []byte { return append(a[:], 'u') }
+
+func (x transactionIndex) entries() []indexEntry {
+	created := append(timeKey(x.CreatedAt), x.ID...)
+	out := make([]indexEntry, 0, 7)
+	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.concerns())
+	if !x.Closed {
+		out = append(out,
+			indexEntry{unsettled, created, false},
+			x.held())
+	}
+	if x.reached() {
+		out = append(out, x.paid())
+	}
+	if len(x.Sign) > 0 {
+		out = append(out, indexEntry{bySignID, x.Sign, true})
+	}
+	if !x.Signature.IsZero() {
+		out = append(out, indexEntry{bySignature, x.Signature[:], true})
+	}
+	return out
+}
+
+func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
+
+func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
+	key := []byte(id)
+	raw := t.get(transactions, key)
+	if raw == nil {
+		return wallet.Transaction{}, store.ErrNotFound
+	}
+	var r transactionRow
+	sealed, err := t.unseal(transactions, key, raw, &r, "whose")
+	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	if _, err := t.store.kinds.Of(r.Kind); err != nil {
+		return wallet.Transaction{}, err
+	}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = who.Chat, who.SignID, who.Lookalike, who.Label
+	if who.Memo != "" {
+		r.Memo, r.Message, r.Signed = who.Memo, who.Message, who.Signed
+	}
+	return r.Transaction, nil
+}
+
+func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
+	hash := t.store.lookup.Text(store.BySignID, signID)
+	return t.led(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
+}
+
+// led reads the transaction that an index leads to, and checks that it is meant: an index has no tag.
+func (t *tx) led(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
+	r, err := t.Transaction(wallet.TransactionID(id))
+	if err == nil && !meant(r) {
+		return wallet.Transaction{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
+	}
+	return r, err
+}
+
+func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transaction, error) {
+	return t.led(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
+}
+
+func (t *tx) CreateTransaction(n wallet.Transaction) error {
+	if err := checkID(string(n.ID)); err != nil {
+		return err
+	}
+	if n.Owner != "" {
+		if err := checkID(string(n.Owner)); err != nil {
+			return err
+		}
+	}
+	if t.get(transactions, []byte(n.ID)) != nil {
+		return store.ErrConflict
+	}
+	n.Version = 1
+	if kind := []byte(metaKind + n.Kind); t.get(meta, kind) == nil { // for checkKinds of another binary
+		if err := t.put(meta, kind, []byte{1}); err != nil {
+			return err
+		}
+	}
+	return t.writeTransaction(n, nil)
+}
+
+func (t *tx) PutTransaction(n wallet.Transaction) error {
+	old, found, err := t.transactionIndex([]byte(n.ID))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return store.ErrNotFound
+	}
+	if old.Version != n.Version || old.Owner != n.Owner || old.Kind != n.Kind {
+		return store.ErrConflict
+	}
+	n.Version++
+	return t.writeTransaction(n, &old)
+}
+
+// writeTransaction writes the row and whichever index entries differ from the old row's.
+func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error {
+	rules, err := t.store.kinds.Of(n.Kind)
+	if err != nil {
+		return err
+	}
+	r := transactionRow{Transaction: n}
+	if n.SignID != "" {
+		hash := t.store.lookup.Text(store.BySignID, n.SignID)
+		r.Sign = hash[:]
+	}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = 0, "", wallet.Address{}, ""
+	sealed := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.PoisoningSuspect, Label: n.Label}
+	if n.Memo != "" {
+		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
+		r.Memo, r.Message, r.Signed = "", nil, nil
+	}
+	who, err := sealed.field()
+	if err != nil {
+		return err
+	}
+	key := []byte(n.ID)
+	raw, err := t.seal(transactions, key, n.Owner, r, who)
+	if err != nil {
+		return err
+	}
+	var before []indexEntry
+	if old != nil {
+		before = old.entries()
+	}
+	if err := t.reindex(key, rules, before, r.index(rules).entries()); err != nil {
+		return err
+	}
+	if !n.Closed && (old == nil || old.Changes != n.Changes) {
+		t.signal(store.Unsettled) // a step of the lifecycle; a mere refresh wakes nobody
+	}
+	if err := t.noteProposal(n); err != nil {
+		return err
+	}
+	return t.putRow(transactions, key, raw)
+}
+
+// noteProposal notes when a transaction that came to nothing is removed. It has ended for good: the note stands.
+func (t *tx) noteProposal(n wallet.Transaction) error {
+	if !n.NothingSigned() {
+		return nil
+	}
+	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
+}
+
+// removeProposal removes a transaction that came to nothing, with all that leads to it and the ids of its events. Any
+// other is kept.
+func (t *tx) removeProposal(id []byte) error {
+	raw := t.get(transactions, id)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[transactionRow](t, transactions, id, raw)
+	if err != nil {
+		return err
+	}
+	if !r.NothingSigned() {
+		return nil
+	}
+	rules, err := t.store.kinds.Of(r.Kind)
+	if err != nil {
+		return nil // what nobody here can judge is not removed
+	}
+	for _, e := range r.index(rules).entries() {
+		if e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
+			continue
+		}
+		if err := t.delete(e.in, e.key); err != nil {
+			return err
+		}
+	}
+	for _, event := range r.EventIDs() {
+		key := t.eventID(event)
+		if number := t.get(eventIDs, key); number == nil || t.get(events, number) != nil { // it waits for notify still
+			continue
+		}
+		if err := t.delete(eventIDs, key); err != nil {
+			return err
+		}
+	}
+	return t.delete(transactions, id)
+}
+
+// reindex replaces the entries of a row by others. It refuses before it writes.
+func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
+	var adds []indexEntry
+	for _, e := range after {
+		if holds(before, e) {
+			continue
+		}
+		if e.unique {
+			free, err := t.free(e, rules)
+			if err != nil {
+				return err
+			}
+			if !free {
+				continue
+			}
+		}
+		adds = append(adds, e)
+	}
+	for _, e := range before {
+		// A unique one may be another's: a receipt gives way to its sender.
+		if holds(after, e) || e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
+			continue
+		}
+		if err := t.delete(e.in, e.key); err != nil {
+			return err
+		}
+	}
+	for _, e := range adds {
+		var value []byte
+		if e.unique {
+			value = id
+		}
+		if err := t.put(e.in, e.key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func holds(entries []indexEntry, e indexEntry) bool {
+	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
+}
+
+// free tells whether a row of this kind may hold a unique entry that it does not hold yet. A
+// receipt shares its sender's signature and is found by its id: it leaves the entry to the sender
+// (false), and a sender takes it from a receipt (true). Else an entry that is taken is ErrConflict.
+func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
+	holder := t.get(e.in, e.key)
+	if holder == nil {
+		return true, nil
+	}
+	if e.in == bySignature && rules.Life == wallet.Incoming {
+		return false, nil
+	}
+	other, found, err := t.transactionIndex(holder)
+	if err != nil {
+		return false, err
+	}
+	if found && (e.in != bySignature || other.rules.Life != wallet.Incoming) {
+		return false, store.ErrConflict
+	}
+	return true, nil
+}
+
+// transactionIndex reads what the indexes know of a row.
+func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err error) {
+	raw := t.get(transactions, id)
+	if raw == nil {
+		return x, false, nil
+	}
+	if x, _, err = plainOf[transactionIndex](t, transactions, id, raw); err == nil {
+		x.rules, _ = t.store.kinds.Of(x.Kind)
+	}
+	return x, true, err
+}
+
+func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
+	var out []wallet.Transaction
+	for key := range t.scan(unsettled, all()) {
+		if len(out) >= limit {
+			break
+		}
+		err := t.appendTransaction(&out, key)
+		switch {
+		case err != nil && len(key) <= timeSize:
+			t.passOver(unsettled, key, err)
+		case err != nil:
+			t.passOver(transactions, key[timeSize:], err)
+		}
+	}
+	return out, nil
+}
+
+// UnsettledFrom passes over nothing but rows of erased users.
+func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
+	var out []wallet.Transaction
+	prefix := unsettledOf(from)
+	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
+		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// appendTransaction adds the row of a created-at key, passing over those of erased users.
+func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error {
+	if len(created) <= timeSize {
+		return fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
+	}
+	row, err := t.Transaction(wallet.TransactionID(created[timeSize:]))
+	switch {
+	case erased(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	*out = append(*out, row)
+	return nil
+}
+
+func (t *tx) TransactionsOf(owner wallet.UserID, p store.Page) ([]wallet.Transaction, error) {
+	return t.page(byOwner, userPrefix(owner), p)
+}
+
+func (t *tx) TransactionsAt(at wallet.Address, p store.Page) ([]wallet.Transaction, error) {
+	return t.page(byWallet, historyOf(at), p)
+}
+
+// page walks an index of created-at keys under a prefix, from the newest.
+func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, error) {
+	r := engine.Prefix(prefix)
+	r.Backward = true
+	if !p.Until.IsZero() {
+		r.Before = join(prefix, timeKey(p.Until))
+	}
+	if p.After != "" {
+		x, found, err := t.transactionIndex([]byte(p.After))
+		if err != nil {
+			return nil, err
+		}
+		after := join(prefix, timeKey(x.CreatedAt), []byte(p.After))
+		if at, _ := t.first(b, engine.Range{From: after}); !found || !bytes.Equal(at, after) {
+			return nil, store.ErrNotFound
+		}
+		if p.Until.IsZero() || bytes.Compare(after, r.Before) < 0 {
+			r.Before = after
+		}
+	}
+	var out []wallet.Transaction
+	for key := range t.scan(b, r) {
+		if len(out) >= p.Limit {
+			break
+		}
+		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Recipients reads the index alone: the address is in the key.
+func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error) {
+	prefix := userPrefix(owner)
+	r := engine.Prefix(prefix)
+	r.Backward = true
+	var out []wallet.Address
+	met := map[wallet.Address]bool{}
+	for key := range t.scan(paidBy, r) {
+		if limit--; limit < 0 {
+			break
+		}
+		rest := key[len(prefix):]
+		if len(rest) <= timeSize+len(wallet.Address{}) {
+			return nil, fmt.Errorf("%w: an index of recipients", store.ErrDamaged)
+		}
+		if to := wallet.Address(rest[timeSize : timeSize+len(wallet.Address{})]); !met[to] {
+			met[to] = true
+			out = append(out, to)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,182 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+// tx is the store.Tx of one closure: it translates the domain's verbs into rows and index keys of an engine.Tx.
+type tx struct {
+	in    engine.Tx
+	store *Store
+	keys  map[wallet.UserID]*store.Key // data keys that this closure has unwrapped
+	news  map[store.Queue]bool         // queues that were added to
+
+	touchedKeys bool // an API key or a webhook changed
+}
+
+var _ store.Tx = (*tx)(nil)
+
+// get returns the value of a key, nil without one. It lives as long as the transaction.
+func (t *tx) get(b table, key []byte) []byte { return t.in.Get(engine.Table(b), key) }
+
+func (t *tx) put(b table, key, value []byte) error {
+	if err := t.in.Put(engine.Table(b), key, value); err != nil {
+		return fmt.Errorf("write to %s: %w", b, err)
+	}
+	return nil
+}
+
+func (t *tx) delete(b table, key []byte) error {
+	if err := t.in.Delete(engine.Table(b), key); err != nil {
+		return fmt.Errorf("delete from %s: %w", b, err)
+	}
+	return nil
+}
+
+// scan walks a range of a table, in byte order. Nothing may be written to the table meanwhile.
+func (t *tx) scan(b table, r engine.Range) iter.Seq2[[]byte, []byte] {
+	return t.in.Scan(engine.Table(b), r)
+}
+
+// all is the range of a whole table.
+func all() engine.Range { return engine.Range{} }
+
+// first is the first entry of a range, nil of an empty one.
+func (t *tx) first(b table, r engine.Range) (key, value []byte) {
+	for key, value := range t.scan(b, r) {
+		return key, value
+	}
+	return nil, nil
+}
+
+// last is the last entry under a prefix, nil without one.
+func (t *tx) last(b table, prefix []byte) (key, value []byte) {
+	r := engine.Prefix(prefix)
+	r.Backward = true
+	return t.first(b, r)
+}
+
+// isEmpty tells whether a table holds nothing.
+func (t *tx) isEmpty(b table) bool {
+	key, _ := t.first(b, all())
+	return key == nil
+}
+
+// next draws the table's next number, which nothing in it has had.
+func (t *tx) next(b table) (uint64, error) { return t.in.Next(engine.Table(b)) }
+
+// signal has the workers of a queue woken once the transaction is committed.
+func (t *tx) signal(queue store.Queue) {
+	if t.news == nil {
+		t.news = map[store.Queue]bool{}
+	}
+	t.news[queue] = true
+}
+
+// entry is a key and its value, both copied.
+type entry struct{ key, value []byte }
+
+// prefixed lists copies of the entries whose keys begin with prefix, so that the caller may delete
+// while walking them.
+func (t *tx) prefixed(b table, prefix []byte) []entry { return t.firstOf(b, prefix, math.MaxInt) }
+
+// firstOf lists copies of the first entries, limit of them, whose keys begin with prefix.
+func (t *tx) firstOf(b table, prefix []byte, limit int) []entry {
+	var out []entry
+	if limit <= 0 {
+		return nil
+	}
+	for key, value := range t.scan(b, engine.Prefix(prefix)) {
+		if out = append(out, entry{bytes.Clone(key), bytes.Clone(value)}); len(out) == limit {
+			break
+		}
+	}
+	return out
+}
+
+// dataKey opens a user's data key ("" for the system's); ErrNotFound when there is none.
+func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
+	if owner == "" {
+		return t.store.system, nil
+	}
+	if key := t.keys[owner]; key != nil {
+		return key, nil
+	}
+	name, state := t.in.SecretOf(string(owner))
+	if state != engine.Kept {
+		return nil, store.ErrNotFound
+	}
+	key, err := t.store.dataKeys.unwrap(string(owner), name, func() ([]byte, error) {
+		wrapped, err := t.in.Secret(name)
+		if errors.Is(err, engine.ErrDestroyed) { // since the snapshot of this transaction
+			return nil, store.ErrNotFound
+		}
+		return wrapped, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("data key: %w", err)
+	}
+	t.keep(owner, key)
+	return key, nil
+}
+
+// isErased tells whether a user had a data key that was destroyed.
+func (t *tx) isErased(owner wallet.UserID) bool {
+	if owner == "" {
+		return false
+	}
+	_, state := t.in.SecretOf(string(owner))
+	return state == engine.Destroyed
+}
+
+// makeDataKey gives a new user a data key.
+func (t *tx) makeDataKey(owner wallet.UserID) error {
+	secret, wrapped, err := t.store.master.NewSecret(string(owner))
+	if err != nil {
+		return err
+	}
+	if err := t.in.PutSecret(string(owner), wrapped); err != nil {
+		return err
+	}
+	key, err := store.NewKey(secret, t.store.random)
+	if err == nil {
+		t.keep(owner, key)
+	}
+	return err
+}
+
+func (t *tx) keep(owner wallet.UserID, key *store.Key) {
+	if t.keys == nil {
+		t.keys = map[wallet.UserID]*store.Key{}
+	}
+	t.keys[owner] = key
+}
+
+// personBy is the user of a Telegram id, "" for a stranger. A private chat has its person's id,
+// so it also tells whose chat a chat is.
+func (t *tx) personBy(telegram store.Hash) wallet.UserID {
+	return wallet.UserID(t.get(telegrams, telegram[:]))
+}
+
+func (t *tx) telegramHash(id int64) store.Hash { return t.store.lookup.Number(store.ByTelegram, id) }
+
+func (t *tx) chatHash(id int64) store.Hash { return t.store.lookup.Number(store.ByChat, id) }
+
+// chatOwner is the user whose data key seals what is said in a chat.
+func (t *tx) chatOwner(chat int64) wallet.UserID {
+	if chat <= 0 { // groups and channels belong to nobody
+		return ""
+	}
+	return t.personBy(t.telegramHash(chat))
+}
+
+// erased tells whether an error says that a row belonged to an erased user: lists pass over it.
+func erased(err error) bool { return errors.Is(err, store.ErrNotFound) }

@@ -1,0 +1,99 @@
+package records
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// userRow is the plain part of a user. What Telegram told us of the person is sealed ("person").
+type userRow struct {
+	wallet.User
+	Telegram []byte `json:"telegram"` // H(telegram id), the key in telegrams; empty without one
+}
+
+// person is the sealed part of a user.
+type person struct {
+	TelegramID int64  `json:"telegram_id"`
+	Username   string `json:"username"`
+	FirstName  string `json:"first_name"`
+	LastName   string `json:"last_name"`
+	Language   string `json:"language"`
+}
+
+func (t *tx) User(id wallet.UserID) (wallet.User, error) {
+	raw := t.get(users, []byte(id))
+	if raw == nil {
+		return wallet.User{}, store.ErrNotFound
+	}
+	var r userRow
+	sealed, err := t.unseal(users, []byte(id), raw, &r, "person")
+	if err != nil {
+		return wallet.User{}, err
+	}
+	var p person
+	if err := json.Unmarshal(sealed[0], &p); err != nil {
+		return wallet.User{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
+	}
+	u := r.User
+	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language =
+		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language
+	return u, nil
+}
+
+func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
+	if id == 0 {
+		return wallet.User{}, store.ErrNotFound
+	}
+	u, err := t.User(t.personBy(t.telegramHash(id)))
+	if err == nil && u.TelegramID != id { // an index has no tag: the row says whose it is
+		return wallet.User{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
+	}
+	return u, err
+}
+
+func (t *tx) PutUser(u wallet.User) error {
+	if err := checkID(string(u.ID)); err != nil {
+		return err
+	}
+	key := []byte(u.ID)
+	r := userRow{User: u}
+	if u.TelegramID != 0 {
+		hash := t.telegramHash(u.TelegramID)
+		r.Telegram = hash[:]
+		if holder := t.get(telegrams, hash[:]); holder != nil && !bytes.Equal(holder, key) {
+			return store.ErrConflict
+		}
+	}
+	if raw := t.get(users, key); raw != nil {
+		old, _, err := plainOf[userRow](t, users, key, raw)
+		if err != nil {
+			return err
+		}
+		if len(old.Telegram) > 0 && !bytes.Equal(old.Telegram, r.Telegram) {
+			if err := t.delete(telegrams, old.Telegram); err != nil {
+				return err
+			}
+		}
+	} else if err := t.makeDataKey(u.ID); err != nil {
+		return err
+	}
+	if r.Telegram != nil {
+		if err := t.put(telegrams, r.Telegram, key); err != nil {
+			return err
+		}
+	}
+	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language})
+	if err != nil {
+		return err
+	}
+	r.TelegramID, r.Username, r.FirstName, r.LastName, r.Language = 0, "", "", "", ""
+	raw, err := t.seal(users, key, u.ID, r, field{"person", sealed})
+	if err != nil {
+		return err
+	}
+	return t.putRow(users, key, raw)
+}

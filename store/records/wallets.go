@@ -1,0 +1,177 @@
+package records
+
+import (
+	"encoding/binary"
+	"time"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
+	raw := t.get(wallets, address[:])
+	if raw == nil {
+		return wallet.Wallet{}, store.ErrNotFound
+	}
+	w, _, err := plainOf[wallet.Wallet](t, wallets, address[:], raw)
+	return w, err
+}
+
+func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
+	var out []wallet.Wallet
+	prefix := userPrefix(user)
+	for key := range t.scan(walletsOf, engine.Prefix(prefix)) {
+		address := key[len(prefix)+timeSize:]
+		w, _, err := plainOf[wallet.Wallet](t, wallets, address, t.get(wallets, address))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func (t *tx) PutWallet(w wallet.Wallet) error {
+	if w.Owner != "" { // else an operator key's own
+		if err := checkID(string(w.Owner)); err != nil {
+			return err
+		}
+	}
+	if t.isErased(w.Owner) {
+		return store.ErrNotFound
+	}
+	if raw := t.get(wallets, w.Address[:]); raw != nil {
+		old, _, err := plainOf[wallet.Wallet](t, wallets, w.Address[:], raw)
+		if err != nil {
+			return err
+		}
+		if old.Owner != w.Owner {
+			return store.ErrConflict
+		}
+		if err := t.delete(walletsOf, walletIndex(old)); err != nil {
+			return err
+		}
+	}
+	raw, err := t.seal(wallets, w.Address[:], "", w)
+	if err != nil {
+		return err
+	}
+	if err := t.put(walletsOf, walletIndex(w), nil); err != nil {
+		return err
+	}
+	return t.putRow(wallets, w.Address[:], raw)
+}
+
+func walletIndex(w wallet.Wallet) []byte {
+	return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
+}
+
+func (t *tx) DeleteWallet(address wallet.Address) error {
+	w, err := t.Wallet(address)
+	if err != nil {
+		return err
+	}
+	if err := t.delete(walletsOf, walletIndex(w)); err != nil {
+		return err
+	}
+	return t.delete(wallets, address[:])
+}
+
+// bindRow is the plain part of a bind; chat and nonce are sealed.
+type bindRow struct {
+	wallet.Bind
+	Number uint64 `json:"number"` // in bindsOf
+}
+
+func (r bindRow) index() []byte {
+	return binary.BigEndian.AppendUint64(userPrefix(r.User), r.Number)
+}
+
+func (r bindRow) over() time.Time { return r.ExpiresAt.Add(store.BindKeptFor) }
+
+func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
+	raw := t.get(binds, tokenHash[:])
+	if raw == nil {
+		return wallet.Bind{}, store.ErrNotFound
+	}
+	var r bindRow
+	sealed, err := t.unseal(binds, tokenHash[:], raw, &r, "whose")
+	if err != nil {
+		return wallet.Bind{}, err
+	}
+	who, err := parseWhose(sealed[0])
+	if err != nil {
+		return wallet.Bind{}, err
+	}
+	b := r.Bind
+	b.Chat, b.Nonce = who.Chat, who.Nonce
+	return b, nil
+}
+
+func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
+	prefix := userPrefix(user)
+	key, value := t.last(bindsOf, prefix)
+	if key == nil {
+		return wallet.Bind{}, store.ErrNotFound
+	}
+	if len(value) != 32 {
+		return wallet.Bind{}, store.ErrDamaged
+	}
+	return t.Bind([32]byte(value))
+}
+
+func (t *tx) PutBind(b wallet.Bind) error {
+	if b.User != "" { // else an operator key's own
+		if err := checkID(string(b.User)); err != nil {
+			return err
+		}
+	}
+	if t.isErased(b.User) {
+		return store.ErrNotFound
+	}
+	key := b.TokenHash[:]
+	if err := t.removeBind(key); err != nil {
+		return err
+	}
+	number, err := t.next(bindsOf)
+	if err != nil {
+		return err
+	}
+	who, err := whose{Chat: b.Chat, Nonce: b.Nonce}.field()
+	if err != nil {
+		return err
+	}
+	r := bindRow{Bind: b, Number: number}
+	r.Chat, r.Nonce = 0, ""
+	raw, err := t.seal(binds, key, b.User, r, who)
+	if err != nil {
+		return err
+	}
+	if err := t.put(bindsOf, r.index(), key); err != nil {
+		return err
+	}
+	if err := t.expire(bindOver, r.over(), key); err != nil {
+		return err
+	}
+	return t.putRow(binds, key, raw)
+}
+
+// removeBind removes a bind and its indexes; without one it does nothing.
+func (t *tx) removeBind(key []byte) error {
+	raw := t.get(binds, key)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[bindRow](t, binds, key, raw)
+	if err != nil {
+		return err
+	}
+	if err := t.delete(bindsOf, r.index()); err != nil {
+		return err
+	}
+	if err := t.unexpire(bindOver, r.over(), key); err != nil {
+		return err
+	}
+	return t.delete(binds, key)
+}

@@ -1,0 +1,158 @@
+package records
+
+import (
+	"errors"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// webhookWords is the sealed part of a webhook.
+type webhookWords struct {
+	URL      string `json:"url"`
+	Secret   string `json:"secret"`
+	Previous string `json:"previous,omitempty"`
+}
+
+func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
+	w, words, err := worded[wallet.Webhook, webhookWords](t, webhooks, []byte(id))
+	w.URL, w.Secret, w.Previous = words.URL, words.Secret, words.Previous
+	return w, err
+}
+
+func (t *tx) WebhooksOf(line string) ([]wallet.Webhook, error) {
+	return t.listWebhooks(webhooksOf, append([]byte(line), 0)), nil
+}
+
+func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
+	return t.listWebhooks(webhooksOwned, userPrefix(owner)), nil
+}
+
+func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
+	var out []wallet.Webhook
+	for key := range t.scan(webhooks, all()) {
+		out = t.appendWebhook(out, key)
+	}
+	return out, nil
+}
+
+func (t *tx) listWebhooks(b table, prefix []byte) []wallet.Webhook {
+	var out []wallet.Webhook
+	for _, e := range t.prefixed(b, prefix) {
+		out = t.appendWebhook(out, createdID(e.key[len(prefix):]))
+	}
+	return out
+}
+
+// appendWebhook adds a webhook to a list; a damaged one is passed over, so that it stops no other.
+func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
+	w, err := t.Webhook(wallet.WebhookID(id))
+	if err == nil {
+		return append(out, w)
+	}
+	if !erased(err) {
+		t.passOver(webhooks, id, err)
+	}
+	return out
+}
+
+// createdID cuts the time from the end of an index key: created-at id.
+func createdID(key []byte) []byte { return key[min(timeSize, len(key)):] }
+
+// webhookIndexes are the keys of a webhook in webhooksOf and webhooksOwned.
+func webhookIndexes(w wallet.Webhook) (ofLine, owned []byte) {
+	created := append(timeKey(w.CreatedAt), w.ID...)
+	return join([]byte(w.Lineage), []byte{0}, created), join(userPrefix(w.Owner), created)
+}
+
+func (t *tx) PutWebhook(w wallet.Webhook) error {
+	if err := errors.Join(checkID(string(w.ID)), checkID(w.Lineage)); err != nil {
+		return err
+	}
+	if t.isErased(w.Owner) {
+		return store.ErrNotFound
+	}
+	key := []byte(w.ID)
+	if raw := t.get(webhooks, key); raw != nil {
+		old, _, err := plainOf[wallet.Webhook](t, webhooks, key, raw)
+		if err != nil {
+			return err
+		}
+		if old.Lineage != w.Lineage || old.Owner != w.Owner {
+			return store.ErrConflict
+		}
+		ofLine, owned := webhookIndexes(old)
+		if err := errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned)); err != nil {
+			return err
+		}
+	}
+	t.touchedKeys = true
+	ofLine, owned := webhookIndexes(w)
+	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Lineage))); err != nil {
+		return err
+	}
+	words := webhookWords{w.URL, w.Secret, w.Previous}
+	w.URL, w.Secret, w.Previous = "", "", ""
+	return t.putWorded(webhooks, key, w.Owner, w, words)
+}
+
+func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
+	raw := t.get(webhooks, []byte(id))
+	if raw == nil {
+		return store.ErrNotFound
+	}
+	w, _, err := plainOf[wallet.Webhook](t, webhooks, []byte(id), raw)
+	if err != nil {
+		return err
+	}
+	ofLine, owned := webhookIndexes(w)
+	return t.removeWebhook([]byte(id), ofLine, owned)
+}
+
+func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
+	t.touchedKeys = true
+	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
+		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
+}
+
+// eraseWebhooks removes the webhooks of all keys of a person. It reads index entries alone, so that a
+// damaged row does not stay.
+func (t *tx) eraseWebhooks(owner wallet.UserID) error {
+	prefix := userPrefix(owner)
+	for _, e := range t.prefixed(webhooksOwned, prefix) {
+		created := e.key[len(prefix):]
+		if err := t.removeWebhook(createdID(created), join(e.value, []byte{0}, created), e.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// healthWords is the sealed part of a webhook's health: errors name hosts.
+type healthWords struct {
+	Error string `json:"error"`
+}
+
+func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
+	if t.get(webhookHealth, []byte(id)) == nil {
+		return wallet.WebhookHealth{}, nil
+	}
+	h, words, err := worded[wallet.WebhookHealth, healthWords](t, webhookHealth, []byte(id))
+	h.LastError = words.Error
+	return h, err
+}
+
+func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error {
+	key := []byte(id)
+	raw := t.get(webhooks, key)
+	if raw == nil {
+		return store.ErrNotFound
+	}
+	r, err := t.row(webhooks, key, raw)
+	if err != nil {
+		return err
+	}
+	words := healthWords{h.LastError}
+	h.LastError = ""
+	return t.putWorded(webhookHealth, key, r.owner, h, words)
+}

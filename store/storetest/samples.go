@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// Samples are one row of every kind, as the newest schema knows them.
+type Samples struct {
+	User         wallet.User
+	Wallet       wallet.Wallet
+	Bind         wallet.Bind
+	Transaction  wallet.Transaction
+	Key          wallet.Key
+	Conversation store.Conversation
+	Button       store.Button
+	Update       store.Update
+	Reply        store.Reply
+	Answer       store.Answer
+	Event        wallet.Event
+	Card         int
+	Contact      wallet.Contact
+	App          wallet.App
+	Grant        wallet.Grant
+	Developer    wallet.Developer
+	Counter      store.Counter
+	Webhook      wallet.Webhook
+	Health       wallet.WebhookHealth
+	Delivery     store.Delivery
+	Job          store.Job
+	DeadJob      store.Job
+}
+
+// NewSamples fills every field of them, and lets them belong together.
+func NewSamples() Samples {
+	var x Samples
+	Fill(&x, 1000)
+	x.Job.Priority, x.Job.Attempt, x.Job.Failures, x.Job.Seq, x.Job.About = store.JobSoon, 1, 0, 1, x.User.ID
+	x.DeadJob.NotBefore = x.Job.NotBefore
+	x.DeadJob.Queue, x.DeadJob.Priority, x.DeadJob.Attempt, x.DeadJob.Failures, x.DeadJob.Seq, x.DeadJob.About = x.Job.Queue, store.JobUrgent, 1, 0, 2, ""
+	x.Update.DeadLettered, x.Update.Seq, x.Reply.Seq = false, 1, 1
+	x.Conversation.Version, x.Transaction.Version = 1, 1
+	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Transaction.Kind = wallet.Send
+	x.Contact.Owner = x.User.ID
+	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
+	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
+	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
+	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
+	return x
+}
+
+// Write puts them all.
+func (x Samples) Write(tx store.Tx) error {
+	first := x.Conversation
+	first.Version = 0
+	if err := tx.PutUser(x.User); err != nil { // first: what follows is sealed for them
+		return err
+	}
+	_, err := tx.PutUpdates(x.Update.At, []store.Update{x.Update})
+	if err := errors.Join(err, tx.PutWebhook(x.Webhook), tx.PutWebhookHealth(x.Webhook.ID, x.Health)); err != nil {
+		return err
+	}
+	_, err = tx.PutDeliveries([]store.Delivery{x.Delivery})
+	if err != nil {
+		return err
+	}
+	now := x.Job.NotBefore.Add(time.Hour)
+	if _, err := tx.Lead("sample", "a", now, time.Minute); err != nil {
+		return err
+	}
+	_, err = tx.PutJobs([]store.Job{x.Job, x.DeadJob}, &store.Claim{Queue: x.Job.Queue, Node: "a", Now: now, Max: 2, Lease: time.Minute})
+	if err == nil {
+		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
+	}
+	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), tx.Enqueue([]store.Reply{x.Reply}),
+		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
+		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
+		tx.PutCounters([]store.Counter{x.Counter}))
+}
+
+// Read reads them in every way there is.
+func (x Samples) Read(tx store.Tx) error {
+	var errs []error
+	check := func(what string, want, got any, err error) {
+		if err != nil || !reflect.DeepEqual(got, want) {
+			errs = append(errs, fmt.Errorf("%s: got %+v, %v\nwant %+v", what, got, err, want))
+		}
+	}
+	u, err := tx.User(x.User.ID)
+	check("user", x.User, u, err)
+	u, err = tx.UserByTelegram(x.User.TelegramID)
+	check("user by telegram", x.User, u, err)
+	w, err := tx.Wallet(x.Wallet.Address)
+	check("wallet", x.Wallet, w, err)
+	ws, err := tx.WalletsOf(x.User.ID)
+	check("wallets", []wallet.Wallet{x.Wallet}, ws, err)
+	b, err := tx.Bind(x.Bind.TokenHash)
+	check("bind", x.Bind, b, err)
+	b, err = tx.BindOf(x.User.ID)
+	check("newest bind", x.Bind, b, err)
+	row, err := tx.Transaction(x.Transaction.ID)
+	check("transaction", x.Transaction, row, err)
+	row, err = tx.TransactionBySignID(x.Transaction.SignID)
+	check("transaction by sign id", x.Transaction, row, err)
+	row, err = tx.TransactionBySignature(x.Transaction.Signature)
+	check("transaction by signature", x.Transaction, row, err)
+	rows, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
+	check("transactions", []wallet.Transaction{x.Transaction}, rows, err)
+	rows, err = tx.TransactionsAt(x.Transaction.From, store.Page{Limit: 10})
+	check("transactions of a wallet", []wallet.Transaction{x.Transaction}, rows, err)
+	k, err := tx.KeyBySecret("sample secret")
+	check("key", x.Key, k, err)
+	ks, err := tx.KeysOf(x.Key.Owner)
+	check("keys", []wallet.Key{x.Key}, ks, err)
+	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User, x.Conversation.Slot)
+	check("conversation", x.Conversation, c, err)
+	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)
+	check("silent conversations", []store.Conversation{x.Conversation}, cs, err)
+	n, err := tx.Button(x.Button.Nonce)
+	check("button", x.Button, n, err)
+	card, err := tx.Card(x.Reply.Chat, x.Reply.Card)
+	check("card", x.Card, card, err)
+	in, err := tx.Updates(10)
+	check("inbox", []store.Update{x.Update}, in, err)
+	out, err := tx.Replies(0, 10)
+	check("outbox", []store.Reply{x.Reply}, out, err)
+	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
+	check("answer", x.Answer, a, err)
+	e, err := tx.PendingEvents(10)
+	check("events", []wallet.Event{x.Event}, e, err)
+	book, err := tx.ContactsOf(x.User.ID)
+	check("contacts", []wallet.Contact{x.Contact}, book, err)
+	app, err := tx.App(x.App.ID)
+	check("app", x.App, app, err)
+	apps, err := tx.AppsOf(x.App.Owner)
+	check("apps", []wallet.App{x.App}, apps, err)
+	grant, err := tx.Grant(x.Grant.User, x.Grant.App)
+	check("grant", x.Grant, grant, err)
+	grants, err := tx.GrantsOf(x.Grant.User)
+	check("grants", []wallet.Grant{x.Grant}, grants, err)
+	dev, err := tx.Developer(x.Developer.User)
+	check("developer", x.Developer, dev, err)
+	counter, err := tx.Counter(x.Counter.Name)
+	check("counter", x.Counter, counter, err)
+	hook, err := tx.Webhook(x.Webhook.ID)
+	check("webhook", x.Webhook, hook, err)
+	hooks, err := tx.WebhooksOf(x.Webhook.Lineage)
+	check("webhooks of a line", []wallet.Webhook{x.Webhook}, hooks, err)
+	hooks, err = tx.WebhooksOfOwner(x.User.ID)
+	check("webhooks of an owner", []wallet.Webhook{x.Webhook}, hooks, err)
+	health, err := tx.WebhookHealth(x.Webhook.ID)
+	check("health", x.Health, health, err)
+	delivery, err := tx.Delivery(x.Delivery.ID)
+	check("delivery", x.Delivery, delivery, err)
+	line, err := tx.DeliveriesOf(x.Webhook.ID, store.Position{Urgency: x.Delivery.Urgency}, 10)
+	check("deliveries", []store.Delivery{x.Delivery}, line, err)
+	job, err := tx.Job(x.Job.Queue, x.Job.ID)
+	check("job", x.Job, job, err)
+	jobs, err := tx.JobsOfKey(x.Job.Queue, x.Job.Key, 10)
+	check("jobs of a key", []store.Job{x.Job}, jobs, err)
+	jobs, err = tx.JobsOfOwner(x.Job.Queue, x.Job.Owner, 10)
+	check("jobs of an owner", []store.Job{x.Job}, jobs, err)
+	dead, err := tx.DeadLetters(x.Job.Queue, 10)
+	check("dead letters", []store.DeadLetter{{Job: x.DeadJob, Reason: "sample reason", DiedAt: x.Job.NotBefore.Add(time.Hour)}}, dead, err)
+	announced, err := tx.Announcements(10)
+	check("announcements", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
+	return errors.Join(errs...)
+}
+
+// WaysOfDamage are what can become of a row's bytes.
+func WaysOfDamage() map[string]func(raw []byte) []byte {
+	return map[string]func(raw []byte) []byte{
+		"one bit of what is sealed": func(raw []byte) []byte { raw[len(raw)-1] ^= 1; return raw },
+		"one figure of what is plain": func(raw []byte) []byte {
+			at := bytes.IndexAny(raw[8:], "123456789") + 8
+			raw[at] = '9' - raw[at] + '0'
+			return raw
+		},
+		"cut short":      func(raw []byte) []byte { return raw[:len(raw)/2] },
+		"another format": func(raw []byte) []byte { raw[0] = 77; return raw },
+		"garbage":        func([]byte) []byte { return []byte("secret garbage") },
+		"nothing":        func([]byte) []byte { return nil },
+	}
+}
