@@ -71,8 +71,9 @@ export function field(label, control, hint = null) {
   return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, note);
 }
 
+/** A choice among values with their labels; a label that equals its value is a name and not translated. */
 export function select(options, chosen, props = {}) {
-  return h('select', props, Object.entries(options).map(([value, label]) => h('option', { value, selected: value === chosen }, label)));
+  return h('select', props, Object.entries(options).map(([value, label]) => h('option', { value, selected: value === chosen, translate: value === label && 'no' }, label)));
 }
 
 /** A form that shows its result below itself. work(show) may throw: errorText(err) is then the result. */
@@ -116,7 +117,7 @@ async function attempt(result, work, errorText) {
 
 /** Text that can be taken along: a secret, an id. */
 export function copyable(text, what) {
-  const shown = h('code', { class: 'taken' }, text);
+  const shown = h('code', { class: 'taken', translate: 'no' }, text);
   const named = (name) => {
     copy.textContent = name;
     copy.setAttribute('aria-label', t('common.copy_name', { action: name, what }));

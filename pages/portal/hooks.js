@@ -168,7 +168,7 @@ function entered(url, boxes) {
 }
 
 function editor(app, hook, events) {
-  const url = h('input', { type: 'url', value: hook.url, inputmode: 'url', autocomplete: 'off', spellcheck: 'false' });
+  const url = h('input', { type: 'url', translate: 'no', value: hook.url, inputmode: 'url', autocomplete: 'off', spellcheck: 'false' });
   const boxes = eventBoxes(events, app.api.kind, hook.events);
   return form([field(t('hook.address'), url), boxes.node], t('hook.save'), async () => {
     await app.api.put(app.api.hook(hook.webhook_id), entered(url, boxes));
@@ -179,7 +179,7 @@ function editor(app, hook, events) {
 /** A new webhook. */
 export async function newView(app) {
   const events = await app.api.events();
-  const url = h('input', { type: 'url', inputmode: 'url', autocomplete: 'off', spellcheck: 'false', placeholder: 'https://example.com/hook' });
+  const url = h('input', { type: 'url', translate: 'no', inputmode: 'url', autocomplete: 'off', spellcheck: 'false', placeholder: 'https://example.com/hook' });
   const own = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const boxes = eventBoxes(events, app.api.kind, ['*']);
   const body = h('div', null);

@@ -114,8 +114,8 @@ export function healthOf(hook, now = new Date(), zone = undefined) {
 /** The states of a delivery, and how each looks. */
 export const STATES = { waiting: 'new', delivered: 'good', dead_lettered: 'bad', revoked: 'off', superseded: 'off' };
 
-/** A delivery's state as a badge: {kind, text}. A state that this page does not know is shown as it is. */
-export const stateOf = (state) => (Object.hasOwn(STATES, state) ? { kind: STATES[state], text: t(`state.${state}`) } : { kind: 'off', text: inert(state, 40) });
+/** A delivery's state as a badge: {kind, text}. A state that this page does not know is shown as foreign text. */
+export const stateOf = (state) => (Object.hasOwn(STATES, state) ? { kind: STATES[state], text: t(`state.${state}`) } : { kind: 'off', text: inert(state, 40), foreign: true });
 
 /** What the state means for a delivery whose attempts are known; "" for a state that this page does not know. */
 export function meaningOf({ state, attempted }) {
@@ -141,9 +141,7 @@ export class Problem extends LocalizedError {}
 /** What went wrong, and what to do: a text for any error. */
 export function errorText(err) {
   if (err instanceof LocalizedError) return err.message;
-  let details = inert(err.details ?? '', 600);
-  details = details.startsWith('url: must ') ? t('error.address', { details: details.slice('url: must '.length) }) : details.replace(/^[a-z_]+: /, '');
-  details = sentence(details);
+  const details = sentence(inert(err.details ?? '', 600).replace(/^[a-z_]+: /, '')); // without the name of the field
   switch (err.code) {
     case 'UNREACHABLE':
       return t('error.unreachable');

@@ -104,7 +104,7 @@ test('what nothing emits yet is known', () => {
 test('errors say what to do', () => {
   assert.match(errorText({ code: 'UNREACHABLE' }), /try again/);
   assert.equal(errorText({ code: 'RATE_LIMIT_EXCEEDED', details: 'at most 600 an hour', retryAfter: 1 }), 'At most 600 an hour. Wait 1 second, then try again.');
-  assert.equal(errorText({ code: 'INVALID_WEBHOOK_URL', details: 'url: must be https' }), 'The address must be https.');
+  assert.equal(errorText({ code: 'INVALID_WEBHOOK_URL', details: 'url: The URL must begin with https://.' }), 'The URL must begin with https://.');
   assert.equal(errorText({ code: 'INVALID_REQUEST', details: 'secret: 16 to 128 characters' }), '16 to 128 characters.');
   assert.match(errorText({ code: 'SOMETHING', details: '', message: 'the words' }), /The words\./);
   assert.equal(errorText(new TypeError('')), 'Something went wrong.');

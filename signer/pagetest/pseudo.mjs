@@ -48,7 +48,7 @@ function cut() {
   }).map((e) => `${e.tagName}: ${e.textContent.slice(0, 60)}`);
 }
 
-/** What of a page in the pseudo-locale did not come from the catalogue: a list of texts. `known` are allowed words. */
+/** What of a page in the pseudo-locale did not come from the catalogue: a list of texts. `known` are allowed: names, and what a server says. */
 export async function bypassing(tab, known = []) {
   const names = new RegExp(`\\b(?:${['SOL', ...known].join('|')})\\b`, 'g');
   return (await tab.evaluate(readable)).filter((text) => {
@@ -59,7 +59,7 @@ export async function bypassing(tab, known = []) {
       before = rest;
       rest = rest.replace(/⟦([^⟦⟧]*)⟧/g, (_, inner) => { args.push(inner); return ''; });
     }
-    return /[A-Za-z]{2,}/.test(rest.replace(names, '')) || args.some((inner) => /[a-z]{3,} [a-z]{3,}/.test(inner));
+    return /[A-Za-z]{2,}/.test(rest.replace(names, '')) || args.some((inner) => /[a-z]{3,} [a-z]{3,}/.test(inner.replace(names, '')));
   });
 }
 
