@@ -361,8 +361,8 @@ func TestThePortalNeedsItsOwnFilesOnly(t *testing.T) {
 	}
 }
 
-// TestThePortalsWords runs the tests of its modules in Node.
-func TestThePortalsWords(t *testing.T) {
+// TestThePortalsModules runs their tests in Node and, unless in a hurry, every screen of the portal in Chromium.
+func TestThePortalsModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -370,7 +370,11 @@ func TestThePortalsWords(t *testing.T) {
 		}
 		t.Skip("node is not installed")
 	}
-	run := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec")
+	args := []string{"--test", "--test-reporter=spec"}
+	if testing.Short() {
+		args = append(args, "texts.test.mjs", "api.test.mjs")
+	}
+	run := exec.CommandContext(t.Context(), node, args...)
 	run.Dir = "portaltest"
 	out, err := run.CombinedOutput()
 	if err != nil {
