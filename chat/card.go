@@ -31,11 +31,15 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 		return err
 	}
 	if t.LandedAfterCancel() { // an edit rings no bell, and this one surprises
+		card, _, err := s.cardOf(t)
+		if err != nil {
+			return err
+		}
 		v, err := s.facts(t)
 		if err != nil {
 			return err
 		}
-		if err := s.show("late:"+string(t.ID), "card.landed_late", v); err != nil {
+		if err := s.show("late:"+string(t.ID), card.Texts[StageLandedLate], v); err != nil {
 			return err
 		}
 	}
@@ -113,7 +117,11 @@ func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
-	if err := s.show(TransactionCard(t.ID), "received.text", v, rows...); err != nil {
+	card, stage, err := s.cardOf(t)
+	if err != nil {
+		return err
+	}
+	if err := s.show(TransactionCard(t.ID), card.Texts[stage], v, rows...); err != nil {
 		return err
 	}
 	return s.end()
@@ -175,7 +183,11 @@ func (s *replyTx) card(t wallet.Transaction) error {
 			return err
 		}
 	}
-	text, err := s.words.text(cardText(t), v)
+	card, stage, err := s.cardOf(t)
+	if err != nil {
+		return err
+	}
+	text, err := s.words.text(card.Texts[stage], v)
 	if err != nil {
 		return err
 	}
@@ -194,30 +206,6 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	}
 	r.Anew = s.anew
 	return s.enqueue(r, TransactionCard(t.ID))
-}
-
-// cardText is the text for a transaction's state.
-func cardText(t wallet.Transaction) string {
-	switch {
-	case t.Indeterminate:
-		return "card.held"
-	case t.Status == wallet.Expired && !t.Approved():
-		return "card.not_confirmed"
-	case t.Status == wallet.AwaitingSignature && t.Signer == wallet.DeveloperWallet:
-		return "card.sign_program"
-	}
-	return map[wallet.Status]string{
-		wallet.AwaitingConfirmation: "card.review",
-		wallet.AwaitingSignature:    "card.sign",
-		wallet.Signed:               "card.signed",
-		wallet.Pending:              "card.pending",
-		wallet.Confirmed:            "card.confirmed",
-		wallet.Failed:               "card.failed",
-		wallet.Rejected:             "card.rejected",
-		wallet.Expired:              "card.not_signed",
-		wallet.Received:             "received.text",
-		wallet.Requested:            "card.requested",
-	}[t.Status]
 }
 
 // facts are what every text about a transaction may use.
@@ -254,11 +242,16 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if !t.RequestedDestination.IsZero() {
 		v["Named"] = code(t.RequestedDestination.String())
 	}
-	warnings, err := s.warnings(t)
+	if v["Warnings"], err = s.warnings(t); err != nil {
+		return nil, err
+	}
+	card, _, err := s.cardOf(t)
 	if err != nil {
 		return nil, err
 	}
-	v["Warnings"] = warnings
+	if card.Vars != nil {
+		maps.Copy(v, card.Vars(t))
+	}
 	if !t.Signature.IsZero() {
 		v["Signature"] = code(t.Signature.String())
 	}
@@ -407,6 +400,10 @@ func nonceOf(parts ...string) string {
 // endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it
 // once more, or to try it again, which is offered only when it can never land.
 func (s *replyTx) endButtons(t wallet.Transaction) ([][]Button, error) {
+	rules, err := s.tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := s.explorer(t)
 	label, verb := "button.again", "again"
 	switch {
@@ -414,9 +411,9 @@ func (s *replyTx) endButtons(t wallet.Transaction) ([][]Button, error) {
 		return nil, err
 	case t.Indeterminate:
 		label, verb = "button.check", "check"
-	case t.Kind == wallet.Send && t.Status == wallet.Confirmed:
+	case rules.Pays && t.Status == wallet.Confirmed:
 		return s.paidButtons(t, rows)
-	case t.Kind != wallet.Send || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "" || t.KeyID != "":
+	case rules.Life != wallet.Outgoing || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "" || t.KeyID != "":
 		return rows, nil // what an app asked for, the app may ask for again
 	}
 	b, err := s.buttonUntil(t, label, verb, s.now.Add(menuLife))

@@ -1,7 +1,7 @@
 package chat
 
 import (
-	"slices"
+	"maps"
 	"strings"
 
 	"purser/handlers"
@@ -12,61 +12,51 @@ import (
 // mostPast is how many payments /wallet history shows.
 const mostPast = 15
 
-// history lists the person's last payments, newest first, a line each. A request that was paid has none of its own:
-// the receipt of its payment has one.
+// history lists the person's last payments, newest first, a line each. A stage without a line is left out: a request that
+// was paid has none of its own, as the receipt of its payment has one.
 func (s *replyTx) history() error {
 	// Each request that was paid is older than a receipt of it, so half of what is read has a line at least.
 	past, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 2 * mostPast})
 	if err != nil {
 		return err
 	}
-	past = slices.DeleteFunc(past, func(t wallet.Transaction) bool { return t.Kind == wallet.Request && t.Status == wallet.Received })
-	if len(past) == 0 {
-		return s.reply("history.none", nil)
-	}
 	var lines []string
-	for _, t := range past[:min(len(past), mostPast)] {
+	for _, t := range past {
 		line, err := s.pastLine(t)
 		if err != nil {
 			return err
 		}
-		lines = append(lines, string(line))
+		if line != "" && len(lines) < mostPast {
+			lines = append(lines, string(line))
+		}
+	}
+	if len(lines) == 0 {
+		return s.reply("history.none", nil)
 	}
 	return s.reply("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
 }
 
-// pastLine is one payment: when, what, and with whom.
+// pastLine is one payment: when, what, and with whom; "" for one that has no line.
 func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
-	name, err := s.otherSide(t)
+	card, stage, err := s.cardOf(t)
 	if err != nil {
 		return "", err
 	}
-	key := "history.open"
-	switch {
-	case t.Indeterminate:
-		key = "history.held"
-	case t.Status == wallet.Confirmed:
-		key = "history.sent"
-	case t.Status == wallet.Received:
-		key = "history.received"
-	case t.Status == wallet.Requested:
-		key = "history.requested"
-	case t.Kind == wallet.Request && t.Status == wallet.Expired:
-		key = "history.not_paid"
-	case t.Status == wallet.Failed, t.Status == wallet.Rejected, t.Status == wallet.Expired:
-		key = "history.not_sent"
+	key, ok := card.Lines[stage]
+	if !ok {
+		return "", nil
 	}
-	text, err := s.words.text(key, vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "Other": name, "State": strings.ReplaceAll(string(t.Status), "_", " ")})
+	with := card.With(t)
+	name, err := handlers.NameOf(s.tx, t.Owner, with, t.RequestedDestination)
+	if err != nil {
+		return "", err
+	}
+	v := vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "Other": nameOrEnd(name, with), "State": strings.ReplaceAll(string(t.Status), "_", " ")}
+	if card.Vars != nil {
+		maps.Copy(v, card.Vars(t))
+	}
+	text, err := s.words.text(key, v)
 	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
-}
-
-// otherSide names whom a payment goes to, or comes from.
-func (s *replyTx) otherSide(t wallet.Transaction) (html, error) {
-	if t.Kind == wallet.Receive || t.Kind == wallet.Request {
-		return s.who(t.From)
-	}
-	name, err := handlers.ContactName(s.tx, t)
-	return nameOrEnd(name, t.To), err
 }
 
 // who names whoever an address belongs to: the contact's name, or the end of the address.

@@ -39,6 +39,9 @@ func (c catalogue) in(tag string) catalogue {
 	return catalogue{c.all, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
 }
 
+// has tells whether the catalogue has a text of this key.
+func (c catalogue) has(key string) bool { return c.all.Has(key) }
+
 // text is one text of the catalogue as Telegram HTML.
 func (c catalogue) text(key string, v vars) (html, error) {
 	safe := make(map[string]any, len(v))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -108,30 +109,82 @@ func TestEveryCodeHasItsWording(t *testing.T) {
 	}
 }
 
-func TestEveryStateOfATransactionHasItsCard(t *testing.T) {
+// TestEveryStageOfATransactionHasItsCard: each state of each kind's life is some stage of it, and each stage says
+// something, with the facts alone that every text may use.
+func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 	words, err := newCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &replyTx{words: words, Chat: &Chat{Options: Options{Cluster: "mainnet"}}}
-	states := map[wallet.Status]bool{wallet.Received: true}
-	for _, edge := range wallet.Lifecycle() {
-		states[edge.From], states[edge.To] = true, true
+	all, err := newCards(StandardCards(), wallet.StandardKinds(), words)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for status := range states {
-		for _, held := range []bool{false, true} {
-			v, err := s.facts(wallet.Transaction{Status: status, Indeterminate: held, Token: wallet.SOL, To: wallet.Address{1}, From: wallet.Address{2}})
-			if err != nil {
-				t.Fatal(err)
+	s := &replyTx{words: words, tx: knowing{}, Chat: &Chat{Options: Options{Cluster: "mainnet"}, cards: all}}
+	for kind, life := range map[wallet.Kind]wallet.Life{wallet.Send: wallet.Outgoing, wallet.Receive: wallet.Incoming, wallet.Request: wallet.Awaited} {
+		reached := map[Stage]bool{StageLandedLate: true} // which is a message of its own
+		states := map[wallet.Status]bool{wallet.Received: true}
+		for _, step := range wallet.Lifecycle() {
+			states[step.From], states[step.To] = true, true
+		}
+		for status := range states {
+			for _, shape := range []wallet.Transaction{{}, {Indeterminate: true}, {SignID: "s"}, {Signer: wallet.DeveloperWallet}} {
+				row := shape
+				row.Kind, row.Status, row.Token, row.To, row.From = kind, status, wallet.SOL, wallet.Address{1}, wallet.Address{2}
+				stage := stageOf(row, life)
+				if !slices.Contains(stagesOf(life), stage) {
+					continue // another kind's state
+				}
+				reached[stage] = true
+				v, err := s.facts(row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, err := words.text(all[kind].Texts[stage], v); err != nil || text == "" {
+					t.Errorf("%s at %s: %q, %v", kind, stage, text, err)
+				}
 			}
-			if text, err := words.text(cardText(wallet.Transaction{Status: status, Indeterminate: held}), v); err != nil || text == "" {
-				t.Errorf("%s (held %v): %q, %v", status, held, text, err)
+		}
+		for _, stage := range stagesOf(life) {
+			if !reached[stage] {
+				t.Errorf("no %s is ever at %s", kind, stage)
 			}
 		}
 	}
 	for _, failure := range failures() {
 		if _, err := words.text(failure, nil); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// knowing is a store.Tx that knows the standard kinds, and nothing else.
+type knowing struct{ store.Tx }
+
+func (knowing) Kinds() wallet.Kinds { return wallet.StandardKinds() }
+
+// TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.
+func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {
+	words, err := newCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(edit func(*Card)) []Card {
+		card := SendCard()
+		edit(&card)
+		return []Card{card, ReceiptCard(), RequestCard()}
+	}
+	for what, all := range map[string][]Card{
+		"a kind without a card":   {ReceiptCard(), RequestCard()},
+		"two cards of a kind":     append(StandardCards(), SendCard()),
+		"an unknown kind":         change(func(c *Card) { c.Kind = "tomorrow" }),
+		"nobody that it is with":  change(func(c *Card) { c.With = nil }),
+		"a stage without a text":  change(func(c *Card) { delete(c.Texts, StageHeld) }),
+		"a text that is not here": change(func(c *Card) { c.Texts[StageHeld] = "card.nowhere" }),
+		"a line that is not here": change(func(c *Card) { c.Lines[StageHeld] = "history.nowhere" }),
+	} {
+		if _, err := newCards(all, wallet.StandardKinds(), words); err == nil {
+			t.Errorf("%s is taken", what)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"time"
@@ -45,6 +46,8 @@ type Options struct {
 	Random      io.Reader
 	Log         *slog.Logger
 	Lookups     int // that one person has at once; 0: Lookups
+	// Cards are how the kinds of transactions are shown that the store knows, each once; none: StandardCards.
+	Cards []Card
 }
 
 // Chat answers what people say and tap. What it must remember is in the store; by itself it holds only how
@@ -58,6 +61,7 @@ type Chat struct {
 	secrets  Secrets
 	registry *registry
 	budget   *budget
+	cards    cards
 }
 
 // New checks the options, reads the catalogue and joins the conversations.
@@ -80,15 +84,28 @@ func newChat(o Options, all []conversation) (*Chat, error) {
 	if o.After == nil {
 		o.After = time.After
 	}
-	words, err := newCatalogue()
+	if o.Cards == nil {
+		o.Cards = StandardCards()
+	}
+	var own []fs.FS
+	for _, card := range o.Cards {
+		if card.Locales != nil {
+			own = append(own, card.Locales)
+		}
+	}
+	words, err := newCatalogue(own...)
 	if err != nil {
 		return nil, err
+	}
+	cards, err := newCards(o.Cards, o.Store.Kinds(), words)
+	if err != nil {
+		return nil, fmt.Errorf("chat: %w", err)
 	}
 	registry, err := newRegistry(append([]conversation{menuButtons()}, all...), words)
 	if err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	return &Chat{Options: o, words: words, secrets: NewSecrets(), registry: registry, budget: newBudget(cmp.Or(o.Lookups, Lookups))}, nil
+	return &Chat{Options: o, words: words, secrets: NewSecrets(), registry: registry, budget: newBudget(cmp.Or(o.Lookups, Lookups)), cards: cards}, nil
 }
 
 // wordsFor is the catalogue in a person's language.

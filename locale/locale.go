@@ -40,6 +40,7 @@ const countVar = "Count"
 type Catalogue struct {
 	bundle *i18n.Bundle
 	parser template.Parser
+	keys   map[string]bool                    // of English, which has all
 	plural map[string]bool                    // keys with plural forms, in some language
 	fixed  map[language.Tag]map[string]string // texts without variables and plural forms, as they are shown
 }
@@ -52,7 +53,7 @@ func New(more ...fs.FS) (*Catalogue, error) {
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	c := &Catalogue{
 		bundle: bundle, parser: &template.TextParser{Option: "missingkey=error"},
-		plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
+		keys: map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
 	}
 	seen := map[language.Tag]map[string]bool{}
 	for _, root := range append([]fs.FS{files}, more...) {
@@ -80,7 +81,13 @@ func New(more ...fs.FS) (*Catalogue, error) {
 	return c, nil
 }
 
+// Has tells whether there is a text of this key.
+func (c *Catalogue) Has(key string) bool { return c.keys[key] }
+
 func (c *Catalogue) add(tag language.Tag, m *i18n.Message) {
+	if tag == language.English {
+		c.keys[m.ID] = true
+	}
 	switch {
 	case m.Zero != "" || m.One != "" || m.Two != "" || m.Few != "" || m.Many != "":
 		c.plural[m.ID] = true
