@@ -84,7 +84,7 @@ func TestATierStopsWebhooksAndStartsThemAgain(t *testing.T) {
 		tier wallet.Tier
 		code wallet.Code
 	}{"another tier": {successor.ID, "gold", wallet.InvalidRequest}, "no tier": {successor.ID, "", wallet.InvalidRequest}, "no key": {"key_x", wallet.ProTier, wallet.NotFound}} {
-		if _, err := service.SetTier(ctx, c.id, c.tier); wallet.CodeOf(err) != c.code || wallet.DetailOf(err) == "" {
+		if _, err := service.SetTier(ctx, c.id, c.tier); wallet.CodeOf(err) != c.code || wallet.ReasonOf(err).IsZero() {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -223,7 +223,7 @@ func (n *node) nodeError(method string, err error) error {
 func unreachable(err error) error {
 	return &wallet.Error{
 		Code:   wallet.NetworkError,
-		Detail: "Solana does not answer: try again in a minute",
+		Reason: wallet.Because("network.unreachable"),
 		Err:    err,
 	}
 }

@@ -156,7 +156,7 @@ func (w world) fault(method string, f solana.Fault) {
 // nobodyKnows fails unless err is a NetworkError without a word of the address.
 func nobodyKnows(t *testing.T, err error) {
 	t.Helper()
-	if wallet.CodeOf(err) != wallet.NetworkError || wallet.DetailOf(err) == "" {
+	if wallet.CodeOf(err) != wallet.NetworkError || wallet.ReasonOf(err).IsZero() {
 		t.Fatalf("got %v, want %s", err, wallet.NetworkError)
 	}
 	keepsSecret(t, err)

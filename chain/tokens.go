@@ -106,7 +106,7 @@ func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, erro
 	}
 	mint, ok := parseMint(at, accounts[0].Owner, accounts[0].data)
 	if !ok || accounts[0].cut() {
-		return wallet.Mint{}, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s", at)
+		return wallet.Mint{}, wallet.Refuse(wallet.TokenNotFound, "token.none_at", wallet.AddressArg("Mint", at))
 	}
 	return mint, nil
 }
@@ -123,7 +123,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 	facts := wallet.TokenFacts{From: all[0].Account, To: all[1].Account}
 	var ok bool
 	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || all[2].cut() || facts.Mint.Program != program {
-		return facts, wallet.Refuse(wallet.TokenNotFound, "there is no token at %s any more", mint)
+		return facts, wallet.Refuse(wallet.TokenNotFound, "token.none_at", wallet.AddressArg("Mint", mint))
 	}
 	facts.Source = heldBy(source, all[3])
 	facts.Destination = heldBy(destination, all[4])

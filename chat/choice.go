@@ -218,7 +218,7 @@ func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, err
 		r := &dataOf[access](s).Request
 		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
 			if pro, err := s.isPro(*r); err != nil || !pro {
-				return errors.Join(err, s.chooseAgain(wallet.Refuse(wallet.TierRequired, "%s", handlers.HowToPro(s.user.TelegramID))))
+				return errors.Join(err, s.chooseAgain(handlers.NeedsPro(s.user.TelegramID)))
 			}
 		}
 		switch what {

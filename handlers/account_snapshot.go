@@ -118,12 +118,12 @@ func (f accountSnapshot) checkAccounts() error {
 	switch {
 	case f.to.Executable:
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"that address is a program, not a wallet: money sent there is lost"))
+			"recipient.program"))
 	case f.to.Exists && f.to.Owner != wallet.SystemProgram:
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"that address belongs to a program (a mint, for example), not to a person. Ask for the owner's wallet address"))
+			"recipient.owned_by_program"))
 	case f.from.Exists && f.from.Owner != wallet.SystemProgram:
-		return wallet.Refuse(wallet.PolicyViolation, "the sending address belongs to a program, so it cannot send by itself")
+		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	}
 	if f.token.Native() {
 		return nil
@@ -134,27 +134,27 @@ func (f accountSnapshot) checkAccounts() error {
 // checkToken judges a token and its two accounts. Whoever issued a token may have kept powers over it
 // that make a transfer fail, or undo it.
 func (f accountSnapshot) checkToken() error {
-	no := func(format string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, format, args...) }
-	mint, name := f.held.Mint, f.token.Name()
+	no := func(key string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
+	mint, name := f.held.Mint, wallet.TextArg("Token", f.token.Name())
 	switch {
 	case mint.Decimals != f.token.Decimals:
-		return no("%s has other decimals on this cluster than it should: it is not the token that it seems", name)
+		return no("token.other_decimals", name)
 	case mint.NonTransferable:
-		return no("%s cannot be given away: its issuer has bound it to its holder", name)
+		return no("token.not_transferable", name)
 	case !mint.Hook.IsZero():
-		return no("%s runs a program of its issuer at every transfer, which no device can check: it cannot be sent here", name)
+		return no("token.transfer_hook", name)
 	case mint.Paused:
-		return no("the issuer of %s has paused all transfers of it", name)
+		return no("token.paused", name)
 	case f.held.Source.Frozen:
-		return no("your %s is frozen by its issuer: it cannot be sent", name)
+		return no("token.frozen", name)
 	case f.held.Source.Exists && f.held.Source.Owner != f.sender:
-		return no("the account that your %s is in has been given to somebody else", name)
+		return no("token.account_given_away", name)
 	case f.held.Destination.Exists && f.held.Destination.Owner != f.recipient:
-		return wallet.About(wallet.FieldTo, no("the recipient has given their account for %s to somebody else", name))
+		return wallet.About(wallet.FieldTo, no("recipient.account_given_away", name))
 	case f.held.Destination.Frozen:
-		return wallet.About(wallet.FieldTo, no("the recipient's %s is frozen by its issuer: they cannot receive it", name))
+		return wallet.About(wallet.FieldTo, no("recipient.frozen", name))
 	case !f.held.Destination.Exists && mint.BornFrozen:
-		return wallet.About(wallet.FieldTo, no("new holders of %s must be let in by its issuer first: this recipient is not", name))
+		return wallet.About(wallet.FieldTo, no("recipient.not_admitted", name))
 	}
 	return nil
 }
@@ -214,11 +214,11 @@ func (f accountSnapshot) checkAmount(units, fee uint64) error {
 	}
 	if units > f.units {
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds,
-			"you hold %s %s free to send", f.token.Amount(f.units), f.token.Name()))
+			"funds.token_short", wallet.AmountArg("Free", f.token.Amount(f.units)), wallet.TextArg("Token", f.token.Name())))
 	}
 	if f.withheld(units) >= units {
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest,
-			"the issuer of %s would keep all of that as its fee: send more", f.token.Name()))
+			"funds.all_withheld", wallet.TextArg("Token", f.token.Name())))
 	}
 	return f.checkFee(fee)
 }
@@ -233,14 +233,14 @@ func (f accountSnapshot) checkFee(fee uint64) error {
 	}
 	switch {
 	case short && f.rent > 0:
-		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; the recipient's new account for this token costs %s SOL, and the network fee is %s SOL",
-			wallet.Lamports(f.free), wallet.Lamports(f.rent), wallet.Lamports(fee))
+		return wallet.Refuse(wallet.InsufficientFunds, "funds.rent_short",
+			wallet.AmountArg("Free", wallet.Lamports(f.free)), wallet.AmountArg("Rent", wallet.Lamports(f.rent)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 	case short:
-		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free; the network fee of %s SOL is paid in SOL",
-			wallet.Lamports(f.free), wallet.Lamports(fee))
+		return wallet.Refuse(wallet.InsufficientFunds, "funds.fee_short",
+			wallet.AmountArg("Free", wallet.Lamports(f.free)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 	case left != 0 && left < f.floor:
-		return wallet.Refuse(wallet.InsufficientFunds, "this would leave %s SOL, and Solana keeps no account under %s: get a little more SOL first",
-			wallet.Lamports(left), wallet.Lamports(f.floor))
+		return wallet.Refuse(wallet.InsufficientFunds, "funds.fee_leaves_dust",
+			wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)))
 	}
 	return nil
 }
@@ -249,34 +249,34 @@ func (f accountSnapshot) checkFee(fee uint64) error {
 // rent minimum, which the network would refuse (Agave: InsufficientFundsForRent).
 func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
-		return wallet.Refuse(wallet.InsufficientFunds, "you hold %s SOL free to send; %s SOL and the network fee of %s SOL are needed",
-			wallet.Lamports(f.free), wallet.Lamports(lamports), wallet.Lamports(fee))
+		return wallet.Refuse(wallet.InsufficientFunds, "funds.sol_short",
+			wallet.AmountArg("Free", wallet.Lamports(f.free)), wallet.AmountArg("Amount", wallet.Lamports(lamports)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 	}
 	if f.to.Lamports < f.floor && lamports < f.floor-f.to.Lamports {
-		return wallet.Refuse(wallet.InvalidRequest, "the receiving account holds %s SOL, and Solana keeps none under %s SOL: send at least %s SOL",
-			wallet.Lamports(f.to.Lamports), wallet.Lamports(f.floor), wallet.Lamports(f.floor-f.to.Lamports))
+		return wallet.Refuse(wallet.InvalidRequest, "funds.recipient_dust",
+			wallet.AmountArg("Held", wallet.Lamports(f.to.Lamports)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("Least", wallet.Lamports(f.floor-f.to.Lamports)))
 	}
 	if left := f.free - lamports - fee; left != 0 && left < f.floor {
 		if f.free >= f.floor+fee && f.free-f.floor-fee > 0 {
-			return wallet.Refuse(wallet.InsufficientFunds, "this would leave %s SOL, and Solana keeps no account under %s: send %s SOL or less, or send max",
-				wallet.Lamports(left), wallet.Lamports(f.floor), wallet.Lamports(f.free-f.floor-fee))
+			return wallet.Refuse(wallet.InsufficientFunds, "funds.leaves_dust",
+				wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("Most", wallet.Lamports(f.free-f.floor-fee)))
 		}
-		return wallet.Refuse(wallet.InsufficientFunds, "this would leave %s SOL, and Solana keeps no account under %s: send max instead",
-			wallet.Lamports(left), wallet.Lamports(f.floor))
+		return wallet.Refuse(wallet.InsufficientFunds, "funds.leaves_dust_send_max",
+			wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)))
 	}
 	return nil
 }
 
 // NoneToSend is the refusal of every amount of a token.
 func NoneToSend(token wallet.Token) error {
-	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has no %s free", token.Name())
+	return wallet.Refuse(wallet.InsufficientFunds, "funds.no_token", wallet.TextArg("Token", token.Name()))
 }
 
 // NothingToSend is the refusal of every amount of SOL: what is free does not even cover the fee,
 // both in lamports.
 func NothingToSend(free, fee uint64) error {
-	return wallet.Refuse(wallet.InsufficientFunds, "there is nothing to send: your wallet has %s SOL free, and the network fee is %s SOL",
-		wallet.Lamports(free), wallet.Lamports(fee))
+	return wallet.Refuse(wallet.InsufficientFunds, "funds.no_sol",
+		wallet.AmountArg("Free", wallet.Lamports(free)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 }
 
 // StillFits tells whether what was proposed is what would happen now.

@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"purser/store"
 	"purser/wallet"
@@ -31,12 +30,12 @@ func (a Asked) Given() bool {
 func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
 	app, err := tx.App(id)
 	if err != nil {
-		return Asked{}, found(err, wallet.NotFound, "this app no longer exists")
+		return Asked{}, found(err, wallet.NotFound, "app_access.gone")
 	}
 	asked := Asked{App: app}
 	if app.Owner != "" {
 		if asked.Owner, err = tx.User(app.Owner); err != nil {
-			return Asked{}, found(err, wallet.NotFound, "this app no longer exists")
+			return Asked{}, found(err, wallet.NotFound, "app_access.gone")
 		}
 	}
 	grant, err := tx.Grant(person, id)
@@ -56,10 +55,10 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 		return err
 	}
 	if !slices.Equal(asked.App.Scopes, shown) {
-		return wallet.Refuse(wallet.Conflict, "the app now asks for something else. Open its link again")
+		return wallet.Refuse(wallet.Conflict, "app_access.asks_anew")
 	}
 	if len(chosen) == 0 || slices.ContainsFunc(chosen, func(s wallet.Scope) bool { return !slices.Contains(shown, s) }) {
-		return wallet.Refuse(wallet.InvalidRequest, "turn on at least one of its switches, or tap Don't allow")
+		return wallet.Refuse(wallet.InvalidRequest, "app_access.nothing_chosen")
 	}
 	grant := wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()}
 	if grant.Covers(wallet.BotUsers) { // by which the app made its wish; without it the wish ends
@@ -71,7 +70,7 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 // Withdraw takes a grant back; NOT_FOUND without one. What was proposed already can still be confirmed
 // or rejected by the person alone.
 func (a *Apps) Withdraw(tx store.Tx, person wallet.UserID, id wallet.AppID) error {
-	const none = "you have not allowed this app anything"
+	const none = "app_access.no_access"
 	switch grant, err := tx.Grant(person, id); {
 	case err != nil:
 		return found(err, wallet.NotFound, none)
@@ -128,9 +127,9 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	}
 	switch {
 	case owner != "" && wallet.HoldsSymbol(name):
-		return "", wallet.Refuse(wallet.InvalidRequest, "a name can't contain emoji, check marks or other symbols: people take them for a badge")
+		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.symbols")
 	case owner != "" && wallet.Official(name, me):
-		return "", wallet.Refuse(wallet.InvalidRequest, "that name looks official. Choose one without this bot's name and without words like %s", strings.Join(wallet.ReservedWords(), ", "))
+		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.official", wallet.ListArg("Words", wallet.ReservedWords()))
 	}
 	all, err := tx.AllApps()
 	if err != nil {
@@ -138,7 +137,7 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	}
 	like := wallet.Likeness(name)
 	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.Likeness(app.Name) == like }) {
-		return "", wallet.Refuse(wallet.Conflict, "another app has this name, or one that looks the same. Choose another")
+		return "", wallet.Refuse(wallet.Conflict, "app_name.taken")
 	}
 	return name, nil
 }

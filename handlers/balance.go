@@ -72,12 +72,12 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 			return Balance{}, err
 		}
 		if !account.Exists && len(held) == 0 {
-			const detail = "this address holds nothing on chain, and is no wallet that you may read"
+			const empty = "wallet_access.empty"
 			if _, err := tx.Wallet(address); err != nil {
-				return Balance{}, found(err, wallet.WalletNotFound, detail)
+				return Balance{}, found(err, wallet.WalletNotFound, empty)
 			}
 			if !told {
-				return Balance{}, wallet.Refuse(wallet.WalletNotFound, detail)
+				return Balance{}, wallet.Refuse(wallet.WalletNotFound, empty)
 			}
 		}
 		reserved, err := Reserved(tx, address, account.Slot)

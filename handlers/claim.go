@@ -37,7 +37,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Owner != owner || held.Claim == nil {
-		return errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "nobody wants to take over this address any more"))
+		return errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "claim_state.none"))
 	}
 	held.Claim = nil
 	return tx.PutWallet(held)
@@ -49,11 +49,11 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	held, err := tx.Wallet(address)
 	if err != nil || held.Claim == nil || held.Claim.User != user {
 		return wallet.Wallet{}, errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound,
-			"its owner stopped it, or it was moved already: prove it once more with /wallet new"))
+			"claim_state.over"))
 	}
 	claim, now := *held.Claim, w.Now().UTC()
 	if from := claim.At.Add(ClaimWindow); now.Before(from) {
-		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "its first owner can stop this until %s: come back then", from.Format("2 January, 15:04 UTC"))
+		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "claim_state.too_early", wallet.TimeArg("From", from))
 	}
 	if _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
 		return wallet.Wallet{}, err

@@ -31,7 +31,7 @@ func invitationHash(line string) [32]byte { return sha256.Sum256([]byte("connect
 // USER_NOT_FOUND.
 func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wallet.Address) (Invitation, error) {
 	if !address.OnCurve() {
-		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "no key can exist for that address")
+		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "address.no_key")
 	}
 	account, user, err := w.account(ctx, who)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User,
 		return wallet.KeyAccount(who.KeyLine), wallet.User{}, nil
 	}
 	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(who.User) })
-	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "this person is not known here any more")
+	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "person.gone")
 }
 
 // CommitInvitation keeps the challenge. A person's own link goes on until the program has proven its
@@ -65,11 +65,9 @@ func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 	case err != nil:
 		return err
 	case asked.ChoosableAt(w.Now()):
-		return wallet.Refuse(wallet.RateLimitExceeded, "the owner is still asked in chat about the wallet before: wait for their answer, or until %s",
-			wallet.Timestamp(asked.ExpiresAt))
+		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.still_asked", wallet.TimeArg("Until", asked.ExpiresAt))
 	case (asked.Status == wallet.BindRefused || asked.Status == wallet.BindProven) && w.Now().Before(asked.IssuedAt.Add(refusedFor)):
-		return wallet.Refuse(wallet.RateLimitExceeded, "the owner did not say yes to the wallet before: ask again after %s",
-			wallet.Timestamp(asked.IssuedAt.Add(refusedFor)))
+		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.refused", wallet.TimeArg("Again", asked.IssuedAt.Add(refusedFor)))
 	}
 	return tx.PutBind(i.bind)
 }
@@ -99,7 +97,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 		}
 		again := bind.ChoosableAt(w.Now()) || bind.Status == wallet.BindDone
 		if err != nil || bind.Address != address || !again && !bind.OpenAt(w.Now()) {
-			return wallet.Refuse(wallet.NotFound, "there is no open challenge for this address: ask for one first")
+			return wallet.Refuse(wallet.NotFound, "connecting.no_challenge")
 		}
 		if err := w.signedIn(bind, address, account, sig); err != nil {
 			return err

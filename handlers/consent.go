@@ -30,12 +30,13 @@ func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope
 		return err
 	}
 	if who.App == "" {
-		return wallet.Refuse(wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
+		return wallet.Refuse(wallet.ConsentRequired, "consent_needed.no_app")
 	}
 	if bot == nil || bot() == "" {
-		return wallet.Refuse(wallet.ConsentRequired, "send them the link to this bot with ?start=%s: it asks them to allow %s, and works for people who have never used the bot too", who.App, scope)
+		return wallet.Refuse(wallet.ConsentRequired, "consent_needed.start", wallet.TextArg("App", who.App), wallet.TextArg("Scope", scope))
 	}
-	return wallet.Refuse(wallet.ConsentRequired, "send them the link https://t.me/%s?start=%s: it asks them to allow %s, and works for people who have never used the bot too", bot(), who.App, scope)
+	return wallet.Refuse(wallet.ConsentRequired, "consent_needed.link",
+		wallet.TextArg("URL", "https://t.me/"+bot()+"?start="+string(who.App)), wallet.TextArg("Scope", scope))
 }
 
 // BotName tells the bot's username without @; "", like none, while it is not known.

@@ -53,7 +53,7 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 	}
 	for _, w := range own {
 		if w.Address == to {
-			return wallet.Refuse(wallet.InvalidRequest, "that is a wallet of your own")
+			return wallet.Refuse(wallet.InvalidRequest, "contact.own_wallet")
 		}
 	}
 	book, err := tx.ContactsOf(who)
@@ -61,14 +61,14 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 		return err
 	}
 	if len(book) >= wallet.MaxContacts {
-		return wallet.Refuse(wallet.Conflict, "you have %d contacts, and there is no room for more: remove one first", len(book))
+		return wallet.Refuse(wallet.Conflict, "contact.full", wallet.NumberArg("Most", wallet.MaxContacts))
 	}
 	for _, other := range book {
 		switch {
 		case wallet.ContactKey(other.Name) == wallet.ContactKey(name):
-			return wallet.Refuse(wallet.Conflict, "you have a contact “%s” already: remove it first", other.Name)
+			return wallet.Refuse(wallet.Conflict, "contact.name_taken", wallet.TextArg("Name", other.Name))
 		case other.Address == to:
-			return wallet.Refuse(wallet.Conflict, "that address is a contact already, as “%s”", other.Name)
+			return wallet.Refuse(wallet.Conflict, "contact.address_taken", wallet.TextArg("Name", other.Name))
 		}
 	}
 	known, err := knownTo(tx, who)
@@ -76,9 +76,9 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 		return err
 	}
 	if seems, ok := wallet.PoisoningSuspect(to, known); ok && wallet.Mistyped(to, seems) {
-		return wallet.Refuse(wallet.PolicyViolation, "that is almost %s, an address you know. A character may be missing or mistyped. Nothing was saved", seems)
+		return wallet.Refuse(wallet.PolicyViolation, "contact.almost", wallet.AddressArg("Known", seems))
 	} else if ok {
-		return wallet.Refuse(wallet.PolicyViolation, "that address begins and ends like %s, which you know, and is another one. Whoever gave it to you may want to deceive you. If it is right all the same, pay it once by its address; then it can be added", seems)
+		return wallet.Refuse(wallet.PolicyViolation, "contact.poisoned", wallet.AddressArg("Known", seems))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 	}
 	for _, contact := range book {
 		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) && wallet.ContactKey(name) != wallet.ContactKey(old) {
-			return none, wallet.Refuse(wallet.Conflict, "you have a contact “%s” already. Choose another name", contact.Name)
+			return none, wallet.Refuse(wallet.Conflict, "contact.rename_taken", wallet.TextArg("Name", contact.Name))
 		}
 	}
 	for _, contact := range book {
@@ -109,7 +109,7 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 			return contact, tx.PutContact(contact)
 		}
 	}
-	return none, wallet.Refuse(wallet.NotFound, "you have no contact of that name")
+	return none, wallet.Refuse(wallet.NotFound, "contact.none")
 }
 
 // name reads a contact's name, which must not begin like a token.
@@ -120,14 +120,14 @@ func (c *Contacts) name(text string) (string, error) {
 	}
 	first := wallet.FirstWord(name)
 	if _, listed := c.Tokens.BySymbol(first); listed || strings.EqualFold(first, wallet.SOL.Symbol) {
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s is a token: choose a name that does not begin with it", strings.ToUpper(first))
+		return "", wallet.Refuse(wallet.InvalidRequest, "contact_name.token", wallet.TextArg("Token", strings.ToUpper(first)))
 	}
 	return name, nil
 }
 
 // Remove takes a contact out; NOT_FOUND without one of that name.
 func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
-	return found(tx.DeleteContact(who, name), wallet.NotFound, "you have no contact of that name")
+	return found(tx.DeleteContact(who, name), wallet.NotFound, "contact.none")
 }
 
 // LetFind decides whether whoever picks the person in Telegram may pay them, and so see the address
@@ -135,7 +135,7 @@ func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
 func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 	user, err := tx.User(who)
 	if err != nil {
-		return found(err, wallet.UserNotFound, "this person is not known here any more")
+		return found(err, wallet.UserNotFound, "person.gone")
 	}
 	if user.PayableByID == yes {
 		return nil
@@ -154,7 +154,7 @@ func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, 
 	}
 	if err != nil || !user.PayableByID || user.DefaultWallet.IsZero() {
 		return wallet.Address{}, "", wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"this person cannot be paid by picking them: they do not use me, or have not allowed it. Ask them for their address, or to send me /contacts findable on"))
+			"recipient.not_findable"))
 	}
 	return user.DefaultWallet, user.Name(), nil
 }

@@ -49,7 +49,7 @@ func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
 			_, err := r.Contacts.Add(tx, alice.User.ID, c.name, c.to)
 			return err
 		})
-		if wallet.CodeOf(err) != c.code || wallet.DetailOf(err) == "" {
+		if wallet.CodeOf(err) != c.code || wallet.ReasonOf(err).IsZero() {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

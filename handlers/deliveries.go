@@ -52,7 +52,7 @@ func parseCursor(text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
 	}
-	refused := wallet.Refuse(wallet.InvalidRequest, "cursor: must be the next_cursor of the page before")
+	refused := wallet.About("cursor", wallet.Refuse(wallet.InvalidRequest, "page.bad_cursor"))
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || parts[1] == "" {
 		return c, refused
@@ -173,7 +173,7 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 	for pages := 0; more && len(out) < f.Limit && pages < pagesRead; pages++ {
 		rows, err := w.Log.List(ctx, id, page)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, last, false, wallet.Refuse(wallet.InvalidRequest, "cursor: what it leads to is kept no more: begin anew")
+			return nil, last, false, wallet.About("cursor", wallet.Refuse(wallet.InvalidRequest, "page.old_cursor"))
 		}
 		if err != nil {
 			return nil, last, false, err
@@ -268,7 +268,7 @@ func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	case errors.Is(err, store.ErrNotFound) && waits.ID != "":
 		return hook, waits, nil
 	case err != nil:
-		return hook, entry, found(err, wallet.NotFound, "no delivery of this webhook has this id")
+		return hook, entry, found(err, wallet.NotFound, "delivery.unknown")
 	case waits.ID != "" && entry.State == store.DeliveryDeadLettered: // it was put back
 		entry = putBack(entry, waits.Delivery)
 	}
@@ -283,9 +283,9 @@ func (w *Webhooks) PrepareResend(ctx context.Context, who Caller, id wallet.Webh
 	case err != nil:
 		return store.Delivery{}, err
 	case entry.State == store.DeliveryWaiting:
-		return store.Delivery{}, wallet.Refuse(wallet.Conflict, "this delivery still waits: it will be attempted by itself")
+		return store.Delivery{}, wallet.Refuse(wallet.Conflict, "delivery.waiting")
 	case len(entry.Body) == 0:
-		return store.Delivery{}, wallet.Refuse(wallet.Conflict, "the body of this delivery is not kept any more")
+		return store.Delivery{}, wallet.Refuse(wallet.Conflict, "delivery.body_gone")
 	}
 	now := w.Now().UTC()
 	return store.Delivery{ID: w.NewID("dlv"), Webhook: entry.Webhook, EventID: entry.EventID, Event: entry.Event, User: entry.User,
@@ -308,13 +308,13 @@ func (w *Webhooks) CommitResend(tx store.Tx, who Caller, id wallet.WebhookID, ag
 	case err != nil:
 		return err
 	case !may:
-		return wallet.Refuse(wallet.ConsentRequired, "this key may not be told of such events about that person any more")
+		return wallet.Refuse(wallet.ConsentRequired, "delivery.not_allowed")
 	}
 	switch added, err := tx.PutDeliveries([]store.Delivery{again}); {
 	case err != nil:
 		return err
 	case len(added) == 0:
-		return wallet.Refuse(wallet.Conflict, "whom the event was about is not here any more")
+		return wallet.Refuse(wallet.Conflict, "delivery.person_gone")
 	}
 	return nil
 }
@@ -323,9 +323,9 @@ func (w *Webhooks) CommitResend(tx store.Tx, who Caller, id wallet.WebhookID, ag
 func takes(hook wallet.Webhook, event wallet.EventName) error {
 	switch {
 	case !hook.Active:
-		return wallet.Refuse(wallet.Conflict, "the webhook is turned off: turn it on first")
+		return wallet.Refuse(wallet.Conflict, "webhooks.inactive")
 	case !hook.Takes(event):
-		return wallet.Refuse(wallet.Conflict, "the webhook does not ask for %s any more", event)
+		return wallet.Refuse(wallet.Conflict, "webhooks.not_subscribed", wallet.TextArg("Event", event))
 	}
 	return nil
 }
@@ -349,7 +349,7 @@ const (
 func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID, since time.Time) (Recovered, error) {
 	hook, err := read(ctx, w.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who, id) })
 	if err == nil && !hook.Active {
-		err = wallet.Refuse(wallet.Conflict, "the webhook is turned off: turn it on first")
+		err = wallet.Refuse(wallet.Conflict, "webhooks.inactive")
 	}
 	if err != nil {
 		return Recovered{}, err

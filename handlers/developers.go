@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -121,7 +120,7 @@ func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.Access
 // anybody else's. The number is not looked at.
 func (d *Developers) Share(tx store.Tx, user wallet.User, contactOf int64) error {
 	if contactOf == 0 || contactOf != user.TelegramID {
-		return wallet.Refuse(wallet.InvalidRequest, "that is not your own contact: use the key below the text field")
+		return wallet.Refuse(wallet.InvalidRequest, "verify.other_contact")
 	}
 	dev, err := tx.Developer(user.ID)
 	if err != nil {
@@ -185,11 +184,11 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	case err != nil:
 		return dev, err
 	case len(d.Admins) == 0:
-		return dev, wallet.Refuse(wallet.Conflict, "this service names no operator who could be asked")
+		return dev, wallet.Refuse(wallet.Conflict, "approval.no_operator")
 	case dev.AcceptedAt.IsZero() || len(st.Missing) > 0:
-		return dev, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
+		return dev, wallet.Refuse(wallet.Conflict, "approval.missing")
 	case dev.Request.Waits() && now.Before(dev.Request.AskedAt.Add(AskPause)):
-		return dev, wallet.Refuse(wallet.Conflict, "the operators are being asked already")
+		return dev, wallet.Refuse(wallet.Conflict, "approval.pending")
 	}
 	if _, err := described(wanted, wanted.Scopes); err != nil {
 		return dev, err
@@ -202,7 +201,7 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	case err != nil:
 		return dev, err
 	case !again.IsZero():
-		return dev, wallet.Refuse(wallet.Conflict, "the operators were asked, and did not say yes: they can be asked again from %s", again.Format("2 January, 15:04 UTC"))
+		return dev, wallet.Refuse(wallet.Conflict, "approval.denied", wallet.TimeArg("Again", again))
 	}
 	wanted.ID, wanted.AskedAt, wanted.Left = d.NewID("ask"), now, false
 	dev.Request = &wanted
@@ -217,7 +216,7 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 	case err != nil:
 		return dev, err
 	case !dev.Request.Waits() || dev.Request.ID != question:
-		return dev, wallet.Refuse(wallet.Conflict, "this was answered already, or is over")
+		return dev, wallet.Refuse(wallet.Conflict, "approval.answered")
 	}
 	left := dev
 	left.Request = dev.Request.Leave()
@@ -227,9 +226,9 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 // operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
 func operatorsAsked() rateLimit { return rateLimit{"operators", 1, AskPause} }
 
-// HowToPro says how somebody gets what needs the tier pro where no operator can be asked in the chat.
-func HowToPro(owner int64) string {
-	return fmt.Sprintf("webhooks need the pro tier. Ask whoever runs this service for it, and tell them your Telegram id: %d", owner)
+// NeedsPro refuses what needs the tier pro, and says how to get it where no operator can be asked in the chat.
+func NeedsPro(owner int64) error {
+	return wallet.Refuse(wallet.TierRequired, "tier_needed.ask_operator", wallet.NumberArg("TelegramID", owner))
 }
 
 // Verdict is an operator's word.
@@ -247,18 +246,18 @@ const (
 // is gone.
 func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, question string, v Verdict) (wallet.Developer, error) {
 	if !slices.Contains(d.Admins, admin) {
-		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "only operators of this service answer that")
+		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "approval.operators_only")
 	}
 	person, err := tx.User(user)
 	if err != nil {
-		return wallet.Developer{}, found(err, wallet.NotFound, "whoever asked has had everything about them deleted")
+		return wallet.Developer{}, found(err, wallet.NotFound, "approval.person_gone")
 	}
 	dev, err := d.developer(tx, user)
 	if err != nil {
 		return dev, err
 	}
 	if !dev.Request.Waits() || dev.Request.ID != question {
-		return dev, wallet.Refuse(wallet.Conflict, "this was answered already, or is over")
+		return dev, wallet.Refuse(wallet.Conflict, "approval.answered")
 	}
 	asked, now := *dev.Request, d.Now().UTC()
 	asked.ID, asked.AskedAt = "", time.Time{}
@@ -298,7 +297,7 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 		return Made{}, err
 	}
 	if dev.AcceptedAt.IsZero() || len(st.Missing) > 0 || d.Unapproved(dev, wanted) {
-		return Made{}, wallet.Refuse(wallet.Conflict, "something is missing before that: /api says what")
+		return Made{}, wallet.Refuse(wallet.Conflict, "approval.missing")
 	}
 	withheld := d.Withheld(dev, wanted)
 	keys, err := described(wanted, slices.DeleteFunc(slices.Clone(wanted.Scopes), func(s wallet.Scope) bool { return slices.Contains(withheld, s) }))
@@ -328,7 +327,7 @@ func (st Standing) room(more int) error {
 		}
 	}
 	if live+more > MaxKeys {
-		return wallet.Refuse(wallet.Conflict, "that would be more than %d keys: revoke one first", MaxKeys)
+		return wallet.Refuse(wallet.Conflict, "key.too_many", wallet.NumberArg("Most", MaxKeys))
 	}
 	return nil
 }
@@ -373,12 +372,12 @@ func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key
 			}
 		}
 		if len(key.Scopes) == 0 {
-			return nil, wallet.Refuse(wallet.InvalidRequest, "choose at least one right for each key: one without any opens nothing")
+			return nil, wallet.Refuse(wallet.InvalidRequest, "key.no_scope")
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "choose an API key, a bot token, or both")
+		return nil, wallet.Refuse(wallet.InvalidRequest, "key.no_kind")
 	}
 	return keys, nil
 }
@@ -389,7 +388,7 @@ func (d *Developers) Key(tx store.Tx, user wallet.UserID, id string) (wallet.Key
 	if err == nil && (key.Owner != user || user == "" || !key.UsableAt(d.Now())) {
 		err = store.ErrNotFound
 	}
-	return key, found(err, wallet.NotFound, "you have no such key any more: /api lists yours")
+	return key, found(err, wallet.NotFound, "key.not_yours")
 }
 
 // Mailer sends one mail of plain text. It is called with no store transaction open, and gives up by

@@ -52,9 +52,9 @@ func lineOf(tx store.Tx, keyID string) (string, error) {
 }
 
 // found turns the store's ErrNotFound into the code that the fronts know.
-func found(err error, code wallet.Code, detail string) error {
+func found(err error, code wallet.Code, key string, args ...wallet.Arg) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &wallet.Error{Code: code, Detail: detail, Err: err}
+		return &wallet.Error{Code: code, Reason: wallet.Because(key, args...), Err: err}
 	}
 	return err
 }

@@ -50,14 +50,14 @@ type KeyRequest struct {
 func (req KeyRequest) checked() (KeyRequest, error) {
 	switch {
 	case req.Kind != wallet.APIKey && req.Kind != wallet.BotKey:
-		return req, wallet.Refuse(wallet.InvalidRequest, "kind is %q or %q", wallet.APIKey, wallet.BotKey)
+		return req, wallet.Refuse(wallet.InvalidRequest, "body.one_of", wallet.TextArg("Field", "kind"), wallet.ListArg("Choices", []wallet.KeyKind{wallet.APIKey, wallet.BotKey}))
 	case req.Tier != wallet.FreeTier && req.Tier != wallet.ProTier:
-		return req, wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
+		return req, wallet.Refuse(wallet.InvalidRequest, "body.one_of", wallet.TextArg("Field", "tier"), wallet.ListArg("Choices", []wallet.Tier{wallet.FreeTier, wallet.ProTier}))
 	}
 	fitting := wallet.ScopesOf(req.Kind)
 	for _, scope := range req.Scopes {
 		if !slices.Contains(fitting, scope) {
-			return req, wallet.Refuse(wallet.InvalidRequest, "a key of kind %s has no scope %q; its scopes are %v", req.Kind, scope, fitting)
+			return req, wallet.Refuse(wallet.InvalidRequest, "key.unknown_scope", wallet.TextArg("Scope", scope), wallet.ListArg("Scopes", fitting))
 		}
 	}
 	if len(req.Scopes) == 0 {
@@ -82,7 +82,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 		if req.OwnerTelegramID != 0 {
 			owner, err := tx.UserByTelegram(req.OwnerTelegramID)
 			if err != nil {
-				return found(err, wallet.UserNotFound, "nobody with this Telegram id has written to the bot yet: let them send /start first")
+				return found(err, wallet.UserNotFound, "person.not_started")
 			}
 			made.Key.Owner = owner.ID
 		}
@@ -156,15 +156,15 @@ func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	old, err := tx.Key(id)
 	switch {
 	case err != nil:
-		return old, found(err, wallet.NotFound, "there is no key with this id")
+		return old, found(err, wallet.NotFound, "key.unknown")
 	case !old.UsableAt(k.Now()):
-		return old, wallet.Refuse(wallet.Conflict, "this key has expired or was revoked: create a new one")
+		return old, wallet.Refuse(wallet.Conflict, "key.ended")
 	case !old.RevokedAt.IsZero():
 		switch _, ok, err := k.successor(tx, old); {
 		case err != nil:
 			return old, err
 		case !ok:
-			return old, wallet.Refuse(wallet.Conflict, "this key was rotated already, and ends at %s: use its successor", wallet.Timestamp(old.RevokedAt))
+			return old, wallet.Refuse(wallet.Conflict, "key.rotated", wallet.TimeArg("Ends", old.RevokedAt))
 		}
 	}
 	return old, nil
@@ -224,7 +224,7 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 // nothing: it is looked up by a keyed hash, which says nothing of how near a guess came.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := func() (wallet.Key, error) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "send a valid key in the header Authorization: Bearer KEY; /api in the chat makes one")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.missing")
 	}
 	key, err := k.bySecret(ctx, secret)
 	if wallet.CodeOf(err) == wallet.InvalidAPIKey {
@@ -238,9 +238,9 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	case !key.UsableAt(now):
 		return refused()
 	case want == wallet.BotKey && key.Kind != want:
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "this is an API key; /v1/telegram takes a bot token (pur_bot_…): /api in the chat makes one")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.api_key")
 	case want == wallet.APIKey && key.Kind != want:
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "this is a bot token, which opens /v1/telegram; here an API key is needed (pur_live_… or pur_test_…): /api in the chat makes one")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.bot_token")
 	}
 	if first := k.touch(key, now); first { // durable at once: an unused key may be replaced
 		if err := k.WriteUse(ctx); err != nil && k.Log != nil {
@@ -294,11 +294,11 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) 
 		return known.key, nil
 	}
 	if _, ok := wallet.IsKeySecret(secret); !ok { // what is no key at all costs no look into the store
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.ended")
 	}
 	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
 		key, err := tx.KeyBySecret(secret)
-		return key, found(err, wallet.InvalidAPIKey, "")
+		return key, found(err, wallet.InvalidAPIKey, "credential.ended")
 	})
 	if err != nil {
 		return key, err
@@ -381,17 +381,17 @@ func (k *Keys) List(ctx context.Context) ([]wallet.Key, error) {
 // INVALID_REQUEST; CONFLICT for a key that has ended.
 func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error) {
 	if tier != wallet.FreeTier && tier != wallet.ProTier {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidRequest, "tier is %q or %q", wallet.FreeTier, wallet.ProTier)
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidRequest, "body.one_of", wallet.TextArg("Field", "tier"), wallet.ListArg("Choices", []wallet.Tier{wallet.FreeTier, wallet.ProTier}))
 	}
 	var key wallet.Key
 	event := k.NewID("evt")
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
 		if key, err = tx.Key(id); err != nil {
-			return found(err, wallet.NotFound, "there is no key with this id")
+			return found(err, wallet.NotFound, "key.unknown")
 		}
 		if !key.UsableAt(k.Now()) {
-			return wallet.Refuse(wallet.Conflict, "this key has expired or was revoked: create a new one")
+			return wallet.Refuse(wallet.Conflict, "key.ended")
 		}
 		line, err := store.KeyLine(tx, key.Lineage())
 		if err != nil {
@@ -465,7 +465,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {
-		return key, found(err, wallet.NotFound, "there is no key with this id")
+		return key, found(err, wallet.NotFound, "key.unknown")
 	}
 	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
 		key.RevokedAt = now

@@ -82,7 +82,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address s
 	if err != nil {
 		return wallet.MailCode{}, err
 	}
-	unsent := wallet.Refuse(wallet.NetworkError, "the mail could not be sent: try again in a while, or with another address")
+	unsent := wallet.Refuse(wallet.NetworkError, "code_mail.unsent")
 	if d.Mail == nil {
 		return wallet.MailCode{}, unsent
 	}
@@ -144,7 +144,7 @@ func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) erro
 		mine = theirs
 	}
 	if !mine.IsZero() {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d codes an hour are mailed at most: the next one from %s", CodesAnHour, mine.Format("15:04 UTC"))
+		return wallet.Refuse(wallet.RateLimitExceeded, "code_mail.too_many", wallet.NumberArg("Most", CodesAnHour), wallet.TimeArg("Again", mine))
 	}
 	return nil
 }
@@ -167,14 +167,14 @@ func IsCode(typed string) bool { return sixDigits(typed) != "" }
 func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, typed string) error {
 	digits := sixDigits(typed)
 	if digits == "" {
-		return wallet.Refuse(wallet.InvalidRequest, "write the six digits of the code in the mail")
+		return wallet.Refuse(wallet.InvalidRequest, "code_mail.digits")
 	}
 	sent, err := d.Mailed(tx, user)
 	if err != nil {
 		return err
 	}
 	if sent == nil {
-		return wallet.Refuse(wallet.Conflict, "this code is over: have a new one sent")
+		return wallet.Refuse(wallet.Conflict, "code_mail.expired")
 	}
 	dev, err := tx.Developer(user)
 	if err != nil {
@@ -191,7 +191,7 @@ func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, typed string) erro
 		return err
 	}
 	if left := CodeTries - tried.Tries; left > 0 {
-		return wallet.Refuse(wallet.InvalidRequest, "that is not the code in the mail; tries left: %d", left)
+		return wallet.Refuse(wallet.InvalidRequest, "code_mail.wrong", wallet.NumberArg("Count", left))
 	}
-	return wallet.Refuse(wallet.Conflict, "that was the last try, and not the code: have a new one sent")
+	return wallet.Refuse(wallet.Conflict, "code_mail.used_up")
 }

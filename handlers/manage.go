@@ -24,11 +24,11 @@ func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, err
 	}
 	switch len(fits) {
 	case 0:
-		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, "none of your wallets has this address or ends like this")
+		return wallet.Wallet{}, wallet.Refuse(wallet.NotFound, "own_wallet.none")
 	case 1:
 		return fits[0], nil
 	}
-	return wallet.Wallet{}, wallet.Refuse(wallet.InvalidRequest, "several of your wallets end like this: name the whole address")
+	return wallet.Wallet{}, wallet.Refuse(wallet.InvalidRequest, "own_wallet.several")
 }
 
 // List is a caller's wallets, oldest first: a person's, or those that an operator's key connected.
@@ -85,7 +85,7 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || !who.owns(held) {
-		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you"))
+		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "own_wallet.not_connected"))
 	}
 	_, err = w.release(tx, held, wallet.UserInitiated)
 	return held, err

@@ -51,7 +51,7 @@ func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
 		"a recipient that is a program": {func(f *wallet.TokenFacts) { f.To.Executable = true }, wallet.FieldTo},
 	} {
 		odd.change = c.change
-		if _, err := r.Prepare(alice, bob.Address(), "1", "USDC"); wallet.DetailOf(err) == "" || wallet.FieldOf(err) != c.about {
+		if _, err := r.Prepare(alice, bob.Address(), "1", "USDC"); wallet.ReasonOf(err).IsZero() || wallet.FieldOf(err) != c.about {
 			t.Errorf("%s: %v about %q", name, err, wallet.FieldOf(err))
 		}
 	}
@@ -99,7 +99,7 @@ func TestConfirmIsForWhatWasProposed(t *testing.T) {
 		proposed := r.Propose(alice, bob.Address(), "1", "FEE")
 		odd.change = change
 		_, err := r.Confirm(alice.Caller(), proposed.ID)
-		if wallet.DetailOf(err) == "" || wallet.CodeOf(err) == wallet.Internal {
+		if wallet.ReasonOf(err).IsZero() || wallet.CodeOf(err) == wallet.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 		if now := r.Transaction(proposed.ID); now.Status != wallet.AwaitingConfirmation || now.SignID != "" {

@@ -111,7 +111,7 @@ func TestWhatAFeeWillBeTheNetworkSays(t *testing.T) {
 	}
 	_, err = r.Prepare(alice, bob.Address(), "1.999995", "SOL") // all but today's fee
 	r.Refused(wallet.InsufficientFunds, err)
-	if !strings.Contains(wallet.DetailOf(err), "0.000007 SOL") {
+	if !strings.Contains(wallet.ReasonOf(err).String(), "Fee=0.000007") {
 		t.Errorf("told as %v", err)
 	}
 	usdc := r.token("USDC")
@@ -162,7 +162,7 @@ func TestRentMayNotRiseBetweenProposalAndConfirm(t *testing.T) {
 	r.changed().rent = func(_, today uint64) uint64 { return today + 1 }
 	_, err := r.Confirm(alice.Caller(), proposed.ID)
 	r.Refused(wallet.InvalidRequest, err)
-	if !strings.Contains(wallet.DetailOf(err), "costs more") {
+	if wallet.ReasonOf(err).Key != "proposal.rent_grew" {
 		t.Errorf("told as %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestAmountsAtTheEdgeOf64BitsAreRefused(t *testing.T) {
 	for _, amount := range []string{"18446744073.709551615", "18446744073.709546616", "18446744073.709546615"} {
 		_, err := r.Prepare(alice, bob.Address(), amount, "SOL")
 		r.Refused(wallet.InsufficientFunds, err)
-		if network.simulate > 0 || !strings.Contains(wallet.DetailOf(err), "free to send") {
+		if network.simulate > 0 || wallet.ReasonOf(err).Key != "funds.sol_short" {
 			t.Errorf("%s: told by the network, not by us: %v", amount, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"purser/store"
@@ -27,7 +26,7 @@ func all(who wallet.User) wallet.Notifications {
 func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notifications, error) {
 	user, err := read(ctx, n.Store, func(tx store.Tx) (wallet.User, error) {
 		user, err := tx.User(who.User)
-		return user, found(err, wallet.UserNotFound, "this person is not known here any more")
+		return user, found(err, wallet.UserNotFound, "person.gone")
 	})
 	if err != nil || user.Notifications == nil {
 		return all(user), err
@@ -44,7 +43,7 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 	}
 	user, err := tx.User(who.User)
 	if err != nil {
-		return wallet.Notifications{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+		return wallet.Notifications{}, found(err, wallet.UserNotFound, "person.gone")
 	}
 	user.Notifications = &set
 	return set, tx.PutUser(user)
@@ -55,7 +54,7 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 	known := wallet.NotificationNames()
 	for _, name := range events {
 		if !slices.Contains(known, name) {
-			return wallet.Notifications{}, wallet.Refuse(wallet.InvalidRequest, "events: a name in it is none; the names are %s", strings.Join(known, ", "))
+			return wallet.Notifications{}, wallet.About("events", wallet.Refuse(wallet.InvalidRequest, "events.unknown", wallet.ListArg("Names", known)))
 		}
 	}
 	events = slices.Clone(events)
@@ -80,7 +79,7 @@ func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wal
 	}
 	key, err := tx.Key(who.KeyID)
 	if err != nil {
-		return wallet.Notifications{}, found(err, wallet.InvalidAPIKey, "this key is gone")
+		return wallet.Notifications{}, found(err, wallet.InvalidAPIKey, "credential.ended")
 	}
 	grant, err := tx.Grant(person, key.WishHolder())
 	switch {
@@ -95,7 +94,7 @@ func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wal
 	case err != nil:
 		return wallet.Notifications{}, err
 	case !again.IsZero():
-		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "apps changed what they want to hear about this person %d times within an hour: try again after %s", wished().most, wallet.Timestamp(again))
+		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.changed_often", wallet.NumberArg("Times", wished().most), wallet.TimeArg("Again", again))
 	}
 	grant.Wish = &set
 	event, err := wallet.NewEvent(n.NewID("evt"), wallet.AppWished, set.UpdatedAt, person,

@@ -34,7 +34,7 @@ func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, s
 func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
 	user, err := tx.UserByTelegram(telegramID)
 	if err != nil {
-		return wallet.User{}, p.unknown(tx, who, err, scope, "nobody with this Telegram id has written to the bot")
+		return wallet.User{}, p.unknown(tx, who, err, scope, "person.unknown")
 	}
 	if err := consented(tx, p.Bot, who, user.ID, scope); err != nil {
 		return wallet.User{}, err
@@ -45,7 +45,7 @@ func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wal
 // ChatOf is a person's private chat, which has their Telegram id. USER_NOT_FOUND when they are erased.
 func (p *People) ChatOf(ctx context.Context, person wallet.UserID) (int64, error) {
 	user, err := read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(person) })
-	return user.TelegramID, found(err, wallet.UserNotFound, "this person is not known here any more")
+	return user.TelegramID, found(err, wallet.UserNotFound, "person.gone")
 }
 
 // nobody is the id of no user: a stranger's grants are looked for under it, so that the answer about a
@@ -54,9 +54,9 @@ const nobody wallet.UserID = "usr_nobody"
 
 // unknown is what a caller is told when there is no such person. Who uses the bot is nobody's business, so
 // it is the same answer as for a user who has not allowed them anything; an operator's key is told the truth.
-func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope, detail string) error {
+func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope, key string) error {
 	if !errors.Is(err, store.ErrNotFound) || who.operator() {
-		return found(err, wallet.UserNotFound, detail)
+		return found(err, wallet.UserNotFound, key)
 	}
 	return consented(tx, p.Bot, who, nobody, scope)
 }
@@ -71,7 +71,7 @@ func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet
 func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (wallet.User, error) {
 	user, err := tx.User(person)
 	if err != nil {
-		return user, p.unknown(tx, who, err, scope, "this person is not known here any more")
+		return user, p.unknown(tx, who, err, scope, "person.gone")
 	}
 	return user, consented(tx, p.Bot, who, person, scope)
 }
@@ -89,7 +89,7 @@ func (p *People) Reachable(tx store.Tx, who Caller, person wallet.UserID, scope 
 // reachable is BOT_BLOCKED for whoever the bot cannot write to.
 func reachable(user wallet.User) error {
 	if user.Unreachable {
-		return wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
+		return wallet.Refuse(wallet.BotBlocked, "person.blocked_bot")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 		}
 		key, err := tx.Key(who.KeyID)
 		if err != nil {
-			return Profile{}, found(err, wallet.InvalidAPIKey, "this key is gone")
+			return Profile{}, found(err, wallet.InvalidAPIKey, "credential.ended")
 		}
 		grant, err := tx.Grant(user.ID, key.WishHolder())
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -140,13 +140,13 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case err != nil:
 		return err
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
-		return wallet.Refuse(wallet.RateLimitExceeded, "a link to connect a wallet is open in their chat already, until %s", wallet.Timestamp(bind.ExpiresAt))
+		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.link_open", wallet.TimeArg("Until", bind.ExpiresAt))
 	}
 	switch again, err := offered().spend(tx, now, account(user)); {
 	case err != nil:
 		return err
 	case !again.IsZero():
-		return wallet.Refuse(wallet.RateLimitExceeded, "they were sent a link lately: offer another after %s", wallet.Timestamp(again))
+		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.link_sent", wallet.TimeArg("Again", again))
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_link_%s_%s_%d", who.KeyLine, person, now.UnixMilli()), wallet.WalletWanted, now, person,
 		wallet.WalletWantedData{KeyID: who.KeyID})

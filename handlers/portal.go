@@ -58,9 +58,9 @@ type PortalOpened struct {
 func (*Portal) For(key wallet.Key) error {
 	switch {
 	case key.Tier != wallet.ProTier:
-		return wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+		return wallet.Refuse(wallet.TierRequired, "tier_needed.webhooks")
 	case !key.May(wallet.Webhooks):
-		return wallet.Refuse(wallet.InsufficientScope, "this key has no webhooks: its scopes do not name them")
+		return wallet.Refuse(wallet.InsufficientScope, "scope_needed.missing", wallet.TextArg("Scope", wallet.Webhooks))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (p *Portal) Offer(token string, key wallet.Key) error {
 func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 	link, ok := p.spend(sha256.Sum256([]byte(token)))
 	if !ok {
-		return PortalOpened{}, wallet.Refuse(wallet.InvalidAPIKey, "this link was used, is too old, or never was one: open the portal again from /api in the chat")
+		return PortalOpened{}, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.link")
 	}
 	secret, err := p.draw(PortalSession)
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 	session, ok := p.sessions[sha256.Sum256([]byte(secret))]
 	p.mu.Unlock()
 	if !ok || !p.Now().Before(session.ends) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "this session is over: open the portal again from /api in the chat")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.session")
 	}
 	return read(ctx, p.Store, func(tx store.Tx) (wallet.Key, error) { return p.keyOf(tx, session.line) })
 }
@@ -175,7 +175,7 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	}
 	key, ok := wallet.NewestUsable(line, p.Now())
 	if !ok {
-		return key, wallet.Refuse(wallet.InvalidAPIKey, "the key of this session has ended: open the portal for another one, from /api in the chat")
+		return key, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.key_ended")
 	}
 	return key, nil
 }

@@ -17,7 +17,7 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 		return t, err
 	}
 	if owner.ID != t.Owner {
-		return t, wallet.Refuse(wallet.Conflict, "the wallet is somebody else's by now")
+		return t, wallet.Refuse(wallet.Conflict, "own_wallet.moved")
 	}
 	if p.over == nil {
 		if err := reachable(owner); err != nil {
@@ -72,13 +72,13 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 		}
 	}
 	if waiting >= maxAsked {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d proposals wait for this wallet's owner already: let them answer first", waiting)
+		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_many_waiting", wallet.NumberArg("Count", waiting))
 	}
 	switch again, err := asked().spend(tx, s.Now(), account(owner)); {
 	case err != nil:
 		return err
 	case !again.IsZero():
-		return wallet.Refuse(wallet.RateLimitExceeded, "this wallet's owner was asked %d times within an hour: let them rest until %s", maxAskedHourly, wallet.Timestamp(again))
+		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_often", wallet.NumberArg("Times", maxAskedHourly), wallet.TimeArg("Again", again))
 	}
 	return nil
 }

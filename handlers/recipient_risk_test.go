@@ -235,7 +235,7 @@ func TestDestinationsAreJudgedForTokensToo(t *testing.T) {
 			"off the curve": {2},
 		} {
 			_, err := r.Prepare(alice, to, "0.1", token)
-			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != wallet.FieldTo || wallet.DetailOf(err) == "" {
+			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != wallet.FieldTo || wallet.ReasonOf(err).IsZero() {
 				t.Errorf("%s to %s: %v", token, what, err)
 			}
 		}
@@ -263,7 +263,7 @@ func TestTokensAreNotSentOnSOLThatIsNotThere(t *testing.T) {
 		p := r.rich(2000+int64(lamports), lamports)
 		r.FundToken(p.Address(), "USDC", 10_000_000)
 		got, err := r.Prepare(p, bob.Address(), "1", "USDC")
-		if wallet.CodeOf(err) != code || err != nil && wallet.DetailOf(err) == "" {
+		if wallet.CodeOf(err) != code || err != nil && wallet.ReasonOf(err).IsZero() {
 			t.Errorf("with %d lamports: rent %d, %v", lamports, got.Rent, err)
 		}
 	}

@@ -61,7 +61,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 		}
 		if mint.TransferFee != nil {
 			return PaymentRequest{}, wallet.Refuse(wallet.PolicyViolation,
-				"the issuer of %s keeps a part of each payment, so that nobody can pay you an exact sum of it", token.Name())
+				"payment_request.withheld", wallet.TextArg("Token", token.Name()))
 		}
 	}
 	now := s.Now().UTC()
@@ -105,7 +105,7 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 		}
 	}
 	if same >= maxRequests || asker != "" && programs >= maxProgramsRequests {
-		return wallet.Refuse(wallet.RateLimitExceeded, "%d requests wait to be paid already: each is looked for during an hour", max(same, programs))
+		return wallet.Refuse(wallet.RateLimitExceeded, "payment_request.too_many", wallet.NumberArg("Count", max(same, programs)))
 	}
 	return tx.CreateTransaction(r.Transaction)
 }

@@ -47,19 +47,14 @@ func (s *Transfers) filterToken(name string) (wallet.Token, error) {
 	return wallet.Token{}, notListed(name)
 }
 
-// notListed is the refusal of a symbol.
-func notListed(name string) error {
-	return wallet.About(wallet.FieldToken, wallet.Refuse(wallet.TokenNotFound,
-		"%s is on no list here: name the token by its mint address, which its issuer publishes", tokenName(name)))
-}
-
-// tokenName is a symbol fit for repeating to whoever wrote it.
-func tokenName(symbol string) string {
+// notListed is the refusal of a symbol. It repeats only what could be one.
+func notListed(symbol string) error {
 	const longest = 16 // no token worth naming is longer
+	refused := wallet.Refuse(wallet.TokenNotFound, "token.not_listed", wallet.TextArg("Token", strings.ToUpper(symbol)))
 	if symbol == "" || len(symbol) > longest || strings.ContainsFunc(symbol, unicode.IsControl) || !utf8.ValidString(symbol) {
-		return "this token"
+		refused = wallet.Refuse(wallet.TokenNotFound, "token.unknown")
 	}
-	return strings.ToUpper(symbol)
+	return wallet.About(wallet.FieldToken, refused)
 }
 
 // Destination reads an address that money may be sent to from a wallet. It judges the text alone;
@@ -69,9 +64,9 @@ func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Addres
 	switch {
 	case err != nil:
 	case to.IsZero():
-		err = wallet.Refuse(wallet.InvalidRequest, "that is the System program, not a wallet")
+		err = wallet.Refuse(wallet.InvalidRequest, "address.system_program")
 	case to == from:
-		err = wallet.Refuse(wallet.InvalidRequest, "that is the sending wallet's own address")
+		err = wallet.Refuse(wallet.InvalidRequest, "recipient.sender")
 	}
 	return to, wallet.About(wallet.FieldTo, err)
 }
@@ -80,8 +75,8 @@ func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Addres
 // whom it is derived. What else a node says of an address is not believed: it could send any payment
 // to whom it likes.
 func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
-	no := func(format string, args ...any) error {
-		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, format, args...))
+	no := func(key string) error {
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, key))
 	}
 	account, err := s.Chain.TokenAccountAt(ctx, named)
 	switch {
@@ -90,11 +85,11 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 	case !account.Exists:
 		return named, wallet.About(wallet.FieldTo, named.Payable())
 	case wallet.AssociatedAccount(account.Owner, account.Mint, account.Program) != named:
-		return named, no("that is a token account, and whose it is cannot be proven. Ask for the owner's wallet address")
+		return named, no("recipient.unproven_account")
 	case account.Owner == from:
-		return named, no("that is a token account of the sending wallet itself")
+		return named, no("recipient.own_account")
 	case account.Owner.IsZero() || !account.Owner.OnCurve():
-		return named, no("that is a token account of a program, not of a person. Ask for the owner's wallet address")
+		return named, no("recipient.program_account")
 	}
 	return account.Owner, nil
 }
@@ -113,23 +108,23 @@ func (s *Transactions) Sender(ctx context.Context, who Caller, from wallet.Addre
 }
 
 func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
-	none := wallet.Refuse(wallet.WalletNotFound, "this wallet is not connected to you, or its owner has not allowed your app")
+	const none = "wallet_access.none"
 	var user wallet.User
 	if who.User != "" {
 		var err error
 		if user, err = tx.User(who.User); err != nil {
-			return wallet.Wallet{}, wallet.User{}, found(err, wallet.UserNotFound, "this person is not known here any more")
+			return wallet.Wallet{}, wallet.User{}, found(err, wallet.UserNotFound, "person.gone")
 		}
 	}
 	if from.IsZero() {
 		from = user.DefaultWallet
 	}
 	if from.IsZero() {
-		return wallet.Wallet{}, user, wallet.Refuse(wallet.WalletNotFound, "you have no wallet yet")
+		return wallet.Wallet{}, user, wallet.Refuse(wallet.WalletNotFound, "own_wallet.no_wallet")
 	}
 	w, err := tx.Wallet(from)
 	if err != nil {
-		return wallet.Wallet{}, user, found(err, wallet.WalletNotFound, none.Detail)
+		return wallet.Wallet{}, user, found(err, wallet.WalletNotFound, none)
 	}
 	if who.owns(w) {
 		return w, user, nil
@@ -138,8 +133,8 @@ func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet
 	case err != nil:
 		return wallet.Wallet{}, user, err
 	case !ok:
-		return wallet.Wallet{}, user, none
+		return wallet.Wallet{}, user, wallet.Refuse(wallet.WalletNotFound, none)
 	}
 	owner, err := tx.User(w.Owner)
-	return w, owner, found(err, wallet.WalletNotFound, none.Detail)
+	return w, owner, found(err, wallet.WalletNotFound, none)
 }

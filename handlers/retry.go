@@ -44,7 +44,7 @@ func retriable(tx store.Tx, t wallet.Transaction) error {
 	case err != nil:
 		return err
 	case !next.NeverLanded():
-		return wallet.Refuse(wallet.Conflict, "a newer transaction has taken its place already")
+		return wallet.Refuse(wallet.Conflict, "retrying.replaced")
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (s *Transactions) replaces(tx store.Tx, t wallet.Transaction) error {
 	}
 	first, err := tx.Transaction(t.RetryOf)
 	if err != nil {
-		return found(err, wallet.TransactionNotFound, "the transaction to be tried again is not known here any more")
+		return found(err, wallet.TransactionNotFound, "retrying.gone")
 	}
 	if err := retriable(tx, first); err != nil {
 		return err

@@ -51,7 +51,7 @@ type SignView struct {
 	Contact, App string
 }
 
-const deadSignLink = "this link is not known here: open the newest one in your chat"
+const deadSignLink = "signing.dead_link"
 
 // Get shows the transaction behind a sign link, with its blockhash zeroed.
 func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
@@ -150,7 +150,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 			return t, err
 		}
 		if !t.FreshAt(s.Now()) && len(t.IssuedBlockhashes) >= wallet.MaxRefreshes {
-			return t, wallet.Refuse(wallet.RateLimitExceeded, "this transaction was opened for signing too often: reject it and start again")
+			return t, wallet.Refuse(wallet.RateLimitExceeded, "signing.opened_often")
 		}
 		return t, nil
 	}
@@ -170,7 +170,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	case err != nil:
 		return SignView{}, err
 	case landing != nil:
-		return SignView{}, wallet.Refuse(wallet.Conflict, "this has been paid already: it is on Solana. The chat will say so")
+		return SignView{}, wallet.Refuse(wallet.Conflict, "signing.landed")
 	}
 	hash, err := s.Chain.Blockhash(ctx)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
 	}
 	last, ok := t.LastIssuedBlockhash()
 	if !ok {
-		return 0, wallet.Refuse(wallet.Conflict, "no blockhash was issued for this transaction yet")
+		return 0, wallet.Refuse(wallet.Conflict, "signing.no_blockhash")
 	}
 	height, err := s.Chain.BlockHeight(ctx)
 	if err != nil {
@@ -261,16 +261,16 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 	if given.Signed != nil {
 		if len(given.Signed) > 0 && given.Signed[0] == wallet.MessageV1Prefix {
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature,
-				"the wallet signed a version 1 transaction, and only legacy and version 0 transactions are taken here: nothing was sent")
+				"signing.version")
 		}
 		last, ok := t.LastIssuedBlockhash()
 		if !ok {
-			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "what was signed is not what was asked to be signed")
+			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "signing.other_message")
 		}
 		signature, err := s.Messages.CheckSigned(t.Message, last.Blockhash.Hash, t.From, given.Signed)
 		if err != nil {
 			return nil, wallet.Signature{}, &wallet.Error{Code: wallet.InvalidSignature,
-				Detail: "the wallet signed something else than it was asked to: nothing was sent", Err: err}
+				Reason: wallet.Because("signing.changed"), Err: err}
 		}
 		return given.Signed, signature, nil
 	}
@@ -279,7 +279,7 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 		return nil, wallet.Signature{}, err
 	}
 	if !s.Messages.Verify(message, t.From, given.Signature) {
-		return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "the signature is not one by this wallet over this transaction")
+		return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "signing.wrong_signature")
 	}
 	signed, err := s.Messages.Assemble(message, given.Signature)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, er
 			return message, nil
 		}
 	}
-	return nil, wallet.Refuse(wallet.InvalidSignature, "what was signed is not what was asked to be signed")
+	return nil, wallet.Refuse(wallet.InvalidSignature, "signing.other_message")
 }
 
 // Reject is the owner's no, on the device or by their program, before or after their Confirm.

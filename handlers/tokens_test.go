@@ -131,7 +131,7 @@ func TestTokensThatCannotBeSentAreRefusedWithAReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := r.Prepare(c.who, carol.Address(), c.amount, c.token)
-			if wallet.CodeOf(err) != c.code || wallet.DetailOf(err) == "" || wallet.FieldOf(err) != c.about {
+			if wallet.CodeOf(err) != c.code || wallet.ReasonOf(err).IsZero() || wallet.FieldOf(err) != c.about {
 				t.Errorf("got %v about %q", err, wallet.FieldOf(err))
 			}
 		})

@@ -131,7 +131,7 @@ const requiredMemo = "payment"
 // checkWords judges what is carried in words, and how many references.
 func (r SendRequest) checkWords() error {
 	if len(r.References) > wallet.MaxLinkReferences {
-		return wallet.Refuse(wallet.InvalidRequest, "that payment link names too many references")
+		return wallet.Refuse(wallet.InvalidRequest, "pay_link.too_many_references", wallet.NumberArg("Most", wallet.MaxLinkReferences))
 	}
 	return errors.Join(wallet.CheckMemo(r.Memo), wallet.CheckLabel(r.Label))
 }

@@ -49,7 +49,7 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := r.Transfers.Prepare(context.Background(), c.who, handlers.SendRequest{To: c.to, Amount: c.amount, Token: c.token})
-			if wallet.CodeOf(err) != c.code || wallet.DetailOf(err) == "" {
+			if wallet.CodeOf(err) != c.code || wallet.ReasonOf(err).IsZero() {
 				t.Fatalf("got %v, want a reasoned %s", err, c.code)
 			}
 			if wallet.FieldOf(err) != c.about {

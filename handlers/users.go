@@ -105,7 +105,7 @@ func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
 		}
 		for _, t := range open {
 			if t.Status != wallet.AwaitingConfirmation && len(t.IssuedBlockhashes) > 0 {
-				return wallet.Refuse(wallet.Conflict, "a payment of yours may still be on its way: try again when it has ended")
+				return wallet.Refuse(wallet.Conflict, "erasing.payment_open")
 			}
 		}
 	}

@@ -90,7 +90,7 @@ type Challenge struct {
 	ExpiresAt  time.Time
 }
 
-const deadLink = "this link was used, replaced or has run out: ask the bot for a new one with /wallet new"
+const deadLink = "connecting.dead_link"
 
 // Challenge answers an open link. A dead or unknown one is NOT_FOUND.
 func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error) {
@@ -117,7 +117,7 @@ const MaxAccountsAsked = 10
 // which addresses together is not. Nothing of it is stored or logged. NOT_FOUND for a dead link.
 func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Address) ([]bool, error) {
 	if len(addresses) == 0 || len(addresses) > MaxAccountsAsked {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "addresses: 1 to %d of them", MaxAccountsAsked)
+		return nil, wallet.Refuse(wallet.InvalidRequest, "body.count", wallet.TextArg("Field", "addresses"), wallet.NumberArg("Most", MaxAccountsAsked))
 	}
 	if _, err := w.Challenge(ctx, token); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 // signedIn tells whether sig is address's over the sign-in text of an attempt.
 func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
 	if !address.OnCurve() || !w.Verify([]byte(w.signInText(bind, address, account)), address, sig) {
-		return wallet.Refuse(wallet.InvalidSignature, "the signature does not fit the text to be signed")
+		return wallet.Refuse(wallet.InvalidSignature, "connecting.wrong_signature")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (w *Wallets) signInText(bind wallet.Bind, address wallet.Address, account s
 // the link would have lived.
 func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, choices []wallet.Address) error {
 	if held, err := tx.Wallet(address); err == nil && held.Owner == bind.User {
-		return wallet.Refuse(wallet.Conflict, "this wallet is connected to you already")
+		return wallet.Refuse(wallet.Conflict, "connecting.yours")
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -224,9 +224,9 @@ func bindable(tx store.Tx, who Caller, address wallet.Address) error {
 	case err != nil:
 		return err
 	case who.owns(w):
-		return wallet.Refuse(wallet.Conflict, "this wallet is connected to you already")
+		return wallet.Refuse(wallet.Conflict, "connecting.yours")
 	}
-	return wallet.Refuse(wallet.Conflict, "this address is connected to another Telegram account")
+	return wallet.Refuse(wallet.Conflict, "connecting.others")
 }
 
 // choices hides the proven address among two that nobody holds, in random order.

@@ -95,7 +95,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 			return wallet.Webhook{}, err
 		}
 		if len(all) == 0 {
-			return wallet.Webhook{}, wallet.Refuse(wallet.WebhookNotFound, "this bot token has no webhook")
+			return wallet.Webhook{}, wallet.Refuse(wallet.WebhookNotFound, "webhooks.none")
 		}
 		return all[0], nil
 	}
@@ -106,7 +106,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 	if err != nil {
 		hook = wallet.Webhook{}
 	}
-	return hook, found(err, wallet.WebhookNotFound, "no webhook of this key has this id")
+	return hook, found(err, wallet.WebhookNotFound, "webhooks.unknown")
 }
 
 func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err error) {
@@ -181,8 +181,8 @@ func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 // checkSecret refuses a secret that is none: too short, too long, not to be typed, or plainly no chance's work. One
 // that begins as purser's own must be written as those are, or libraries of Standard Webhooks refuse it. INVALID_REQUEST.
 func checkSecret(secret string) error {
-	no := func(text string, values ...any) error {
-		return wallet.Refuse(wallet.InvalidRequest, "secret: "+text, values...)
+	no := func(key string, args ...any) error {
+		return wallet.About("secret", wallet.Refuse(wallet.InvalidRequest, key, args...))
 	}
 	rest, ours := strings.CutPrefix(secret, secretPrefix)
 	different := map[rune]bool{}
@@ -192,13 +192,13 @@ func checkSecret(secret string) error {
 	delete(different, ' ')
 	switch key, err := base64.StdEncoding.DecodeString(rest); {
 	case len(secret) < shortestSecret || len(secret) > longestSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' }):
-		return no("must be %d to %d printable ASCII characters. Leave it out to get one", shortestSecret, longestSecret)
+		return no("webhook_secret.length", wallet.NumberArg("Least", shortestSecret), wallet.NumberArg("Most", longestSecret))
 	case strings.TrimSpace(secret) != secret:
-		return no("must not begin or end with a space")
+		return no("webhook_secret.space")
 	case len(different) < fewestDifferent:
-		return no("is too easy to guess: use at least %d different characters. Leave it out to get a random one", fewestDifferent)
+		return no("webhook_secret.simple", wallet.NumberArg("Least", fewestDifferent))
 	case ours && (err != nil || len(key) < shortestSecret):
-		return no("after %s, base64 of at least %d bytes must follow. Leave it out to get one", secretPrefix, shortestSecret)
+		return no("webhook_secret.encoding", wallet.TextArg("Prefix", secretPrefix), wallet.NumberArg("Least", shortestSecret))
 	}
 	return nil
 }
@@ -206,12 +206,12 @@ func checkSecret(secret string) error {
 // subscriptions are names of events as a webhook keeps them. INVALID_REQUEST.
 func subscriptions(kind wallet.KeyKind, names []string) ([]string, error) {
 	if len(names) == 0 {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "events: name one at least")
+		return nil, wallet.About("events", wallet.Refuse(wallet.InvalidRequest, "events.missing"))
 	}
 	known := wallet.SubscriptionsOf(kind)
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, wallet.Refuse(wallet.InvalidRequest, "events: a name in it is none; the names are %s", strings.Join(known, ", "))
+			return nil, wallet.About("events", wallet.Refuse(wallet.InvalidRequest, "events.unknown", wallet.ListArg("Names", known)))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
@@ -234,7 +234,7 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 		return err
 	}
 	if made.Kind == wallet.APIKey && len(all) >= MaxWebhooks {
-		return wallet.Refuse(wallet.WebhookLimitReached, "a key has %d webhooks at most: remove one first", MaxWebhooks)
+		return wallet.Refuse(wallet.WebhookLimitReached, "webhooks.too_many", wallet.NumberArg("Most", MaxWebhooks))
 	}
 	if made.Kind == wallet.BotKey {
 		if err := deleteHooks(tx, all); err != nil {
@@ -268,7 +268,7 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 		return err
 	}
 	if len(listeners) >= MaxListeners {
-		return wallet.Refuse(wallet.WebhookLimitReached, "a key has %d listeners at most at once: end one first", MaxListeners)
+		return wallet.Refuse(wallet.WebhookLimitReached, "webhooks.too_many_listeners", wallet.NumberArg("Most", MaxListeners))
 	}
 	return tx.PutWebhook(made)
 }
@@ -284,13 +284,13 @@ func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 		}
 		key, ok := wallet.NewestUsable(line, w.Now())
 		if !ok {
-			return wallet.Refuse(wallet.InvalidAPIKey, "the key of this connection has ended")
+			return wallet.Refuse(wallet.InvalidAPIKey, "webhooks.key_ended")
 		}
 		if err := MayHaveWebhooks(key); err != nil {
 			return err
 		}
 		_, err = tx.Webhook(listener.ID)
-		return found(err, wallet.WebhookNotFound, "purser has forgotten this connection: listen anew")
+		return found(err, wallet.WebhookNotFound, "webhooks.listener_gone")
 	})
 }
 
@@ -315,9 +315,9 @@ func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet
 func MayHaveWebhooks(key wallet.Key) error {
 	switch {
 	case !key.May(wallet.Webhooks):
-		return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", wallet.Webhooks)
+		return wallet.Refuse(wallet.InsufficientScope, "scope_needed.missing", wallet.TextArg("Scope", wallet.Webhooks))
 	case key.Tier != wallet.ProTier:
-		return wallet.Refuse(wallet.TierRequired, "webhooks are part of the tier pro")
+		return wallet.Refuse(wallet.TierRequired, "tier_needed.webhooks")
 	}
 	return nil
 }
@@ -453,5 +453,5 @@ func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
 	if health.LastTriggered.Before(tested.CreatedAt) {
 		health.LastTriggered = tested.CreatedAt
 	}
-	return found(tx.PutWebhookHealth(tested.Webhook, health), wallet.WebhookNotFound, "this webhook was removed meanwhile")
+	return found(tx.PutWebhookHealth(tested.Webhook, health), wallet.WebhookNotFound, "webhooks.removed")
 }

@@ -70,7 +70,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 		return store.LogEntry{}, err
 	}
 	if !left.OK {
-		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "this webhook has had all events of the hour")
+		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "webhooks.hour_used_up")
 	}
 	at := s.Now().UTC()
 	entry := store.LogEntry{Delivery: deliveryOf(hook, e, subjectOf(e), body, at), State: store.DeliveryDeadLettered}

@@ -194,7 +194,7 @@ func (w *World) Must(err error) {
 // Refused holds an error to a code, and to saying something to people.
 func (w *World) Refused(code wallet.Code, err error) {
 	w.Helper()
-	if wallet.CodeOf(err) != code || wallet.DetailOf(err) == "" {
+	if wallet.CodeOf(err) != code || wallet.ReasonOf(err).IsZero() {
 		w.Fatalf("got %v, want a reasoned %s", err, code)
 	}
 }

@@ -1,0 +1,302 @@
+package locale_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// english is every text of en.toml by key: its forms (one, where it has no plural forms).
+func english(t *testing.T) map[string][]string {
+	t.Helper()
+	raw, err := os.ReadFile("en.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]map[string]any
+	if err := toml.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]string{}
+	for section, entries := range file {
+		for name, entry := range entries {
+			key := section + "." + name
+			switch entry := entry.(type) {
+			case string:
+				texts[key] = []string{entry}
+			case map[string]any:
+				for _, form := range entry {
+					texts[key] = append(texts[key], form.(string))
+				}
+			default:
+				t.Fatalf("%s is a %T", key, entry)
+			}
+		}
+	}
+	return texts
+}
+
+// variables are the names of the variables of a text.
+func variables(t *testing.T, key, text string) map[string]bool {
+	t.Helper()
+	parsed, err := template.New(key).Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	names := map[string]bool{}
+	for _, node := range parsed.Root.Nodes {
+		switch node := node.(type) {
+		case *parse.TextNode:
+		case *parse.ActionNode:
+			field, ok := node.Pipe.Cmds[0].Args[0].(*parse.FieldNode)
+			if !ok || len(node.Pipe.Cmds) != 1 || len(node.Pipe.Cmds[0].Args) != 1 || len(field.Ident) != 1 {
+				t.Errorf("%s: %s is more than a variable", key, node)
+				continue
+			}
+			names[field.Ident[0]] = true
+		default:
+			t.Errorf("%s: %s is more than a variable: a sentence is not put together from pieces", key, node)
+		}
+	}
+	return names
+}
+
+// converted are the packages that refuse by reasons alone.
+var converted = []string{"wallet"}
+
+// sources are the parsed files of packages of ours, without tests.
+func sources(t *testing.T, packages ...string) (files []*ast.File, set *token.FileSet) {
+	t.Helper()
+	set = token.NewFileSet()
+	for _, name := range packages {
+		paths, err := filepath.Glob(filepath.Join("..", name, "*.go"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(set, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+	}
+	return files, set
+}
+
+// literal is the value of a string literal.
+func literal(e ast.Expr) (string, bool) {
+	basic, ok := e.(*ast.BasicLit)
+	if !ok || basic.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(basic.Value)
+	return text, err == nil
+}
+
+// called is the name of what a call calls, without its package or receiver.
+func called(call *ast.CallExpr) string {
+	fun := call.Fun
+	if index, ok := fun.(*ast.IndexExpr); ok {
+		fun = index.X
+	}
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		return fun.Name
+	case *ast.SelectorExpr:
+		return fun.Sel.Name
+	}
+	return ""
+}
+
+var (
+	keyLike = regexp.MustCompile(`^([a-z_]+)\.[a-z_]+$`)
+	argLike = regexp.MustCompile(`^(Text|Number|Amount|Duration|Time|Address|List)Arg$`)
+)
+
+// TestEachReasonIsInTheCatalogueWithItsVariables: each key in the sources has a text, each text is used, and each call
+// that makes a reason gives the variables of its text, no more and no less.
+func TestEachReasonIsInTheCatalogueWithItsVariables(t *testing.T) {
+	texts := english(t)
+	sections, used := map[string]bool{}, map[string]bool{"field.about": true}
+	for key := range texts {
+		section, _, _ := strings.Cut(key, ".")
+		sections[section] = true
+	}
+	for _, unit := range []string{"seconds", "minutes", "hours"} {
+		used["duration."+unit] = true
+	}
+	calls := 0
+	files, set := sources(t, "wallet", "handlers", "settle", "chain", "webhooks", "chat", "api")
+	for _, file := range files {
+		names := arguments(file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if text, ok := literal(n); ok {
+					if match := keyLike.FindStringSubmatch(text); match != nil && sections[match[1]] {
+						used[text] = true
+						if texts[text] == nil {
+							t.Errorf("%s: the catalogue has no %s", set.Position(n.Pos()), text)
+						}
+					}
+				}
+			case *ast.CallExpr:
+				for i, argument := range n.Args {
+					key, ok := literal(argument)
+					if !ok || texts[key] == nil || strings.HasPrefix(key, "field.") || strings.HasPrefix(key, "duration.") {
+						continue
+					}
+					calls++
+					given := map[string]bool{}
+					for _, rest := range n.Args[i+1:] {
+						if name := names(rest); name != "" {
+							given[name] = true
+						}
+					}
+					compare(t, set.Position(n.Pos()).String(), key, texts[key], given)
+				}
+			}
+			return true
+		})
+	}
+	for key := range texts {
+		if !used[key] {
+			t.Errorf("nobody says %s", key)
+		}
+	}
+	if calls < 100 {
+		t.Errorf("only %d calls with a key were found: the search is broken", calls)
+	}
+}
+
+// arguments finds the name of an argument of a reason: in a call of TextArg or the like, or in one that a variable
+// of the file was made by.
+func arguments(file *ast.File) func(ast.Expr) string {
+	direct := func(e ast.Expr) string {
+		call, ok := e.(*ast.CallExpr)
+		if !ok || !argLike.MatchString(called(call)) || len(call.Args) != 2 {
+			return ""
+		}
+		name, _ := literal(call.Args[0])
+		return name
+	}
+	variable := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok || len(assign.Lhs) != len(assign.Rhs) {
+			return true
+		}
+		for i, left := range assign.Lhs {
+			if id, ok := left.(*ast.Ident); ok {
+				if name := direct(assign.Rhs[i]); name != "" {
+					variable[id.Name] = name
+				}
+			}
+		}
+		return true
+	})
+	return func(e ast.Expr) string {
+		if id, ok := e.(*ast.Ident); ok {
+			return variable[id.Name]
+		}
+		return direct(e)
+	}
+}
+
+func compare(t *testing.T, where, key string, forms []string, given map[string]bool) {
+	t.Helper()
+	wanted := map[string]bool{}
+	for _, form := range forms {
+		for name := range variables(t, key, form) {
+			wanted[name] = true
+		}
+	}
+	if len(forms) > 1 {
+		wanted["Count"] = true
+	}
+	for name := range wanted {
+		if !given[name] {
+			t.Errorf("%s: %s is refused without %s", where, key, name)
+		}
+	}
+	for name := range given {
+		if !wanted[name] {
+			t.Errorf("%s: %s does not say %s", where, key, name)
+		}
+	}
+}
+
+// TestNobodyIsRefusedInALiteral: a reason is a key of the catalogue, wherever it is made.
+func TestNobodyIsRefusedInALiteral(t *testing.T) {
+	refusing := []string{"Refuse", "Because", "found", "refuse", "no"}
+	found := 0
+	files, set := sources(t, converted...)
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !slices.Contains(refusing, called(call)) {
+				return true
+			}
+			found++
+			for _, argument := range call.Args {
+				ast.Inspect(argument, func(n ast.Node) bool {
+					if inner, ok := n.(*ast.CallExpr); ok && argLike.MatchString(called(inner)) {
+						for _, value := range inner.Args {
+							if text, ok := literal(value); ok && strings.Contains(text, " ") {
+								t.Errorf("%s: %q is a part of a sentence, and no value", set.Position(value.Pos()), text)
+							}
+						}
+						return false
+					}
+					if e, ok := n.(ast.Expr); ok {
+						if text, ok := literal(e); ok && !keyLike.MatchString(text) {
+							t.Errorf("%s: %q is no key of the catalogue", set.Position(e.Pos()), text)
+						}
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	if found < 50 {
+		t.Errorf("only %d refusals were found: the search is broken", found)
+	}
+}
+
+// TestTextsAreWholePlainSentences: they go into HTML and JSON as they stand, and begin and end as sentences do.
+func TestTextsAreWholePlainSentences(t *testing.T) {
+	begins := regexp.MustCompile(`^“?(\p{Lu}|\{\{|/)`)
+	ends := regexp.MustCompile(`([.!?]|\}\}|1\.5|\S+@\S+|https://\S*|/[a-z]+( [a-z]+)*|- _ ')$`)
+	for key, forms := range english(t) {
+		section, _, _ := strings.Cut(key, ".")
+		for _, text := range forms {
+			variables(t, key, text)
+			if strings.ContainsAny(text, "<>&\"\n;") || strings.TrimSpace(text) != text {
+				t.Errorf("%s: %q is not plain", key, text)
+			}
+			if section == "duration" || section == "field" {
+				continue
+			}
+			if !begins.MatchString(text) || !ends.MatchString(text) {
+				t.Errorf("%s: %q is no whole sentence", key, text)
+			}
+		}
+	}
+}
+
