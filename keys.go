@@ -18,6 +18,7 @@ import (
 	"purser/api"
 	"purser/config"
 	"purser/handlers"
+	"purser/locale"
 	"purser/wallet"
 )
 
@@ -193,8 +194,12 @@ func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
 
 // plain is an error as an operator reads it.
 func plain(err error) error {
-	if detail := wallet.DetailOf(err); detail != "" {
-		return errors.New(detail)
+	texts, loadErr := locale.New()
+	if loadErr != nil {
+		return errors.Join(err, loadErr)
+	}
+	if sentence, sayErr := texts.Printer("en", locale.Style{}).Reason(wallet.ReasonOf(err)); sayErr == nil && sentence != "" {
+		return errors.New(sentence)
 	}
 	return err
 }

@@ -57,11 +57,11 @@ type (
 		Tier wallet.Tier `json:"tier"`
 	}
 	adminAnswer struct {
-		Key    wallet.Key   `json:"key"`
-		Keys   []wallet.Key `json:"keys,omitempty"`
-		Secret string       `json:"secret,omitempty"` // of a new key: shown once
-		Code   wallet.Code  `json:"code,omitempty"`   // of a refusal
-		Detail string       `json:"detail,omitempty"`
+		Key    wallet.Key    `json:"key"`
+		Keys   []wallet.Key  `json:"keys,omitempty"`
+		Secret string        `json:"secret,omitempty"` // of a new key: shown once
+		Code   wallet.Code   `json:"code,omitempty"`   // of a refusal
+		Reason wallet.Reason `json:"reason,omitzero"`
 	}
 )
 
@@ -187,7 +187,7 @@ func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields() // both ends are one binary: an unknown field is another version
 	if err := decoder.Decode(into); err != nil {
-		a.answer(w, adminAnswer{}, &wallet.Error{Code: wallet.InvalidRequest, Detail: "this purser does not understand the request: is it another version than the one that serves?", Err: err})
+		a.answer(w, adminAnswer{}, &wallet.Error{Code: wallet.InvalidRequest, Reason: wallet.Because("admin.other_version"), Err: err})
 		return false
 	}
 	return true
@@ -196,7 +196,7 @@ func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
 // answer writes an answer or a refusal; both are 200 on this wire, the code says which.
 func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
 	if err != nil {
-		answer = adminAnswer{Code: wallet.CodeOf(err), Detail: wallet.DetailOf(err)}
+		answer = adminAnswer{Code: wallet.CodeOf(err), Reason: wallet.ReasonOf(err)}
 		if answer.Code == wallet.Internal {
 			a.Log.Error("admin command", slog.Any("error", err))
 		}
@@ -283,7 +283,7 @@ func (a *AdminClient) call(ctx context.Context, method, path string, body any) (
 		return adminAnswer{}, fmt.Errorf("read the running purser's answer (%s): %w", resp.Status, err)
 	}
 	if answer.Code != "" {
-		return adminAnswer{}, &wallet.Error{Code: answer.Code, Detail: answer.Detail}
+		return adminAnswer{}, &wallet.Error{Code: answer.Code, Reason: answer.Reason}
 	}
 	return answer, nil
 }

@@ -66,7 +66,7 @@ func TestKeysAreMadeBesideARunningServer(t *testing.T) {
 	}
 	r.want(r.send(secret, r.sendBody()), 401, wallet.InvalidAPIKey, "")
 
-	if _, _, err := service.Create(ctx, handlers.KeyRequest{Kind: "other", Tier: wallet.ProTier}); wallet.CodeOf(err) != wallet.InvalidRequest || !strings.Contains(wallet.DetailOf(err), "kind") {
+	if _, _, err := service.Create(ctx, handlers.KeyRequest{Kind: "other", Tier: wallet.ProTier}); wallet.CodeOf(err) != wallet.InvalidRequest || !strings.Contains(wallet.ReasonOf(err).String(), "kind") {
 		t.Errorf("a wrong kind: %v", err)
 	}
 	if _, _, err := service.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 99}); wallet.CodeOf(err) != wallet.UserNotFound {

@@ -171,9 +171,9 @@ func FuzzBearer(f *testing.F) {
 func TestTheOtherKindOfKeyIsCalledWhatItIs(t *testing.T) {
 	r := newRig(t)
 	bot := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
-	const unknown = "send a valid key in the header Authorization: Bearer KEY; /api in the chat makes one"
-	r.want(r.get("/v1/telegram/webhook", r.alice.secret), 401, wallet.InvalidAPIKey, "this is an API key; /v1/telegram takes a bot token (pur_bot_…): /api in the chat makes one")
-	r.want(r.get("/v1/wallets", bot), 401, wallet.InvalidAPIKey, "this is a bot token, which opens /v1/telegram; here an API key is needed (pur_live_… or pur_test_…): /api in the chat makes one")
+	const unknown = "Send a valid key in the header Authorization: Bearer KEY. To create one, send /api in the chat."
+	r.want(r.get("/v1/telegram/webhook", r.alice.secret), 401, wallet.InvalidAPIKey, "This is an API key. /v1/telegram takes a bot token (pur_bot_…). To create one, send /api in the chat.")
+	r.want(r.get("/v1/wallets", bot), 401, wallet.InvalidAPIKey, "This is a bot token, which is for /v1/telegram. An API key (pur_live_… or pur_test_…) is needed here. To create one, send /api in the chat.")
 	stranger, err := wallet.NewKeySecret(r, wallet.APIKey, false)
 	r.Must(err)
 	for _, secret := range []string{"", "nonsense", stranger} {

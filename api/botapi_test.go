@@ -138,7 +138,7 @@ func TestWhatTelegramSaysOfAMessageIsTold(t *testing.T) {
 		u.Unreachable = true
 		return tx.PutUser(u)
 	}))
-	r.want(r.call("POST", "/v1/telegram/send-message", operator, body), 403, wallet.BotBlocked, "write to the bot")
+	r.want(r.call("POST", "/v1/telegram/send-message", operator, body), 403, wallet.BotBlocked, "after they write to it")
 }
 
 // TestAMessageIsSentOnceWhateverCrashes: its request ended in the midst, and comes again.
@@ -347,7 +347,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 		if i < 4 {
 			r.want(sent, 202, "", "")
 		} else {
-			r.want(sent, 429, wallet.RateLimitExceeded, "wait for this wallet's owner")
+			r.want(sent, 429, wallet.RateLimitExceeded, "waiting for this wallet's owner")
 		}
 	}
 	// Nor may they be worn down: what is rejected counts as well.

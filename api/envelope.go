@@ -142,13 +142,24 @@ func (s *Server) explain(e *wallet.Error) string {
 	if e.Detail != "" { // of what does not carry a reason yet
 		return sentence(e.Detail)
 	}
-	text, err := s.english.Reason(e.Reason)
+	text := s.explainReason(e.Reason)
 	named := slices.ContainsFunc(e.Reason.Args, func(a wallet.Arg) bool { return a.Name == fieldArg })
-	if err == nil && text != "" && e.Field != "" && !named {
-		text, err = s.english.Text("field.about", map[string]any{"Field": e.Field, "Sentence": text})
+	if text == "" || e.Field == "" || named {
+		return text
 	}
+	about, err := s.english.Text("field.about", map[string]any{"Field": e.Field, "Sentence": text})
 	if err != nil { // a test keeps the catalogue whole
-		s.Log.Error("a refusal cannot be rendered", slog.String("reason", e.Reason.String()), slog.Any("error", err))
+		s.Log.Error("a refusal cannot be rendered", slog.Any("error", err))
+		return text
+	}
+	return about
+}
+
+// explainReason is a reason in English; "" for none.
+func (s *Server) explainReason(r wallet.Reason) string {
+	text, err := s.english.Reason(r)
+	if err != nil { // a test keeps the catalogue whole
+		s.Log.Error("a reason cannot be rendered", slog.String("reason", r.String()), slog.Any("error", err))
 	}
 	return text
 }

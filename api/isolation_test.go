@@ -395,7 +395,7 @@ func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
 	r := newRig(t)
 	a := r.app()
 	const ofBob = "/v1/wallets?chat_id=1002"
-	link := fmt.Sprintf("send them the link https://t.me/purser_bot?start=%s: it asks them to allow wallet:read", a.id)
+	link := fmt.Sprintf("Ask them to allow wallet:read: send them this link, which also works for people who have never used the bot: https://t.me/purser_bot?start=%s", a.id)
 	refused := r.get(ofBob, a.secret)
 	r.want(refused, 403, wallet.ConsentRequired, link)
 	if !strings.Contains(string(refused.body), link) {
@@ -412,7 +412,7 @@ func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
 		t.Errorf("Bob's wallets: %s", got.body)
 	}
 	r.want(r.get("/v1/wallets?chat_id=1001", a.secret), 403, wallet.ConsentRequired, "")
-	r.want(r.get(ofBob, r.alice.secret), 403, wallet.ConsentRequired, "this key was made for no app, so that nobody can grant it anything: it speaks for its owner alone")
+	r.want(r.get(ofBob, r.alice.secret), 403, wallet.ConsentRequired, "This key was created for no app, so nobody can grant it access.")
 	r.want(r.get(ofBob, r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})), 403, wallet.ConsentRequired, "")
 	if own := r.get(ofBob, r.bob.secret); own.status != 200 || !strings.Contains(string(own.body), r.bob.Address().String()) {
 		t.Errorf("Bob's own: %s", own.body)
@@ -424,5 +424,5 @@ func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
 	}))
 	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, link)
 	r.People.Bot = nil
-	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, fmt.Sprintf("send them the link to this bot with ?start=%s: it asks them to allow wallet:read", a.id))
+	r.want(r.get(ofBob, a.secret), 403, wallet.ConsentRequired, fmt.Sprintf("Ask them to allow wallet:read: send them the link to this bot with ?start=%s", a.id))
 }

@@ -97,7 +97,7 @@ func TestARotatedKeyLivesADayBesideItsSuccessor(t *testing.T) {
 	r.want(r.get("/v1/key", lost), 401, wallet.InvalidAPIKey, "")
 	next = second.text("data", "key")
 	r.want(r.get("/v1/key", next), 200, "", "")
-	r.want(r.call("POST", "/v1/key/rotate", old, ""), 409, wallet.Conflict, "rotated already")
+	r.want(r.call("POST", "/v1/key/rotate", old, ""), 409, wallet.Conflict, "already rotated")
 	for _, secret := range []string{old, next} {
 		got := r.get("/v1/key", secret)
 		r.want(got, 200, "", "")
@@ -238,9 +238,9 @@ func TestNothingIsPromisedToWhoeverBlockedTheBot(t *testing.T) {
 		u.Unreachable = true
 		return tx.PutUser(u)
 	}))
-	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1001"}`), 403, wallet.BotBlocked, "write to the bot")
-	r.want(r.call("POST", "/v1/wallet/send", r.alice.secret, r.sendBody()), 403, wallet.BotBlocked, "write to the bot")
-	r.want(r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`), 403, wallet.BotBlocked, "write to the bot")
+	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1001"}`), 403, wallet.BotBlocked, "after they write to it")
+	r.want(r.call("POST", "/v1/wallet/send", r.alice.secret, r.sendBody()), 403, wallet.BotBlocked, "after they write to it")
+	r.want(r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`), 403, wallet.BotBlocked, "after they write to it")
 	run := func(command string, silent bool) answer {
 		return r.call("POST", "/v1/telegram/execute-command", operator, fmt.Sprintf(`{"chat_id":"1001","command":%q,"silent":%v}`, command, silent))
 	}

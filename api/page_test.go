@@ -78,7 +78,7 @@ func TestAWalletIsProvenByThePage(t *testing.T) {
 	proof := fields{"token": token, "address": address.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text))).String()}
 
 	wrong := fields{"token": token, "address": address.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text+" "))).String()}
-	r.refused(r.page("/w/bind", wrong), 422, wallet.InvalidSignature, "does not fit")
+	r.refused(r.page("/w/bind", wrong), 422, wallet.InvalidSignature, "doesn't match")
 	for range 2 { // an answer may be lost: the same again is harmless
 		if a := r.page("/w/bind", proof); a.status != 200 || string(a.body) != `{"address":"`+address.String()+`","status":"proven"}` {
 			t.Errorf("%d %s", a.status, a.body)

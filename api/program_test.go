@@ -82,7 +82,7 @@ func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
 		proof := fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(), p.sign([]byte(challenge.text("data", "message"))))
 		r.want(p.post("/v1/wallet/connect", proof), 202, "", "")
 		r.want(p.post("/v1/wallet/connect", proof), 202, "", "") // the first answer was lost
-		r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 429, wallet.RateLimitExceeded, "still asked")
+		r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 429, wallet.RateLimitExceeded, "still being asked")
 		if n := asked() - before; n != i {
 			t.Fatalf("after %d wallets the owner was asked %d times", i, n)
 		}
@@ -158,7 +158,7 @@ func TestANoHoldsForADay(t *testing.T) {
 	again := func() answer {
 		return p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
 	}
-	r.want(again(), 429, wallet.RateLimitExceeded, "did not say yes")
+	r.want(again(), 429, wallet.RateLimitExceeded, "didn't accept")
 	r.Pass(24 * time.Hour)
 	r.want(again(), 200, "", "")
 }

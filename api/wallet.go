@@ -214,13 +214,13 @@ type transactionData struct {
 	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; then ""
 }
 
-func recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
+func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
 	d := transactionData{
 		TransactionID: t.ID, Type: rules.Type, Status: t.Status, WalletAddress: rules.WalletOf(t), Recipient: t.To,
 		Amount: t.Money().String(), Token: t.Token.Name(), Fee: wallet.Lamports(t.Fee).String(),
 		Signature: t.Signature, Reference: t.Reference, CreatedAt: stamp(t.CreatedAt),
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
-		ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorText, Held: t.Indeterminate,
+		ErrorCode: t.ErrorCode, ErrorMessage: s.explainReason(t.ErrorReason), Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
 		Memo: t.Memo, Label: t.Label,
 	}
@@ -258,5 +258,5 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "Transaction read.", recordOf(t, rules))
+	return s.succeed(c, fiber.StatusOK, "Transaction read.", s.recordOf(t, rules))
 }

@@ -100,7 +100,7 @@ func (r *rig) transactions() int {
 func TestALandedTransactionIsShownWhole(t *testing.T) {
 	landing := wallet.Landing{Slot: 9, BlockHeight: 8, Confirmations: 32, Finalized: true}
 	at := time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)
-	d := recordOf(wallet.Transaction{ID: "tx_1", Kind: wallet.Receive, Status: wallet.Received, From: wallet.Address{1}, To: wallet.Address{2},
+	d := (&Server{}).recordOf(wallet.Transaction{ID: "tx_1", Kind: wallet.Receive, Status: wallet.Received, From: wallet.Address{1}, To: wallet.Address{2},
 		Token: wallet.SOL, Amount: 5, Landing: &landing, SubmittedAt: at, ConfirmedAt: at, Deadline: at}, wallet.ReceiveRules())
 	if *d.BlockHeight != 8 || *d.Confirmations != 32 || d.ConfirmedAt != "2026-11-21T12:00:01.000Z" || d.ExpiresAt != "" ||
 		d.WalletAddress != (wallet.Address{2}) || d.Amount != "0.000000005" {
@@ -197,7 +197,7 @@ func hostileBodies(r *rig) []struct {
 		{"zero decimals", amount(`0.000000000`), 400, wallet.InvalidRequest, "more than zero"},
 		{"negative", amount(`-1`), 400, wallet.InvalidRequest, "amount"},
 		{"negative text", amount(`"-1"`), 400, wallet.InvalidRequest, "amount"},
-		{"exponent of more than is held", amount(`1e3`), 422, wallet.InsufficientFunds, "you hold"},
+		{"exponent of more than is held", amount(`1e3`), 422, wallet.InsufficientFunds, "you have"},
 		{"huge exponent", amount(`1e999999999`), 400, wallet.InvalidRequest, "amount: that amount is larger than any balance"},
 		{"huge exponent as text", amount(`"1e99999999999999999999"`), 400, wallet.InvalidRequest, "amount: that amount is larger than any balance"},
 		{"tiny exponent", amount(`1e-999999999`), 400, wallet.InvalidRequest, "amount: that amount has more decimals"},
@@ -226,8 +226,8 @@ func hostileBodies(r *rig) []struct {
 		{"long token", r.sendBody("token", `"`+strings.Repeat("S", 10000)+`"`), 404, wallet.TokenNotFound, ""},
 		{"control token", r.sendBody("token", `"SOL\u0000"`), 404, wallet.TokenNotFound, ""},
 		{"null token", r.sendBody("token", `null`), 400, wallet.InvalidRequest, "token: must be a string"},
-		{"more than held", amount(`1000`), 422, wallet.InsufficientFunds, "you hold"},
-		{"more than exists", amount(`18446744073`), 422, wallet.InsufficientFunds, "you hold"},
+		{"more than held", amount(`1000`), 422, wallet.InsufficientFunds, "you have"},
+		{"more than exists", amount(`18446744073`), 422, wallet.InsufficientFunds, "you have"},
 		{"leaves dust", amount(`9.9999`), 422, wallet.InsufficientFunds, "send"},
 		{"oversized", r.sendBody("token", `"`+strings.Repeat("S", maxBody)+`"`), 413, wallet.PayloadTooLarge, "65536"},
 	}

@@ -133,7 +133,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-		data.Transactions = append(data.Transactions, recordOf(t, rules))
+		data.Transactions = append(data.Transactions, s.recordOf(t, rules))
 	}
 	return s.succeed(c, fiber.StatusOK, "Transactions read.", data)
 }

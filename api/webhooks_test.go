@@ -409,7 +409,7 @@ func TestWhatIsParkedIsRecovered(t *testing.T) {
 	if a := r.get(path+"/deliveries/"+one, key); a.text("data", "state") != "waiting" || a.field("data", "attempts") != 1.0 || a.text("data", "ended_at") != "" {
 		t.Errorf("one of them: %s", a.body)
 	}
-	r.want(r.call("POST", path+"/deliveries/"+one+"/resend", key, ""), 409, wallet.Conflict, "waits")
+	r.want(r.call("POST", path+"/deliveries/"+one+"/resend", key, ""), 409, wallet.Conflict, "still waiting")
 	if n := len(r.walk(path, key, "?state=waiting&limit=13")); n != 200 { // of a long line the first ones are listed
 		t.Errorf("%d wait", n)
 	}

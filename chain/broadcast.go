@@ -50,9 +50,9 @@ func refusal(err error, m *message) error {
 	}
 	switch answered.code {
 	case signatureIsInvalid:
-		return notAccepted(wallet.ChainError, "its signature is not valid")
+		return notAccepted(wallet.ChainError, wallet.Because("preflight.signature"))
 	case invalidParams:
-		return notAccepted(wallet.ChainError, "the node cannot read it")
+		return notAccepted(wallet.ChainError, wallet.Because("preflight.unreadable"))
 	case preflightFailed:
 	default:
 		return err // node behind, overloaded, rate limit, unknown: it may have gone out
@@ -73,6 +73,6 @@ func refusal(err error, m *message) error {
 	return f.refusal(m)
 }
 
-func notAccepted(why wallet.Failure, reason string) error {
+func notAccepted(why wallet.Failure, reason wallet.Reason) error {
 	return &wallet.PreflightError{Failure: why, Reason: reason}
 }

@@ -138,31 +138,31 @@ const (
 func (f *failure) refusal(m *message) error {
 	switch {
 	case f.name == "BlockhashNotFound":
-		return notAccepted(wallet.BlockhashExpired, "the node does not know its blockhash")
+		return notAccepted(wallet.BlockhashExpired, wallet.Because("preflight.blockhash"))
 	case f.tooPoor(m):
-		return notAccepted(wallet.InsufficientBalance, "the wallet does not hold the amount and the fee")
+		return notAccepted(wallet.InsufficientBalance, wallet.Because("preflight.amount_short"))
 	case f.name == "InsufficientFundsForRent":
-		return notAccepted(wallet.SimulationFailed, "an account would be left with less than the network's minimum")
+		return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.under_minimum"))
 	case f.inner == "ComputationalBudgetExceeded" || f.inner == "ProgramFailedToComplete":
-		return notAccepted(wallet.SimulationFailed, "it takes more computing than it asked for")
+		return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.compute"))
 	}
 	if isTokenProgram(f.program(m)) && f.inner == "Custom" {
 		switch f.code {
 		case tokenTooPoor:
-			return notAccepted(wallet.InsufficientBalance, "the wallet does not hold that much of the token")
+			return notAccepted(wallet.InsufficientBalance, wallet.Because("preflight.token_short"))
 		case tokenFrozen:
-			return notAccepted(wallet.SimulationFailed, "one of the two token accounts is frozen by the token's issuer")
+			return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.frozen"))
 		case tokenMismatch, tokenDecimals:
-			return notAccepted(wallet.SimulationFailed, "the token is not what it was when this was prepared")
+			return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.token_changed"))
 		case tokenNoMemo:
-			return notAccepted(wallet.SimulationFailed, "the recipient takes this token only with a memo")
+			return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.memo_needed"))
 		case tokenNonTransfer:
-			return notAccepted(wallet.SimulationFailed, "this token cannot be given away")
+			return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.not_transferable"))
 		case tokenPaused:
-			return notAccepted(wallet.SimulationFailed, "the token's issuer has paused all transfers of it")
+			return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.paused"))
 		}
 	}
-	return notAccepted(wallet.SimulationFailed, "the network would not carry it out ("+f.String()+")")
+	return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.unknown", wallet.TextArg("Error", f.String())))
 }
 
 // program is whose instruction of m failed; the zero address for none.

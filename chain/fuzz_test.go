@@ -61,7 +61,7 @@ func judged(t *testing.T, name string, err error) {
 	case err == nil:
 		return
 	case errors.As(err, &refused):
-		if refused.Failure == "" || refused.Reason == "" {
+		if refused.Failure == "" || refused.Reason.IsZero() {
 			t.Errorf("%s: a refusal without a reason: %+v", name, refused)
 		}
 	case wallet.CodeOf(err) != wallet.NetworkError && wallet.CodeOf(err) != wallet.TokenNotFound && !errors.Is(err, wallet.ErrSomeUnread) && !errors.Is(err, ErrClustersDiffer):

@@ -122,7 +122,7 @@ func (c *Client) Simulate(ctx context.Context, message []byte) (units uint64, _ 
 	var refused *rpcError
 	switch {
 	case errors.As(err, &refused) && refused.code == invalidParams:
-		return 0, notAccepted(wallet.SimulationFailed, "the node cannot read it")
+		return 0, notAccepted(wallet.SimulationFailed, wallet.Because("preflight.unreadable"))
 	case err != nil:
 		return 0, err
 	}

@@ -353,7 +353,7 @@ func TestRefusedByPreflight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var refused *wallet.PreflightError
 			err := w.Broadcast(t.Context(), test.wire)
-			if !errors.As(err, &refused) || refused.Failure != test.want || refused.Reason == "" {
+			if !errors.As(err, &refused) || refused.Failure != test.want || refused.Reason.IsZero() {
 				t.Fatalf("got %v, want %s", err, test.want)
 			}
 			keepsSecret(t, err)

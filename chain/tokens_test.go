@@ -159,7 +159,7 @@ func TestSimulationsSayWhyInWords(t *testing.T) {
 	} {
 		_, err := w.Simulate(t.Context(), build(c.pay))
 		var refused *wallet.PreflightError
-		if !errors.As(err, &refused) || refused.Failure != c.want || refused.Reason == "" {
+		if !errors.As(err, &refused) || refused.Failure != c.want || refused.Reason.IsZero() {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}

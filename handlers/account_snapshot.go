@@ -286,11 +286,11 @@ func (f accountSnapshot) StillFits(t wallet.Transaction) error {
 	}
 	switch {
 	case f.rent > t.Rent && t.Rent > 0:
-		return wallet.Refuse(wallet.InvalidRequest, "a new account for this token costs more SOL than when this was prepared: start again with /send")
+		return wallet.Refuse(wallet.InvalidRequest, "proposal.rent_grew")
 	case f.rent > t.Rent:
-		return wallet.Refuse(wallet.InvalidRequest, "the recipient's account for this token was closed meanwhile: start again with /send")
+		return wallet.Refuse(wallet.InvalidRequest, "proposal.account_closed")
 	case f.withheld(t.Amount) > t.TransferFee:
-		return wallet.Refuse(wallet.InvalidRequest, "the token's issuer keeps more of it than when this was prepared: start again with /send")
+		return wallet.Refuse(wallet.InvalidRequest, "proposal.fee_grew")
 	}
 	f.rent = t.Rent // counted even if somebody else paid it meanwhile
 	return f.checkAmount(t.Amount, t.Fee)

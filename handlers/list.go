@@ -31,7 +31,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 		return nil, "", err
 	}
 	if who.operator() && f.Address.IsZero() {
-		return nil, "", wallet.Refuse(wallet.InvalidRequest, "address: an ownerless key must say whose transactions")
+		return nil, "", wallet.About("address", wallet.Refuse(wallet.InvalidRequest, "page.address_needed"))
 	}
 	var out []wallet.Transaction
 	var next wallet.TransactionID
@@ -56,7 +56,7 @@ func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.
 	for looked := 0; ; looked += page.Limit {
 		batch, err := listed(tx, who, f.Address, page)
 		if err != nil {
-			return out, next, found(err, wallet.InvalidRequest, "cursor: this list has no such place: begin anew without one")
+			return out, next, wallet.About("cursor", found(err, wallet.InvalidRequest, "page.old_cursor"))
 		}
 		for _, t := range batch {
 			if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {

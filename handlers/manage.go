@@ -103,7 +103,7 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 			continue
 		}
 		if _, err := store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: now,
-			Failure: wallet.UserRejected, Reason: "The wallet was disconnected."}); err != nil {
+			Failure: wallet.UserRejected, Reason: wallet.Because("failed_because.wallet_disconnected")}); err != nil {
 			return wallet.Address{}, err
 		}
 	}

@@ -191,7 +191,7 @@ func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
 	network := r.changed()
-	network.refused = &wallet.PreflightError{Failure: wallet.SimulationFailed, Reason: "one of the two token accounts is frozen by the token's issuer"}
+	network.refused = &wallet.PreflightError{Failure: wallet.SimulationFailed, Reason: wallet.Because("preflight.frozen")}
 	_, err := r.Confirm(alice.Caller(), id)
 	r.Refused(wallet.InvalidRequest, err)
 	if network.simulate != 1 || r.Transaction(id).Status != wallet.AwaitingConfirmation {

@@ -80,7 +80,7 @@ func (s *Transactions) simulate(ctx context.Context, message []byte) (uint64, er
 		if refused.Failure == wallet.InsufficientBalance {
 			code = wallet.InsufficientFunds
 		}
-		return 0, &wallet.Error{Code: code, Detail: "Solana was asked what would happen, and would refuse it: " + refused.Reason, Err: err}
+		return 0, &wallet.Error{Code: code, Reason: refused.Reason, Err: err}
 	}
 	return units, err
 }

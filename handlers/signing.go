@@ -91,19 +91,19 @@ func appNameOf(tx store.Tx, keyID string) (string, error) {
 // Which says how a transaction to be signed is found, and so who has the right to it.
 type Which struct {
 	find   func(store.Tx) (wallet.Transaction, error)
-	reject string // what is said of a rejection by them
+	reject wallet.Reason // what is said of a rejection by them
 }
 
 // ByLink is the transaction of a sign link: whoever holds its secret is the owner's device.
 func ByLink(signID string) Which {
 	return Which{func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) },
-		"The owner rejected the transaction on the device."}
+		wallet.Because("failed_because.rejected_on_device")}
 }
 
 // ByOwner is a transaction of the caller's, by its id: their program's way to it.
 func ByOwner(who Caller, id wallet.TransactionID) Which {
 	return Which{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
-		"A program of the owner rejected the transaction."}
+		wallet.Because("failed_because.rejected_by_program")}
 }
 
 func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {

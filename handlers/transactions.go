@@ -130,7 +130,7 @@ func (s *Transactions) propose(ctx context.Context, who Caller, from wallet.Wall
 func distinctReferences(t wallet.Transaction, rules wallet.Rules) error {
 	for i, reference := range t.LinkReferences {
 		if reference == t.To || slices.Contains(rules.Writes(t), reference) || slices.Contains(t.LinkReferences[:i], reference) {
-			return wallet.Refuse(wallet.InvalidRequest, "that payment link names a reference twice, or an account of the payment as one")
+			return wallet.Refuse(wallet.InvalidRequest, "pay_link.bad_reference")
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (s *Transactions) Reject(tx store.Tx, who Caller, id wallet.TransactionID) 
 		return t, err
 	}
 	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: s.Now().UTC(),
-		Failure: wallet.UserRejected, Reason: "The owner rejected the transaction."})
+		Failure: wallet.UserRejected, Reason: wallet.Because("failed_because.rejected")})
 }
 
 // Of is a caller's own transaction.
@@ -186,11 +186,11 @@ func (s *Transactions) Read(ctx context.Context, who Caller, id wallet.Transacti
 
 // authorizeRead tells whether a caller may see a wallet's history.
 func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
-	none := wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
+	const none = "wallet_access.none"
 	w, err := tx.Wallet(address)
 	switch {
 	case err != nil:
-		return w, found(err, wallet.WalletNotFound, none.Detail)
+		return w, wallet.About("address", found(err, wallet.WalletNotFound, none))
 	case who.owns(w), who.operator():
 		return w, nil
 	}
@@ -198,12 +198,12 @@ func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wall
 	if err != nil || ok {
 		return w, err
 	}
-	return w, none
+	return w, wallet.About("address", wallet.Refuse(wallet.WalletNotFound, none))
 }
 
 // authorizeOwner hides other people's transactions as if they did not exist.
 func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	const unknown = "no transaction of yours has this id"
+	const unknown = "transaction_id.unknown"
 	t, err := tx.Transaction(id)
 	if err != nil {
 		return t, found(err, wallet.TransactionNotFound, unknown)

@@ -235,7 +235,7 @@ func snakeCase(name string) string {
 	var b bytes.Buffer
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' {
-			if i > 0 {
+			if i > 0 && name[i-1] >= 'a' { // the capitals of ID stay together
 				b.WriteByte('_')
 			}
 			r += 'a' - 'A'

@@ -30,7 +30,7 @@ var at = time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
 func every() wallet.Reason {
 	return wallet.Because("test.every", wallet.TextArg("Text", "<b>"), wallet.NumberArg("Number", 1234),
 		wallet.AmountArg("Amount", wallet.Lamports(1_500_000_000)), wallet.DurationArg("NextTry", 90*time.Second),
-		wallet.TimeArg("Time", at), wallet.AddressArg("Address", wallet.Address{}), wallet.ListArg("List", []string{"a", "<i>"}))
+		wallet.TimeArg("Time", at), wallet.AddressArg("Address", wallet.Address{}), wallet.ListArg("List", []string{"a", "<i>"}), wallet.NumberArg("TelegramID", 7))
 }
 
 const everyText = `[test]
@@ -51,7 +51,7 @@ func TestEachTypeOfArgumentIsRendered(t *testing.T) {
 		t.Errorf("%q, %v, not %q", escaped, err, want)
 	}
 	published, err := json.Marshal(locale.Arguments(every()))
-	want := `{"address":"` + zero + `","amount":"1.5","list":["a","\u003ci\u003e"],"next_try":90,"number":1234,"text":"\u003cb\u003e","time":"2026-11-22T14:05:00.000Z"}`
+	want := `{"address":"` + zero + `","amount":"1.5","list":["a","\u003ci\u003e"],"next_try":90,"number":1234,"telegram_id":7,"text":"\u003cb\u003e","time":"2026-11-22T14:05:00.000Z"}`
 	if err != nil || string(published) != want {
 		t.Errorf("%s, %v, not %s", published, err, want)
 	}

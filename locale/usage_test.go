@@ -299,4 +299,3 @@ func TestTextsAreWholePlainSentences(t *testing.T) {
 		}
 	}
 }
-

@@ -41,7 +41,7 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction) error {
 
 // remember keeps why a node would not take a transaction: if it never lands, that is the reason.
 func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused *wallet.PreflightError) error {
-	same := seen.Refusal == refused.Failure && seen.RefusalText == refused.Reason
+	same := seen.Refusal == refused.Failure && seen.RefusalReason.Equal(refused.Reason)
 	// Sooner or later every blockhash is unknown: that explains nothing that was refused before.
 	if same || seen.Refusal != "" && refused.Failure == wallet.BlockhashExpired {
 		return nil
@@ -51,7 +51,7 @@ func (s *Settler) remember(ctx context.Context, seen wallet.Transaction, refused
 		if err != nil || t.Status != wallet.Signed && t.Status != wallet.Pending {
 			return err
 		}
-		t.Refusal, t.RefusalText = refused.Failure, refused.Reason
+		t.Refusal, t.RefusalReason = refused.Failure, refused.Reason
 		return tx.PutTransaction(t)
 	})
 }

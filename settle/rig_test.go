@@ -38,7 +38,7 @@ func (r *rig) is(id wallet.TransactionID, want wallet.Status) wallet.Transaction
 	r.Helper()
 	t := r.Transaction(id)
 	if t.Status != want {
-		r.Fatalf("the transaction is %s (held %v, %s %s), want %s", t.Status, t.Indeterminate, t.ErrorCode, t.ErrorText, want)
+		r.Fatalf("the transaction is %s (held %v, %s %v), want %s", t.Status, t.Indeterminate, t.ErrorCode, t.ErrorReason, want)
 	}
 	return t
 }

@@ -181,12 +181,12 @@ func (s *Settler) timeOut(ctx context.Context, late wallet.Transaction) error {
 		if !t.TimedOutAt(now) {
 			return nil
 		}
-		reason := "Nobody confirmed it in time."
+		reason := wallet.Because("failed_because.not_confirmed")
 		if t.Status == wallet.Requested {
 			return &wallet.TransitionInput{By: wallet.TimeRanOut, At: now}
 		}
 		if t.Status == wallet.AwaitingSignature {
-			reason = "It was not signed in time."
+			reason = wallet.Because("failed_because.not_signed")
 		}
 		return &wallet.TransitionInput{By: wallet.TimeRanOut, At: now, Failure: wallet.ConfirmationExpired, Reason: reason}
 	})

@@ -140,8 +140,8 @@ func TestNeverFailedWhileItCouldLand(t *testing.T) {
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
 	failed := r.is(tx.ID, wallet.Failed)
-	if failed.ErrorCode != wallet.BlockhashExpired || failed.ErrorText == "" || !failed.Closed {
-		t.Fatalf("failed as %s %q", failed.ErrorCode, failed.ErrorText)
+	if failed.ErrorCode != wallet.BlockhashExpired || failed.ErrorReason.IsZero() || !failed.Closed {
+		t.Fatalf("failed as %s %v", failed.ErrorCode, failed.ErrorReason)
 	}
 	r.paid(0)
 }
@@ -216,8 +216,8 @@ func TestFailureOnChainCountsOnlyWhenFinal(t *testing.T) {
 	r.Blocks(40)
 	r.Rounds(1)
 	failed := r.is(tx.ID, wallet.Failed)
-	if failed.ErrorCode != wallet.ChainError || failed.ErrorText == "" {
-		t.Fatalf("failed as %s %q", failed.ErrorCode, failed.ErrorText)
+	if failed.ErrorCode != wallet.ChainError || failed.ErrorReason.IsZero() {
+		t.Fatalf("failed as %s %v", failed.ErrorCode, failed.ErrorReason)
 	}
 	r.paid(0)
 }
@@ -242,7 +242,7 @@ func TestRefusalOfANodeIsNoVerdictButNamesTheReasonInTheEnd(t *testing.T) {
 	r.Pass(wallet.NeverLandsAfter)
 	r.Rounds(1)
 	if failed := r.is(tx.ID, wallet.Failed); failed.ErrorCode != wallet.InsufficientBalance {
-		t.Fatalf("failed as %s %q", failed.ErrorCode, failed.ErrorText)
+		t.Fatalf("failed as %s %v", failed.ErrorCode, failed.ErrorReason)
 	}
 }
 

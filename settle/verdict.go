@@ -104,9 +104,9 @@ func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
 		}
 		change := wallet.TransitionInput{By: wallet.CanNeverLand, At: now}
 		if t.Status == wallet.Signed || t.Status == wallet.Pending {
-			change.Failure, change.Reason = t.Refusal, t.RefusalText
+			change.Failure, change.Reason = t.Refusal, t.RefusalReason
 			if change.Failure == "" {
-				change.Failure, change.Reason = wallet.BlockhashExpired, "The network did not take it in time. It can never land now."
+				change.Failure, change.Reason = wallet.BlockhashExpired, wallet.Because("failed_because.not_processed")
 			}
 		}
 		return &change
@@ -169,7 +169,7 @@ func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.T
 	now := s.Now().UTC()
 	change := wallet.TransitionInput{At: now, Landing: &landing}
 	if landing.Failure != "" {
-		change.By, change.Failure, change.Reason = wallet.FailedOnChain, wallet.ChainError, landing.Failure
+		change.By, change.Failure, change.Reason = wallet.FailedOnChain, wallet.ChainError, wallet.Because("failed_because.on_chain", wallet.TextArg("Error", landing.Failure))
 		switch t.Status {
 		case wallet.Signed, wallet.Pending:
 			return []wallet.TransitionInput{change}

@@ -117,6 +117,13 @@ type TransactionFailedData struct {
 	FailedAt      string        `json:"failed_at"`
 }
 
+// TransactionFailedEvent is the data of transaction.failed as it is stored: the reason is rendered as error_message
+// when the event is (package webhooks).
+type TransactionFailedEvent struct {
+	TransactionFailedData
+	ErrorReason Reason `json:"error_reason,omitzero"`
+}
+
 // TransactionReceivedData is `data` of transaction.received.
 type TransactionReceivedData struct {
 	TransactionID TransactionID `json:"transaction_id"`
@@ -339,7 +346,7 @@ func (t Transaction) event(name EventName, typ Kind, nth int, at time.Time) (Eve
 		data = TransactionConfirmedData{t.ID, t.Signature, t.From, amount, t.Token.Name(),
 			Lamports(t.Fee).String(), typ, t.To, t.Landing.BlockHeight, t.Landing.Confirmations, stamp}
 	case TransactionFailed:
-		data = TransactionFailedData{t.ID, t.From, amount, t.Token.Name(), typ, t.ErrorCode, t.ErrorText, stamp}
+		data = TransactionFailedEvent{TransactionFailedData{t.ID, t.From, amount, t.Token.Name(), typ, t.ErrorCode, "", stamp}, t.ErrorReason}
 	case TransactionReceived:
 		data = TransactionReceivedData{t.ID, t.Signature, t.To, amount, t.Token.Name(), t.From, stamp}
 	}

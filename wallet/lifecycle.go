@@ -110,7 +110,7 @@ type TransitionInput struct {
 	At      time.Time
 	Landing *Landing // of Landed, FoundOnChain, Finalized, FailedOnChain
 	Failure Failure  // of the triggers that end it without success
-	Reason  string   // a sentence for the owner
+	Reason  Reason   // of those: why, for people
 }
 
 // apply is the part of Rules.Apply that is the same for every kind. Programs see the kind called typ.
@@ -125,7 +125,7 @@ func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, e
 	t.Closed = step.Closes
 	t.Indeterminate = c.By == BecameUncertain
 	if c.Failure != "" {
-		t.ErrorCode, t.ErrorText = c.Failure, c.Reason
+		t.ErrorCode, t.ErrorReason = c.Failure, c.Reason
 	}
 	if c.Landing != nil {
 		landing := *c.Landing
@@ -151,7 +151,7 @@ func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, e
 			t.SubmittedAt = c.At
 		}
 		t.ConfirmedAt = c.At
-		t.ErrorCode, t.ErrorText = "", ""
+		t.ErrorCode, t.ErrorReason = "", Reason{}
 	case RolledBack:
 		t.Landing, t.ConfirmedAt = nil, time.Time{}
 	case Finalized, FailedOnChain, CanNeverLand:

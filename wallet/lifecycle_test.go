@@ -15,7 +15,7 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 	for _, status := range statuses {
 		for _, by := range happenings {
 			before := Transaction{ID: "tx_1", Kind: Send, Status: status, Token: SOL, Amount: 5}
-			change := TransitionInput{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: "why"}
+			change := TransitionInput{By: by, At: at, Landing: &Landing{Slot: 7, BlockHeight: 6, Fee: 5000}, Failure: ChainError, Reason: Because("why.so")}
 			after, events, err := SendRules().Apply(before, change)
 			i := slices.IndexFunc(Lifecycle(), func(e Transition) bool { return e.From == status && e.By == by })
 			if i < 0 {

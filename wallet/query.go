@@ -14,7 +14,7 @@ type TransactionQuery struct {
 // verdict: another node, or the same one a moment later, may take the same bytes.
 type PreflightError struct {
 	Failure Failure // what it will be called if it never lands
-	Reason  string  // short and plain
+	Reason  Reason  // why, for people
 }
 
-func (e *PreflightError) Error() string { return "not accepted by the node: " + e.Reason }
+func (e *PreflightError) Error() string { return "not accepted by the node: " + e.Reason.String() }

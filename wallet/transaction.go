@@ -100,8 +100,8 @@ type Transaction struct {
 	SubmittedAt time.Time `json:"submitted_at,omitzero"`
 
 	// Refusal is why a node would not take it so far: no verdict, but the reason if it never lands.
-	Refusal     Failure `json:"refusal,omitempty"`
-	RefusalText string  `json:"refusal_text,omitempty"`
+	Refusal       Failure `json:"refusal,omitempty"`
+	RefusalReason Reason  `json:"refusal_reason,omitzero"`
 
 	Landing       *Landing  `json:"landing,omitempty"`
 	ConfirmedAt   time.Time `json:"confirmed_at,omitzero"`
@@ -109,7 +109,7 @@ type Transaction struct {
 	Indeterminate bool      `json:"indeterminate,omitzero"` // may or may not have landed; nobody can tell yet
 	Closed        bool      `json:"closed,omitzero"`        // nothing can change any more
 	ErrorCode     Failure   `json:"error_code,omitzero"`
-	ErrorText     string    `json:"error_text,omitzero"`
+	ErrorReason   Reason    `json:"error_reason,omitzero"`
 
 	Changes uint64 `json:"changes"` // steps taken; numbers its events
 	Version uint64 `json:"version"` // compare-and-set of the store

@@ -8,8 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"purser/locale"
 	"purser/wallet"
 )
 
@@ -109,6 +111,34 @@ func ruleOf(kind wallet.KeyKind, name wallet.EventName) (EventType, bool) {
 	return t, ok
 }
 
+// english renders the reasons of events. It is made once, of what is embedded, and never changes.
+var english = sync.OnceValues(func() (*locale.Printer, error) {
+	texts, err := locale.New()
+	if err != nil {
+		return nil, err
+	}
+	return texts.Printer("en", locale.Style{}), nil
+})
+
+// failed is transaction.failed as it is published: with its reason as error_message, in English.
+func failed(data json.RawMessage) (json.RawMessage, error) {
+	var stored wallet.TransactionFailedEvent
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, err
+	}
+	if stored.ErrorReason.IsZero() {
+		return data, nil
+	}
+	printer, err := english()
+	if err != nil {
+		return nil, err
+	}
+	if stored.ErrorMessage, err = printer.Reason(stored.ErrorReason); err != nil {
+		return nil, err
+	}
+	return json.Marshal(stored.TransactionFailedData)
+}
+
 // Body renders an event for webhooks of a kind in the specification's envelope, {event, data, timestamp}, or
 // {event, data} for bots: the bytes that every attempt sends.
 func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
@@ -119,6 +149,12 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	if e.Name == wallet.WalletConnected {
 		var err error
 		if data, err = connected(kind, data); err != nil {
+			return nil, fmt.Errorf("render %s: %w", e.Name, err)
+		}
+	}
+	if e.Name == wallet.TransactionFailed {
+		var err error
+		if data, err = failed(data); err != nil {
 			return nil, fmt.Errorf("render %s: %w", e.Name, err)
 		}
 	}

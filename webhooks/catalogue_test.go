@@ -21,6 +21,26 @@ import (
 )
 
 // TestWhatIsSaidToBeEmittedIsEmitted, and nothing else: a package that emits an event makes its data somewhere.
+func TestTheReasonOfAFailureIsRenderedWhenTheEventIs(t *testing.T) {
+	stored := wallet.TransactionFailedEvent{TransactionFailedData: wallet.TransactionFailedData{TransactionID: "tx_1", ErrorCode: wallet.ChainError},
+		ErrorReason: wallet.Because("failed_because.on_chain", wallet.TextArg("Error", "InstructionError 0: Custom 1"))}
+	e, err := wallet.NewEvent("evt_1", wallet.TransactionFailed, time.Unix(0, 0), "usr_1", stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := Body(wallet.APIKey, e)
+	if err != nil || !bytes.Contains(body, []byte(`"error_message":"It failed on Solana: InstructionError 0: Custom 1"`)) || bytes.Contains(body, []byte("error_reason")) {
+		t.Errorf("%s, %v", body, err)
+	}
+	stored.ErrorReason = wallet.Because("failed_because.nothing")
+	if e, err = wallet.NewEvent("evt_1", wallet.TransactionFailed, time.Unix(0, 0), "usr_1", stored); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := Body(wallet.APIKey, e); err == nil {
+		t.Errorf("a reason that nobody knows is sent as %s", body)
+	}
+}
+
 func TestWhatIsSaidToBeEmittedIsEmitted(t *testing.T) {
 	made := map[string]string{} // where the data of each type is made
 	for _, folder := range []string{"wallet", "handlers", "settle", "chat", "bot", "notify", "market", "api"} {

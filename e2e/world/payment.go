@@ -83,7 +83,7 @@ func (w *World) Paid(p *Person, to wallet.Address, amount, token string) wallet.
 	w.Helper()
 	t := w.Settled(w.Signed(p, to, amount, token).ID)
 	if t.Status != wallet.Confirmed {
-		w.Fatalf("the payment ended as %s: %s", t.Status, t.ErrorText)
+		w.Fatalf("the payment ended as %s: %s", t.Status, t.ErrorReason)
 	}
 	return t
 }

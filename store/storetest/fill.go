@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"purser/wallet"
 )
 
 // Fill sets every field of the struct that into points to, also in what it holds, to a value that
@@ -36,6 +38,11 @@ func (f *filler) fill(v reflect.Value, path string) {
 	case json.RawMessage:
 		v.SetBytes([]byte(fmt.Sprintf(`{"mark":"marked-%s-%d"}`, path, f.next())))
 		f.set[path] = string(v.Bytes())
+		return
+	case wallet.Arg:
+		text := fmt.Sprintf("marked-%s-%d", path, f.next())
+		v.Set(reflect.ValueOf(wallet.TextArg("Name", text)))
+		f.set[path] = text
 		return
 	case []byte:
 		v.SetBytes([]byte(fmt.Sprintf("marked-%s-%d", path, f.next())))
