@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"maps"
 	"slices"
@@ -299,15 +297,6 @@ func (s *replyTx) askedBy(keyID string, person wallet.UserID, v vars) error {
 	return err
 }
 
-// keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
-func (s *replyTx) keyHint(id string) (html, error) {
-	key, err := s.tx.Key(id)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	return html(escape(key.Hint)), err
-}
-
 // sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.
 func sumName(token wallet.Token) string {
 	if token.Symbol == "" {
@@ -389,12 +378,6 @@ func (s *replyTx) buttonUntil(t wallet.Transaction, label, verb string, until ti
 		return Button{}, err
 	}
 	return s.buttonOf(nonceOf(string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb), text, verb, string(t.ID), until)
-}
-
-// nonceOf is a nonce that follows from what it is for.
-func nonceOf(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return base64.RawURLEncoding.EncodeToString(sum[:nonceBytes])
 }
 
 // endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it

@@ -1,6 +1,13 @@
-// Package chat is what can be said: the command table, the grammar, conversations as tables, and
-// the wording. Its answers are data. It refuses to know Telegram's wire (see bot), what a deed
-// does (see handlers) and how Solana is spoken to.
+// Package chat is what can be said: commands, conversations and their wording. Its answers are data. It refuses to know
+// Telegram's wire (see bot), what an operation does (see handlers) and how Solana is spoken to.
+//
+// A Chat answers Inputs. Receive reads what the store knows of whoever did something, and finds the Endpoint that it is
+// for; a front's router runs it; the Turn that comes of it writes conversation, operation and replies in one store
+// transaction. In between, a Handler does what is slow and returns an Action, which runs in a replyTx.
+//
+// Everything that people can talk about is a conversation: a value with its commands, its table of questions (Flow) and
+// what answers them, in a file of its own beside its sentences (send.go, send.en.toml). all.go lists them. The rest is
+// the kernel, which knows none of them by name.
 package chat
 
 import (

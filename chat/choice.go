@@ -148,51 +148,11 @@ func kindNames() map[wallet.KeyKind]string {
 	return map[wallet.KeyKind]string{wallet.APIKey: "keys.kind_api", wallet.BotKey: "keys.kind_bot"}
 }
 
-// scopeWords is what each scope lets a program do, in plain words.
-func scopeWords() map[wallet.Scope]string {
-	return map[wallet.Scope]string{
-		wallet.WalletRead: "scope.wallet_read",
-		wallet.WalletSend: "scope.wallet_send",
-		wallet.BotSend:    "scope.bot_send",
-		wallet.BotExecute: "scope.bot_execute",
-		wallet.BotUsers:   "scope.bot_users",
-		wallet.Webhooks:   "scope.webhooks",
-
-		wallet.BotMessages: "scope.bot_messages",
-	}
-}
-
-// scopeSwitches is each scope in a few words, as it stands on the switches of a question for consent.
-func scopeSwitches() map[wallet.Scope]string {
-	return map[wallet.Scope]string{
-		wallet.WalletRead:  "scope_switch.wallet_read",
-		wallet.WalletSend:  "scope_switch.wallet_send",
-		wallet.BotSend:     "scope_switch.bot_send",
-		wallet.BotExecute:  "scope_switch.bot_execute",
-		wallet.BotUsers:    "scope_switch.bot_users",
-		wallet.BotMessages: "scope_switch.bot_messages",
-		wallet.Webhooks:    "scope_switch.webhooks",
-	}
-}
-
-// scopeToPerson is what each scope lets an app do, as the person is told who is to allow it.
-func scopeToPerson() map[wallet.Scope]string {
-	return map[wallet.Scope]string{
-		wallet.WalletRead:  "scope_yours.wallet_read",
-		wallet.WalletSend:  "scope_yours.wallet_send",
-		wallet.BotSend:     "scope_yours.bot_send",
-		wallet.BotExecute:  "scope_yours.bot_execute",
-		wallet.BotUsers:    "scope_yours.bot_users",
-		wallet.BotMessages: "scope_yours.bot_messages",
-		wallet.Webhooks:    "scope_yours.webhooks",
-	}
-}
-
 // scopeLines is what scopes mean to a developer, a line each.
 func (s *replyTx) scopeLines(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
-		text, err := s.words.text(scopeWords()[scope], nil)
+		text, err := s.words.text(scopeKey("scope", scope), nil)
 		if err != nil {
 			return "", err
 		}

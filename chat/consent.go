@@ -151,7 +151,7 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	}
 	var rows [][]Button
 	for _, scope := range c.Shown {
-		text, err := s.words.text(scopeSwitches()[scope], nil)
+		text, err := s.words.text(scopeKey("scope_switch", scope), nil)
 		if err != nil {
 			return err
 		}
@@ -208,11 +208,11 @@ func (s *replyTx) aboutApp(asked handlers.Asked) (vars, error) {
 func (s *replyTx) scopesToPerson(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
-		short, err := s.words.text(scopeSwitches()[scope], nil)
+		short, err := s.words.text(scopeKey("scope_switch", scope), nil)
 		if err != nil {
 			return "", err
 		}
-		long, err := s.words.text(scopeToPerson()[scope], nil)
+		long, err := s.words.text(scopeKey("scope_yours", scope), nil)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,11 @@
 package chat
 
-import "context"
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"slices"
+)
 
 // Handle plays a front: it finds the endpoint of an input, with what a front puts around each. Fronts do it by a
 // router of their own, see bot.
@@ -23,4 +28,29 @@ func (c *Chat) Handle(ctx context.Context, in Input) (Turn, error) {
 		return turn, err
 	}
 	return c.turn(h, nil, nil)
+}
+
+// without is a directory but for one file.
+type without struct {
+	embed.FS
+	name string
+}
+
+func (w without) Open(name string) (fs.File, error) {
+	if name == w.name {
+		return nil, fs.ErrNotExist
+	}
+	return w.FS.Open(name)
+}
+
+func (w without) ReadFile(name string) ([]byte, error) {
+	if name == w.name {
+		return nil, fs.ErrNotExist
+	}
+	return w.FS.ReadFile(name)
+}
+
+func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := w.FS.ReadDir(name)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return e.Name() == w.name }), err
 }

@@ -50,7 +50,7 @@ func TestNoStateTrapsAnybody(t *testing.T) {
 
 const conversationsHead = `# Conversations
 
-What the chat remembers of a conversation, printed from the tables in ` + "`chat/flow.go`" + ` by
+What the chat remembers of a conversation, printed from the tables of ` + "`chat`" + `'s conversations by
 ` + "`go test ./chat -update`" + `. A conversation is forgetful: every question ends by ` + "`/cancel`" + `, by another
 command that begins something, and by silence (5 minutes; a proposal's 5 minutes, a signature's 15, a
 link's and a mailed code's 10 where one is waited for; one minute while a new key is shown). Money is not: what happens to a transaction is in

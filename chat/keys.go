@@ -427,3 +427,31 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, er
 		return errors.Join(s.show(keyCard(id), "keys.revoked", vars{"Hint": key.Hint}), s.redrawList())
 	}, nil
 }
+
+// TellTier says to a key's owner that an operator changed its tier, and what became of its webhooks.
+func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetData) error {
+	key, err := tx.Key(set.KeyID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := c.replyTxOf(tx, owner, alerts)
+	if err != nil {
+		return err
+	}
+	kind, err := s.words.text(kindNames()[key.Kind], nil)
+	if err != nil {
+		return err
+	}
+	count, err := s.words.text("hook.count", vars{"One": set.Webhooks == 1, "N": set.Webhooks})
+	if err != nil {
+		return err
+	}
+	err = s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
+	if err != nil {
+		return err
+	}
+	return s.end()
+}

@@ -49,7 +49,7 @@ func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
-	return reply("talk.use_buttons", nil), nil
+	return reply("send.use_buttons", nil), nil
 }
 
 // resemblance is what a card says of a look-alike; all empty without one. nameBoth knows the names.

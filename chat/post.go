@@ -133,3 +133,12 @@ func (s *replyTx) appName(id wallet.AppID) (string, error) {
 	}
 	return app.Name, err
 }
+
+// keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
+func (s *replyTx) keyHint(id string) (html, error) {
+	key, err := s.tx.Key(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return html(escape(key.Hint)), err
+}

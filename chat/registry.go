@@ -58,7 +58,7 @@ func newRegistry(all []conversation, words catalogue) (*registry, error) {
 			wrong = append(wrong, fmt.Errorf("/%s works: it is not planned any more", name))
 		}
 	}
-	return r, errors.Join(append(wrong, r.checkRefusals(), r.checkSlots())...)
+	return r, errors.Join(append(wrong, r.checkRefusals(), r.checkSlots(), r.checkLinks())...)
 }
 
 // claim adds what one conversation has to what all have.
@@ -134,6 +134,22 @@ func (r *registry) checkSlots() error {
 				return fmt.Errorf("two conversations end the slot %q", slot)
 			}
 			seen[slot] = true
+		}
+	}
+	return nil
+}
+
+// checkLinks holds each deep link to one conversation.
+func (r *registry) checkLinks() error {
+	var seen []string
+	for _, c := range r.all {
+		for prefix := range c.links {
+			for _, other := range seen {
+				if strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix) {
+					return fmt.Errorf("deep links of two conversations begin with %q", max(prefix, other))
+				}
+			}
+			seen = append(seen, prefix)
 		}
 	}
 	return nil

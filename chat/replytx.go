@@ -1,11 +1,13 @@
 package chat
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	stdhtml "html"
+	"strings"
 	"time"
 
 	"purser/handlers"
@@ -276,6 +278,12 @@ func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
 func (s *replyTx) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
 
 const nonceBytes = 16
+
+// nonceOf is a nonce that follows from what it is for.
+func nonceOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:nonceBytes])
+}
 
 // nonceLike tells whether callback data could be a nonce of ours; anything may come there.
 func nonceLike(data string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"purser/locale"
 	"purser/wallet"
@@ -25,9 +26,9 @@ type catalogue struct {
 	printer *locale.Printer
 }
 
-// newCatalogue reads the texts, with those of more roots of files <language>.toml, and speaks English.
-func newCatalogue(more ...fs.FS) (catalogue, error) {
-	all, err := locale.New(append([]fs.FS{locales}, more...)...)
+// newCatalogue reads the texts in roots of files <name>.<language>.toml, and speaks English.
+func newCatalogue(texts ...fs.FS) (catalogue, error) {
+	all, err := locale.New(texts...)
 	if err != nil {
 		return catalogue{}, err
 	}
@@ -124,4 +125,10 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 func labelled(err error) bool {
 	var e *wallet.Error
 	return errors.As(err, &e) && e.Code != wallet.Internal
+}
+
+// scopeKey is the key of a text about a scope, of one of three sections: what it lets a program do (scope), the same in
+// a few words on a switch (scope_switch), and as the person is told who is to allow it (scope_yours).
+func scopeKey(section string, scope wallet.Scope) string {
+	return section + "." + strings.ReplaceAll(string(scope), ":", "_")
 }

@@ -50,7 +50,7 @@ func sendConversation() conversation {
 			asksAddress: typedAnswer((*Chat).hearAddress),
 			asksToken:   typedAnswer((*Chat).hearToken),
 			inReview:    (*Chat).hearInReview,
-			signing:     func(*Chat, context.Context, Inbound) (Action, error) { return reply("talk.use_buttons", nil), nil },
+			signing:     func(*Chat, context.Context, Inbound) (Action, error) { return reply("send.use_buttons", nil), nil },
 		},
 		people: map[State]Handler{asksAddress: (*Chat).hearPicked},
 		callbacks: map[string]Callback{

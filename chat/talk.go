@@ -65,10 +65,10 @@ type Chat struct {
 }
 
 // New checks the options, reads the catalogue and joins the conversations.
-func New(o Options) (*Chat, error) { return newChat(o, conversations()) }
+func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales) }
 
-// newChat is New with a list of conversations.
-func newChat(o Options, all []conversation) (*Chat, error) {
+// newChat is New with a list of conversations, and the roots of the files with what they say.
+func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
 		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
 		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random and Log are needed")
@@ -87,13 +87,12 @@ func newChat(o Options, all []conversation) (*Chat, error) {
 	if o.Cards == nil {
 		o.Cards = StandardCards()
 	}
-	var own []fs.FS
 	for _, card := range o.Cards {
 		if card.Locales != nil {
-			own = append(own, card.Locales)
+			texts = append(texts, card.Locales)
 		}
 	}
-	words, err := newCatalogue(own...)
+	words, err := newCatalogue(texts...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -26,34 +25,6 @@ func (c *Chat) TellWish(tx store.Tx, user wallet.UserID, wish wallet.AppWishedDa
 		}
 	}
 	if err := s.reply("wish.told", v); err != nil {
-		return err
-	}
-	return s.end()
-}
-
-// TellTier says to a key's owner that an operator changed its tier, and what became of its webhooks.
-func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetData) error {
-	key, err := tx.Key(set.KeyID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s, err := c.replyTxOf(tx, owner, alerts)
-	if err != nil {
-		return err
-	}
-	kind, err := s.words.text(kindNames()[key.Kind], nil)
-	if err != nil {
-		return err
-	}
-	count, err := s.words.text("hook.count", vars{"One": set.Webhooks == 1, "N": set.Webhooks})
-	if err != nil {
-		return err
-	}
-	err = s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
-	if err != nil {
 		return err
 	}
 	return s.end()
