@@ -74,7 +74,8 @@ type Claim struct {
 	Node  string // who takes them: the name of a node that is the same in its next life (see ReleaseNode)
 	Now   time.Time
 	Max   int // how many; none for 0
-	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number.
+	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number. It
+	// is the same in all claims of a queue.
 	PerOwner int
 	// Lease is how long they are the node's. The store measures leases by Now: clocks of nodes must agree within a
 	// small part of it.

@@ -87,6 +87,9 @@ func (q *jobQueue) endLease(e entry) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := q.read(seq)
 	if err == nil && bytes.Equal(q.leaseKey(j), e.key) {
+		if j.Anew {
+			return q.release(j, j.NotBefore, j.Due, 0)
+		}
 		return q.release(j, j.NotBefore, time.Time{}, j.Failures)
 	}
 	if err == nil { // an entry that leads to another lease of the job

@@ -45,6 +45,7 @@ func Run(t *testing.T, open Open) {
 		{"JobsAnew", testJobsAnew},
 		{"JobHandOver", testJobHandOver},
 		{"JobClock", testJobClock},
+		{"JobModel", testJobModel},
 		{"DeadLetters", testDeadLetters},
 		{"ErasedJobs", testErasedJobs},
 		{"Leaders", testLeaders},
