@@ -123,6 +123,9 @@ func addressError(address, remedy string, err error) error {
 // logPath is the folder of the delivery log of a database.
 func logPath(database string) string { return database + ".deliveries" }
 
+// node names this process among those that share a store. A bolt file has one.
+const node = "main"
+
 // build makes the process: it opens the store and listens, but talks to nobody yet. The note is for the operator.
 func build(c config.Config, log *slog.Logger) (_ *process, note string, err error) {
 	p := &process{cluster: c.Chain.Cluster}
@@ -141,6 +144,10 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 	p.Parts, err = product.New(product.Options{Config: c, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
 		BotName: p.botName, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
+		return p, "", err
+	}
+	// What an earlier life of this process had in hand waits for no lease.
+	if err = p.store.Update(context.Background(), func(tx store.Tx) error { return tx.ReleaseNode(node) }); err != nil {
 		return p, "", err
 	}
 	return p, note, p.addFronts(c, log)
@@ -217,7 +224,7 @@ func linkedBot(c config.Config, me func() string) func() string {
 func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger) (*bot.Bot, error) {
 	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
 		WebhookURL: c.HTTP.PublicURL.JoinPath(api.WebhookPath).String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
-		Store: s, Chat: talker, Now: time.Now, Log: log})
+		Store: s, Chat: talker, Node: node, Now: time.Now, Log: log})
 }
 
 // spaceAtStart is how many bytes must be free beside the store before anything is promised to anybody.

@@ -203,7 +203,7 @@ func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	var waits bool
 	var message int
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
-		if waits, err = tx.Waits(sent.Chat, sent.Card); err != nil || waits {
+		if waits, err = store.Waits(tx, sent.Chat, sent.Card); err != nil || waits {
 			return err
 		}
 		message, err = tx.Card(sent.Chat, sent.Card)

@@ -12,6 +12,7 @@ import (
 	"purser/chat"
 	"purser/handlers"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -159,7 +160,7 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 		go func() { first <- post() }()
 		card := <-r.bot.asked
 		waits := func() (yes bool) {
-			r.View(func(tx store.Tx) (err error) { yes, err = tx.Waits(1001, card); return err })
+			r.View(func(tx store.Tx) (err error) { yes, err = store.Waits(tx, 1001, card); return err })
 			return yes
 		}
 		for !waits() {
@@ -245,16 +246,12 @@ func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
 // replies are what waits to be posted to a chat.
 func (r *rig) replies(where int64) (said []chat.Reply) {
 	r.Helper()
-	r.View(func(tx store.Tx) error {
-		rows, err := tx.Replies(0, 1000)
-		for _, row := range rows {
-			var reply chat.Reply
-			if row.Chat == where && json.Unmarshal(row.Body, &reply) == nil {
-				said = append(said, reply)
-			}
+	for _, row := range storetest.Outbox(r, r.Store) {
+		var reply chat.Reply
+		if row.Chat == where && json.Unmarshal(row.Body, &reply) == nil {
+			said = append(said, reply)
 		}
-		return err
-	})
+	}
 	return said
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"purser/handlers"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -83,8 +84,6 @@ func (r *rig) effects() string {
 		for _, e := range events {
 			found["event "+string(e.Name)]++
 		}
-		replies, replyErr := tx.Replies(0, 100_000)
-		found["replies"] = len(replies)
 		keys, keyErr := tx.AllKeys()
 		found["keys"] = len(keys)
 		for _, k := range keys {
@@ -94,8 +93,9 @@ func (r *rig) effects() string {
 			}
 			found["webhooks"] += len(hooks)
 		}
-		return errors.Join(err, replyErr, keyErr)
+		return errors.Join(err, keyErr)
 	})
+	found["replies"] = len(storetest.Outbox(r, r.Store))
 	found["transactions"] = r.transactions()
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {

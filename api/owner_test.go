@@ -8,6 +8,7 @@ import (
 	"purser/chat"
 	"purser/handlers"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -68,14 +69,7 @@ func TestAnAPIKeyRunsCommandsForItsOwner(t *testing.T) {
 	run := func(body string, headers ...string) answer {
 		return r.call("POST", path, r.alice.secret, body, headers...)
 	}
-	said := func() (n int) {
-		r.View(func(tx store.Tx) error {
-			all, err := tx.Replies(0, 1000)
-			n = len(all)
-			return err
-		})
-		return n
-	}
+	said := func() int { return len(storetest.Outbox(r, r.Store)) }
 	before := said()
 	got := run(`{"command":"/wallet balance"}`)
 	r.want(got, 200, "", "")

@@ -5,6 +5,7 @@ import (
 
 	"purser/chat"
 	"purser/store"
+	"purser/store/storetest"
 )
 
 // fakeBot stands for Telegram: a test decides what becomes of the messages in the outbox.
@@ -44,32 +45,25 @@ func (r *rig) ends(o chat.Outcome) store.Reply {
 	card := <-r.bot.asked
 	for { // it is enqueued a moment after somebody waits for it
 		var row store.Reply
+		for _, one := range storetest.Outbox(r, r.Store) {
+			if one.Card == card {
+				row = one
+			}
+		}
+		if row.Card == "" {
+			continue
+		}
 		r.Must(r.Update(func(tx store.Tx) error {
-			row = store.Reply{}
-			all, err := tx.Replies(0, 1000)
-			if err != nil {
-				return err
-			}
-			for _, one := range all {
-				if one.Card == card {
-					row = one
-				}
-			}
-			if row.Card == "" {
-				return nil
-			}
 			if o.MessageID != 0 && (row.CardUntil.IsZero() || r.Now().Before(row.CardUntil)) {
 				if err := tx.PutCard(row.Chat, card, o.MessageID, row.CardUntil); err != nil {
 					return err
 				}
 			}
-			return tx.DoneReply(row)
+			return tx.RemoveJobs(store.Outbox, row.ID)
 		}))
-		if row.Card != "" {
-			r.bot.mu.Lock()
-			defer r.bot.mu.Unlock()
-			r.bot.waiting[card] <- o
-			return row
-		}
+		r.bot.mu.Lock()
+		defer r.bot.mu.Unlock()
+		r.bot.waiting[card] <- o
+		return row
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"purser/handlers"
 	"purser/quota"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -172,17 +173,16 @@ func (r *rig) canary() {
 		for _, e := range events {
 			rows.WriteString(e.ID + " " + string(e.User) + " " + string(e.Data) + "\n")
 		}
-		replies, replyErr := tx.Replies(0, 100_000)
-		for _, reply := range replies {
-			rows.Write(reply.Body)
-		}
 		keys, keyErr := tx.AllKeys()
 		for _, k := range keys {
 			raw, _ := json.Marshal(k)
 			rows.Write(raw)
 		}
-		return errors.Join(err, replyErr, keyErr)
+		return errors.Join(err, keyErr)
 	})
+	for _, reply := range storetest.Outbox(r, r.Store) {
+		rows.Write(reply.Body)
+	}
 	file, err := os.ReadFile(r.File)
 	r.Must(err)
 	check(r, filepath.WalkDir(r.File+".deliveries", func(path string, entry fs.DirEntry, err error) error { // the log of deliveries

@@ -14,6 +14,7 @@ import (
 	"purser/handlers"
 	"purser/notify"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -25,17 +26,13 @@ func (r *rig) told(p person) []string {
 	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Idle: cancel}, Chat: r.chat, Log: slog.New(slog.NewTextHandler(r.logged, nil))}
 	r.Must(n.Run(ctx))
 	var out []string
-	r.View(func(tx store.Tx) error {
-		replies, err := tx.Replies(0, 1000)
-		for _, reply := range replies {
-			var said chat.Reply
-			if reply.Chat == p.TelegramID && err == nil {
-				err = json.Unmarshal(reply.Body, &said)
-				out = append(out, said.Text)
-			}
+	for _, reply := range storetest.Outbox(r, r.Store) {
+		var said chat.Reply
+		if reply.Chat == p.TelegramID {
+			r.Must(json.Unmarshal(reply.Body, &said))
+			out = append(out, said.Text)
 		}
-		return err
-	})
+	}
 	return out
 }
 

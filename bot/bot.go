@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 
 	"purser/chat"
 	"purser/store"
+	"purser/work"
 )
 
 // Errors that callers tell apart.
@@ -83,6 +83,9 @@ type Options struct {
 	Store store.Store
 	Chat  Talker
 
+	// Node names this process among those that share the store, the same in its next life; "" is "main".
+	Node string
+
 	Now       func() time.Time  // nil: time.Now. Pacing reads it: a clock that stands still sends a burst, then waits
 	Log       *slog.Logger      // nil: slog.Default()
 	Transport http.RoundTripper // nil: one that honours the proxy environment
@@ -97,15 +100,19 @@ type Bot struct {
 	transport *transport
 	router    *router
 	reader    reader
-	intake    intake
 	me        atomic.Pointer[account]
 
+	inbox    *work.Pool // of updates that are to be handled
+	outbox   *work.Pool // of replies that are to be sent; it runs while this node leads
+	pacer    *pacer
+	floods   floods
 	outcomes outcomes
 	ran      atomic.Bool
 
-	fatalOnce sync.Once
-	fatalErr  error
-	fatal     chan struct{} // closed when going on would be wrong
+	maxWaiting, maxOfChat int // changed by tests
+
+	alive context.Context         // ends when going on would be wrong, with the reason as its cause
+	die   context.CancelCauseFunc // the first call counts
 }
 
 // account is what getMe tells.
@@ -151,8 +158,18 @@ func New(o Options) (*Bot, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	b := &Bot{opt: o, now: o.Now, log: o.Log, transport: newTransport(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()}, fatal: make(chan struct{})}
-	b.intake.limit, b.intake.ofChat = maxWaiting, maxOfChat
+	if o.Node == "" {
+		o.Node = "main"
+	}
+	b := &Bot{opt: o, now: o.Now, log: o.Log, transport: newTransport(base, o.Token, o.Transport), reader: reader{chat.NewSecrets()},
+		pacer: newPacer(o.Pace, o.Now), maxWaiting: maxWaiting, maxOfChat: maxOfChat}
+	b.alive, b.die = context.WithCancelCause(context.Background())
+	b.inbox = &work.Pool{Store: o.Store, Queue: store.Inbox, Node: o.Node, Width: chatsAtOnce, PerOwner: 1, Lease: inboxLease,
+		Schedule: work.Schedule{First: time.Second, Most: patience, Failures: attempts},
+		Handle:   b.handle, Dead: b.gaveUp, Grace: workGrace, Now: o.Now, Log: o.Log}
+	b.outbox = &work.Pool{Store: o.Store, Queue: store.Outbox, Node: o.Node, Width: maxSending, Window: 1, Lease: outboxLease,
+		Schedule: work.Schedule{First: time.Second, Most: retryLimit},
+		Handle:   b.deliver, Grace: sendGrace, Now: o.Now, Log: o.Log}
 	if b.router, err = newRouter(o.Chat, b.transport, b.log); err != nil {
 		return nil, err
 	}
@@ -171,7 +188,8 @@ func (b *Bot) Me() string {
 // sent within sendGrace. Together with the cancellations they stay under 10 seconds.
 const (
 	workGrace = 7 * time.Second
-	sendGrace = 2 * time.Second
+	sendGrace = time.Second // twice: until the outbox is empty, and then for what is on its way
+	emptyLook = 20 * time.Millisecond
 )
 
 // Run serves until ctx ends, then drains within 10 seconds and returns nil. It returns ErrBadToken
@@ -186,81 +204,82 @@ func (b *Bot) Run(ctx context.Context) error {
 	if err := b.getMe(serving); err != nil {
 		return b.verdict(ctx, err)
 	}
-
-	working, stopWorking := b.untilFatal(context.WithoutCancel(ctx))
-	defer stopWorking()
-	workers := newChatWorkers(func(u store.Update, stopping <-chan struct{}) { b.work(working, u, stopping) })
-	if err := b.open(serving, workers); err != nil {
-		return b.verdict(ctx, err)
-	}
-	sending, stopSending := b.untilFatal(context.WithoutCancel(ctx))
-	defer stopSending()
-	outgoing := newSender(b)
-	sent, shown := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(sent)
-		outgoing.run(sending)
-	}()
+	handling := b.start(ctx, b.inbox)
+	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
 		b.showMenu(serving)
 	}()
-
-	err := b.receive(serving)
+	err := b.leader().Run(serving, func(leading context.Context) error {
+		sending := b.start(ctx, b.outbox)
+		defer sending.stop()
+		err := b.receive(leading)
+		if serving.Err() != nil { // else this node goes on handling updates
+			handling.stop()
+			b.empty(ctx)
+		}
+		b.pacer.drain(true)
+		defer b.pacer.drain(false)
+		sending.stop()
+		return err
+	})
 	stopServing()
 	<-shown
-	b.intake.close()
-	handled := workers.stop()
-	within(handled, workGrace, stopWorking)
-	close(outgoing.drain)
-	within(sent, sendGrace, stopSending)
+	handling.stop()
 	return b.verdict(ctx, err)
 }
 
-// within waits for done, and after grace hurries it by cancel.
-func within(done <-chan struct{}, grace time.Duration, cancel func()) {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		cancel()
-		<-done
+// empty waits until the outbox is empty, for some time.
+func (b *Bot) empty(ctx context.Context) {
+	ctx, cancel := b.untilFatal(context.WithoutCancel(ctx))
+	defer cancel()
+	for deadline := time.Now().Add(sendGrace); time.Now().Before(deadline); {
+		var stats store.JobStats
+		err := b.opt.Store.View(ctx, func(tx store.Tx) (err error) {
+			stats, err = tx.JobStats(store.Outbox)
+			return err
+		})
+		if err != nil || stats.Waiting+stats.InFlight == 0 || !pause(ctx, emptyLook) {
+			return
+		}
 	}
 }
 
-// untilFatal is a context that also ends when stop was called for.
-func (b *Bot) untilFatal(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(parent)
+// running is a pool that runs.
+type running struct {
+	stop func() // ends it, and waits until it has ended
+}
+
+// start runs a pool until stop, or until going on would be wrong.
+func (b *Bot) start(ctx context.Context, pool *work.Pool) running {
+	ctx, cancel := b.untilFatal(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		select {
-		case <-b.fatal:
-			cancel()
-		case <-ctx.Done():
+		if err := pool.Run(ctx); err != nil {
+			b.die(fmt.Errorf("bot: %w", err))
 		}
 	}()
-	return ctx, func() {
+	return running{func() {
 		cancel()
 		<-over
-	}
+	}}
 }
 
-// stop ends Run with err; the first one counts.
-func (b *Bot) stop(err error) {
-	b.fatalOnce.Do(func() {
-		b.fatalErr = err
-		close(b.fatal)
-	})
+// untilFatal is a context that also ends when die was called.
+func (b *Bot) untilFatal(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	stop := context.AfterFunc(b.alive, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // verdict is what Run returns.
 func (b *Bot) verdict(ctx context.Context, err error) error {
-	select {
-	case <-b.fatal:
-		return b.fatalErr
-	default:
+	if b.alive.Err() != nil {
+		return context.Cause(b.alive)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -273,7 +292,7 @@ func (b *Bot) verdict(ctx context.Context, err error) error {
 func (b *Bot) update(ctx context.Context, change func(store.Tx) error) error {
 	err := b.opt.Store.Update(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrUnknownOutcome) {
-		b.stop(fmt.Errorf("bot: %w", err))
+		b.die(fmt.Errorf("bot: %w", err))
 	}
 	return err
 }

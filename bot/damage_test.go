@@ -20,8 +20,8 @@ func (w *world) damage(queue string) {
 		w.t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		in := tx.Bucket([]byte(queue))
-		key, raw := in.Cursor().First()
+		in := tx.Bucket([]byte("jobs"))
+		key, raw := in.Cursor().Seek([]byte(queue + "\x00"))
 		return in.Put(append([]byte(nil), key...), append([]byte("spoiled"), raw...))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
@@ -33,11 +33,12 @@ func TestADamagedRowIsLeftOutAndChatGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)
 	err := w.store.Update(w.ctx(), func(tx store.Tx) error {
-		var waiting []store.Update
+		var waiting []store.Job
 		for n := range 3 {
-			waiting = append(waiting, store.Update{ID: int64(700 + n), Chat: telegram.Alice, Body: message(700+n, telegram.Alice, fmt.Sprint("word ", n))})
+			waiting = append(waiting, store.Job{Queue: store.Inbox, Key: store.ChatKey(telegram.Alice), Owner: store.ChatKey(telegram.Alice), At: time.Now(),
+				Body: message(700+n, telegram.Alice, fmt.Sprint("word ", n))})
 		}
-		_, err := tx.PutUpdates(time.Now(), waiting)
+		_, err := tx.PutJobs(waiting, nil)
 		return err
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func (f *flood) heard(from int64) (texts []string) {
 // served as ever. What it sent last is answered, in order.
 func TestOneChatDoesNotTakeAllTheRoom(t *testing.T) {
 	f := newFlood(t)
-	f.bot.intake.limit = 2 * maxOfChat // far fewer than one chat sends
+	f.bot.maxWaiting = 2 * maxOfChat // far fewer than one chat sends
 	f.says(telegram.Alice, "first")
 	<-f.begun
 	for n := range 5 * maxOfChat {
@@ -107,11 +107,24 @@ func TestOneChatDoesNotTakeAllTheRoom(t *testing.T) {
 func TestAGroupThatFloodsIsToldNothing(t *testing.T) {
 	f := newFlood(t)
 	const group = -77
-	workers := newChatWorkers(func(store.Update, <-chan struct{}) {})
-	workers.chats[group] = make([]store.Update, maxOfChat) // as if they waited
-	_, cuts := f.bot.bound(workers, []store.Update{{Chat: group}})
-	if len(cuts) != 1 || len(cuts[0].out) != 1 || cuts[0].notice != nil {
-		t.Errorf("%+v", cuts)
+	held := make(chan struct{})
+	f.talker.answer = func(context.Context, chat.Input) ([]store.Reply, error) { <-held; return nil, nil }
+	f.bot.maxOfChat = 3
+	for n := range 10 {
+		f.id++
+		body := fmt.Sprintf(`{"update_id":%d,"message":{"message_id":1,"from":{"id":%d,"first_name":"P"},"chat":{"id":%d,"type":"group"},"text":"/start %d"}}`, f.id, telegram.Bob, group, n)
+		f.must(nil, f.bot.Accept(f.ctx(), "s", []byte(body)))
+	}
+	if n := len(f.inbox()); n != 1+3 {
+		t.Errorf("the inbox holds %d", n)
+	}
+	if said := f.outbox(); len(said) != 0 {
+		t.Errorf("the group is told: %+v", said)
+	}
+	close(held)
+	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
+	if in := f.talker.inputs(); len(in) != 4 || in[3].Text != "/start 9" {
+		t.Errorf("handled: %+v", in)
 	}
 }
 
@@ -120,7 +133,7 @@ func TestManyAtOnceOfOneChat(t *testing.T) {
 	f := newFlood(t)
 	f.says(telegram.Alice, "first")
 	<-f.begun
-	f.bot.intake.ofChat = 3
+	f.bot.maxOfChat = 3
 	var many []incoming
 	for n := range 10 {
 		u, err := f.bot.reader.arrived(message(100+n, telegram.Alice, fmt.Sprint(n)))
@@ -129,10 +142,10 @@ func TestManyAtOnceOfOneChat(t *testing.T) {
 		}
 		many = append(many, u)
 	}
-	if err := f.bot.take(f.ctx(), many[:2]); err != nil {
+	if err := f.bot.take(f.ctx(), many[:2], 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.bot.take(f.ctx(), many[2:]); err != nil {
+	if err := f.bot.take(f.ctx(), many[2:], 0); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.inbox()); n != 1+3 {
@@ -167,17 +180,23 @@ func TestTooManyOfBeforeTheStart(t *testing.T) {
 	}
 }
 
-// refusing is a store whose Updates fail, plainly, while it is told so.
+// refusing is a store whose Updates fail, plainly, while it is told so, if they put or end jobs.
 type refusing struct {
 	store.Store
 	now atomic.Bool
 }
 
 func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) error {
-	if r.now.Load() {
-		return errors.New("refused by the test")
-	}
-	return r.Store.Update(ctx, change)
+	return r.Store.Update(ctx, func(tx store.Tx) error {
+		t := &countingTx{Tx: tx}
+		if err := change(t); err != nil {
+			return err
+		}
+		if t.wrote && r.now.Load() {
+			return errors.New("refused by the test")
+		}
+		return nil
+	})
 }
 
 // TestWhatCouldNotBeLeftOutIsHandled: where the commit fails, nothing is lost of what was acknowledged, and nobody was
@@ -186,7 +205,7 @@ func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
 	f := newFlood(t)
 	f.says(telegram.Alice, "first")
 	<-f.begun
-	f.bot.intake.ofChat = 2
+	f.bot.maxOfChat = 2
 	f.says(telegram.Alice, "second")
 	f.says(telegram.Alice, "third")
 	f.refuse.now.Store(true)

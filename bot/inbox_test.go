@@ -156,11 +156,11 @@ func TestACrashDuringHandlingRepeatsIt(t *testing.T) {
 	go func() { ended <- b.Run(context.Background()) }()
 	w.must(w.telegram.Say(telegram.Alice, "hello"))
 	<-begun
-	b.stop(io.ErrUnexpectedEOF) // as near as a test in one process comes to kill -9
+	b.die(io.ErrUnexpectedEOF) // as near as a test in one process comes to kill -9
 	if err := <-ended; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("Run ended with %v", err)
 	}
-	if rows := w.inbox(); len(rows) != 1 || rows[0].Attempts != 0 {
+	if rows := w.inbox(); len(rows) != 1 || rows[0].Failures != 0 {
 		t.Fatalf("the inbox is %+v", rows)
 	}
 	w.talker.answer = nil
@@ -328,17 +328,47 @@ func TestACommitOfUnknownOutcomeStopsTheBot(t *testing.T) {
 	}
 }
 
-// counting is a store that counts its commits.
+// counting is a store that counts its commits that put, claim or end a job.
 type counting struct {
 	store.Store
 	commits atomic.Int64
 }
 
-func (c *counting) Update(ctx context.Context, change func(store.Tx) error) error {
-	c.commits.Add(1)
-	return c.Store.Update(ctx, change)
+// countingTx notes whether a transaction changes jobs.
+type countingTx struct {
+	store.Tx
+	wrote, claimed bool
 }
 
+func (c *countingTx) PutJobs(jobs []store.Job, to *store.Claim) ([]store.Job, error) {
+	c.wrote = c.wrote || len(jobs) > 0
+	return c.Tx.PutJobs(jobs, to)
+}
+
+func (c *countingTx) ClaimJobs(claim store.Claim) (jobs []store.Job, next time.Time, err error) {
+	jobs, next, err = c.Tx.ClaimJobs(claim)
+	c.claimed = c.claimed || len(jobs) > 0
+	return jobs, next, err
+}
+
+func (c *countingTx) DoneJobs(refs ...store.Ref) error {
+	c.wrote = true
+	return c.Tx.DoneJobs(refs...)
+}
+
+func (c *counting) Update(ctx context.Context, change func(store.Tx) error) error {
+	var t countingTx
+	err := c.Store.Update(ctx, func(tx store.Tx) error {
+		t = countingTx{Tx: tx}
+		return change(&t)
+	})
+	if t.wrote || t.claimed {
+		c.commits.Add(1)
+	}
+	return err
+}
+
+// TestACommandWaitsForTwoCommits: the update is handed over to its worker, and the answer to the one that sends it.
 func TestACommandWaitsForTwoCommits(t *testing.T) {
 	w := newWorld(t)
 	c := &counting{Store: w.store}
@@ -353,8 +383,10 @@ func TestACommandWaitsForTwoCommits(t *testing.T) {
 	w.must(w.telegram.Say(telegram.Alice, "/start"))
 	w.hears(telegram.Alice, "you said: /start")
 	if n := <-before; n != 2 {
-		t.Errorf("the answer waited for %d commits, not for two: inbox, deed", n)
+		t.Errorf("the answer waited for %d commits, not for two: inbox, operation", n)
 	}
+	w.sentAll()
+	w.eventually("the end of the reply is noted", func() bool { return c.commits.Load() == 3 })
 }
 
 func TestARefusedTokenEndsRun(t *testing.T) {

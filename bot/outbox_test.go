@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -449,24 +448,28 @@ func TestPaceHoldsTelegramsLimits(t *testing.T) {
 	})
 }
 
-func TestAnswersOvertakeAlertsOfOtherChatsButNotTheirOwn(t *testing.T) {
+// TestAnswersOvertakeAlerts of other chats and of their own.
+func TestAnswersOvertakeAlerts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, done := newBubbleWorld(t)
 		defer done()
-		w.greet(2001, 2002, 2003, 2004)
+		w.greet(2001, 2002, 2003, 2004, 2005)
 		w.opt.Pace = Pace{All: Rate{Every: time.Second, Burst: 1}}
+		_, stop := w.run()
+		w.enqueue(row(2005, 0, says("takes the first second")))
+		w.hears(2005, "takes the first second")
 		w.enqueue(
 			row(2001, 2, says("alert")), row(2002, 1, says("confirmed")), row(2003, 0, says("answer")),
 			row(2004, 2, says("alert")), row(2004, 0, says("answer")),
 		)
-		_, stop := w.run()
 		w.hears(2001, "alert")
+		w.hears(2004, "alert")
 		stop()
 		var order []string
-		for _, c := range w.calls("sendMessage") {
+		for _, c := range w.calls("sendMessage")[1:] {
 			order = append(order, c.Params["chat_id"]+" "+c.Params["text"])
 		}
-		want := "2003 answer|2004 alert|2004 answer|2002 confirmed|2001 alert"
+		want := "2003 answer|2004 answer|2002 confirmed|2001 alert|2004 alert"
 		if got := strings.Join(order, "|"); got != want {
 			t.Errorf("the order was %s, not %s", got, want)
 		}
@@ -521,8 +524,8 @@ func TestATokenThatIsRevokedWhileRunningEndsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := b.judge(w.ctx(), store.Reply{Chat: 1}, outgoing{}, says("x"), 0, &refusal{"sendMessage", 401, "Unauthorized", 0})
-	if !r.again || !errors.Is(b.verdict(w.ctx(), nil), ErrBadToken) {
+	r, err := b.judge(w.ctx(), store.Reply{Chat: 1}, 0, says("x"), 0, &refusal{"sendMessage", 401, "Unauthorized", 0})
+	if r.Again.IsZero() || err != nil || !errors.Is(b.verdict(w.ctx(), nil), ErrBadToken) {
 		t.Errorf("the result is %+v", r)
 	}
 }
@@ -547,23 +550,6 @@ func TestMeter(t *testing.T) {
 	}
 	if !m.idle(start.Add(time.Minute)) || m.idle(start.Add(9*time.Second)) {
 		t.Error("idle is wrong")
-	}
-}
-
-func TestTheSenderForgetsIdleChats(t *testing.T) {
-	w := newWorld(t)
-	b, err := New(w.opt)
-	w.must(nil, err)
-	s := newSender(b)
-	for id := range int64(50) {
-		s.enqueue(row(id+1, 0, says("x")))
-	}
-	for _, l := range s.lanes {
-		l.queue = nil
-	}
-	s.choose(time.Now())
-	if left := slices.Collect(maps.Keys(s.lanes)); len(left) != 0 {
-		t.Errorf("%d lanes are kept", len(left))
 	}
 }
 

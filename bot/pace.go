@@ -56,5 +56,15 @@ func (m *meter) spend(r Rate, now time.Time) {
 	m.due = m.due.Add(r.Every)
 }
 
+// refund takes back one message that was counted and did not go.
+func (m *meter) refund(r Rate) { m.due = m.due.Add(-r.Every) }
+
 // idle tells whether m has nothing to remember at now.
 func (m meter) idle(now time.Time) bool { return !m.due.After(now) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -108,7 +108,7 @@ func (b *Bot) receive(ctx context.Context) error {
 func (b *Bot) poll(ctx context.Context) error {
 	offset, failures := int64(0), 0
 	for ctx.Err() == nil {
-		if err := b.intake.room(ctx); err != nil {
+		if err := b.room(ctx); err != nil {
 			return err
 		}
 		bodies, err := b.fetch(ctx, offset)
@@ -160,7 +160,7 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 	if len(bodies) > 0 && next <= 1 {
 		return 0, errors.New("telegram getUpdates: updates without ids, which cannot be acknowledged")
 	}
-	return next, b.take(ctx, updates)
+	return next, b.take(ctx, updates, 0)
 }
 
 // afterFailedPoll says what is wrong and waits; false when it is time to stop.

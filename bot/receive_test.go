@@ -245,7 +245,7 @@ func TestTooManyWaitingUpdatesAreLeftToTelegram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.intake.limit = 3
+	b.maxWaiting = 3
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()

@@ -23,6 +23,7 @@ import (
 	"purser/store"
 	"purser/store/local"
 	"purser/store/records"
+	"purser/store/storetest"
 )
 
 var _ Talker = (*chat.Chat)(nil)
@@ -130,6 +131,7 @@ func (w *world) start() (*Bot, func() error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.release()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
@@ -148,6 +150,12 @@ func (w *world) start() (*Bot, func() error) {
 	}
 	w.t.Cleanup(func() { stop() })
 	return b, stop
+}
+
+// release is what main does before its workers start: what an earlier life of this node held waits for no lease.
+func (w *world) release() {
+	w.t.Helper()
+	w.must(nil, w.store.Update(context.Background(), func(tx store.Tx) error { return tx.ReleaseNode("main") }))
 }
 
 // run starts a bot that is expected to end well, when the test ends at the latest.
@@ -220,22 +228,37 @@ func (w *world) view(read func(store.Tx) error) {
 	}
 }
 
-func (w *world) inbox() (rows []store.Update) {
+// waiting is how many jobs are in a queue.
+func (w *world) waiting(queue store.Queue) (n int) {
 	w.t.Helper()
-	w.view(func(tx store.Tx) (err error) { rows, err = tx.Updates(1 << 20); return err })
-	return rows
+	w.view(func(tx store.Tx) error {
+		stats, err := tx.JobStats(queue)
+		n = stats.Waiting + stats.InFlight
+		return err
+	})
+	return n
 }
 
-func (w *world) outbox() (rows []store.Reply) {
+func (w *world) inbox() []store.Job {
 	w.t.Helper()
-	w.view(func(tx store.Tx) (err error) { rows, err = tx.Replies(0, 1<<20); return err })
-	return rows
+	if w.waiting(store.Inbox) == 0 {
+		return nil
+	}
+	return storetest.Jobs(w.t, w.store, store.Inbox)
 }
 
-// enqueue puts replies into the outbox as a deed would.
+func (w *world) outbox() []store.Job {
+	w.t.Helper()
+	if w.waiting(store.Outbox) == 0 {
+		return nil
+	}
+	return storetest.Jobs(w.t, w.store, store.Outbox)
+}
+
+// enqueue puts replies into the outbox as an operation would.
 func (w *world) enqueue(rows ...store.Reply) {
 	w.t.Helper()
-	if err := w.store.Update(context.Background(), func(tx store.Tx) error { return tx.Enqueue(rows) }); err != nil {
+	if err := w.store.Update(context.Background(), func(tx store.Tx) error { return store.Enqueue(tx, rows...) }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -339,7 +362,7 @@ func (k *talker) handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
 				return err
 			}
 		}
-		return tx.Enqueue(replies)
+		return store.Enqueue(tx, replies...)
 	}}, nil
 }
 

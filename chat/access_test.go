@@ -15,6 +15,7 @@ import (
 
 	"purser/chat"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -42,13 +43,7 @@ func (r *rig) tapped(name, label string) chat.Input {
 // outbox are the replies that wait.
 func (r *rig) outbox() []store.Reply {
 	r.Helper()
-	var replies []store.Reply
-	r.View(func(tx store.Tx) error {
-		var err error
-		replies, err = tx.Replies(0, 1000)
-		return err
-	})
-	return replies
+	return storetest.Outbox(r, r.Store)
 }
 
 // secretIn finds a key in replies.

@@ -98,33 +98,6 @@ func (s *replyTx) keepRang(t wallet.Transaction, what string, until time.Time) e
 	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
 }
 
-// TellReceived tells the owner of a wallet of a payment that came in.
-func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
-	s, err := c.replyTxOf(tx, t.Owner, alerts)
-	if err != nil {
-		return err
-	}
-	v, err := s.facts(t)
-	if err != nil {
-		return err
-	}
-	if v["Who"], err = s.who(t.From); err != nil {
-		return err
-	}
-	rows, err := s.explorer(t)
-	if err != nil {
-		return err
-	}
-	card, stage, err := s.cardOf(t)
-	if err != nil {
-		return err
-	}
-	if err := s.show(TransactionCard(t.ID), card.Texts[stage], v, rows...); err != nil {
-		return err
-	}
-	return s.end()
-}
-
 // drawn shows a transaction's card after a step of it, and lets the conversation follow.
 func (s *replyTx) drawn(t wallet.Transaction) error {
 	if err := s.card(t); err != nil {

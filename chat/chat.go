@@ -85,6 +85,7 @@ type Reply struct {
 	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
 	MessageID  int        `json:"message_id,omitempty"`  // of a delete or a strip
 	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
+	Receipts   *Receipts  `json:"receipts,omitempty"`    // of a message that tells of payments that came in
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 
 	// Author is the app whose message it is, to which an answer goes: an app's id, wallet.ToOperators, or of a

@@ -72,7 +72,7 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 		return "", err
 	}
 	if !h.app.Silent {
-		if err := tx.Enqueue(s.out); err != nil {
+		if err := store.Enqueue(tx, s.out...); err != nil {
 			return "", err
 		}
 	}

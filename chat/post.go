@@ -76,7 +76,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
 		queued.CardUntil = until
-		return tx.Enqueue([]store.Reply{queued})
+		return store.Enqueue(tx, queued)
 	}}, nil
 }
 

@@ -24,8 +24,7 @@ func TestALongMessageSaysAtItsEndTooThatItIsNotFromPurser(t *testing.T) {
 		posting, err := r.chat.Post(r.Context(), chat.AppMessage{ID: r.NewID("msg"), By: by, Chat: r.people["alice"].TelegramID, Text: text, ParseMode: mode})
 		r.Must(err)
 		r.Must(r.Update(func(tx store.Tx) error { return posting.Commit(tx, time.Time{}) }))
-		var rows []store.Reply
-		r.View(func(tx store.Tx) (err error) { rows, err = tx.Replies(0, 1000); return err })
+		rows := r.outbox()
 		var reply chat.Reply
 		r.Must(json.Unmarshal(rows[len(rows)-1].Body, &reply))
 		return reply.Text

@@ -130,7 +130,7 @@ func (s *replyTx) end() error {
 	if len(s.out) == 0 {
 		return nil
 	}
-	return s.tx.Enqueue(s.out)
+	return store.Enqueue(s.tx, s.out...)
 }
 
 // state is where the conversation is.

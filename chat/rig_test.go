@@ -196,13 +196,7 @@ func (r *rig) settle() {
 	defer cancel()
 	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Idle: cancel}, Chat: r.chat, Log: slog.New(slog.DiscardHandler)}
 	r.Must(n.Run(ctx))
-	var replies []store.Reply
-	r.View(func(tx store.Tx) error {
-		var err error
-		replies, err = tx.Replies(0, 1000)
-		return err
-	})
-	for _, reply := range replies {
+	for _, reply := range r.outbox() {
 		r.deliver(reply)
 	}
 }
@@ -213,7 +207,7 @@ func (r *rig) deliver(row store.Reply) {
 	var reply chat.Reply
 	r.Must(json.Unmarshal(row.Body, &reply))
 	checkReply(r, row, reply)
-	r.Must(r.Update(func(tx store.Tx) error { return tx.DoneReply(row) }))
+	r.Must(r.Update(func(tx store.Tx) error { return tx.RemoveJobs(store.Outbox, row.ID) }))
 	who := r.nameOf(row.Chat)
 	switch reply.Kind {
 	case chat.Strip:

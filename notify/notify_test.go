@@ -14,6 +14,7 @@ import (
 	"purser/notify"
 	"purser/store"
 	"purser/store/records"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -64,7 +65,7 @@ func (l *listener) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 
 func (l *listener) tell(tx store.Tx, what string, about wallet.TransactionID) error {
 	l.told = append(l.told, what+" "+string(about))
-	if err := tx.Enqueue([]store.Reply{{Chat: 1001, Body: []byte(what + " " + string(about)), At: now}}); err != nil {
+	if err := store.Enqueue(tx, store.Reply{Chat: 1001, Body: []byte(what + " " + string(about)), At: now}); err != nil {
 		return err
 	}
 	return l.fail[about]
@@ -135,17 +136,13 @@ func (r *rig) run() (told, outbox []string) {
 		if len(left) > 0 {
 			r.Errorf("%d events are left", len(left))
 		}
-		if err != nil {
-			return err
-		}
-		replies, err := tx.Replies(0, 100)
-		for _, reply := range replies {
-			outbox = append(outbox, string(reply.Body))
-		}
 		return err
 	})
 	if err != nil {
 		r.Fatal(err)
+	}
+	for _, reply := range storetest.Outbox(r, r.store) {
+		outbox = append(outbox, string(reply.Body))
 	}
 	return r.listener.told, outbox
 }

@@ -227,6 +227,7 @@ type Update struct {
 
 // Reply is one message to be sent. Body is the front's own JSON, sealed.
 type Reply struct {
+	ID       JobID  `json:"-"`   // of its job in the outbox, set by the store
 	Seq      uint64 `json:"seq"` // order, set by the store
 	Chat     int64  `json:"chat"`
 	Priority int    `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
@@ -252,6 +253,8 @@ type Answer struct {
 // Queues are rows that wait for a worker. One process owns the store, so nothing is leased: a
 // worker keeps in memory what it is busy with, and a restart begins from the rows.
 type Queues interface {
+	// NoteUpdate notes the id of a Telegram update and tells whether it was noted before, within SeenFor.
+	NoteUpdate(now time.Time, id int64) (known bool, err error)
 	// PutUpdates adds updates whose ids were not seen within SeenFor and returns those that
 	// were new, with Seq set.
 	PutUpdates(now time.Time, updates []Update) ([]Update, error)
@@ -335,17 +338,11 @@ type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
 	ExpiresAt time.Time `json:"expires_at"`
-	// Leases are the parts of it that nodes may spend without writing (quota.Meter), one for each node.
-	Leases []QuotaLease `json:"leases,omitempty"`
-}
-
-// QuotaLease is what one node may spend of a counter before it writes again, and what it may have lost.
-type QuotaLease struct {
-	Node  string `json:"node"`
-	Run   int64  `json:"run"`            // the node's life that holds it
-	Count uint64 `json:"count"`          // how often it may still count, and not have written it; it counts as spent
-	Until int64  `json:"until,omitzero"` // in seconds of Unix
-	Lost  Slot   `json:"lost,omitzero"`  // what the last crash or pause of the node may have spent: counts as spent
+	// Open is the run (as its Start) that may count up to Count more without writing it: what a crash of that run
+	// can lose. The zero value: nobody may.
+	Open Slot `json:"open,omitzero"`
+	// Lost is what the last crash may have lost; it counts as spent.
+	Lost Slot `json:"lost,omitzero"`
 }
 
 // Slot is one slot of a counter: how often in the slot that began at Start (Unix seconds).

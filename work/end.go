@@ -89,7 +89,7 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 	if !result.Again.IsZero() {
 		outcome = Snoozed
 	}
-	return outcome, p.end(h, func(tx store.Tx, ref store.Ref) error {
+	err := p.end(h, func(tx store.Tx, ref store.Ref) error {
 		if result.Commit != nil {
 			if err := result.Commit(tx); err != nil {
 				return err
@@ -100,6 +100,10 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 		}
 		return lostOr(tx.DoneJobs(ref))
 	})
+	if err == nil && result.After != nil {
+		result.After()
+	}
+	return outcome, err
 }
 
 // lostOr tells the conflict of an outdated attempt from one of a Commit.

@@ -37,6 +37,9 @@ type Result struct {
 	Commit func(store.Tx) error
 	// Again, if it is not zero, ends the attempt but not the job: it is handled again then. It counts as no failure.
 	Again time.Time
+	// After, if not nil, is run once Commit and the end of the job are written: to tell whoever waits in this process, or
+	// to hand over what Commit put. It must not wait.
+	After func()
 }
 
 // Handle does the work of one job. ctx ends when the pool's time to stop is over and when the job was lost to another

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"purser/e2e/rig"
 	"purser/store"
 	"purser/store/local"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -73,20 +73,18 @@ func (c *couple) left() (left []string) {
 				left = append(left, fmt.Sprintf("%s of %s SOL is stuck: %s", t.ID, t.Money(), t.Status))
 			}
 		}
-		updates, err := tx.Updates(math.MaxInt32)
-		c.must(err)
-		for _, u := range updates {
-			left = append(left, fmt.Sprintf("update %d is left in the inbox", u.ID))
-		}
-		replies, err := tx.Replies(0, math.MaxInt32)
-		c.must(err)
-		for _, r := range replies {
-			left = append(left, fmt.Sprintf("a reply of %s is left in the outbox", r.Card))
-		}
 		events, err := tx.PendingEvents(math.MaxInt32)
 		c.must(err)
 		for _, e := range events {
 			left = append(left, fmt.Sprintf("%s was told nobody", e.Name))
+		}
+	})
+	c.open(func(s store.Store) {
+		for _, u := range storetest.Jobs(c, s, store.Inbox) {
+			left = append(left, fmt.Sprintf("update %s is left in the inbox", u.ID))
+		}
+		for _, r := range storetest.Jobs(c, s, store.Outbox) {
+			left = append(left, fmt.Sprintf("reply %s is left in the outbox", r.ID))
 		}
 	})
 	return left
@@ -99,8 +97,19 @@ func (c *couple) must(err error) {
 	}
 }
 
-// look opens the stopped store.
+// look reads the stopped store.
 func (c *couple) look(at func(store.Tx)) {
+	c.Helper()
+	c.open(func(s store.Store) {
+		c.must(s.View(context.Background(), func(tx store.Tx) error {
+			at(tx)
+			return nil
+		}))
+	})
+}
+
+// open opens the stopped store.
+func (c *couple) open(with func(store.Store)) {
 	c.Helper()
 	text, err := os.ReadFile(filepath.Join(c.purser.Dir, "purser.key"))
 	c.must(err)
@@ -108,10 +117,8 @@ func (c *couple) look(at func(store.Tx)) {
 	c.must(err)
 	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader})
 	c.must(err)
-	c.must(errors.Join(s.View(context.Background(), func(tx store.Tx) error {
-		at(tx)
-		return nil
-	}), s.Close()))
+	defer func() { c.must(s.Close()) }()
+	with(s)
 }
 
 // once checks that each payment is one confirmed transaction, one receipt, and one on the chain.

@@ -10,7 +10,7 @@ import (
 func (t *tx) PutUpdates(now time.Time, updates []store.Update) ([]store.Update, error) {
 	var fresh []store.Update
 	for _, u := range updates {
-		known, err := t.see(now, u.ID)
+		known, err := t.NoteUpdate(now, u.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -31,8 +31,7 @@ func (t *tx) PutUpdates(now time.Time, updates []store.Update) ([]store.Update, 
 	return fresh, nil
 }
 
-// see remembers an update id and tells whether it was seen before.
-func (t *tx) see(now time.Time, id int64) (known bool, err error) {
+func (t *tx) NoteUpdate(now time.Time, id int64) (known bool, err error) {
 	key := numberKey(uint64(id))
 	if raw := t.get(seen, key); raw != nil {
 		at, err := keyTime(raw)

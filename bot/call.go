@@ -4,13 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"purser/chat"
-	"purser/store"
 )
 
 // Telegram's limits, in characters as it counts them (after parsing; Bot API, sendMessage,
@@ -20,144 +16,6 @@ const (
 	maxCaption = 1024
 	maxToast   = 200
 )
-
-const (
-	retryLimit   = time.Minute // longest wait between two attempts to send
-	toastRetries = 3           // of a toast that has no NotAfter
-)
-
-// errUnreachable says that the person, or the group, lets the bot write no more.
-var errUnreachable = errors.New("bot: the chat does not take messages from the bot")
-
-// deliver sends one reply as it stands in the store now, and notes that it was sent. Between the
-// two a crash, or an answer that never came, sends it again: a message may then stand twice in the
-// chat (the newer one becomes its card). That is harmless, since a button's nonce works once
-// however often it is shown, while a message left out could hide what became of money.
-func (b *Bot) deliver(ctx context.Context, p outgoing) result {
-	var row store.Reply
-	card, found := 0, false
-	err := b.opt.Store.View(ctx, func(tx store.Tx) error {
-		rows, err := tx.Replies(p.seq-1, 1)
-		if err != nil || len(rows) == 0 || rows[0].Seq != p.seq {
-			return err
-		}
-		row, found = rows[0], true
-		if row.Card == "" {
-			return nil
-		}
-		card, err = tx.Card(row.Chat, row.Card)
-		if errors.Is(err, store.ErrNotFound) {
-			card, err = 0, nil
-		}
-		return err
-	})
-	switch {
-	case err != nil && ctx.Err() == nil:
-		b.log.Error("a reply could not be read; trying again", "error", err)
-		return result{again: true, wait: time.Second}
-	case err != nil:
-		return result{again: true}
-	case !found:
-		return result{}
-	}
-	if !row.NotAfter.IsZero() && !b.now().Before(row.NotAfter) {
-		return b.sent(ctx, row, 0, errTooLate)
-	}
-	var reply chat.Reply
-	if err := json.Unmarshal(row.Body, &reply); err != nil {
-		b.log.Error("a row of the outbox is no reply and is dropped", "seq", row.Seq)
-		return b.sent(ctx, row, 0, nil)
-	}
-	message, err := b.say(ctx, row.Chat, card, reply)
-	return b.judge(ctx, row, p, reply, message, err)
-}
-
-// judge turns the outcome of a call into what becomes of the reply.
-func (b *Bot) judge(ctx context.Context, row store.Reply, p outgoing, reply chat.Reply, message int, err error) result {
-	if err == nil {
-		return b.sent(ctx, row, message, nil)
-	}
-	if ctx.Err() != nil {
-		return result{again: true}
-	}
-	no := refused(err)
-	switch {
-	case no == nil && errors.As(err, new(*transportError)): // keep trying
-		if reply.Kind == chat.Toast && row.NotAfter.IsZero() && p.tries+1 >= toastRetries {
-			return b.sent(ctx, row, 0, nil)
-		}
-		wait := backoff(p.tries+1, retryLimit)
-		level := slog.LevelDebug // once is enough
-		if p.tries == 0 {
-			level = slog.LevelWarn
-		}
-		b.log.Log(ctx, level, "a reply could not be sent; trying again", "error", err, "in", wait)
-		return result{again: true, wait: wait}
-	case no == nil:
-	case no.retryAfter > 0:
-		b.log.Warn("Telegram asks for a pause", "for", no.retryAfter)
-		return result{again: true, wait: no.retryAfter, flood: true}
-	case no.code == http.StatusUnauthorized:
-		b.log.Error("Telegram refuses the bot token now. Was it revoked? Check telegram.token.")
-		b.stop(ErrBadToken)
-		return result{again: true, wait: retryLimit}
-	case no.code == http.StatusForbidden:
-		return b.sent(ctx, row, 0, errUnreachable)
-	case reply.Kind == chat.Toast && no.saysAny("query is too old", "query ID is invalid"),
-		reply.Kind == chat.Delete && no.saysAny("message to delete not found", "message can't be deleted"):
-		return b.sent(ctx, row, 0, nil)
-	case reply.Kind == chat.Strip && no.saysAny("message is not modified", "message to edit not found", "message can't be edited"):
-		return b.sent(ctx, row, 0, nil)
-	case no.code != http.StatusBadRequest && no.code != http.StatusRequestEntityTooLarge:
-		// Nothing that the Bot API says to a reply: something else answers in its place.
-		b.log.Error("an odd answer to a reply; trying again", "error", err)
-		return result{again: true, wait: retryLimit}
-	}
-	level := slog.LevelError
-	if reply.ParseMode != "" { // an app's own words are its own fault
-		level = slog.LevelInfo
-	}
-	b.log.Log(ctx, level, "a reply cannot be sent and is dropped", "kind", reply.Kind, "error", err)
-	return b.sent(ctx, row, 0, err)
-}
-
-// errTooLate says that nobody wants the reply any more.
-var errTooLate = errors.New("bot: the reply is too late")
-
-// sent removes the reply, and tells whoever waits for it. message is the new message of its card, 0
-// when there is none; why says what kept it from being sent.
-func (b *Bot) sent(ctx context.Context, row store.Reply, message int, why error) result {
-	newer := false
-	err := b.update(ctx, func(tx store.Tx) error {
-		newer = false
-		if message != 0 && row.Card != "" && (row.CardUntil.IsZero() || b.now().Before(row.CardUntil)) {
-			if err := tx.PutCard(row.Chat, row.Card, message, row.CardUntil); err != nil {
-				return err
-			}
-		}
-		if err := chat.Posted(tx, row, message, b.now()); err != nil {
-			return err
-		}
-		if errors.Is(why, errUnreachable) && row.Chat > 0 {
-			if err := reachable(tx, row.Chat, false); err != nil {
-				return err
-			}
-		}
-		if err := tx.DoneReply(row); err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		// A newer state of the card may have taken the row's place while this one went out.
-		rows, err := tx.Replies(row.Seq-1, 1)
-		newer = len(rows) > 0 && rows[0].Seq == row.Seq
-		return err
-	})
-	if err != nil && !errors.Is(err, store.ErrUnknownOutcome) {
-		b.log.Error("a sent reply could not be noted; it may be sent twice", "error", err)
-		return result{again: true, wait: time.Second}
-	}
-	b.outcomes.tell(row, outcomeOf(message, why))
-	return result{again: newer}
-}
 
 // say carries out one reply and tells the id of the message that shows it from now on; 0 when it
 // made none. card is the message that showed its subject so far.

@@ -1,0 +1,379 @@
+package bot
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"purser/chat"
+	"purser/store"
+	"purser/work"
+)
+
+const (
+	// maxWaiting bounds the updates that wait to be handled. Beyond it Telegram keeps them for us.
+	maxWaiting = 10_000
+	// maxOfChat bounds those of one chat, so that nobody takes all the room. Beyond it the oldest are left out, and the
+	// person is told once: what somebody wrote last is what they still want.
+	maxOfChat = 100
+	// maxAnswers bounds the answers that wait to be sent to one chat. Beyond it the chat's next update waits, and with it
+	// all that follow: a person who writes faster than Telegram lets us answer fills their own inbox, not the outbox.
+	maxAnswers = 100
+	// roomLook is how often a full inbox is looked at for room, and a chat for room for its answers.
+	roomLook = 200 * time.Millisecond
+	answered = time.Second
+	// MaxUpdate bounds a webhook body in bytes; real updates are some kilobytes.
+	MaxUpdate = 1 << 20
+)
+
+const (
+	attempts      = 3    // then an update is a dead letter
+	chatsAtOnce   = 1024 // are handled at the same time; most of them wait for a node of Solana's
+	handleTimeout = 45 * time.Second
+	inboxLease    = time.Minute
+	typingAfter   = 300 * time.Millisecond
+	typingEvery   = 4500 * time.Millisecond // Telegram shows it for 5 s
+	toastLife     = 12 * time.Second        // a tap that waits longer has given up
+)
+
+// floods are the chats that were told that some of theirs is left out. A chat is told again after it was below its
+// bound. They are kept in memory: another node, or the next life of this one, may tell it once more.
+type floods struct {
+	mu   sync.Mutex
+	told map[int64]bool
+}
+
+// flooded notes that a chat is over its bound, and tells whether that is news.
+func (f *floods) flooded(chat int64) (first bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.told[chat] {
+		return false
+	}
+	if f.told == nil || len(f.told) > maxWaiting { // of that many chats some are told twice
+		f.told = map[int64]bool{}
+	}
+	f.told[chat] = true
+	return true
+}
+
+// calm notes that a chat is below its bound.
+func (f *floods) calm(chat int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.told, chat)
+}
+
+// Accept takes one webhook call: secret is its X-Telegram-Bot-Api-Secret-Token header, body the
+// update. When it returns nil the update is durably in the inbox (or of no interest) and the call
+// is to be answered 200. ErrForbidden is 401, ErrBadUpdate 400; anything else is 503, and Telegram
+// delivers again. It may be called before Run and while Run ends.
+func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
+	if !b.Knows(secret) {
+		return ErrForbidden
+	}
+	if len(body) > MaxUpdate {
+		return ErrBadUpdate
+	}
+	u, err := b.reader.arrived(body)
+	switch {
+	case errors.Is(err, errForeign):
+		// It has an id but a shape of the future: delivering it again would not help.
+		b.log.Warn("an update of Telegram's cannot be read and is dropped", "update", u.id)
+		return nil
+	case err != nil:
+		return ErrBadUpdate
+	}
+	return b.take(ctx, []incoming{u}, b.maxWaiting)
+}
+
+// Knows tells whether a secret is the one that Telegram was given, in constant time.
+func (b *Bot) Knows(secret string) bool {
+	ours, theirs := sha256.Sum256([]byte(b.opt.WebhookSecret)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(ours[:], theirs[:]) == 1 && b.opt.Mode == Webhook
+}
+
+// take puts updates into the inbox, durably, and hands to this node's workers what may be handled at once. Updates that
+// were seen before are left out. With most > 0 nothing is taken while that many wait: ErrBusy.
+func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
+	updates = slices.DeleteFunc(updates, func(u incoming) bool { return u.kind == ignored })
+	if len(updates) == 0 {
+		return nil
+	}
+	var handed []store.Job
+	var over, calm []int64
+	err := b.update(ctx, func(tx store.Tx) (err error) {
+		handed, over, calm, err = b.put(tx, updates, most)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, chat := range over {
+		if b.floods.flooded(chat) {
+			b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
+			b.tellFlooded(ctx, chat)
+		}
+	}
+	for _, chat := range calm {
+		b.floods.calm(chat)
+	}
+	b.inbox.Hand(handed)
+	return nil
+}
+
+// put is take's transaction: what it changes is its own.
+func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job, over, calm []int64, err error) {
+	if most > 0 {
+		if stats, err := tx.JobStats(store.Inbox); err != nil || stats.Waiting+stats.InFlight >= most {
+			return nil, nil, nil, errors.Join(err, ErrBusy)
+		}
+	}
+	now := b.now().UTC()
+	var jobs []store.Job
+	for _, u := range updates {
+		known, err := tx.NoteUpdate(now, u.id)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if known {
+			continue
+		}
+		job := store.Job{Queue: store.Inbox, Key: store.ChatKey(u.in.Chat), Owner: store.ChatKey(u.in.Chat), At: now, Body: u.body}
+		if job.About, err = store.ChatPerson(tx, u.in.Chat); err != nil {
+			return nil, nil, nil, err
+		}
+		jobs = append(jobs, job)
+	}
+	if handed, err = tx.PutJobs(jobs, b.inbox.Offer()); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, chat := range chatsOf(updates) {
+		switch cut, err := b.cut(tx, chat); {
+		case err != nil:
+			return nil, nil, nil, err
+		case cut:
+			over = append(over, chat)
+		default:
+			calm = append(calm, chat)
+		}
+	}
+	return handed, over, calm, nil
+}
+
+// chatsOf lists the chats of updates, each once.
+func chatsOf(updates []incoming) (chats []int64) {
+	for _, u := range updates {
+		if !slices.Contains(chats, u.in.Chat) {
+			chats = append(chats, u.in.Chat)
+		}
+	}
+	return chats
+}
+
+// cut leaves out the oldest updates of a chat that are more than may wait. One that a worker has had in its hands
+// counts for nothing, and is not left out.
+func (b *Bot) cut(tx store.Tx, chat int64) (some bool, err error) {
+	n, err := tx.CountJobs(store.Inbox, store.ChatKey(chat))
+	if err != nil || n <= b.maxOfChat {
+		return false, err
+	}
+	all, err := tx.JobsOfKey(store.Inbox, store.ChatKey(chat), n)
+	if err != nil {
+		return false, err
+	}
+	all = slices.DeleteFunc(all, func(j store.Job) bool { return j.Attempt > 0 })
+	excess := len(all) - b.maxOfChat
+	if excess <= 0 {
+		return false, nil
+	}
+	var out []store.JobID
+	for _, j := range all[:excess] {
+		out = append(out, j.ID)
+	}
+	return true, tx.RemoveJobs(store.Inbox, out...)
+}
+
+// room waits until there is room for more.
+func (b *Bot) room(ctx context.Context) error {
+	for {
+		var stats store.JobStats
+		err := b.opt.Store.View(ctx, func(tx store.Tx) (err error) {
+			stats, err = tx.JobStats(store.Inbox)
+			return err
+		})
+		if err != nil || stats.Waiting+stats.InFlight < b.maxWaiting {
+			return err
+		}
+		if !pause(ctx, roomLook) {
+			return ctx.Err()
+		}
+	}
+}
+
+// handle is the inbox's work.Handle: what was decided becomes true together with the end of the job.
+func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err error) {
+	defer b.recovered(job, &err)
+	u, err := kept(job.Body)
+	if err != nil {
+		return work.Result{}, err
+	}
+	if u.in.At.IsZero() {
+		u.in.At = job.At
+	}
+	if full, err := b.answersWait(ctx, u.in.Chat); err != nil || full {
+		return work.Result{Again: b.now().Add(answered)}, err
+	}
+	ctx, cancel := b.untilFatal(ctx)
+	defer cancel()
+	decided, err := b.decide(ctx, u)
+	switch {
+	case err != nil && b.alive.Err() != nil: // it did not fail: it is handled by the next life of this node
+		return work.Result{Again: b.now()}, nil
+	case err != nil || decided == nil:
+		return work.Result{}, err
+	}
+	return b.handing(decided), nil
+}
+
+// answersWait tells whether so many answers wait for a chat that it gets no more for now.
+func (b *Bot) answersWait(ctx context.Context, chat int64) (yes bool, err error) {
+	err = b.opt.Store.View(ctx, func(tx store.Tx) error {
+		n, err := tx.CountJobs(store.Outbox, store.ChatKey(chat))
+		if err != nil || n < maxAnswers {
+			return err
+		}
+		// Of all that waits for the chat the answers are the first.
+		first, err := tx.JobsOfKey(store.Outbox, store.ChatKey(chat), maxAnswers)
+		yes = err == nil && len(first) == maxAnswers && first[maxAnswers-1].Priority == store.JobUrgent
+		return err
+	})
+	return yes, err
+}
+
+// decide lets the talker decide what becomes true.
+func (b *Bot) decide(ctx context.Context, u incoming) (func(store.Tx) error, error) {
+	if u.kind == membership {
+		return func(tx store.Tx) error { return reachable(tx, u.in.From.TelegramID, !u.blocked) }, nil
+	}
+	turn, err := b.ask(ctx, u.in)
+	return turn.Commit, err
+}
+
+// ask lets the router find what answers, and shows that somebody is typing while it takes long.
+func (b *Bot) ask(ctx context.Context, in chat.Input) (chat.Turn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	quiet := b.typing(ctx, in.Chat)
+	defer quiet()
+	return b.router.handle(ctx, in)
+}
+
+// typing shows "typing…" from 300 ms on until the returned function is called. Best effort.
+func (b *Bot) typing(ctx context.Context, where int64) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for wait := typingAfter; pause(ctx, wait); wait = typingEvery {
+			err := b.transport.call(ctx, "sendChatAction", map[string]any{"chat_id": where, "action": "typing"}, nil)
+			if err != nil && ctx.Err() == nil {
+				b.log.Debug("typing could not be shown", "error", err)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
+}
+
+// apology is what is said to the person of an update that was given up; the spinner of a button ends.
+func (b *Bot) apology(in chat.Input) (rows []store.Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(err, panicked(p))
+		}
+	}()
+	said := b.opt.Chat.Apology(in)
+	isToast := func(r chat.Reply) bool { return r.Kind == chat.Toast }
+	if in.Tap != nil && !slices.ContainsFunc(said, isToast) {
+		said = append(said, chat.Reply{Kind: chat.Toast, CallbackID: in.Tap.CallbackID})
+	}
+	return b.toSay(in.Chat, said)
+}
+
+// gaveUp is what becomes true with an update that was given up: its person is told.
+func (b *Bot) gaveUp(tx store.Tx, job store.Job, _ error) error {
+	u, err := kept(job.Body)
+	if err != nil || u.kind == ignored || u.kind == membership {
+		return nil
+	}
+	rows, err := b.apology(u.in)
+	if err != nil {
+		b.log.Error("no apology could be made", "update", u.id, "error", err)
+		return nil
+	}
+	return store.Enqueue(tx, rows...)
+}
+
+// tellFlooded tells a private chat that some of what it sent is left out; a group is told nothing.
+func (b *Bot) tellFlooded(ctx context.Context, where int64) {
+	if where <= 0 {
+		return
+	}
+	rows, err := b.toSay(where, b.opt.Chat.TooMany())
+	if err == nil {
+		err = b.update(ctx, func(tx store.Tx) error { return store.Enqueue(tx, rows...) })
+	}
+	if err != nil {
+		b.log.Error("nobody could be told that updates are left out", "error", err)
+	}
+}
+
+// toSay makes rows of what is said outside of a Turn.
+func (b *Bot) toSay(where int64, said []chat.Reply) (rows []store.Reply, err error) {
+	now := b.now().UTC()
+	for _, reply := range said {
+		body, err := json.Marshal(reply)
+		if err != nil {
+			return nil, err
+		}
+		row := store.Reply{Chat: where, Body: body, At: now}
+		if reply.Kind == chat.Toast {
+			row.NotAfter = now.Add(toastLife)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// reachable notes whether a person lets the bot write to them.
+func reachable(tx store.Tx, telegramID int64, yes bool) error {
+	user, err := tx.UserByTelegram(telegramID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil || user.Unreachable == !yes {
+		return err
+	}
+	user.Unreachable = !yes
+	return tx.PutUser(user)
+}
+
+// recovered makes an error of a panic of a handler, in err. It tells what the panic was about without telling what it was
+// holding, which may be somebody's words.
+func (b *Bot) recovered(job store.Job, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	*err = panicked(p)
+	b.log.Error("a handler panicked", "queue", job.Queue, "job", job.Seq, "error", *err, "stack", string(debug.Stack()))
+}
