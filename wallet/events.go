@@ -70,9 +70,10 @@ type Event struct {
 	ID          string          `json:"id"`
 	Name        EventName       `json:"event"`
 	At          time.Time       `json:"timestamp"`
-	User        UserID          `json:"user"`         // whom it concerns; "" for nobody of ours
-	Transaction TransactionID   `json:"transaction"`  // "" where none
-	To          AppID           `json:"to,omitempty"` // the only app that may have it, besides operators; "" for all
+	User        UserID          `json:"user"`             // whom it concerns; "" for nobody of ours
+	Transaction TransactionID   `json:"transaction"`      // "" where none
+	To          AppID           `json:"to,omitempty"`     // the only app that may have it, besides operators; "" for all
+	Subject     string          `json:"subject,omitzero"` // what it is about; events of one subject keep their order. "" is one, too
 	Data        json.RawMessage `json:"data"`
 }
 
@@ -325,6 +326,61 @@ func AppendTimestamp(to []byte, t time.Time) []byte {
 	return append(to, text[:]...)
 }
 
+// Subjected is the data of an event that is about something whose events keep their order: a wallet, a chat, an
+// alert, a token's price over a time.
+type Subjected interface{ Subject() string }
+
+// Subject is the wallet.
+func (d TransactionPendingData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d TransactionConfirmedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d TransactionFailedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d TransactionReceivedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d BalanceUpdatedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d WalletConnectedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d BotWalletConnectedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d WalletDisconnectedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d WalletClaimedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d StakeDelegatedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d StakeUndelegatedData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the wallet.
+func (d StakeRewardData) Subject() string { return d.WalletAddress.String() }
+
+// Subject is the chat.
+func (d UserRegisteredData) Subject() string { return d.ChatID }
+
+// Subject is the chat.
+func (d MessageReceivedData) Subject() string { return d.ChatID }
+
+// Subject is the chat.
+func (d CommandExecutedData) Subject() string { return d.ChatID }
+
+// Subject is the alert.
+func (d PriceAlertData) Subject() string { return d.AlertID }
+
+// Subject is the token over that time.
+func (d PriceSignificantChangeData) Subject() string { return d.Token + "/" + d.Timeframe }
+
 // NewEvent renders data once. id must be derived from what happened, so that a step that is run
 // again writes the same event again and not a second one.
 func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (Event, error) {
@@ -332,7 +388,11 @@ func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (E
 	if err != nil {
 		return Event{}, fmt.Errorf("render %s: %w", name, err)
 	}
-	return Event{ID: id, Name: name, At: at, User: user, Data: raw}, nil
+	event := Event{ID: id, Name: name, At: at, User: user, Data: raw}
+	if of, ok := data.(Subjected); ok {
+		event.Subject = of.Subject()
+	}
+	return event, nil
 }
 
 // event renders one announcement of the transaction's newest step.

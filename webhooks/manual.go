@@ -73,7 +73,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 		return store.LogEntry{}, wallet.Refuse(wallet.RateLimitExceeded, "webhooks.hour_used_up")
 	}
 	at := s.Now().UTC()
-	entry := store.LogEntry{Delivery: deliveryOf(hook, e, subjectOf(e), body, at), State: store.DeliveryDeadLettered}
+	entry := store.LogEntry{Delivery: deliveryOf(hook, e, body, at), State: store.DeliveryDeadLettered}
 	within, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	result := s.Post(within, NewMessage(hook, e.ID, body, at))

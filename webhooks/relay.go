@@ -1,12 +1,10 @@
 package webhooks
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -135,7 +133,7 @@ func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 // that it cannot be rendered for is left out.
 func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Delivery {
 	bodies := map[wallet.KeyKind][]byte{}
-	subject, now := subjectOf(e), s.Now().UTC()
+	now := s.Now().UTC()
 	out := make([]store.Delivery, 0, len(hooks))
 	for _, hook := range hooks {
 		body, tried := bodies[hook.Kind]
@@ -147,16 +145,16 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 			bodies[hook.Kind] = body
 		}
 		if body != nil {
-			out = append(out, deliveryOf(hook, e, subject, body, now))
+			out = append(out, deliveryOf(hook, e, body, now))
 		}
 	}
 	return out
 }
 
 // deliveryOf is an event on its way to a webhook.
-func deliveryOf(hook wallet.Webhook, e wallet.Event, subject string, body []byte, now time.Time) store.Delivery {
+func deliveryOf(hook wallet.Webhook, e wallet.Event, body []byte, now time.Time) store.Delivery {
 	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
-		OrderingKey: subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
+		OrderingKey: e.Subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
 // deliveryID begins with the time at which it is made, which it keeps in the log too, so that what is made together
@@ -178,29 +176,4 @@ func urgencyOf(name wallet.EventName) store.Urgency {
 		return store.Prices
 	}
 	return store.Normal
-}
-
-// subjectOf is what an event is about, whose events keep their order: a wallet, a chat, an alert, a token.
-func subjectOf(e wallet.Event) string {
-	for _, name := range []string{"wallet_address", "chat_id", "alert_id"} {
-		if value := textOf(e.Data, name); value != "" {
-			return value
-		}
-	}
-	return textOf(e.Data, "token") + "/" + textOf(e.Data, "timeframe")
-}
-
-// textOf finds a text in an event's data, which json.Marshal wrote, without reading all of it: a quote within a
-// text is escaped there, so that a name between quotes before a colon is a name.
-func textOf(data []byte, name string) (text string) {
-	_, rest, _ := bytes.Cut(data, []byte(`"`+name+`":"`))
-	value, _, found := bytes.Cut(rest, []byte(`"`))
-	if !found || !bytes.Contains(value, []byte(`\`)) {
-		return string(value)
-	}
-	quoted := append([]byte(`"`), rest...) // the quote may be one of the text
-	if json.NewDecoder(bytes.NewReader(quoted)).Decode(&text) != nil {
-		return string(value)
-	}
-	return text
 }

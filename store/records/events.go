@@ -68,8 +68,8 @@ func (t *tx) emit(e wallet.Event) error {
 
 func (t *tx) putEvent(b table, key []byte, e wallet.Event) error {
 	plain := e
-	plain.Data = nil
-	raw, err := t.seal(b, key, e.User, plain, field{"data", e.Data})
+	plain.Data, plain.Subject = nil, ""
+	raw, err := t.seal(b, key, e.User, plain, field{"data", e.Data}, field{"subject", []byte(e.Subject)})
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) 
 			break
 		}
 		var e wallet.Event
-		sealed, err := t.unseal(b, key, raw, &e, "data")
+		sealed, err := t.unseal(b, key, raw, &e, "data", "subject")
 		if err == nil {
-			e.Data = sealed[0]
+			e.Data, e.Subject = sealed[0], string(sealed[1])
 			err = each(key, e)
 		}
 		switch {
