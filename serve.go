@@ -142,7 +142,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 		return p, "", err
 	}
 	p.Parts, err = product.New(product.Options{Config: c, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
-		BotName: p.botName, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
+		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
 	}

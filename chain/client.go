@@ -32,7 +32,7 @@ type Options struct {
 	// for an answer, then what nobody waits for. A call waits for its turn within its Timeout.
 	PerSecond int
 	// Share lets sends of the same two seconds have in common what they ask a node for: the newest blockhash, the fee of
-	// messages that cost the same, the price of compute units for the same accounts. false asks each time.
+	// messages that cost the same, the price of compute units for the same accounts, the finalized height. false asks each time.
 	Share bool
 	// Log hears of the WebSocket's outages; nil for silence.
 	Log *slog.Logger
@@ -58,6 +58,7 @@ type Client struct {
 	hashes    shared[struct{}, wallet.Blockhash] // the newest
 	fees      shared[string, uint64]             // by what a fee depends on
 	prices    shared[string, uint64]             // of compute units, by the accounts written
+	finalized shared[struct{}, uint64]           // the finalized block height
 }
 
 const defaultTimeout = 10 * time.Second

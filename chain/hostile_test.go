@@ -312,8 +312,11 @@ func TestLandingAtALevelThatIsNotEnough(t *testing.T) {
 		c := history{status: status, wire: s.wire, encoding: "base64"}.client(t)
 		for name, look := range map[string]func() (*wallet.Landing, error){
 			"Find": func() (*wallet.Landing, error) { return c.Find(t.Context(), s.sought) },
-			"Statuses": func() (*wallet.Landing, error) {
+			"Statuses and Details": func() (*wallet.Landing, error) {
 				all, err := c.Statuses(t.Context(), []wallet.Signature{s.signature})
+				if all[0] != nil {
+					c.Details(t.Context(), all[0])
+				}
 				return all[0], err
 			},
 		} {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"sync"
 
 	"purser/wallet"
 )
@@ -21,8 +20,6 @@ const (
 	newestVersion = 1
 	// unsupportedVersion is that refusal (JSON-RPC, Agave's rpc_client/custom_error).
 	unsupportedVersion = -32015
-	// detailsAtOnce bounds the calls under way for the details of one Statuses.
-	detailsAtOnce = 8
 )
 
 // signatureStatus is an entry of getSignatureStatuses.
@@ -80,8 +77,7 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 // nil where it does not know one (getSignatureStatuses without history, 256 a call). Transactions
 // that are only processed count as unknown.
 //
-// Fee and BlockHeight take two more calls, once for each landing; they are 0 when the node does not
-// tell, which a node that has just confirmed a block may do for a second.
+// Fee, Spent and BlockHeight are left to Details: what is known of a landing already needs none of them.
 func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wallet.Landing, error) {
 	ctx = withSignedTransaction(ctx)
 	landings := make([]*wallet.Landing, 0, len(sigs))
@@ -94,22 +90,16 @@ func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wall
 			landings = append(landings, status.landing(batch[i]))
 		}
 	}
-	var (
-		work sync.WaitGroup
-		free = make(chan struct{}, detailsAtOnce)
-	)
-	for _, landing := range landings {
-		if landing == nil {
-			continue
-		}
-		free <- struct{}{}
-		work.Go(func() {
-			defer func() { <-free }()
-			c.fill(ctx, c.primary(), landing)
-		})
-	}
-	work.Wait()
 	return landings, nil
+}
+
+// Details adds what the cheap poll leaves out: fee, what left the fee payer, and the block's height, by two calls once
+// for each landing. They stay 0 where the node does not tell, which one that has just confirmed a block may do for a
+// second. What is there already is asked for no more.
+func (c *Client) Details(ctx context.Context, l *wallet.Landing) {
+	if l.Fee == 0 || l.BlockHeight == 0 {
+		c.fill(withSignedTransaction(ctx), c.primary(), l)
+	}
 }
 
 // landed asks for one signature, in the node's whole history.

@@ -168,8 +168,13 @@ func (c *Client) BlockHeight(ctx context.Context) (uint64, error) {
 
 // FinalizedBlockHeight is the height of the newest block that no configured node can roll back any
 // more: the lowest of their finalized heights (getEpochInfo). From then on a node's "not found"
-// counts only if it has not fallen behind that block.
+// counts only if it has not fallen behind that block. Where Options.Share says so the height may be two seconds old:
+// it is still one that all nodes had reached before it was told, and a higher one proves no more than it does.
 func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
+	return c.finalized.get(ctx, struct{}{}, c.now, c.sharedFor, c.finalizedBlockHeight)
+}
+
+func (c *Client) finalizedBlockHeight(ctx context.Context) (uint64, error) {
 	const method = "getEpochInfo"
 	var lowest uint64
 	for i, n := range c.nodes {

@@ -124,12 +124,15 @@ func (w world) broadcast(s sent) {
 	}
 }
 
-// status is what Statuses says of one signature.
+// status is what Statuses says of one signature, with its Details.
 func (w world) status(sig wallet.Signature) *wallet.Landing {
 	w.t.Helper()
 	landings, err := w.Statuses(w.t.Context(), []wallet.Signature{sig})
 	if err != nil || len(landings) != 1 {
 		w.t.Fatalf("statuses: %v, %v", landings, err)
+	}
+	if landings[0] != nil {
+		w.Details(w.t.Context(), landings[0])
 	}
 	return landings[0]
 }

@@ -107,7 +107,7 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	if same >= maxRequests || asker != "" && programs >= maxProgramsRequests {
 		return wallet.Refuse(wallet.RateLimitExceeded, "payment_request.too_many", wallet.NumberArg("Count", max(same, programs)))
 	}
-	return tx.CreateTransaction(r.Transaction)
+	return store.Create(tx, r.Transaction)
 }
 
 // askerOf tells who made a request with a key: its app, or the key's line; "" for a person in chat.

@@ -82,5 +82,5 @@ func (s *Transactions) LookAgain(tx store.Tx, who Caller, id wallet.TransactionI
 		return nil // it is being looked for
 	}
 	t.RecheckRequestedAt = now
-	return tx.PutTransaction(t)
+	return store.Recheck(tx, t, now)
 }

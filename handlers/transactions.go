@@ -141,7 +141,7 @@ func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
 	if err := s.replaces(tx, p.Transaction); err != nil {
 		return err
 	}
-	return tx.CreateTransaction(p.Transaction)
+	return store.Create(tx, p.Transaction)
 }
 
 // Reject ends a transaction that is not signed yet, by its owner's word.

@@ -41,6 +41,7 @@ type Options struct {
 	Chain      *chain.Client
 	Poster     Poster
 	BotName    func() string // without @; "" while Telegram has not told it
+	Node       string        // the name of this node, the same in each of its lives (work.Pool)
 
 	Now    handlers.Clock
 	NewID  handlers.IDs
@@ -106,7 +107,7 @@ func New(o Options) (*Parts, error) {
 		}
 	}
 	p.deliver()
-	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace()}
+	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node}
 	return p, nil
 }
 

@@ -15,12 +15,8 @@ import (
 // of our own people are found like all others: they name the references of the link that they pay.
 // Only what is finalized counts (docs/decisions/0006), which takes its time: whoever paid in the last
 // second is waited for.
-func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
-	w, now := s.watched[t.ID], s.Now()
-	if now.Before(w.searchAt) {
-		return nil
-	}
-	w.searchAt = now.Add(s.Pace.Collect)
+func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
+	now := s.Now()
 	if w.judged == nil {
 		w.judged = map[wallet.Signature]bool{}
 	}
@@ -28,16 +24,50 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction) error {
 	if trouble != nil {
 		trouble = fmt.Errorf("look for payments of %s: %w", t.ID, trouble)
 	}
+	over := s.waitedEnough(t, now, trouble)
+	if len(payments) == 0 && !over {
+		return nil, trouble
+	}
 	for _, p := range payments {
-		if err := s.Store.Update(ctx, func(tx store.Tx) error { return s.received(tx, t.ID, p) }); err != nil {
-			return errors.Join(trouble, fmt.Errorf("settle %s: %w", t.ID, err))
+		w.found = append(w.found, p.Landing.Signature)
+	}
+	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+		for _, p := range payments {
+			var err error
+			if t, err = s.received(tx, t, p); err != nil {
+				return t, err
+			}
 		}
-		w.judged[p.Landing.Signature] = true
+		if over && t.TimedOutAt(s.Now()) {
+			return s.apply(tx, t, wallet.TransitionInput{By: wallet.TimeRanOut, At: s.Now().UTC()})
+		}
+		return t, nil
+	}, trouble
+}
+
+// Requests are looked for less often as they grow older: whoever is asked to pay most often does so at once, and each
+// look is a call to a node. The next look is at this multiple of Pace.Collect.
+const (
+	young, middling         = 5 * time.Minute, 15 * time.Minute // ages up to which a request is looked for
+	everyTime, third, sixth = 1, 3, 6                           // every time, every third time, or else every sixth
+)
+
+// collectAgain is when a request is looked for again: by its age, and not later than when a look may end it.
+func (s *Settler) collectAgain(t wallet.Transaction, now time.Time) time.Time {
+	factor := sixth
+	switch age := now.Sub(t.CreatedAt); {
+	case age < young:
+		factor = everyTime
+	case age < middling:
+		factor = third
 	}
-	if !s.waitedEnough(t, now, trouble) {
-		return trouble
+	next := now.Add(time.Duration(factor) * s.Pace.Collect)
+	for _, over := range []time.Time{t.Deadline.Add(wallet.NeverLandsAfter), t.Deadline.Add(2 * wallet.NeverLandsAfter)} {
+		if now.Before(over) && over.Before(next) {
+			next = over
+		}
 	}
-	return errors.Join(trouble, s.timeOut(ctx, t))
+	return next
 }
 
 // waitedEnough tells whether a request ends unpaid: a look that began after all that could count saw all there
@@ -57,32 +87,30 @@ func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble erro
 // payment that ended another request stands for that one, and ends no second. What it ended stands on its receipt,
 // written in the same store transaction. Without a receipt (the wallet is nobody's here any more) nothing could
 // tell, and nothing is ended.
-func (s *Settler) received(tx store.Tx, id wallet.TransactionID, p wallet.Payment) error {
-	t, err := tx.Transaction(id)
-	if err != nil || t.Status != wallet.Requested {
-		return err
+func (s *Settler) received(tx store.Tx, t wallet.Transaction, p wallet.Payment) (wallet.Transaction, error) {
+	if t.Status != wallet.Requested {
+		return t, nil
 	}
 	paid := t
 	paid.PaymentRequestRef = t.Reference
 	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
 	paid.Memo = p.Memo // what the payer put on chain, which need not be what was asked
 	if err := s.receipt(tx, paid); err != nil {
-		return err
+		return t, err
 	}
 	if p.Units < t.Amount {
-		return nil // a part: the rest may follow
+		return t, nil // a part: the rest may follow
 	}
 	receipt, err := tx.Transaction(wallet.ReceivedID(p.Landing.Signature, t.To, t.Token.Mint))
 	if errors.Is(err, store.ErrNotFound) || err == nil && receipt.Answers != "" {
-		return nil
+		return t, nil
 	}
 	if err != nil {
-		return err
+		return t, err
 	}
 	receipt.Answers, receipt.PaymentRequestRef = t.ID, t.Reference
 	if err := tx.PutTransaction(receipt); err != nil {
-		return err
+		return t, err
 	}
-	_, err = store.Step(tx, t, wallet.TransitionInput{By: wallet.Paid, At: s.Now().UTC()})
-	return err
+	return s.apply(tx, t, wallet.TransitionInput{By: wallet.Paid, At: s.Now().UTC()})
 }

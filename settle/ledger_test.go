@@ -166,7 +166,7 @@ func (l *ledger) begin() {
 	if err != nil {
 		return
 	}
-	if err := l.Update(func(tx store.Tx) error { return tx.CreateTransaction(t) }); err == nil {
+	if err := l.Update(func(tx store.Tx) error { return store.Create(tx, t) }); err == nil {
 		l.ids = append(l.ids, t.ID)
 	}
 }

@@ -172,12 +172,15 @@ func (n *node) answer(method string, params []json.RawMessage) (result string, c
 type two struct {
 	*rig
 	first, second *node
+	urls          map[*node]string
 }
+
+func (r *two) serverOf(n *node) string { return r.urls[n] }
 
 // newTwo has the settler ask two scripted nodes, which agree: nothing is on chain, and its blocks are far away.
 func newTwo(t *testing.T) *two {
 	t.Helper()
-	r := &two{rig: newRig(t)}
+	r := &two{rig: newRig(t), urls: map[*node]string{}}
 	r.Trouble() // silent nodes are the subject
 	var urls []string
 	for _, n := range []**node{&r.first, &r.second} {
@@ -186,6 +189,7 @@ func newTwo(t *testing.T) *two {
 		server := httptest.NewServer(*n)
 		t.Cleanup(server.Close)
 		urls = append(urls, server.URL)
+		r.urls[*n] = server.URL
 	}
 	client, err := chain.New(chain.Options{RPCURLs: urls, Cluster: wallet.Localnet, Now: r.Now, Timeout: time.Minute})
 	r.Must(err)

@@ -1,7 +1,6 @@
 package settle
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -9,24 +8,51 @@ import (
 	"purser/wallet"
 )
 
-// step reads a transaction anew and takes one step of its life, if decide still wants one.
-func (s *Settler) step(ctx context.Context, id wallet.TransactionID, decide func(wallet.Transaction) *wallet.TransitionInput) error {
-	err := s.Store.Update(ctx, func(tx store.Tx) error {
+// change is something that a look found to be true of a transaction, to be written. It is given the row as it is now,
+// which may have changed since the look, and returns it as it then stands. nil changes nothing.
+type change func(store.Tx, wallet.Transaction) (wallet.Transaction, error)
+
+// write is the commit of what a look found, in this order. The job of the next look is put last: the attempt that
+// commits this ends with it. A transaction that is gone with its owner needs neither.
+func (s *Settler) write(id wallet.TransactionID, changes []change) func(store.Tx) error {
+	return func(tx store.Tx) error {
 		t, err := tx.Transaction(id)
-		if err != nil {
-			return err
-		}
-		change := decide(t)
-		if change == nil {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		_, err = s.apply(tx, t, *change)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("settle %s: %w", id, err)
+		for _, change := range changes {
+			if err == nil {
+				t, err = change(tx, t)
+			}
+		}
+		if err == nil {
+			err = s.schedule(tx, t)
+		}
+		if err != nil {
+			return fmt.Errorf("settle %s: %w", id, err)
+		}
+		return nil
 	}
-	return nil
+}
+
+// schedule puts the job of the next look at a transaction whose own job ends in this store transaction.
+func (s *Settler) schedule(tx store.Tx, t wallet.Transaction) error {
+	now := s.Now().UTC()
+	if t.Status == wallet.Requested {
+		return store.ScheduleAt(tx, t, now, s.collectAgain(t, now))
+	}
+	return store.Schedule(tx, t, now)
+}
+
+// step is one step of a transaction's life, if decide still wants one.
+func (s *Settler) step(decide func(wallet.Transaction) *wallet.TransitionInput) change {
+	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+		input := decide(t)
+		if input == nil { // it has changed meanwhile
+			return t, nil
+		}
+		return s.apply(tx, t, *input)
+	}
 }
 
 // apply writes one step and its announcements, and of a kind that pays somebody the recipient's receipt when nothing can
@@ -36,7 +62,7 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Transit
 	if err != nil {
 		return t, err
 	}
-	next, err := store.Step(tx, t, change)
+	next, err := store.Apply(tx, t, change)
 	if err != nil {
 		return t, err
 	}

@@ -3,41 +3,65 @@ package settle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// judge decides what the chain's word means for one transaction.
-func (s *Settler) judge(ctx context.Context, t wallet.Transaction, landing *wallet.Landing) error {
-	w, now := s.watched[t.ID], s.Now()
+// judge decides what the chain's word means for one transaction that is with the network, or may be.
+func (s *Settler) judge(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
+	var landing *wallet.Landing
+	var silent error
+	if !t.Signature.IsZero() {
+		landing, silent = s.status(ctx, t.Signature)
+	}
+	now := s.Now()
 	if landing != nil {
 		w.knownAt = now
 		if w.landedAt.IsZero() {
 			w.landedAt = now
 		}
-		if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
-			return nil // a node may need a moment to know the block's height, which the event tells
-		}
-		if landing.Failure != "" && landing.Finalized { // all nodes are asked about it, not at every poll
-			if now.Before(w.searchAt) {
-				return nil
-			}
-			w.searchAt = now.Add(s.Pace.Search)
-		}
-		return s.landed(ctx, t, *landing)
+		return s.polled(ctx, t, w, *landing)
 	}
 	w.landedAt = time.Time{}
 	if t.RecheckRequestedAt.After(w.askedAt) { // the owner asks: whatever was planned, look now
 		w.askedAt, w.searchAt = t.RecheckRequestedAt, now
 	}
 	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
-		return nil
+		return nil, silent
 	}
 	w.searchAt = now.Add(s.Pace.Search)
-	return s.search(ctx, t)
+	write, err := s.search(ctx, t)
+	return write, errors.Join(silent, err)
+}
+
+// polled decides what a landing means that the cheap poll told of.
+func (s *Settler) polled(ctx context.Context, t wallet.Transaction, w *watch, landing wallet.Landing) (change, error) {
+	if asKnown(t, landing) {
+		return nil, nil
+	}
+	now := s.Now()
+	if landing.Failure != "" { // all nodes are asked about it, not at every poll
+		if now.Before(w.searchAt) {
+			return nil, nil
+		}
+		w.searchAt = now.Add(s.Pace.Search)
+		return s.landed(ctx, t, landing)
+	}
+	s.Chain.Details(ctx, &landing)
+	if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
+		return nil, nil // a node may need a moment to know the block's height, which the event tells
+	}
+	return s.landed(ctx, t, landing)
+}
+
+// asKnown tells whether a landing changes nothing. An error on chain counts only when it cannot be rolled back any more.
+func asKnown(t wallet.Transaction, landing wallet.Landing) bool {
+	if landing.Failure != "" {
+		return !landing.Finalized
+	}
+	return t.Status == wallet.Confirmed && !landing.Finalized
 }
 
 func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) bool {
@@ -59,21 +83,21 @@ func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 // search looks through history for a transaction that the cheap poll does not know, and applies the never-to-land rule
 // (docs/architecture.md, The rule against paying twice, 2): its conditions are checked in this order, because only a
 // look that began after the last block it could be in proves that it is in none.
-func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
+func (s *Settler) search(ctx context.Context, t wallet.Transaction) (change, error) {
 	query, err := s.Store.Kinds().Query(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !s.outOfTime(t, s.Now()) {
 		landing, err := s.Chain.Find(ctx, query)
 		if err != nil || landing == nil {
-			return err
+			return nil, err
 		}
 		return s.landed(ctx, t, *landing)
 	}
 	height, err := s.Chain.FinalizedBlockHeight(ctx)
 	if err != nil {
-		return errors.Join(err, s.hold(ctx, t.ID))
+		return s.hold(t), err
 	}
 	past := height > t.LastValidBlockHeight()
 	landing, certain, err := s.Chain.FindEverywhere(ctx, query)
@@ -81,23 +105,23 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) error {
 	case landing != nil:
 		return s.landed(ctx, t, *landing)
 	case err != nil || !certain:
-		return errors.Join(err, s.hold(ctx, t.ID))
+		return s.hold(t), err
 	case !past: // not found, but some block could still hold it: by our clock it is late
-		return s.hold(ctx, t.ID)
+		return s.hold(t), nil
 	}
 	if len(t.IssuedBlockhashes) > 0 {
 		sees, err := s.Chain.CanSeeBackTo(ctx, t.IssuedBlockhashes[0].Blockhash.Slot)
 		if err != nil || !sees {
-			return errors.Join(err, s.hold(ctx, t.ID))
+			return s.hold(t), err
 		}
 	}
-	return s.gone(ctx, t.ID)
+	return s.gone(), nil
 }
 
 // gone records that a transaction is in no block and can get into none. One that was confirmed
 // before was rolled back first.
-func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
-	return s.step(ctx, id, func(t wallet.Transaction) *wallet.TransitionInput {
+func (s *Settler) gone() change {
+	return s.step(func(t wallet.Transaction) *wallet.TransitionInput {
 		now := s.Now().UTC()
 		if t.Status == wallet.Confirmed {
 			return &wallet.TransitionInput{By: wallet.RolledBack, At: now}
@@ -114,55 +138,53 @@ func (s *Settler) gone(ctx context.Context, id wallet.TransactionID) error {
 }
 
 // hold says that nobody can tell: the owner sees it, once.
-func (s *Settler) hold(ctx context.Context, id wallet.TransactionID) error {
-	return s.step(ctx, id, func(t wallet.Transaction) *wallet.TransitionInput {
-		if t.Indeterminate || t.Status != wallet.Signed && t.Status != wallet.Pending {
+func (s *Settler) hold(seen wallet.Transaction) change {
+	uncertain := func(t wallet.Transaction) bool {
+		return !t.Indeterminate && (t.Status == wallet.Signed || t.Status == wallet.Pending)
+	}
+	if !uncertain(seen) {
+		return nil
+	}
+	return s.step(func(t wallet.Transaction) *wallet.TransitionInput {
+		if !uncertain(t) {
 			return nil
 		}
 		return &wallet.TransitionInput{By: wallet.BecameUncertain, At: s.Now().UTC()}
 	})
 }
 
-// landed takes the steps that a landing allows: pending and confirmed, then final, or failed. An
-// error on chain counts only when it cannot be rolled back any more.
-func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing wallet.Landing) error {
-	if seen.Status == wallet.Confirmed && !landing.Finalized && landing.Failure == "" {
-		return nil // as known
-	}
-	if landing.Failure != "" && !landing.Finalized {
-		return nil
+// landed takes the steps that a landing allows: pending and confirmed, then final, or failed.
+func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing wallet.Landing) (change, error) {
+	if asKnown(seen, landing) {
+		return nil, nil
 	}
 	if landing.Failure != "" {
 		// One node's word is not enough to let anybody pay again: a success elsewhere counts more.
 		query, err := s.Store.Kinds().Query(seen)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found, certain, err := s.Chain.FindEverywhere(ctx, query)
 		switch {
 		case err != nil || found == nil || !certain:
-			return errors.Join(err, s.hold(ctx, seen.ID))
+			return s.hold(seen), err
 		case !found.Finalized:
-			return nil
+			return nil, nil
 		}
 		landing = *found
 	}
-	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		t, err := tx.Transaction(seen.ID)
-		if err != nil || t.Closed {
-			return err
+	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+		if t.Closed {
+			return t, nil
 		}
 		for _, change := range s.steps(t, landing) {
+			var err error
 			if t, err = s.apply(tx, t, change); err != nil {
-				return err
+				return t, err
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("settle %s: %w", seen.ID, err)
-	}
-	return nil
+		return t, nil
+	}, nil
 }
 
 func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.TransitionInput {

@@ -50,10 +50,16 @@ type Queue string
 
 // The queues, each with the worker that empties it.
 const (
-	Inbox     Queue = "inbox"     // Telegram updates, for bot
-	Outbox    Queue = "outbox"    // replies to be sent, for bot
-	Events    Queue = "events"    // events not yet turned into chat messages, for notify
-	Unsettled Queue = "unsettled" // transactions that can still change, for settle
+	Inbox  Queue = "inbox"  // Telegram updates, for bot
+	Outbox Queue = "outbox" // replies to be sent, for bot
+	Events Queue = "events" // events not yet turned into chat messages, for notify
+	// Settlement are transactions with a next look, for settle: signed ones, and those that wait for their owner until
+	// their time is over.
+	Settlement Queue = "settlement"
+	// Collecting are transactions that nobody here has signed and that the chain may show all the same, for settle:
+	// requests for payment, and those that were rejected or ran out with a blockhash in a device's hands. They have
+	// workers of their own, so that no number of them delays a signed payment.
+	Collecting Queue = "collecting"
 
 	Announced Queue = "announced" // events not yet turned into deliveries, for webhooks
 )

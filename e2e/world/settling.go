@@ -2,30 +2,96 @@ package world
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+
+	"golang.org/x/sync/errgroup"
 
 	"purser/settle"
 	"purser/store"
 	"purser/wallet"
 )
 
-// Restart begins settling anew, with nothing but what the store holds.
+// Restart begins settling anew, with nothing but what the store holds. It looks once for each job, and puts it back.
 func (w *World) Restart() {
-	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Pace: settle.DefaultPace(),
+	pace := settle.DefaultPace()
+	pace.Hold, pace.Gather = 0, 0
+	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Pace: pace, Node: "main",
 		Log: slog.New(slog.NewTextHandler(&w.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }
 
 // Trouble says that the settler may fail until Whole: the test is about that.
 func (w *World) Trouble() { w.troubled = true }
 
-// Look lets the settler look once. Whatever it cannot do fails the test, unless Trouble is expected.
+// Look lets the settler look at all that is due. Whatever it cannot do fails the test, unless Trouble is expected.
 func (w *World) Look() {
 	w.Helper()
-	_, err := w.Settler.Round(context.Background())
+	err := w.Settle()
 	if warned := w.warnings.String(); !w.troubled && (err != nil || warned != "") {
 		w.Errorf("settling failed: %v\n%s", err, warned)
 	}
 	w.warnings.Reset()
+}
+
+// Settle does what the settler's pools do: jobs that are due are claimed, a few looked at at a time, until none is left.
+func (w *World) Settle() error {
+	const (
+		most     = 100 // looks in a row, each because of the one before
+		parallel = 8
+	)
+	var failed error
+	for range most {
+		var due []store.Job
+		for _, pool := range w.Settler.Pools() {
+			err := pool.Store.Update(context.Background(), func(tx store.Tx) error {
+				claimed, _, err := tx.ClaimJobs(store.Claim{Queue: pool.Queue, Node: pool.Node, Now: w.Now(), Max: 10_000, Lease: pool.Lease})
+				due = append(due, claimed...)
+				return err
+			})
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+		}
+		if len(due) == 0 {
+			return failed
+		}
+		errs := make([]error, len(due))
+		group := errgroup.Group{}
+		group.SetLimit(parallel)
+		for i, job := range due {
+			group.Go(func() error {
+				errs[i] = w.lookAt(job)
+				return nil
+			})
+		}
+		failed = errors.Join(failed, group.Wait(), errors.Join(errs...))
+	}
+	return errors.Join(failed, fmt.Errorf("settling finds no end: %d looks in a row", most))
+}
+
+// lookAt is one look, with its end. One that cannot be written is tried again, like any job.
+func (w *World) lookAt(job store.Job) error {
+	result, err := w.Settler.Handle(context.Background(), job)
+	if err == nil {
+		err = w.Settler.Store.Update(context.Background(), func(tx store.Tx) error {
+			if result.Commit != nil {
+				if err := result.Commit(tx); err != nil {
+					return err
+				}
+			}
+			if !result.Again.IsZero() {
+				return tx.SnoozeJobs(result.Again, job.Ref())
+			}
+			return tx.DoneJobs(job.Ref())
+		})
+	}
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, w.Store.Update(context.Background(), func(tx store.Tx) error {
+		return tx.RetryJobs(w.Now().Add(w.Settler.Pace.Poll), job.Ref())
+	}))
 }
 
 // Rounds lets the settler look n times, with a poll's time after each.

@@ -128,7 +128,7 @@ func (w *World) wire() {
 			Access:   config.Access{Steps: []wallet.Verification{wallet.ByContact}},
 			Limits:   quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30},
 		},
-		Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" },
+		Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" }, Node: "main",
 		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Must(err)

@@ -211,9 +211,6 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err := t.reindex(key, rules, before, r.index(rules).entries()); err != nil {
 		return err
 	}
-	if !n.Closed && (old == nil || old.Changes != n.Changes) {
-		t.signal(store.Unsettled) // a step of the lifecycle; a mere refresh wakes nobody
-	}
 	if err := t.noteProposal(n); err != nil {
 		return err
 	}

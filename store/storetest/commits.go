@@ -266,10 +266,10 @@ func testChanged(t *testing.T, open Open) {
 	s := fresh(t, open)
 	row := transaction(1, "usr_a", 1)
 	adds := map[store.Queue]func(store.Tx) error{
-		store.Inbox:     func(tx store.Tx) error { _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1}}); return err },
-		store.Outbox:    func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) },
-		store.Events:    func(tx store.Tx) error { return tx.Emit(event("e")) },
-		store.Unsettled: func(tx store.Tx) error { return tx.CreateTransaction(row) },
+		store.Inbox:      func(tx store.Tx) error { _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1}}); return err },
+		store.Outbox:     func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) },
+		store.Events:     func(tx store.Tx) error { return tx.Emit(event("e")) },
+		store.Settlement: func(tx store.Tx) error { return store.Create(tx, row) },
 
 		store.Announced: func(tx store.Tx) error { return tx.Emit(spoken("spoken")) },
 	}
@@ -300,9 +300,12 @@ func testChanged(t *testing.T, open Open) {
 	quiet("what was there already")
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	quiet("a user")
-	row.Version, row.Changes = 1, 1
+	row.Version = 1
+	update(t, s, func(tx store.Tx) error { return store.Recheck(tx, row, noon()) })
+	receive(t, "a transaction to be looked at", s.Changed(store.Settlement))
+	row.Version++
 	update(t, s, func(tx store.Tx) error { return tx.PutTransaction(row) })
-	receive(t, "a step of a transaction", s.Changed(store.Unsettled))
+	quiet("a mere refresh of a transaction")
 	for range 3 { // one slot: nobody is held up by a worker that sleeps
 		update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) })
 	}
