@@ -362,6 +362,12 @@ func (t *dayTx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// First is the first entry of a range.
+func (t *dayTx) First(b engine.Table, r engine.Range) (key, value []byte) {
+	key, value = first(t.bucket(b), r)
+	return sane(key), sane(value)
+}
+
 // Next draws the table's next number.
 func (t *dayTx) Next(b engine.Table) (uint64, error) { return t.bucket(b).NextSequence() }
 

@@ -27,6 +27,20 @@ func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// first finds the first entry of a range.
+func first(in *bbolt.Bucket, r engine.Range) (key, value []byte) {
+	cursor := in.Cursor()
+	if r.Backward {
+		key, value = before(cursor, r.Before)
+	} else {
+		key, value = cursor.Seek(r.From)
+	}
+	if key == nil || bytes.Compare(key, r.From) < 0 || r.Before != nil && bytes.Compare(key, r.Before) >= 0 {
+		return nil, nil
+	}
+	return key, value
+}
+
 // before finds the last key below a bound (nil: of all); nil without one.
 func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	if bound == nil {

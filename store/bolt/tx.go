@@ -105,6 +105,9 @@ func (t *tx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return scan(t.bucket(b), r)
 }
 
+// First is the first entry of a range.
+func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return first(t.bucket(b), r) }
+
 // Writable tells an Update from a View.
 func (t *tx) Writable() bool { return t.root.Writable() }
 

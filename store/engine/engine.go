@@ -62,7 +62,8 @@ type Engine interface {
 }
 
 // Tables reads and writes. Reads see the writes before them. What is returned belongs to the engine: it may not be
-// changed, and lives until the closure returns. What is handed over may not be changed until the commit.
+// changed, and lives until the closure returns. Of what is handed over a key may be changed once the call returned, and a
+// value not before the commit. One goroutine at a time uses a transaction.
 //
 // Reads return no error. An engine that can fail to read remembers the first failure and returns nothing from
 // then on; its View or Update returns that failure, whatever the closure returns, and commits nothing.
@@ -75,7 +76,10 @@ type Tables interface {
 	Delete(t Table, key []byte) error
 	// Scan walks the keys of a range in byte order. Nothing is written to the table while it is walked.
 	Scan(t Table, r Range) iter.Seq2[[]byte, []byte]
-	// Next draws a number, from 1, that is larger than all that were drawn for this table.
+	// First returns the first entry that Scan would meet, nil of an empty range.
+	First(t Table, r Range) (key, value []byte)
+	// Next draws a number, from 1, that is larger than all that this transaction, and what is committed, has drawn for the
+	// table.
 	Next(t Table) (uint64, error)
 	// Writable tells an Update from a View.
 	Writable() bool

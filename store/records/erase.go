@@ -42,7 +42,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 // destroyDataKey destroys the user's data key, and leaves a mark, so that what still comes of them is not sealed by the
 // system's instead. What is left of it then is in backups alone, where it takes the master key to use it.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
-	delete(t.keys, id)
+	t.key = nil
 	name, state := t.in.SecretOf(string(id))
 	if state == engine.Kept {
 		t.store.dataKeys.forget(string(id), name)

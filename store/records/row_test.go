@@ -73,7 +73,7 @@ func FuzzDamagedRows(f *testing.F) {
 					}
 				}
 			}
-			clear(inner.keys)
+			inner.key = nil
 			everyVerb(contract, x)
 			return undo
 		})

@@ -233,18 +233,14 @@ func (s *Store) view(ctx context.Context, read func(*tx) error) error {
 // Update runs change and commits what it wrote. What it announces is heard of after the commit: first that keys have
 // changed, then the queues.
 func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
-	var t *tx
-	err := s.engine.Update(ctx, func(in engine.Tx) error {
-		t = &tx{in: in, store: s}
-		return change(t)
-	})
-	if err != nil {
+	u := &oneUpdate{change: change, store: s}
+	if err := s.engine.Update(ctx, u.run); err != nil {
 		return err
 	}
-	if t.touchedKeys {
+	if u.last.touchedKeys {
 		s.version.Add(1)
 	}
-	for queue := range t.news {
+	for _, queue := range u.last.news {
 		select {
 		case s.signal(queue) <- struct{}{}:
 		default: // a signal waits there already
@@ -255,6 +251,18 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 
 // Logger is where the store reports damaged rows.
 func (s *Store) Logger() *slog.Logger { return s.log }
+
+// oneUpdate is one Update, whose change may run more than once.
+type oneUpdate struct {
+	store  *Store
+	change func(store.Tx) error
+	last   *tx // of the run that counts
+}
+
+func (u *oneUpdate) run(in engine.Tx) error {
+	u.last = &tx{in: in, store: u.store}
+	return u.change(u.last)
+}
 
 // KeysVersion rises with every commit that touched an API key or a webhook.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"purser/store"
 	"purser/store/engine"
@@ -16,8 +17,13 @@ import (
 type tx struct {
 	in    engine.Tx
 	store *Store
-	keys  map[wallet.UserID]*store.Key // data keys that this closure has unwrapped
-	news  map[store.Queue]bool         // queues that were added to
+
+	owner wallet.UserID // whose data key was asked for last
+	key   *store.Key    // that key; nil: none was asked for
+
+	scratch [128]byte // see copied
+
+	news []store.Queue // that were added to, each once
 
 	touchedKeys bool // an API key or a webhook changed
 }
@@ -25,17 +31,23 @@ type tx struct {
 var _ store.Tx = (*tx)(nil)
 
 // get returns the value of a key, nil without one. It lives as long as the transaction.
-func (t *tx) get(b table, key []byte) []byte { return t.in.Get(engine.Table(b), key) }
+func (t *tx) get(b table, key []byte) []byte {
+	return t.in.Get(engine.Table(b), t.copied(key))
+}
+
+// copied is a key as it is handed to the engine, until the next one is: what is handed to an interface moves to the
+// heap, and most keys are made on the stack.
+func (t *tx) copied(key []byte) []byte { return append(t.scratch[:0], key...) }
 
 func (t *tx) put(b table, key, value []byte) error {
-	if err := t.in.Put(engine.Table(b), key, value); err != nil {
+	if err := t.in.Put(engine.Table(b), t.copied(key), value); err != nil {
 		return fmt.Errorf("write to %s: %w", b, err)
 	}
 	return nil
 }
 
 func (t *tx) delete(b table, key []byte) error {
-	if err := t.in.Delete(engine.Table(b), key); err != nil {
+	if err := t.in.Delete(engine.Table(b), t.copied(key)); err != nil {
 		return fmt.Errorf("delete from %s: %w", b, err)
 	}
 	return nil
@@ -51,10 +63,7 @@ func all() engine.Range { return engine.Range{} }
 
 // first is the first entry of a range, nil of an empty one.
 func (t *tx) first(b table, r engine.Range) (key, value []byte) {
-	for key, value := range t.scan(b, r) {
-		return key, value
-	}
-	return nil, nil
+	return t.in.First(engine.Table(b), r)
 }
 
 // last is the last entry under a prefix, nil without one.
@@ -75,10 +84,9 @@ func (t *tx) next(b table) (uint64, error) { return t.in.Next(engine.Table(b)) }
 
 // signal has the workers of a queue woken once the transaction is committed.
 func (t *tx) signal(queue store.Queue) {
-	if t.news == nil {
-		t.news = map[store.Queue]bool{}
+	if !slices.Contains(t.news, queue) {
+		t.news = append(t.news, queue)
 	}
-	t.news[queue] = true
 }
 
 // entry is a key and its value, both copied.
@@ -107,8 +115,8 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if owner == "" {
 		return t.store.system, nil
 	}
-	if key := t.keys[owner]; key != nil {
-		return key, nil
+	if t.key != nil && t.owner == owner {
+		return t.key, nil
 	}
 	name, state := t.in.SecretOf(string(owner))
 	if state != engine.Kept {
@@ -124,7 +132,7 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data key: %w", err)
 	}
-	t.keep(owner, key)
+	t.owner, t.key = owner, key
 	return key, nil
 }
 
@@ -148,16 +156,9 @@ func (t *tx) makeDataKey(owner wallet.UserID) error {
 	}
 	key, err := store.NewKey(secret, t.store.random)
 	if err == nil {
-		t.keep(owner, key)
+		t.owner, t.key = owner, key
 	}
 	return err
-}
-
-func (t *tx) keep(owner wallet.UserID, key *store.Key) {
-	if t.keys == nil {
-		t.keys = map[wallet.UserID]*store.Key{}
-	}
-	t.keys[owner] = key
 }
 
 // personBy is the user of a Telegram id, "" for a stranger. A private chat has its person's id,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -204,6 +205,9 @@ func scanned(t *testing.T, tx engine.Tables, in engine.Range, keys []string, mod
 				if len(got) == limit {
 					break
 				}
+			}
+			if key, _ := tx.First(plainTable, in); string(key) != strings.Join(want[:min(1, len(want))], "") || len(want) == 0 && key != nil {
+				t.Fatalf("%+v: the first is %q of %q", in, key, want)
 			}
 			if !slices.Equal(got, want[:min(limit, len(want))]) {
 				t.Fatalf("%+v: got %q, want %q, of them %d", in, got, want, limit)
