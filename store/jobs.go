@@ -114,8 +114,8 @@ type Jobs interface {
 	// meanwhile.
 	//
 	// With handTo those that may be claimed at once are leased to that node in this Update, up to handTo.Max, and
-	// come back with Attempt set, all others without: the node hands them to its workers from memory after the commit. A job that others must
-	// go before (of its key, or because anything as urgent is ready in the queue) is not handed over.
+	// come back with Attempt set, all others without: the node hands them to its workers from memory after the commit. A
+	// job that others must go before (of its key, or because anything as urgent is ready in the queue) is not handed over.
 	PutJobs(jobs []Job, handTo *Claim) ([]Job, error)
 	// ClaimJobs leases jobs that are due. next is when there may be more to claim: Now when there are more at
 	// once, zero when nothing is known to become due. Its cost is that of the jobs claimed, however many wait.

@@ -344,11 +344,17 @@ type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
 	ExpiresAt time.Time `json:"expires_at"`
-	// Open is the run (as its Start) that may count up to Count more without writing it: what a crash of that run
-	// can lose. The zero value: nobody may.
-	Open Slot `json:"open,omitzero"`
-	// Lost is what the last crash may have lost; it counts as spent.
-	Lost Slot `json:"lost,omitzero"`
+	// Leases are the parts of it that nodes may spend without writing (quota.Meter), one for each node.
+	Leases []QuotaLease `json:"leases,omitempty"`
+}
+
+// QuotaLease is what one node may spend of a counter before it writes again, and what it may have lost.
+type QuotaLease struct {
+	Node  string `json:"node"`
+	Run   int64  `json:"run"`            // the node's life that holds it
+	Count uint64 `json:"count"`          // how often it may still count, and not have written it; it counts as spent
+	Until int64  `json:"until,omitzero"` // in seconds of Unix
+	Lost  Slot   `json:"lost,omitzero"`  // what the last crash or pause of the node may have spent: counts as spent
 }
 
 // Slot is one slot of a counter: how often in the slot that began at Start (Unix seconds).

@@ -1,0 +1,149 @@
+package quota
+
+import (
+	"slices"
+	"time"
+
+	"purser/store"
+)
+
+// leaseFor is how long a node may spend what it has leased of a limit without writing again.
+const leaseFor = 10 * time.Second
+
+// life names one life of a node: a node that starts again has a later run.
+type life struct {
+	node string
+	run  int64
+}
+
+// view is what a counter's row says to one node.
+type view struct {
+	slots []store.Slot // what was spent and written, oldest first
+	lost  []store.Slot // what crashed or paused nodes may have spent: counted as spent
+	other uint64       // what other nodes have leased and may spend
+}
+
+// account is a limit's arithmetic at a time, in seconds of Unix.
+type account struct {
+	Limit
+	now int64
+}
+
+// ends is when nothing of a slot is in the span any more.
+func (a account) ends(s store.Slot) int64 { return s.Start + a.slot() + int64(a.Span/time.Second) }
+
+// live are the slots that still count. Those of a clock that ran ahead count from now.
+func (a account) live(all []store.Slot) []store.Slot {
+	var out []store.Slot
+	for _, s := range all {
+		if s.Start = min(s.Start, floor(a.now, a.slot())); s.Count > 0 && a.ends(s) > a.now {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func sum(all []store.Slot) (n uint64) {
+	for _, s := range all {
+		n += s.Count
+	}
+	return n
+}
+
+// read is what a row says to a node. It changes nothing.
+func (a account) read(row store.Counter, me life) view {
+	v := view{slots: a.live(row.Slots)}
+	for _, l := range row.Leases {
+		l = a.crashed(l, me)
+		v.lost = append(v.lost, a.live([]store.Slot{l.Lost})...)
+		switch {
+		case l.Node == me.node: // what it has spent itself it knows
+		case l.Until >= a.now:
+			v.other += l.Count
+		default: // the node is gone, or stands still: it may have spent all of it
+			v.lost = append(v.lost, a.live([]store.Slot{a.spentBy(l)})...)
+		}
+	}
+	return v
+}
+
+// spentBy is all that a lease allowed, at the latest time at which it did.
+func (a account) spentBy(l store.QuotaLease) store.Slot {
+	return store.Slot{Start: floor(min(l.Until, a.now), a.slot()), Count: l.Count}
+}
+
+// crashed takes a lease of an earlier life of a node for lost. What a life before that lost is replaced: many
+// crashes in a row lock nobody out.
+func (a account) crashed(l store.QuotaLease, me life) store.QuotaLease {
+	if l.Node == me.node && l.Run < me.run && l.Count > 0 {
+		l.Lost, l.Count = a.spentBy(l), 0
+	}
+	return l
+}
+
+// merge adds what a node has spent to a row and leases it up to want more: no more than the limit leaves beside
+// what all nodes have spent, and what others have leased, whether they can still be seen or not. A life that was
+// followed by another one is fenced: it gets nothing more.
+func (a account) merge(row store.Counter, me life, spent []store.Slot, want uint64) (_ store.Counter, granted uint64, fenced bool) {
+	row.Slots = a.live(row.Slots)
+	for _, s := range spent {
+		row.Slots = add(row.Slots, s)
+	}
+	mine := store.QuotaLease{Node: me.node}
+	var leases []store.QuotaLease
+	for _, l := range row.Leases {
+		l = a.crashed(l, me)
+		if l.Node == me.node {
+			fenced = l.Run > me.run
+			mine = l
+			continue
+		}
+		if len(a.live([]store.Slot{a.spentBy(l), l.Lost})) > 0 {
+			leases = append(leases, l)
+		}
+	}
+	if !fenced {
+		mine.Count = 0
+		row.Leases = append(leases, mine)
+		v := a.read(row, me)
+		used := sum(v.slots) + sum(v.lost) + v.other
+		granted = min(want, a.Count-min(used, a.Count))
+		mine.Run, mine.Count, mine.Until = me.run, granted, a.now+int64(leaseFor/time.Second)
+	}
+	if mine.Count > 0 || len(a.live([]store.Slot{mine.Lost})) > 0 {
+		leases = append(leases, mine)
+	}
+	row.Leases = leases
+	row.ExpiresAt = time.Unix(a.over(row), 0).UTC()
+	return row, granted, fenced
+}
+
+// over is when nothing of a row is in the span any more.
+func (a account) over(row store.Counter) int64 {
+	last := a.now
+	for _, s := range row.Slots {
+		last = max(last, a.ends(s))
+	}
+	for _, l := range row.Leases {
+		if l.Count > 0 {
+			last = max(last, a.ends(store.Slot{Start: l.Until}))
+		}
+		if l.Lost.Count > 0 {
+			last = max(last, a.ends(l.Lost))
+		}
+	}
+	return last
+}
+
+// add counts a slot into slots that are in order. What is older than the newest one counts in that.
+func add(all []store.Slot, s store.Slot) []store.Slot {
+	if last := len(all) - 1; last >= 0 && all[last].Start >= s.Start {
+		all = slices.Clone(all)
+		all[last].Count += s.Count
+		return all
+	}
+	return append(all, s)
+}
+
+// floor is when the slot of a time begins.
+func floor(at, width int64) int64 { return at - at%width }
