@@ -18,8 +18,9 @@ const (
 	maxIdempotencyKey = 128
 )
 
-// inFlight holds the idempotency keys whose request is being worked on. One process owns the store, so
-// memory is enough: after a crash nothing is in flight.
+// inFlight holds the idempotency keys whose request this node works on, so that a second one need not be worked out.
+// That no request takes effect twice, on whichever nodes it comes, is the store's doing: its record is put in the
+// Update of its effect, where a record that is there already is ErrConflict.
 type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]struct{}
@@ -127,23 +128,40 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	}
 	defer s.busy.leave(r.name)
 
+	found, err := s.replay(c, r, resume)
+	if found || err != nil {
+		return err
+	}
+	if err = work(r); !errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	// Another node may have been quicker with the same request: then nothing of this one is true, and what that one
+	// answered is the answer.
+	if found, replayed := s.replay(c, r, resume); found {
+		return replayed
+	}
+	return err
+}
+
+// replay answers a request that was answered before, or resumes it; not found when its key is free.
+func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) error) (found bool, _ error) {
 	var answer store.Answer
-	err = s.Store.View(c.UserContext(), func(tx store.Tx) error {
+	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
 		answer, err = tx.Answer(r.name, s.Now())
 		return err
 	})
 	switch {
-	case err == nil && answer.Fingerprint != r.fingerprint:
-		return wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
-	case err == nil && answer.Status == pending:
-		return resume(r, answer.Body)
-	case err == nil:
-		c.Set("Idempotency-Replayed", "true")
-		return sendJSON(c, answer.Status, answer.Body)
-	case !errors.Is(err, store.ErrNotFound):
-		return err
+	case errors.Is(err, store.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case answer.Fingerprint != r.fingerprint:
+		return true, wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
+	case answer.Status == pending:
+		return true, resume(r, answer.Body)
 	}
-	return work(r)
+	c.Set("Idempotency-Replayed", "true")
+	return true, sendJSON(c, answer.Status, answer.Body)
 }
 
 func idempotencyKey(c *fiber.Ctx) (key string, given bool, err error) {

@@ -237,7 +237,13 @@ func (a answer) code() wallet.Code { return wallet.Code(a.text("error", "code"))
 
 func (r *rig) do(method, path, body string, headers ...string) answer {
 	r.Helper()
-	req, err := http.NewRequest(method, r.base+path, strings.NewReader(body))
+	return r.doAt(r.base, method, path, body, headers...)
+}
+
+// doAt is do at the server of an origin.
+func (r *rig) doAt(base, method, path, body string, headers ...string) answer {
+	r.Helper()
+	req, err := http.NewRequest(method, base+path, strings.NewReader(body))
 	r.Must(err)
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])

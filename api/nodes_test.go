@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+)
+
+// node is a further server over the same store, as another node has it.
+func (r *rig) node() (base string) {
+	r.Helper()
+	second, err := New(r.server.Options)
+	r.Must(err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	r.Must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- second.Run(ctx, ln) }()
+	r.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.Errorf("the second node: %v", err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+// TestARequestThatComesToTwoNodesIsOne: whichever node is asked, and both at once.
+func TestARequestThatComesToTwoNodesIsOne(t *testing.T) {
+	r := newRig(t)
+	other := r.node()
+	for i := range 5 { // more proposals may not wait
+		before := r.transactions()
+		key := fmt.Sprintf("order-%d", i)
+		ids := map[string]bool{}
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		for _, base := range []string{r.base, other} {
+			group.Go(func() {
+				for range 2 {
+					a := r.doAt(base, "POST", "/v1/wallet/send", r.sendBody(), "Authorization", "Bearer "+r.alice.secret, "Idempotency-Key", key, "Content-Type", "application/json")
+					mu.Lock()
+					if a.status != 202 {
+						t.Errorf("%d: %s", a.status, a.body)
+					} else {
+						ids[fmt.Sprint(a.field("data", "transaction_id"))] = true
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		if made := r.transactions() - before; made != 1 || len(ids) != 1 {
+			t.Fatalf("round %d: %d transactions, %d ids", i, made, len(ids))
+		}
+	}
+}
+
+// TestAKeyThatIsRevokedOpensNothingOnAnyNode: at once.
+func TestAKeyThatIsRevokedOpensNothingOnAnyNode(t *testing.T) {
+	r := newRig(t)
+	other := r.node()
+	show := func() int {
+		return r.doAt(other, "GET", "/v1/key", "", "Authorization", "Bearer "+r.alice.secret).status
+	}
+	if got := show(); got != 200 {
+		t.Fatalf("before: %d", got)
+	}
+	_, err := r.Keys.Revoke(t.Context(), r.keyOf(r.alice.secret).ID)
+	r.Must(err)
+	if got := show(); got != 401 {
+		t.Errorf("after it was revoked on the other node: %d", got)
+	}
+}
