@@ -47,7 +47,7 @@ func (o ordered[T]) get(name string) (value T, ok bool) {
 	return o[i].Value, true
 }
 
-// What is read of an OpenAPI document.
+// The parts of an OpenAPI document that are shown.
 type (
 	document struct {
 		Info struct {
@@ -136,7 +136,7 @@ func (o *oneOrMore) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*o)[0])
 }
 
-// What the template is given.
+// The data of the template docs.html.
 type (
 	page struct {
 		API, Title, Version, Summary, Description string
@@ -151,33 +151,33 @@ type (
 	}
 	endpoint struct {
 		Anchor, Method, Path, Summary, Description string
-		Opened                                     string // by which key
+		Authentication                             string // the kind of key, or "none"
 		Scope                                      string // "" for none
 		Parameters, Body                           []field
 		BodyOptional                               bool
 		Curl                                       string
-		Answers                                    []answer
+		Responses                                  []documentedResponse
 	}
 	field struct {
 		Name, Where, Type, Text string
 		Required                bool
 		Depth                   int // of objects within objects
 	}
-	answer struct {
+	documentedResponse struct {
 		Status, Text string
-		Refusals     []errorRow // none: it is a success
+		Errors       []errorRow // none: it is a success
 		Fields       []field
 		Example      string
 	}
 	event struct {
-		Anchor, Name, When, Whose, Example string
-		Emitted                            bool
-		Fields                             []field // of its data
+		Anchor, Name, When, Recipients, Example string
+		Emitted                                 bool
+		Fields                                  []field // of its data
 	}
 	errorRow struct{ Code, Status, Message string }
 )
 
-// read makes of an OpenAPI document what the template shows.
+// read turns an OpenAPI document into what the template shows.
 func read(text []byte, api string) (page, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -204,8 +204,8 @@ func read(text []byte, api string) (page, error) {
 	return p, nil
 }
 
-// catalogue reads the events that webhooks are told of: a list as GET /v1/webhooks/events has it.
-func catalogue(text []byte) ([]event, error) {
+// readEvents reads the events that webhooks can subscribe to: a list as GET /v1/webhooks/events returns it.
+func readEvents(text []byte) ([]event, error) {
 	var all []struct {
 		Event, Kind, When, Scope string
 		Public, Emitted          bool
@@ -218,12 +218,12 @@ func catalogue(text []byte) ([]event, error) {
 	var events []event
 	for _, one := range all {
 		kind := map[string]string{"api": "webhooks of API keys", "bot": "the webhook of a bot token"}[one.Kind]
-		e := event{Anchor: "event-" + one.Kind + "-" + one.Event, Name: one.Event, When: one.When, Emitted: one.Emitted, Whose: "Sent to " + kind + "."}
+		e := event{Anchor: "event-" + one.Kind + "-" + one.Event, Name: one.Event, When: one.When, Emitted: one.Emitted, Recipients: "Sent to " + kind + "."}
 		switch {
 		case one.Public:
-			e.Whose += " It is about nobody, so everybody may have it."
+			e.Recipients += " It is about no person, so every key can get it."
 		case one.Scope != "":
-			e.Whose += " About the key’s owner, and about people who granted your app " + one.Scope + "."
+			e.Recipients += " It is about the key’s owner, or people who granted your app " + one.Scope + "."
 		}
 		data, _ := one.Schema.Properties.get("data")
 		e.Fields = document{}.fields(data, 0)
@@ -237,7 +237,7 @@ func catalogue(text []byte) ([]event, error) {
 	return events, nil
 }
 
-// errors is every code with its status, in the order of the statuses.
+// errors returns every error code with its status, ordered by status.
 func (d document) errors() []errorRow {
 	var rows []errorRow
 	for _, path := range d.Paths {
@@ -247,7 +247,7 @@ func (d document) errors() []errorRow {
 			}
 		}
 	}
-	for _, r := range d.Components.Responses { // those that belong to no endpoint
+	for _, r := range d.Components.Responses { // those of no endpoint
 		if r.Name == "MethodNotAllowed" {
 			rows = append(rows, d.codes("405", r.Value)...)
 		}
@@ -259,9 +259,9 @@ func (d document) errors() []errorRow {
 func (d document) codes(status string, r response) []errorRow {
 	var rows []errorRow
 	for _, example := range d.response(r).Content["application/json"].Examples {
-		var told struct{ Error struct{ Message string } }
-		if json.Unmarshal(example.Value.Value, &told) == nil {
-			rows = append(rows, errorRow{example.Name, status, told.Error.Message})
+		var body struct{ Error struct{ Message string } }
+		if json.Unmarshal(example.Value.Value, &body) == nil {
+			rows = append(rows, errorRow{example.Name, status, body.Error.Message})
 		}
 	}
 	return rows
@@ -276,7 +276,7 @@ func (d document) response(r response) response {
 	return r
 }
 
-// schema follows a reference; a description beside it stands before the one that is found.
+// schema follows a reference; a description beside it replaces the one that is found.
 func (d document) schema(s schema) schema {
 	ref := s.Ref
 	if len(s.AllOf) == 1 && len(s.Properties) == 0 { // the way to put a description beside one
@@ -293,7 +293,7 @@ func (d document) schema(s schema) schema {
 }
 
 func (d document) endpoint(method, path string, op operation, api string) (endpoint, error) {
-	e := endpoint{Anchor: op.ID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Opened: opened(op)}
+	e := endpoint{Anchor: op.ID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Authentication: authentication(op)}
 	if op.Scope != "none" && op.Scope != "any" {
 		e.Scope = op.Scope
 	}
@@ -329,24 +329,24 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 		}
 		sent = compact.String()
 	}
-	secret := map[string]string{"no key": "", "bot token": "$BOT_TOKEN", "session of the portal": "$SESSION"}
-	variable, known := secret[e.Opened]
+	secret := map[string]string{"none": "", "bot token": "$BOT_TOKEN", "portal session": "$SESSION"}
+	variable, known := secret[e.Authentication]
 	if !known {
 		variable = "$KEY"
 	}
 	e.Curl = curl(method, call, sent, variable)
 	for _, r := range op.Responses {
-		a, err := d.answer(r.Name, d.response(r.Value))
+		documented, err := d.describe(r.Name, d.response(r.Value))
 		if err != nil {
 			return e, err
 		}
-		e.Answers = append(e.Answers, a)
+		e.Responses = append(e.Responses, documented)
 	}
 	return e, nil
 }
 
-// opened says which key opens an operation.
-func opened(op operation) string {
+// authentication names the kind of key that an operation takes.
+func authentication(op operation) string {
 	api, bot, session := false, false, false
 	for _, s := range op.Security {
 		_, isAPI := s["apiKey"]
@@ -362,13 +362,13 @@ func opened(op operation) string {
 	case bot:
 		return "bot token"
 	case session:
-		return "session of the portal"
+		return "portal session"
 	}
-	return "no key"
+	return "none"
 }
 
-// curl is a call as it is typed, with the variable that holds the key; "" for none. The shell keeps what
-// stands in single quotes.
+// curl writes a call as a shell command, with the variable that holds the key; "" for none. The shell changes nothing
+// within single quotes.
 func curl(method, call, body, variable string) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	parts := []string{"curl"}
@@ -387,15 +387,16 @@ func curl(method, call, body, variable string) string {
 	return strings.Join(append(parts, quoted(call)), " \\\n  ")
 }
 
-func (d document) answer(status string, r response) (answer, error) {
-	a := answer{Status: status, Text: r.Description}
+// describe lays a response out: its errors, or the fields of its data and an example.
+func (d document) describe(status string, r response) (documentedResponse, error) {
+	a := documentedResponse{Status: status, Text: r.Description}
 	content, ok := r.Content["application/json"]
 	if !ok {
 		return a, nil
 	}
 	example := content.Example
-	a.Refusals = d.codes(status, r) // many endpoints share these: their details would be of another one
-	if len(a.Refusals) == 0 {
+	a.Errors = d.codes(status, r) // many endpoints share these: their details would belong to another one
+	if len(a.Errors) == 0 {
 		data, _ := content.Schema.Properties.get("data")
 		a.Fields = d.fields(d.schema(data), 0)
 	}
@@ -442,7 +443,7 @@ func (d document) typeOf(s schema) string {
 	return typeOf(s)
 }
 
-// typeOf says in words what a value may be.
+// typeOf describes the values that a schema allows.
 func typeOf(s schema) string {
 	if len(s.Enum) > 0 {
 		var names []string
@@ -469,14 +470,14 @@ func bounds(least, most *int, of string) string {
 	case least != nil && most != nil:
 		return strconv.Itoa(*least) + " to " + strconv.Itoa(*most) + " " + of
 	case most != nil:
-		return strconv.Itoa(*most) + " " + of + " at most"
+		return "at most " + strconv.Itoa(*most) + " " + of
 	case least != nil && *least > 1:
-		return strconv.Itoa(*least) + " " + of + " at least"
+		return "at least " + strconv.Itoa(*least) + " " + of
 	}
 	return ""
 }
 
-// joined makes sentences follow each other; listed puts commas between parts. What is empty is left out.
+// joined puts spaces between sentences, listed commas between parts. Both leave out what is empty.
 func joined(parts ...string) string { return strings.Join(filled(parts), " ") }
 func listed(parts ...string) string { return strings.Join(filled(parts), ", ") }
 

@@ -1,8 +1,18 @@
-// Package pages knows what people open in a browser beside the signing page: the documentation of the API, rendered
-// from its OpenAPI document when it is first asked for, and the portal of webhooks, which is a client of the API. They
-// have an origin of their own, so that no flaw here reaches the keys that browsers keep for the signing page
-// (docs/architecture.md, Custody and the signing page). It refuses to know anything about users, keys or money:
-// whatever it serves is the same for everybody.
+// Package pages serves what people open in a browser besides the signing page: the documentation of the API and the
+// webhooks portal. Both have an origin of their own, so that no flaw here reaches the keys that browsers keep for the
+// signing page (docs/architecture.md, Custody and the signing page). The package knows nothing about users, keys or money:
+// everybody gets the same bytes.
+//
+// Its main types and parts:
+//
+//   - Server, made by New from Options, serves all files from memory with their headers. Run serves a listener until its
+//     context ends.
+//   - document.go reads the OpenAPI document and the catalogue of events into the data of docs.html. The documentation is
+//     rendered on the first request. It is English, like the API it describes; static/ has its style and scripts.
+//   - portal.html and portal/ are the portal: ES modules without a build step that call the API with a session. main.js
+//     routes, hooks.js, deliveries.js and events.js are the views, api.js the client. Every text comes from
+//     portal/<language>.json by catalogue.js, the same file as in signer/page (docs/decisions/0028).
+//   - portaltest tests the modules in Node, and every screen in Chromium in a pseudo-locale.
 package pages
 
 import (
@@ -36,12 +46,12 @@ const (
 //go:embed static docs.html portal portal.html
 var files embed.FS
 
-// Options are what the pages are made of.
+// Options configure the pages.
 type Options struct {
 	Document []byte   // OpenAPI, as JSON
-	Events   []byte   // what webhooks are told of, as GET /v1/webhooks/events lists it
-	API      *url.URL // where the API is: examples call it, and so does the portal
-	URL      *url.URL // where these pages are; nil: on this machine
+	Events   []byte   // what webhooks can subscribe to, as GET /v1/webhooks/events returns it
+	API      *url.URL // the API's address: examples and the portal call it
+	URL      *url.URL // the address of these pages; nil: on this machine
 	Limits   quota.Limits
 	Log      *slog.Logger
 }
@@ -69,11 +79,11 @@ const (
 	drainTimeout = 9 * time.Second
 )
 
-// New makes the pages; they are served by Run. The documentation is rendered when somebody asks for it, since that
-// would be most of what a start takes.
+// New prepares the pages; Run serves them. The documentation is rendered on the first request: it would take most of
+// the time of a start.
 func New(o Options) (*Server, error) {
 	if o.API == nil || o.Log == nil || len(o.Document) == 0 || len(o.Events) == 0 {
-		return nil, errors.New("pages: a document, the events, the API's address and a log are needed")
+		return nil, errors.New("pages: needs a document, the events, the API's address and a log")
 	}
 	docs := func() (file, error) {
 		content, err := render(o)
@@ -117,7 +127,7 @@ func render(o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if page.Events, err = catalogue(o.Events); err != nil {
+	if page.Events, err = readEvents(o.Events); err != nil {
 		return nil, err
 	}
 	page.Limits = o.Limits
@@ -135,15 +145,15 @@ func fill(name string, data any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// policy is every page's. Scripts and styles are files of this origin; nothing is written into a page by a
-// script, and no other page may frame one.
+// policy is the Content-Security-Policy of every page. Scripts and styles are files of this origin, no script writes
+// markup into a page, and no other page may frame one.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// headers are on every answer. The portal alone may send requests: to the API, and to this
+// headers sets those of every response. The portal alone may send requests: to the API, and to this
 // origin for its texts. Browsers cache nothing of it.
 func (s *Server) headers(h http.Header, path string) {
-	csp, keep := policy, "no-cache" // it may be kept, and is asked after
+	csp, keep := policy, "no-cache" // browsers may keep it, and ask whether it has changed
 	if path == Portal || strings.HasPrefix(path, Portal+"/") {
 		csp, keep = s.portal, "no-store"
 	}
@@ -167,15 +177,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", Docs)
 		refuse(w, http.StatusFound, "The documentation is at "+Docs+".")
 	case !ok:
-		refuse(w, http.StatusNotFound, "There is nothing here. The documentation is at "+Docs+".")
+		refuse(w, http.StatusNotFound, "This page does not exist. The documentation is at "+Docs+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "This can be read only.")
+		refuse(w, http.StatusMethodNotAllowed, "Only GET and HEAD work here.")
 	default:
 		if r.URL.Path == Docs {
 			var err error
 			if found, err = s.docs(); err != nil {
-				refuse(w, http.StatusServiceUnavailable, "The documentation cannot be shown. The API describes itself at /v1/openapi.json.")
+				refuse(w, http.StatusServiceUnavailable, "The documentation is not available. The API description is at /v1/openapi.json.")
 				return
 			}
 		}
@@ -188,7 +198,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // whoever does not wait for it does not need it
+	_, _ = io.WriteString(w, text+"\n") // a client that has gone does not need it
 }
 
 // Run serves ln until ctx ends, then lets answers finish, within 10 s. It returns nil after an orderly

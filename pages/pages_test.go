@@ -227,7 +227,7 @@ func TestAnswersStandOpen(t *testing.T) {
 	}
 	send := page[strings.Index(page, `<article id="send"`):]
 	send = html.UnescapeString(send[:strings.Index(send, "</article>")])
-	for _, want := range []string{`<h4>Answer <span class="status">202</span></h4>`, ">transaction_id</dt>", ">unsigned_transaction</dt>", "<h4>Refusals</h4>"} {
+	for _, want := range []string{`<h4>Response <span class="status">202</span></h4>`, ">transaction_id</dt>", ">unsigned_transaction</dt>", "<h4>Errors</h4>"} {
 		if !strings.Contains(send, want) {
 			t.Errorf("send does not tell %q", want)
 		}

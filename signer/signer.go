@@ -1,6 +1,20 @@
-// Package signer knows the signing page: its files, their hash and the headers they are served with. It refuses to know
-// who serves it, and sees neither keys nor transactions: those are handled by the page's own code, on the device of the
-// person who opened it (docs/architecture.md, Custody and the signing page).
+// Package signer holds the signing page: its files, their hash and the headers they are served with. It does not know who
+// serves it. It sees neither keys nor transactions: the page's own code handles those, on the device of the person who
+// opened it (docs/architecture.md, Custody and the signing page).
+//
+// File returns one file of the page, Headers what every response needs, Hash what `purser` prints for comparison. The page
+// is plain ES modules in page/, without a build step:
+//
+//   - main.js reads the link and starts a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
+//     it), home.js lists the wallets on the device, create.js creates, restores and imports one.
+//   - decode.js reads what a transaction does, from its bytes alone. offer.js and challenge.js check the server's answers,
+//     server.js asks for them. external.js and apps.js use wallet apps.
+//   - mnemonic.js, keyfile.js, seal.js and vault.js make, seal and store keys. history.js remembers what was signed.
+//   - dom.js and parts.js build the screens. Every text comes from <language>.json by catalogue.js
+//     (docs/decisions/0028).
+//
+// pagetest tests the modules in Node against independent implementations, and the page in Chromium against an honest and
+// a hostile server.
 package signer
 
 import (
@@ -46,8 +60,8 @@ func Page() fs.FS {
 	return sub
 }
 
-// File returns the file behind GET /w/<name>, with its Content-Type. The empty name is the page
-// itself. ok is false for a name that is no file of the page.
+// File returns the file that GET /w/<name> serves, with its Content-Type. The empty name is index.html. ok is false for a
+// name that is not a file of the page.
 func File(name string) (content []byte, contentType string, ok bool) {
 	if name == "" {
 		name = "index.html"
@@ -63,8 +77,7 @@ func File(name string) (content []byte, contentType string, ok bool) {
 	return content, contentType, true
 }
 
-// contentTypes is fixed rather than asked of the system, whose tables differ: with nosniff a module
-// of the wrong type does not run.
+// contentTypes is a fixed list, since systems' own lists differ: with nosniff, browsers run no module of a wrong type.
 func contentTypes(ext string) (string, bool) {
 	switch ext {
 	case ".html":
@@ -82,8 +95,8 @@ func contentTypes(ext string) (string, bool) {
 }
 
 // Hash returns the lowercase hex sha256 over the page's files sorted by name: for each its name, a
-// zero byte, the length of its contents as 8 bytes big-endian, and its contents. It says what is
-// embedded in this binary, not what somebody served.
+// zero byte, the length of its contents as 8 bytes big-endian, and its contents. It is the hash of what is
+// embedded in this binary, not of what a server sends.
 func Hash() string {
 	sum := sha256.New()
 	page := Page()

@@ -22,7 +22,7 @@ await play(async ({ page, profiles, ...settings }) => {
   await tab.keyboard.press('Enter');
   assert.equal(await tab.evaluate(() => document.activeElement.id), 'content');
   const send = tab.locator('article#send');
-  await send.getByText('The balance is too low for this transaction.').waitFor(); // answers and refusals stand open
+  await send.getByText('The balance is too low for this transaction.').waitFor(); // responses and errors are not folded
   await send.locator('dt').getByText('unsigned_transaction').waitFor();
   await send.locator('summary').filter({ hasText: 'Example' }).focus();
   await tab.keyboard.press('Enter');
@@ -42,10 +42,10 @@ await play(async ({ page, profiles, ...settings }) => {
   await words.fill('usd_value balance');
   await tab.locator('#event-api-balance\\.updated').waitFor();
   assert.equal(await send.isVisible(), false);
-  assert.match(await tab.locator('#found').textContent(), /^[1-9]\d* of \d+ parts$/);
+  assert.match(await tab.locator('#found').textContent(), /^[1-9]\d* of \d+ sections$/);
   await look('documentation, searched', tab);
   await words.fill('no such words anywhere');
-  await tab.getByText('Nothing holds all of these words.').waitFor();
+  await tab.getByText('No results.').waitFor();
   assert.equal(await tab.locator('main article:visible').count(), 0);
   await tab.evaluate(() => { location.hash = '#send'; });
   await send.waitFor();

@@ -245,7 +245,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   assert.ok(await tab.getByLabel('wallet.connected').isDisabled());
   await tab.getByLabel('price.alert').check();
   await press(tab, 'Save');
-  await tab.locator('#said', { hasText: 'Saved.' }).waitFor();
+  await tab.locator('#announcement', { hasText: 'Saved.' }).waitFor();
   await open(tab, 'Pause or remove');
   await press(tab, 'Pause');
   await tab.locator('.badge', { hasText: 'paused' }).waitFor();

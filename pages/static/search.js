@@ -1,5 +1,5 @@
-// A search over the page: what does not hold every word is hidden, in the page and in its index. Without this file
-// the page is whole.
+// A search over the page: what does not contain every word is hidden, in the page and in its index. Without this file
+// the page is whole. Its texts are in the page's HTML.
 const box = document.getElementById('search');
 const words = document.getElementById('words');
 const found = document.getElementById('found');
@@ -29,7 +29,7 @@ function search() {
     const to = document.getElementById(link.hash.slice(1));
     fit(link.parentElement, to !== null && !to.hasAttribute('data-unfit'));
   }
-  found.textContent = wanted.length === 0 ? '' : count === 0 ? 'Nothing holds all of these words.' : `${count} of ${entries.length} parts`;
+  found.textContent = wanted.length === 0 ? '' : count === 0 ? found.dataset.none : found.dataset.count.replace('{count}', count).replace('{all}', entries.length);
 }
 
 words.addEventListener('input', search);

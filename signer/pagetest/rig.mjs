@@ -114,6 +114,7 @@ export async function serve() {
       const name = path.replace(/^\/w\//, '') || 'index.html';
       const file = new URL(name, page);
       got.push(name);
+      if (world.lost?.includes(name)) return json(404, {});
       if (world.languages && name === 'languages.js') return text(types['.js'], `export const LANGUAGES = ${JSON.stringify(['en', ...world.languages])};`);
       if (world.languages?.includes(name.replace('.json', ''))) return text(types['.json'], JSON.stringify(pseudoCatalogue(english)));
       if (!path.startsWith('/w/') || /[/\\]/.test(name) || !types[extname(name)] || !existsSync(file)) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });

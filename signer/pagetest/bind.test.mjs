@@ -1,0 +1,198 @@
+// Connecting a wallet: creating it, proving it, and which one is offered.
+// In a real Chromium, as a person uses it, against an honest and a hostile server.
+
+import assert from 'node:assert/strict';
+import { ed25519 } from '@noble/curves/ed25519';
+import { base58 } from '@scure/base';
+import { EVE, allText, it, on, server, stored, text } from './browser.mjs';
+import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, answerQuiz, choosePassphrase, follow, press, readWords, restore, title } from './rig.mjs';
+
+it('a wallet that is somebody else\'s is refused, and the same link goes on with another', () => on(BIND, async (tab) => {
+  server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
+  const make = async (open) => {
+    await press(tab, open);
+    await press(tab, 'Show recovery phrase');
+    const words = await readWords(tab);
+    await press(tab, 'I wrote it down');
+    await answerQuiz(tab, words);
+    await press(tab, 'Continue');
+    await choosePassphrase(tab);
+    await press(tab, 'Connect to Telegram');
+  };
+  await make('Create a wallet');
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await text(tab), /connected to another Telegram account[^]*The link still works/);
+  delete server.world.fail['/w/bind'];
+  await make('Create a wallet');
+  await title(tab, 'Go back to the chat');
+  const [taken, mine] = server.said('/w/bind');
+  assert.notEqual(mine.address, taken.address);
+  assert.equal(mine.token, taken.token);
+}));
+
+it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
+  await title(tab, 'Connect a wallet to Telegram');
+  assert.match(await tab.locator('pre.signed').textContent(), /\(your wallet’s address\)[^]*Telegram account 700100\./);
+  assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
+  await press(tab, 'Create a wallet');
+  await press(tab, 'Show recovery phrase');
+  const words = await readWords(tab);
+  assert.equal(words.length, 12);
+  await press(tab, 'I wrote it down');
+
+  await answerQuiz(tab, words.map(() => 'zoo'));
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: /(is|are) wrong/ }).waitFor();
+  await press(tab, 'Show it again');
+  assert.deepEqual(await readWords(tab), words, 'other words the second time');
+  await press(tab, 'I wrote it down');
+  await answerQuiz(tab, words);
+  await press(tab, 'Continue');
+  assert.equal(await stored(tab), '[]', 'stored before there was a passphrase');
+  assert.ok(!(await tab.content()).includes('wants you to sign in'));
+  await choosePassphrase(tab);
+  assert.match(await text(tab), /^Your wallet is ready\s+One step left: connect it to Telegram\./);
+  await tab.getByText('Text your wallet signs').click();
+  const proof = await tab.locator('pre.signed').innerText();
+  assert.deepEqual(server.said('/w/bind'), []);
+  await press(tab, 'Connect to Telegram');
+  await title(tab, 'Go back to the chat');
+
+  const [{ token, address, signature }] = server.said('/w/bind');
+  assert.equal(token, BIND.slice(3));
+  assert.match(await allText(tab), new RegExp(`last six characters: ?${address.slice(-6)}`));
+  assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(proof), base58.decode(address)), 'another text was signed than was shown');
+
+  const traffic = server.heard.map((h) => h.text + JSON.stringify(h.headers)).join('\n');
+  for (const secret of [words.join(' '), words.slice(0, 3).join(' '), PASSPHRASE]) {
+    assert.ok(!traffic.includes(secret), 'a secret was sent');
+    assert.ok(!(await stored(tab)).includes(secret), 'a secret lies open in the vault');
+  }
+  assert.deepEqual(await tab.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, 'stranger=1']);
+  for (const h of server.heard.filter((x) => x.headers.origin)) {
+    assert.equal(h.headers.cookie, undefined);
+    assert.equal(h.headers.referer, undefined);
+    assert.equal(h.headers.origin, server.origin);
+  }
+}));
+
+it('the proof is a signature of exactly the text of the design', () => on('', async (tab) => {
+  await restore(tab);
+  Object.assign(server.world.challenge, { issued_at: '2026-11-21T10:00:00Z', expires_at: '2099-11-21T10:10:00.5Z' });
+  await follow(tab, server, BIND);
+  const shown = [];
+  const unfold = async () => { await tab.getByText('Text your wallet signs').click(); shown.push(await tab.locator('pre.signed').innerText()); };
+  await title(tab, 'Connect a wallet to Telegram');
+  await unfold();
+  await press(tab, 'Continue');
+  await title(tab, 'Connect this wallet');
+  await unfold();
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'Go back to the chat');
+  const [{ address, signature }] = server.said('/w/bind');
+  const signed = `${server.origin.slice(7)} wants you to sign in with your Solana account:\n${ADDRESS}\n\nConnect this wallet to the Telegram account 700100.\n\nURI: ${server.origin}\nVersion: 1\nChain ID: mainnet\nNonce: aB3dE5gH7jK9mN1p\nIssued At: 2026-11-21T10:00:00Z\nExpiration Time: 2099-11-21T10:10:00.5Z`;
+  assert.equal(address, ADDRESS);
+  assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(signed), base58.decode(ADDRESS)));
+  assert.deepEqual(shown, [signed, signed], 'another text is shown than is signed');
+}));
+
+it('a challenge with a bad field is not signed', async () => {
+  for (const bad of [{ telegram_id: '7\nURI: evil' }, { nonce: 'abc' }, { chain: 'testnet' }, { issued_at: 'now' }, { expires_at: null }, { telegram_id: 700100 }]) {
+    server.reset();
+    server.world.challenge = bad;
+    await on(BIND, async (tab) => {
+      await title(tab, 'Something went wrong');
+      assert.match(await text(tab), /unexpected \(\w+\)\. Nothing was signed/);
+      assert.deepEqual(server.said('/w/bind'), []);
+    });
+  }
+});
+
+it('a name that would reorder the page is shown for what it is', () => {
+  server.world.challenge = { telegram_name: '\u202eecilA <img src=x onerror=alert(1)>', username: 'a\u2066b' };
+  return on(BIND, async (tab) => {
+    await title(tab, 'Connect a wallet to Telegram');
+    const shown = await text(tab);
+    assert.ok(shown.includes('\ufffdecilA <img src=x onerror=alert(1)>') && shown.includes('@a\ufffdb'), shown);
+    assert.equal(await tab.locator('main img').count(), 0);
+  });
+});
+
+it('a bind answer for another address is not believed', () => on('', async (tab) => {
+  await restore(tab);
+  server.world.answerAddress = EVE;
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'Something went wrong');
+  assert.match(await text(tab), /different address than yours/);
+}));
+
+it('a lost answer to the proof: the same proof again', () => on('', async (tab) => {
+  await restore(tab);
+  server.world.drop['/w/bind'] = 1;
+  await follow(tab, server, BIND);
+  await press(tab, 'Continue');
+  await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Connect');
+  await title(tab, 'No answer from the server');
+  await press(tab, 'Send again');
+  await title(tab, 'Go back to the chat');
+  const [first, second] = server.said('/w/bind');
+  assert.deepEqual(first, second);
+}));
+
+/** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
+const offered = async (tab) => {
+  await title(tab, 'Connect a wallet to Telegram');
+  return tab.locator('.choice').evaluateAll((all) => all.map((c) =>
+    [[...c.querySelectorAll('.last')].map((l) => l.textContent).join('') + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
+};
+
+it('of the wallets on a device, one is chosen beforehand only if it alone fits', () => on('', async (tab) => {
+  const as = (id) => { server.reset(); server.world.challenge = { telegram_id: id }; };
+  const connect = async () => {
+    await press(tab, 'Continue');
+    await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
+    await press(tab, 'Connect');
+  };
+  const first = ADDRESS.slice(-6);
+  await restore(tab);
+
+  await follow(tab, server, BIND); // nobody's yet, and the only one
+  assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
+  await connect();
+  await title(tab, 'Go back to the chat');
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[`${first}+`, 'Used for this Telegram account before']]);
+
+  as('700200'); // somebody else at the same device
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)']]);
+  await press(tab, 'Continue');
+  await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
+  assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
+  await press(tab, 'Restore a wallet');
+  await tab.getByLabel('Recovery phrase').fill(OTHER_WORDS);
+  await press(tab, 'Continue');
+  await choosePassphrase(tab);
+  server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
+  await press(tab, 'Connect to Telegram');
+  await tab.getByText('The link still works').waitFor();
+  const both = await offered(tab);
+  const second = both[1][0];
+  assert.deepEqual(both, [[first, 'Used for another Telegram account (ID 700100)'], [second, 'Already connected']]);
+
+  as('700100'); // two that fit
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for this Telegram account before'], [second, '']]);
+
+  as('700300'); // the only one that fits is not the first
+  await follow(tab, server, BIND);
+  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)'], [`${second}+`, '']]);
+  await connect();
+  await title(tab, 'Go back to the chat');
+  assert.ok(server.said('/w/bind')[0].address.endsWith(second));
+}));
