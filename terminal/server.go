@@ -24,7 +24,7 @@ type link struct {
 	secret string
 }
 
-// readLink reads {origin}/w/#b=… or #s=…; plain http only to this machine.
+// readLink reads {origin}/w/#b=… or #s=…, as the chat sends them; plain http only to this machine.
 func readLink(text string) (link, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	wrong := errors.New("that is no link of purser's: copy the whole link behind the button in your chat")
@@ -32,6 +32,7 @@ func readLink(text string) (link, error) {
 		return link{}, wrong
 	}
 	kind, secret, ok := strings.Cut(u.Fragment, "=")
+	secret, _, _ = strings.Cut(secret, "&") // a link may name a language for the page: &lang=de
 	if !ok || kind != "b" && kind != "s" || secret == "" || len(secret) > 128 {
 		return link{}, wrong
 	}

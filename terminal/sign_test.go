@@ -235,8 +235,8 @@ func TestOnlyLinksOfPursersAreFollowed(t *testing.T) {
 			t.Errorf("%q is followed", text)
 		}
 	}
-	for _, text := range []string{"https://wallet.example/w/#s=abc", "http://127.0.0.1:8080/w/#b=abc", " https://wallet.example/w/#s=abc\n"} {
-		if _, err := readLink(text); err != nil {
+	for _, text := range []string{"https://wallet.example/w/#s=abc", "http://127.0.0.1:8080/w/#b=abc", " https://wallet.example/w/#s=abc\n", "https://wallet.example/w/#s=abc&lang=de"} {
+		if got, err := readLink(text); err != nil || got.secret != "abc" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

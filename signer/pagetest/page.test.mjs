@@ -249,7 +249,7 @@ it('without its texts the page says so in its own English, and asks the server f
     server.world.languages = ['eo'];
     server.world.lost = [file];
     await on(SIGN, async (tab) => {
-      if (file === 'eo.json') return title(tab, 'A payment is waiting for you'); // English serves instead
+      if (file === 'eo.json') return tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor(); // in English then
       await tab.getByText('This page did not load completely.').waitFor();
       assert.equal((await text(tab)).trim(), '');
       assert.deepEqual(server.heard, []);
