@@ -19,6 +19,7 @@ import (
 	"purser/config"
 	"purser/handlers"
 	"purser/locale"
+	"purser/product"
 	"purser/wallet"
 )
 
@@ -225,7 +226,11 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	if _, err := os.Stat(c.Store.Path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no store at %s yet: start purser once, and let the key's owner send /start", c.Store.Path)
 	}
-	s, _, err := openStore(c, nil)
+	kinds, err := product.NewKinds(product.StandardKinds()...)
+	if err != nil {
+		return err
+	}
+	s, _, err := openStore(c, kinds.Rules(), nil)
 	if err != nil {
 		return err
 	}

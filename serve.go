@@ -87,7 +87,7 @@ func newLog(c config.Log, to io.Writer) *slog.Logger {
 }
 
 // openStore takes the database, with the key that seals it. The note is for the operator.
-func openStore(c config.Config, log *slog.Logger) (*records.Store, string, error) {
+func openStore(c config.Config, kinds wallet.Kinds, log *slog.Logger) (*records.Store, string, error) {
 	_, err := os.Stat(c.Store.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("store %s: %w", c.Store.Path, err)
@@ -96,7 +96,7 @@ func openStore(c config.Config, log *slog.Logger) (*records.Store, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := local.Open(local.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader, Log: log})
+	s, err := local.Open(local.Options{Path: c.Store.Path, MasterKey: key, Random: rand.Reader, Log: log, Kinds: kinds})
 	return s, note, err
 }
 
@@ -135,13 +135,17 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 		}
 	}()
 	// The store first: a second instance must find out before it takes anything else.
-	if p.store, note, err = openStore(c, log); err != nil {
+	kinds, err := product.NewKinds(product.StandardKinds()...)
+	if err != nil {
 		return p, "", err
 	}
-	if err := p.take(c, log); err != nil {
+	if p.store, note, err = openStore(c, kinds.Rules(), log); err != nil {
 		return p, "", err
 	}
-	p.Parts, err = product.New(product.Options{Config: c, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
+	if err := p.take(c, kinds.Codec(), log); err != nil {
+		return p, "", err
+	}
+	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
 		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
@@ -154,7 +158,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 }
 
 // take opens what belongs to this process alone: addresses, the log of deliveries, connections.
-func (p *process) take(c config.Config, log *slog.Logger) (err error) {
+func (p *process) take(c config.Config, codec chain.Codec, log *slog.Logger) (err error) {
 	if p.listener, err = listen("http.listen", c.HTTP.Listen); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (p *process) take(c config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,
-		PerSecond: c.Chain.PerSecond, Share: true, Log: log, Now: time.Now})
+		PerSecond: c.Chain.PerSecond, Share: true, Codec: codec, Log: log, Now: time.Now})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"purser/chat"
 	"purser/e2e/world"
 	"purser/handlers"
+	"purser/product"
 	"purser/quota"
 	"purser/store"
 	"purser/store/storetest"
@@ -82,10 +83,16 @@ func (s *safeBuffer) String() string {
 
 func newRig(t testing.TB, change ...func(*Server)) *rig {
 	t.Helper()
+	return newRigWith(t, nil, change...)
+}
+
+// newRigWith is newRig of a binary that knows more kinds of transactions.
+func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *rig {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
-	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second}), base: public.String(), logged: &safeBuffer{}}
+	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second, Kinds: kinds}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)

@@ -87,10 +87,10 @@ func (s *Transactions) load(ctx context.Context, t wallet.Transaction) (Snapshot
 	return read(ctx, s.Store, snapshot.NetOfReservations)
 }
 
-// propose makes a draft whole: with its reference, its fee, its message, what the network says of it, and what its owner
+// Propose makes a draft whole: with its reference, its fee, its message, what the network says of it, and what its owner
 // should know. from is the wallet that signs it; ask has the owner confirm in chat, whoever signs. The draft has the
 // terms of its kind, and its owner.
-func (s *Transactions) propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot) (Proposal, error) {
+func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot) (Proposal, error) {
 	rules, err := s.Store.Kinds().Of(t.Kind)
 	if err != nil {
 		return Proposal{}, err

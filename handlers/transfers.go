@@ -102,7 +102,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	f.all = all
-	return s.propose(ctx, who, from, req.Ask, req.transaction(from, user, named, to, token, units, f), f)
+	return s.Propose(ctx, who, from, req.Ask, req.transaction(from, user, named, to, token, units, f), f)
 }
 
 // transaction is the draft of a transfer that was asked for: units of token from one wallet to another's, with what the

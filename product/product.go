@@ -36,6 +36,7 @@ type Poster interface {
 // Options are what the parts stand on. All fields must be set.
 type Options struct {
 	Config     config.Config
+	Kinds      Kinds // of transactions: those that Store and Chain were opened with
 	Store      store.Store
 	Deliveries store.DeliveryLog
 	Chain      *chain.Client
@@ -75,7 +76,7 @@ type Parts struct {
 
 // New makes the parts. Its error is one of the settings.
 func New(o Options) (*Parts, error) {
-	if o.Store == nil || o.Chain == nil || o.Poster == nil || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
+	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
 		return nil, errors.New("product: an option is missing")
 	}
 	c := o.Config
@@ -87,9 +88,11 @@ func New(o Options) (*Parts, error) {
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
-	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: chain.Codec{}.Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: o.Kinds.Codec().Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
-	p.Transactions.Operations = []handlers.Operation{p.Transfers.Operation()}
+	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
+		return nil, err
+	}
 	p.Signing = &handlers.Signing{Store: o.Store, Chain: o.Chain, Cluster: c.Chain.Cluster, Now: o.Now,
 		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
 	p.Contacts = &handlers.Contacts{Store: o.Store, Tokens: tokens, Now: o.Now}
@@ -128,5 +131,5 @@ func (p *Parts) Chat() chat.Options {
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receives: p.Delivery.Receives,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
-		BotName: p.BotName, Now: p.Now, Random: p.Random, Log: p.Log}
+		BotName: p.BotName, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
 }

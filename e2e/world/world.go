@@ -38,8 +38,9 @@ const Host = "wallet.example"
 
 // Options change what New builds. The zero value suits most tests.
 type Options struct {
-	PublicURL *url.URL      // of the signing page; nil is https:// + Host
-	Timeout   time.Duration // of one call to the node; 0 is chain's own
+	PublicURL *url.URL       // of the signing page; nil is https:// + Host
+	Timeout   time.Duration  // of one call to the node; 0 is chain's own
+	Kinds     []product.Kind // of transactions, beside the standard ones
 }
 
 // World is everything that a test of the money path stands on. The fields are the product's own
@@ -79,20 +80,21 @@ func New(t testing.TB, o Options) *World {
 	if w.PublicURL == nil {
 		w.PublicURL = &url.URL{Scheme: "https", Host: Host}
 	}
-	var err error
+	kinds, err := product.NewKinds(append(product.StandardKinds(), o.Kinds...)...)
+	w.Must(err)
 	w.Cluster, err = solana.Open(solana.Options{Now: w.Now, Seed: "purser"}) // the seed of the listed test mints
 	w.Must(err)
 	node := serve(t, w.Cluster.Handler())
 	t.Cleanup(func() { w.Must(w.Cluster.Close()) }) // before the server: it lets go of hanging requests
-	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{"http://cluster"}, Cluster: wallet.Localnet, Timeout: o.Timeout, Now: w.Now, Dial: node.Dial})
+	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{"http://cluster"}, Cluster: wallet.Localnet, Timeout: o.Timeout, Codec: kinds.Codec(), Now: w.Now, Dial: node.Dial})
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
-	w.Store = openStore(t, w.File)
+	w.Store = openStore(t, w.File, kinds.Rules())
 	w.DeliveryLog, err = local.OpenLog(w.File+".deliveries", w.Store)
 	w.Must(err)
 	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
-	w.wire()
+	w.wire(kinds)
 	w.Restart()
 	return w
 }
@@ -100,12 +102,12 @@ func New(t testing.TB, o Options) *World {
 // OpenStore opens a new store until the test ends, for those who need nothing else of a world.
 func OpenStore(t testing.TB) *records.Store {
 	t.Helper()
-	return openStore(t, filepath.Join(t.TempDir(), "purser.db"))
+	return openStore(t, filepath.Join(t.TempDir(), "purser.db"), wallet.StandardKinds())
 }
 
-func openStore(t testing.TB, path string) *records.Store {
+func openStore(t testing.TB, path string, kinds wallet.Kinds) *records.Store {
 	t.Helper()
-	s, err := local.Open(local.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func openStore(t testing.TB, path string) *records.Store {
 }
 
 // wire makes the product's parts over the world's own store, cluster, clock and chance.
-func (w *World) wire() {
+func (w *World) wire(kinds product.Kinds) {
 	public := w.PublicURL
 	parts, err := product.New(product.Options{
 		Config: config.Config{
@@ -128,7 +130,7 @@ func (w *World) wire() {
 			Access:   config.Access{Steps: []wallet.Verification{wallet.ByContact}},
 			Limits:   quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30},
 		},
-		Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" }, Node: "main",
+		Kinds: kinds, Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" }, Node: "main",
 		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Must(err)

@@ -1,0 +1,92 @@
+package product
+
+import (
+	"slices"
+	"testing"
+
+	"purser/chain"
+	"purser/chat"
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// TestEachKindHasAllOfItsParts: the registry joins them, the packages' own lists are the same, and a message of each
+// kind that is signed here is built, read back as what was intended, and recognised by one principal action.
+func TestEachKindHasAllOfItsParts(t *testing.T) {
+	kinds, err := NewKinds(StandardKinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := kinds.Rules().Names(), wallet.StandardKinds().Names(); !slices.Equal(got, want) {
+		t.Errorf("the registry has %v, package wallet %v", got, want)
+	}
+	if got, want := len(kinds.Cards()), len(chat.StandardCards()); got != want {
+		t.Errorf("the registry has %d cards, package chat %d", got, want)
+	}
+	samples := map[wallet.Kind]wallet.Transaction{
+		wallet.Send: {Kind: wallet.Send, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Memo: "hello"},
+	}
+	for _, kind := range kinds.Rules().Names() {
+		rules, err := kinds.Rules().Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules.Life != wallet.Outgoing {
+			continue
+		}
+		sample, ok := samples[kind]
+		if !ok {
+			t.Errorf("there is no sample of %s", kind)
+			continue
+		}
+		actions, principals := rules.Actions(sample), 0
+		for _, action := range actions {
+			principal, known := kinds.Codec().Knows(action.Type)
+			if !known {
+				t.Errorf("%s does %q, for which there is no row", kind, action.Type)
+			}
+			if principal {
+				principals++
+			}
+		}
+		if message, err := kinds.Codec().Build(sample, actions); principals != 1 || err != nil || len(message) == 0 {
+			t.Errorf("%s has %d principal actions, its message: %v", kind, principals, err)
+		}
+	}
+}
+
+// TestAKindThatLacksAPartStopsTheStart, whichever package would have missed it.
+func TestAKindThatLacksAPartStopsTheStart(t *testing.T) {
+	standard := func(edit func(send *Kind)) []Kind {
+		all := StandardKinds()
+		edit(&all[0])
+		return all
+	}
+	for what, all := range map[string][]Kind{
+		"an operation":               standard(func(k *Kind) { k.Operation = nil }),
+		"a card":                     standard(func(k *Kind) { k.Card = chat.Card{} }),
+		"a card of its own":          standard(func(k *Kind) { k.Card = chat.RequestCard() }),
+		"rules":                      standard(func(k *Kind) { k.Rules = wallet.Rules{Kind: wallet.Send, Life: wallet.Outgoing} }),
+		"a name of its own":          append(StandardKinds(), StandardKinds()[0]),
+		"a signer for its operation": standard(func(k *Kind) { k.Rules, k.Card = wallet.RequestRules(), chat.RequestCard() })[:1],
+		"a whole row": standard(func(k *Kind) {
+			k.Actions = []chain.ActionCodec{{Type: "half", Programs: []wallet.Address{{9}}, Principal: true}}
+		}),
+		"a row that is not there": standard(func(k *Kind) {
+			k.Actions = []chain.ActionCodec{{Type: wallet.ActionMemo, Programs: []wallet.Address{{9}}}}
+		}),
+	} {
+		if _, err := NewKinds(all...); err == nil {
+			t.Errorf("a kind without %s is taken", what)
+		}
+	}
+	for what, operation := range map[string]handlers.Operation{"nothing": {}, "another kind's": {Kind: wallet.Request}, "no Load": {Kind: wallet.Send}} {
+		kinds, err := NewKinds(standard(func(k *Kind) { k.Operation = func(*Parts) handlers.Operation { return operation } })...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kinds.operations(&Parts{}); err == nil {
+			t.Errorf("an operation that is %s is taken", what)
+		}
+	}
+}
