@@ -8,15 +8,15 @@ import (
 	"purser/wallet"
 )
 
-// appWords is the sealed part of an app: its developer's own words.
-type appWords struct {
+// appPayload is the sealed part of an app: what its developer wrote.
+type appPayload struct {
 	Name    string `json:"name"`
 	Purpose string `json:"purpose"`
 }
 
 func (t *tx) App(id wallet.AppID) (wallet.App, error) {
-	a, words, err := worded[wallet.App, appWords](t, apps, []byte(id))
-	a.Name, a.Purpose = words.Name, words.Purpose
+	a, payload, err := readWithPayload[wallet.App, appPayload](t, apps, []byte(id))
+	a.Name, a.Purpose = payload.Name, payload.Purpose
 	return a, err
 }
 
@@ -66,12 +66,12 @@ func (t *tx) PutApp(a wallet.App) error {
 			return store.ErrConflict
 		}
 	}
-	words := appWords{a.Name, a.Purpose}
+	payload := appPayload{a.Name, a.Purpose}
 	a.Name, a.Purpose = "", ""
 	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
 		return err
 	}
-	return t.putWorded(apps, key, a.Owner, a, words)
+	return t.putWithPayload(apps, key, a.Owner, a, payload)
 }
 
 func grantKey(user wallet.UserID, app wallet.AppID) []byte {
@@ -125,9 +125,9 @@ func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
 }
 
-// developerWords is the sealed part of a developer: the mail address, a code on its way there, and what
+// developerPayload is the sealed part of a developer: the mail address, a code on its way there, and what
 // they ask and asked for in their own words.
-type developerWords struct {
+type developerPayload struct {
 	Email     string                `json:"email"`
 	Approvals []wallet.Approval     `json:"approvals,omitempty"`
 	Request   *wallet.AccessRequest `json:"request,omitempty"`
@@ -138,8 +138,8 @@ func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	if t.get(developers, []byte(user)) == nil {
 		return wallet.Developer{User: user}, nil
 	}
-	d, words, err := worded[wallet.Developer, developerWords](t, developers, []byte(user))
-	d.Email, d.Approvals, d.Request, d.MailCode = words.Email, words.Approvals, words.Request, words.MailCode
+	d, payload, err := readWithPayload[wallet.Developer, developerPayload](t, developers, []byte(user))
+	d.Email, d.Approvals, d.Request, d.MailCode = payload.Email, payload.Approvals, payload.Request, payload.MailCode
 	return d, err
 }
 
@@ -147,7 +147,7 @@ func (t *tx) PutDeveloper(d wallet.Developer) error {
 	if err := checkID(string(d.User)); err != nil {
 		return err
 	}
-	words := developerWords{d.Email, d.Approvals, d.Request, d.MailCode}
+	payload := developerPayload{d.Email, d.Approvals, d.Request, d.MailCode}
 	d.Email, d.Approvals, d.Request, d.MailCode = "", nil, nil, nil
-	return t.putWorded(developers, []byte(d.User), d.User, d, words)
+	return t.putWithPayload(developers, []byte(d.User), d.User, d, payload)
 }

@@ -27,11 +27,11 @@ func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, er
 
 func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 	var c store.Conversation
-	sealed, err := t.unseal(conversations, key, raw, &c, "whose", "data")
+	sealed, err := t.unseal(conversations, key, raw, &c, "identity", "data")
 	if err != nil {
 		return store.Conversation{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return store.Conversation{}, err
 	}
@@ -54,7 +54,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	if c.State == "" {
 		c = store.Conversation{Chat: c.Chat, User: c.User, Slot: c.Slot, Version: c.Version}
 	}
-	who, err := whose{Chat: c.Chat, User: c.User}.field()
+	who, err := identity{Chat: c.Chat, User: c.User}.field()
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation
 		}
 		due, err := keyTime(key)
 		if err != nil {
-			t.passOver(silences, key, err)
+			t.skipDamaged(silences, key, err)
 			continue
 		}
 		if due.After(now) {
@@ -105,7 +105,7 @@ func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation
 		switch {
 		case erased(err):
 		case err != nil:
-			t.passOver(conversations, row, err)
+			t.skipDamaged(conversations, row, err)
 		default:
 			out = append(out, c)
 		}
@@ -135,11 +135,11 @@ func (t *tx) Button(nonce string) (store.Button, error) {
 		return store.Button{}, store.ErrNotFound
 	}
 	var r buttonRow
-	sealed, err := t.unseal(buttons, []byte(nonce), raw, &r, "whose")
+	sealed, err := t.unseal(buttons, []byte(nonce), raw, &r, "identity")
 	if err != nil {
 		return store.Button{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return store.Button{}, err
 	}
@@ -164,7 +164,7 @@ func (t *tx) putButton(b store.Button) error {
 	if err := t.removeButton(key); err != nil {
 		return err
 	}
-	who, err := whose{Chat: b.Chat, User: b.User, Subject: b.Subject, Action: b.Action}.field()
+	who, err := identity{Chat: b.Chat, User: b.User, Subject: b.Subject, Action: b.Action}.field()
 	if err != nil {
 		return err
 	}

@@ -10,34 +10,34 @@ import (
 	"purser/store"
 )
 
-// damages remembers which rows the operator was told of in this process.
-type damages struct {
-	mu   sync.Mutex
-	told map[string]bool // by where they are and key
+// damageReports remembers which rows the operator was told of in this process.
+type damageReports struct {
+	mu       sync.Mutex
+	reported map[string]bool // by where they are and key
 }
 
 // first tells whether a row is met for the first time.
-func (d *damages) first(where string, key []byte) bool {
+func (d *damageReports) first(where string, key []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name := where + "/" + string(key)
-	if d.told[name] {
+	if d.reported[name] {
 		return false
 	}
-	if d.told == nil {
-		d.told = map[string]bool{}
+	if d.reported == nil {
+		d.reported = map[string]bool{}
 	}
-	d.told[name] = true
+	d.reported[name] = true
 	return true
 }
 
-// passOver is for a row that cannot be read, in a list whose worker must not be held up by it: the
+// skipDamaged is for a row that cannot be read, in a list whose worker must not be held up by it: the
 // list goes on without it, the row stays in the file, and the operator hears of it once. Nothing of
 // err is logged but its kind: its text may quote the row.
-func (t *tx) passOver(b table, key []byte, err error) { t.store.passOver(b.String(), key, err) }
+func (t *tx) skipDamaged(b table, key []byte, err error) { t.store.skipDamaged(b.String(), key, err) }
 
-func (s *Store) passOver(where string, key []byte, err error) {
-	if !s.damages.first(where, key) {
+func (s *Store) skipDamaged(where string, key []byte, err error) {
+	if !s.damageReports.first(where, key) {
 		return
 	}
 	why := "it cannot be decoded"

@@ -133,7 +133,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 		case err == nil:
 			out = append(out, d)
 		case !erased(err):
-			t.passOver(deliveryRows, named, err)
+			t.skipDamaged(deliveryRows, named, err)
 		}
 	}
 	return out, nil
@@ -152,7 +152,7 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), []byte(id), raw)
 	}
 	if err != nil && !erased(err) {
-		t.passOver(deliveryRows, []byte(id), err)
+		t.skipDamaged(deliveryRows, []byte(id), err)
 		err = store.ErrNotFound
 	}
 	return d, err
@@ -197,7 +197,7 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 		key := []byte(d.ID)
 		old, r, err := plainOf[store.Delivery](t, deliveryRows, key, t.get(deliveryRows, key))
 		if err != nil {
-			t.passOver(deliveryRows, key, err)
+			t.skipDamaged(deliveryRows, key, err)
 			continue
 		}
 		old.Attempts, old.NextAt, old.Pause = d.Attempts, d.NextAt, d.Pause

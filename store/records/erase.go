@@ -90,7 +90,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 		if err := t.delete(unsettled, created); err != nil {
 			return err
 		}
-		if err := t.delete(byWallet, r.held().key); err != nil {
+		if err := t.delete(byWallet, r.unsettledKey().key); err != nil {
 			return err
 		}
 		if len(r.Sign) > 0 {
@@ -155,7 +155,7 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := t.row(b, e.key, e.value)
 			if err != nil { // whosever it was: without their data key nothing sealed in it opens
-				t.passOver(b, e.key, err)
+				t.skipDamaged(b, e.key, err)
 				continue
 			}
 			if r.owner != id {

@@ -92,7 +92,7 @@ func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) 
 		case err == nil:
 			limit--
 		case !erased(err):
-			t.passOver(b, key, err)
+			t.skipDamaged(b, key, err)
 		}
 	}
 }

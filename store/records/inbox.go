@@ -52,7 +52,7 @@ func (t *tx) NoteUpdate(now time.Time, id int64) (known bool, err error) {
 }
 
 func (t *tx) putUpdate(u store.Update) error {
-	who, err := whose{Chat: u.Chat}.field()
+	who, err := identity{Chat: u.Chat}.field()
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (t *tx) Updates(limit int) ([]store.Update, error) {
 			continue
 		}
 		if err != nil {
-			t.passOver(inbox, key, err)
+			t.skipDamaged(inbox, key, err)
 			continue
 		}
 		out = append(out, u)
@@ -87,11 +87,11 @@ func (t *tx) Updates(limit int) ([]store.Update, error) {
 
 func (t *tx) openUpdate(key, raw []byte) (store.Update, error) {
 	var u store.Update
-	sealed, err := t.unseal(inbox, key, raw, &u, "whose", "body")
+	sealed, err := t.unseal(inbox, key, raw, &u, "identity", "body")
 	if err != nil {
 		return store.Update{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return store.Update{}, err
 	}

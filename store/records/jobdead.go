@@ -86,7 +86,7 @@ func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, erro
 		case err == nil:
 			out = append(out, letter)
 		case !erased(err):
-			t.passOver(deadJobs, bytes.Clone(key), err)
+			t.skipDamaged(deadJobs, bytes.Clone(key), err)
 		}
 	}
 	return out, nil

@@ -314,7 +314,7 @@ func (q *jobQueue) skipJob(seq uint64, err error) error {
 	if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	q.passOver(jobs, q.rowKey(seq), err)
+	q.skipDamaged(jobs, q.rowKey(seq), err)
 	return nil
 }
 

@@ -420,7 +420,7 @@ func (t *tx) JobStats(queue store.Queue) (store.JobStats, error) {
 			stats.Oldest = plain.At
 			break
 		}
-		t.passOver(jobs, slices.Clone(key), err)
+		t.skipDamaged(jobs, slices.Clone(key), err)
 	}
 	return stats, nil
 }

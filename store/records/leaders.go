@@ -23,7 +23,7 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 	if raw := t.get(leaders, []byte(name)); raw != nil {
 		var err error
 		if l, _, err = plainOf[leader](t, leaders, []byte(name), raw); err != nil {
-			t.passOver(leaders, []byte(name), err)
+			t.skipDamaged(leaders, []byte(name), err)
 			l = leader{}
 		}
 	}

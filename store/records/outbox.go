@@ -43,13 +43,13 @@ func (t *tx) enqueue(reply store.Reply) error {
 		key = bytes.Clone(t.get(waiting, waits))
 	}
 	if _, err := keyNumber(key); key != nil && err != nil {
-		t.passOver(waiting, waits, err)
+		t.skipDamaged(waiting, waits, err)
 		key = nil
 	}
 	if key != nil { // it takes the place of the one that waits
 		switch err := t.removeReply(key); {
 		case errors.Is(err, store.ErrDamaged):
-			t.passOver(outbox, key, err)
+			t.skipDamaged(outbox, key, err)
 			key = nil // that place is taken for good
 		case err != nil:
 			return err
@@ -66,7 +66,7 @@ func (t *tx) enqueue(reply store.Reply) error {
 	if reply.Seq, err = keyNumber(key); err != nil {
 		return err
 	}
-	who, err := whose{Chat: reply.Chat, Subject: reply.Card}.field()
+	who, err := identity{Chat: reply.Chat, Subject: reply.Card}.field()
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (t *tx) enqueue(reply store.Reply) error {
 
 func (t *tx) openReply(key, raw []byte) (store.Reply, error) {
 	var r replyRow
-	sealed, err := t.unseal(outbox, key, raw, &r, "whose", "body")
+	sealed, err := t.unseal(outbox, key, raw, &r, "identity", "body")
 	if err != nil {
 		return store.Reply{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return store.Reply{}, err
 	}
@@ -115,7 +115,7 @@ func (t *tx) Replies(after uint64, limit int) ([]store.Reply, error) {
 			continue
 		}
 		if err != nil {
-			t.passOver(outbox, key, err)
+			t.skipDamaged(outbox, key, err)
 			continue
 		}
 		out = append(out, r)

@@ -221,8 +221,8 @@ func place(subject string, key []byte, name string) store.Place {
 	return store.Place{Subject: subject, ID: string(key), Field: name, Format: sealFormat}
 }
 
-// whose is the sealed field that says who and where a row is about. One layout serves all rows.
-type whose struct {
+// identity is the sealed field that says who and where a row is about. One layout serves all rows.
+type identity struct {
 	Chat    int64  `json:"chat,omitempty"`
 	User    int64  `json:"user,omitempty"`    // Telegram id
 	Subject string `json:"subject,omitempty"` // of a button; the card of a reply
@@ -233,21 +233,21 @@ type whose struct {
 	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
 
 	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
-	// and not before. Label is what it is for, in somebody's words.
+	// and not before. Label is what it is for, in words that somebody wrote.
 	Memo    string `json:"memo,omitempty"`
 	Label   string `json:"label,omitempty"`
 	Message []byte `json:"message,omitempty"`
 	Signed  []byte `json:"signed,omitempty"`
 }
 
-func (w whose) field() (field, error) {
+func (w identity) field() (field, error) {
 	raw, err := json.Marshal(w)
-	return field{"whose", raw}, err
+	return field{"identity", raw}, err
 }
 
-func parseWhose(raw []byte) (w whose, err error) {
+func parseIdentity(raw []byte) (w identity, err error) {
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return whose{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
+		return identity{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}
 	return w, nil
 }
@@ -261,36 +261,36 @@ func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error)
 	return plain, r, err
 }
 
-// wordsField is the name of the sealed field of rows that have one alone, for what people wrote.
-const wordsField = "words"
+// payloadField is the name of the sealed field of rows that have one alone, for what people wrote.
+const payloadField = "payload"
 
-// putWorded writes a row whose words are sealed.
-func (t *tx) putWorded(b table, key []byte, owner wallet.UserID, plain, secret any) error {
-	sealed, err := json.Marshal(secret)
+// putWithPayload writes a row and its sealed payload, as JSON.
+func (t *tx) putWithPayload(b table, key []byte, owner wallet.UserID, plain, payload any) error {
+	sealed, err := json.Marshal(payload)
 	if err != nil {
 		return fmt.Errorf("write a row of %s: %w", b, err)
 	}
-	raw, err := t.seal(b, key, owner, plain, field{wordsField, sealed})
+	raw, err := t.seal(b, key, owner, plain, field{payloadField, sealed})
 	if err != nil {
 		return err
 	}
 	return t.putRow(b, key, raw)
 }
 
-// worded reads what putWorded wrote. ErrNotFound without a row, and for one of an erased user.
-func worded[Plain, Words any](t *tx, b table, key []byte) (plain Plain, secret Words, _ error) {
+// readWithPayload reads what putWithPayload wrote. ErrNotFound without a row, and for one of an erased user.
+func readWithPayload[Plain, Payload any](t *tx, b table, key []byte) (plain Plain, payload Payload, _ error) {
 	raw := t.get(b, key)
 	if raw == nil {
-		return plain, secret, store.ErrNotFound
+		return plain, payload, store.ErrNotFound
 	}
-	sealed, err := t.unseal(b, key, raw, &plain, wordsField)
+	sealed, err := t.unseal(b, key, raw, &plain, payloadField)
 	if err != nil {
-		return plain, secret, err
+		return plain, payload, err
 	}
-	if err := json.Unmarshal(sealed[0], &secret); err != nil {
-		return plain, secret, fmt.Errorf("%s: %w: %v", b, store.ErrDamaged, err)
+	if err := json.Unmarshal(sealed[0], &payload); err != nil {
+		return plain, payload, fmt.Errorf("%s: %w: %v", b, store.ErrDamaged, err)
 	}
-	return plain, secret, nil
+	return plain, payload, nil
 }
 
 // rewrite puts a changed plain part into a row; what is sealed in it stays as it is.

@@ -47,10 +47,10 @@ type Store struct {
 	log    *slog.Logger // never nil
 	kinds  wallet.Kinds
 
-	changed  sync.Map // by queue: chan struct{} of one slot
-	dataKeys keyring
-	damages  damages
-	version  atomic.Uint64 // of the keys
+	changed       sync.Map // by queue: chan struct{} of one slot
+	dataKeys      keyring
+	damageReports damageReports
+	version       atomic.Uint64 // of the keys
 }
 
 var _ store.Store = (*Store)(nil)

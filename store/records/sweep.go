@@ -71,7 +71,7 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 		n, all, err := t.removeNoted(note, limit-removed)
 		switch {
 		case errors.Is(err, store.ErrDamaged):
-			t.passOver(expiries, note, err)
+			t.skipDamaged(expiries, note, err)
 		case err != nil:
 			return 0, err
 		}

@@ -61,29 +61,29 @@ type indexEntry struct {
 	unique bool
 }
 
-// concerns is the entry in byWallet: of a receipt the wallet that received.
-func (x transactionIndex) concerns() indexEntry {
+// historyKey is the entry in byWallet: of a receipt under the wallet that received.
+func (x transactionIndex) historyKey() indexEntry {
 	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
-	return indexEntry{byWallet, join(historyOf(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
+	return indexEntry{byWallet, join(historyPrefix(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
 
-// held is the entry in byWallet of a transaction that is not settled. It lies beside that of concerns, so
+// unsettledKey is the entry in byWallet of a transaction that is not settled. It lies beside its historyKey, so
 // that the two are most often one page to be written and not two.
-func (x transactionIndex) held() indexEntry {
-	return indexEntry{byWallet, join(unsettledOf(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
+func (x transactionIndex) unsettledKey() indexEntry {
+	return indexEntry{byWallet, join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
 
-func historyOf(a wallet.Address) []byte   { return append(a[:], 'h') }
-func unsettledOf(a wallet.Address) []byte { return append(a[:], 'u') }
+func historyPrefix(a wallet.Address) []byte   { return append(a[:], 'h') }
+func unsettledPrefix(a wallet.Address) []byte { return append(a[:], 'u') }
 
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
 	out := make([]indexEntry, 0, 7)
-	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.concerns())
+	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.historyKey())
 	if !x.Closed {
 		out = append(out,
 			indexEntry{unsettled, created, false},
-			x.held())
+			x.unsettledKey())
 	}
 	if x.reached() {
 		out = append(out, x.paid())
@@ -106,11 +106,11 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 		return wallet.Transaction{}, store.ErrNotFound
 	}
 	var r transactionRow
-	sealed, err := t.unseal(transactions, key, raw, &r, "whose")
+	sealed, err := t.unseal(transactions, key, raw, &r, "identity")
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
@@ -126,11 +126,11 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 
 func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
 	hash := t.store.lookup.Text(store.BySignID, signID)
-	return t.led(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
+	return t.followed(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
 }
 
-// led reads the transaction that an index leads to, and checks that it is meant: an index has no tag.
-func (t *tx) led(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
+// followed reads the transaction that an index leads to, and checks that it is meant: an index has no tag.
+func (t *tx) followed(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
 	r, err := t.Transaction(wallet.TransactionID(id))
 	if err == nil && !meant(r) {
 		return wallet.Transaction{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
@@ -139,7 +139,7 @@ func (t *tx) led(id []byte, meant func(wallet.Transaction) bool) (wallet.Transac
 }
 
 func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transaction, error) {
-	return t.led(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
+	return t.followed(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
 }
 
 func (t *tx) CreateTransaction(n wallet.Transaction) error {
@@ -190,7 +190,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		r.Sign = hash[:]
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = 0, "", wallet.Address{}, ""
-	sealed := whose{Chat: n.Chat, SignID: n.SignID, Lookalike: n.PoisoningSuspect, Label: n.Label}
+	sealed := identity{Chat: n.Chat, SignID: n.SignID, Lookalike: n.PoisoningSuspect, Label: n.Label}
 	if n.Memo != "" {
 		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
 		r.Memo, r.Message, r.Signed = "", nil, nil
@@ -348,9 +348,9 @@ func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
 		err := t.appendTransaction(&out, key)
 		switch {
 		case err != nil && len(key) <= timeSize:
-			t.passOver(unsettled, key, err)
+			t.skipDamaged(unsettled, key, err)
 		case err != nil:
-			t.passOver(transactions, key[timeSize:], err)
+			t.skipDamaged(transactions, key[timeSize:], err)
 		}
 	}
 	return out, nil
@@ -359,7 +359,7 @@ func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
 // UnsettledFrom passes over nothing but rows of erased users.
 func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
-	prefix := unsettledOf(from)
+	prefix := unsettledPrefix(from)
 	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
 		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
@@ -389,7 +389,7 @@ func (t *tx) TransactionsOf(owner wallet.UserID, p store.Page) ([]wallet.Transac
 }
 
 func (t *tx) TransactionsAt(at wallet.Address, p store.Page) ([]wallet.Transaction, error) {
-	return t.page(byWallet, historyOf(at), p)
+	return t.page(byWallet, historyPrefix(at), p)
 }
 
 // page walks an index of created-at keys under a prefix, from the newest.

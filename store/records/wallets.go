@@ -96,11 +96,11 @@ func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 		return wallet.Bind{}, store.ErrNotFound
 	}
 	var r bindRow
-	sealed, err := t.unseal(binds, tokenHash[:], raw, &r, "whose")
+	sealed, err := t.unseal(binds, tokenHash[:], raw, &r, "identity")
 	if err != nil {
 		return wallet.Bind{}, err
 	}
-	who, err := parseWhose(sealed[0])
+	who, err := parseIdentity(sealed[0])
 	if err != nil {
 		return wallet.Bind{}, err
 	}
@@ -138,7 +138,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 	if err != nil {
 		return err
 	}
-	who, err := whose{Chat: b.Chat, Nonce: b.Nonce}.field()
+	who, err := identity{Chat: b.Chat, Nonce: b.Nonce}.field()
 	if err != nil {
 		return err
 	}

@@ -7,16 +7,16 @@ import (
 	"purser/wallet"
 )
 
-// webhookWords is the sealed part of a webhook.
-type webhookWords struct {
+// webhookPayload is the sealed part of a webhook.
+type webhookPayload struct {
 	URL      string `json:"url"`
 	Secret   string `json:"secret"`
 	Previous string `json:"previous,omitempty"`
 }
 
 func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
-	w, words, err := worded[wallet.Webhook, webhookWords](t, webhooks, []byte(id))
-	w.URL, w.Secret, w.Previous = words.URL, words.Secret, words.Previous
+	w, payload, err := readWithPayload[wallet.Webhook, webhookPayload](t, webhooks, []byte(id))
+	w.URL, w.Secret, w.Previous = payload.URL, payload.Secret, payload.Previous
 	return w, err
 }
 
@@ -51,7 +51,7 @@ func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
 		return append(out, w)
 	}
 	if !erased(err) {
-		t.passOver(webhooks, id, err)
+		t.skipDamaged(webhooks, id, err)
 	}
 	return out
 }
@@ -91,9 +91,9 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Lineage))); err != nil {
 		return err
 	}
-	words := webhookWords{w.URL, w.Secret, w.Previous}
+	payload := webhookPayload{w.URL, w.Secret, w.Previous}
 	w.URL, w.Secret, w.Previous = "", "", ""
-	return t.putWorded(webhooks, key, w.Owner, w, words)
+	return t.putWithPayload(webhooks, key, w.Owner, w, payload)
 }
 
 func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
@@ -128,8 +128,8 @@ func (t *tx) eraseWebhooks(owner wallet.UserID) error {
 	return nil
 }
 
-// healthWords is the sealed part of a webhook's health: errors name hosts.
-type healthWords struct {
+// healthPayload is the sealed part of a webhook's health: errors name hosts.
+type healthPayload struct {
 	Error string `json:"error"`
 }
 
@@ -137,8 +137,8 @@ func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
 	if t.get(webhookHealth, []byte(id)) == nil {
 		return wallet.WebhookHealth{}, nil
 	}
-	h, words, err := worded[wallet.WebhookHealth, healthWords](t, webhookHealth, []byte(id))
-	h.LastError = words.Error
+	h, payload, err := readWithPayload[wallet.WebhookHealth, healthPayload](t, webhookHealth, []byte(id))
+	h.LastError = payload.Error
 	return h, err
 }
 
@@ -152,7 +152,7 @@ func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error
 	if err != nil {
 		return err
 	}
-	words := healthWords{h.LastError}
+	payload := healthPayload{h.LastError}
 	h.LastError = ""
-	return t.putWorded(webhookHealth, key, r.owner, h, words)
+	return t.putWithPayload(webhookHealth, key, r.owner, h, payload)
 }
