@@ -132,18 +132,22 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	if found || err != nil {
 		return err
 	}
-	if err = work(r); !errors.Is(err, store.ErrConflict) {
-		return err
+	if err = work(r); err == nil {
+		return nil
 	}
 	// Another node may have been quicker with the same request: then nothing of this one is true, and what that one
-	// answered is the answer.
+	// answered is the answer. An outcome that is open is this request's own, unless the store says otherwise.
+	if !errors.Is(err, store.ErrConflict) {
+		resume = nil
+	}
 	if found, replayed := s.replay(c, r, resume); found {
 		return replayed
 	}
 	return err
 }
 
-// replay answers a request that was answered before, or resumes it; not found when its key is free.
+// replay answers a request that was answered before, or resumes it (not with a nil resume); not found when its key is
+// free.
 func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) error) (found bool, _ error) {
 	var answer store.Answer
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
@@ -157,6 +161,8 @@ func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) erro
 		return false, err
 	case answer.Fingerprint != r.fingerprint:
 		return true, wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
+	case answer.Status == pending && resume == nil:
+		return false, nil
 	case answer.Status == pending:
 		return true, resume(r, answer.Body)
 	}
