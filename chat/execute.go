@@ -72,6 +72,9 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 		return "", err
 	}
 	if !h.app.Silent {
+		if err := roomForApps(tx, h.Chat); err != nil {
+			return "", err
+		}
 		if err := store.Enqueue(tx, s.out...); err != nil {
 			return "", err
 		}

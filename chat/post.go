@@ -76,8 +76,24 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
 		queued.CardUntil = until
+		if err := roomForApps(tx, m.Chat); err != nil {
+			return err
+		}
 		return store.Enqueue(tx, queued)
 	}}, nil
+}
+
+// maxOfApps is how many messages may wait for a chat before apps' own are refused. What purser itself has to say is
+// never refused: the bot slows down whoever asks faster than it may answer (bot), and receipts are folded.
+const maxOfApps = 100
+
+// roomForApps refuses an app's message while too many wait to be sent to a chat: RATE_LIMIT_EXCEEDED.
+func roomForApps(tx store.Tx, chat int64) error {
+	waiting, err := tx.CountJobs(store.Outbox, store.ChatKey(chat))
+	if err == nil && waiting >= maxOfApps {
+		err = wallet.Refuse(wallet.RateLimitExceeded, "chat_messages.full", wallet.NumberArg("Most", maxOfApps))
+	}
+	return err
 }
 
 // writer is purser's own first line of an app's message, as plain text, so that nobody takes an app's words
