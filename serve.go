@@ -191,7 +191,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	if p.bot, err = newBot(c, p.store, p.chat, log); err != nil {
 		return err
 	}
-	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Log: log}
+	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log}
 	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
 	p.admin = &api.Admin{Keys: p.Keys, Log: log}
 	catalogue, err := webhooks.Describe()

@@ -23,7 +23,7 @@ func (r *rig) told(p person) []string {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Idle: cancel}, Chat: r.chat, Log: slog.New(slog.NewTextHandler(r.logged, nil))}
+	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Queue: store.Events, Idle: cancel}, Chat: r.chat, Node: "a", Width: 1, Now: time.Now, Log: slog.New(slog.NewTextHandler(r.logged, nil))}
 	r.Must(n.Run(ctx))
 	var out []string
 	for _, reply := range storetest.Outbox(r, r.Store) {

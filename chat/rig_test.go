@@ -194,7 +194,7 @@ func (r *rig) settle() {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Idle: cancel}, Chat: r.chat, Log: slog.New(slog.DiscardHandler)}
+	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Queue: store.Events, Idle: cancel}, Chat: r.chat, Node: "a", Width: 1, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	r.Must(n.Run(ctx))
 	for _, reply := range r.outbox() {
 		r.deliver(reply)

@@ -1,24 +1,31 @@
-// Package notify knows which event becomes which chat message. It refuses to know how a message is
+// Package notify knows which event becomes which chat message: a Notifier handles the jobs of the queue store.Events. It refuses to know how a message is
 // worded (see chat), how it is sent (see bot), and who else hears of an event.
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
-// batch is how many events are read at once.
-const batch = 100
-
-// tries is how often an event may fail to be told before it is put aside: one that cannot be
-// rendered must not hold up all that come after it.
+// tries is how often an event may fail to be told before it is a dead letter: one that cannot be rendered must not hold
+// up those of the same person that come after it.
 const tries = 3
+
+// How events are handled: how many at once, how many of one person, and for how long they are this node's.
+const (
+	width    = 16 // where Notifier.Width does not say otherwise
+	perOwner = 1
+	lease    = time.Minute
+)
 
 // Talker is what notify needs of chat: each writes messages into the transaction that it is given.
 type Talker interface {
@@ -37,99 +44,28 @@ type Talker interface {
 type Notifier struct {
 	Store store.Store
 	Chat  Talker
+	Node  string // see work.Pool
+	Width int    // how many events are handled at once; 0: a sensible number
+	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// Run empties the queue of events until ctx ends: each event's messages, its conversation's step
-// and its end in the queue become true in one transaction, so that nothing is told twice or never.
-// Its error is the store's, after which nothing is certain.
+// Run handles the queue of events until ctx ends: each event's messages, its conversation's step and its end in the queue
+// become true in one transaction, so that nothing is told twice or never. Events of one person keep their order. Its error
+// is the store's, after which nothing is certain.
 func (n *Notifier) Run(ctx context.Context) error {
-	failed := map[string]int{} // attempts of events at the head of the queue, by id
-	for {
-		more, err := n.drain(ctx, failed)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
-		if more {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-n.Store.Changed(store.Events):
-		}
-	}
+	pool := &work.Pool{Store: n.Store, Queue: store.Events, Node: n.Node, Width: cmp.Or(n.Width, width), PerOwner: perOwner, Lease: lease,
+		Schedule: work.Schedule{First: 100 * time.Millisecond, Most: time.Second, Failures: tries}, Handle: n.handle, Now: n.Now, Log: n.Log}
+	return pool.Run(ctx)
 }
 
-// drain handles one batch, and tells whether there may be more to do at once.
-func (n *Notifier) drain(ctx context.Context, failed map[string]int) (more bool, err error) {
-	var events []wallet.Event
-	err = n.Store.View(ctx, func(tx store.Tx) error {
-		var err error
-		events, err = tx.PendingEvents(batch)
-		return err
-	})
+// handle tells one event. There is nothing to be done but to write, so all of it is the commit.
+func (n *Notifier) handle(_ context.Context, job store.Job) (work.Result, error) {
+	event, err := store.EventOf(job)
 	if err != nil {
-		return false, fmt.Errorf("read pending events: %w", err)
+		return work.Result{}, work.Permanent(err)
 	}
-	for _, event := range events {
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		if err := n.handle(ctx, event, failed); err != nil {
-			return false, err
-		}
-	}
-	return len(events) > 0, nil
-}
-
-// handle tells one event, until it is told or put aside. Events of one person keep their order,
-// so the next one waits meanwhile.
-func (n *Notifier) handle(ctx context.Context, event wallet.Event, failed map[string]int) error {
-	for {
-		err := n.Store.Update(ctx, func(tx store.Tx) error {
-			if err := n.tell(tx, event); err != nil {
-				return &untold{err}
-			}
-			return done(tx, event.ID)
-		})
-		var why *untold
-		switch {
-		case err == nil:
-			delete(failed, event.ID)
-			return nil
-		case !errors.As(err, &why) || errors.Is(err, store.ErrUnknownOutcome):
-			return fmt.Errorf("settle event %s: %w", event.ID, err)
-		}
-		if failed[event.ID]++; failed[event.ID] < tries {
-			continue
-		}
-		n.Log.ErrorContext(ctx, "event put aside: it cannot be told in chat",
-			"event", event.Name, "id", event.ID, "error", why.err)
-		delete(failed, event.ID)
-		err = n.Store.Update(ctx, func(tx store.Tx) error { return done(tx, event.ID) })
-		if err != nil {
-			return fmt.Errorf("put event %s aside: %w", event.ID, err)
-		}
-		return nil
-	}
-}
-
-// untold marks an error of telling, which concerns one event only, apart from one of the store.
-type untold struct{ err error }
-
-func (u *untold) Error() string { return u.err.Error() }
-func (u *untold) Unwrap() error { return u.err }
-
-// done takes an event out of the queue; one that is gone already is as good.
-func done(tx store.Tx, id string) error {
-	if err := tx.DoneEvent(id); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	return nil
+	return work.Result{Commit: func(tx store.Tx) error { return n.tell(tx, event) }}, nil
 }
 
 // tell writes an event's messages. What is shown is the state that the store holds now: an event

@@ -127,7 +127,7 @@ func (r *rig) run() (told, outbox []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.listener.told = nil
-	n := notify.Notifier{Store: world.UntilIdle{Store: r.store, Idle: cancel}, Chat: r.listener, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
+	n := notify.Notifier{Store: world.UntilIdle{Store: r.store, Queue: store.Events, Idle: cancel}, Chat: r.listener, Node: "a", Width: 1, Now: time.Now, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
 	if err := n.Run(ctx); err != nil {
 		r.Fatal(err)
 	}
@@ -209,9 +209,16 @@ func TestEventThatCannotBeToldIsPutAsideAfterThreeTries(t *testing.T) {
 	r.emit("usr_alice", "tx_0", wallet.TransactionConfirmed)
 	r.emit("usr_alice", "tx_1", wallet.TransactionConfirmed)
 	told, outbox := r.run()
-	if !slices.Equal(told, []string{"show tx_0", "show tx_0", "show tx_0", "show tx_1"}) {
+	if !slices.Equal(slices.Compact(slices.Clone(told)), []string{"show tx_0", "show tx_1"}) || len(told) < 4 { // a closure may run again
 		t.Errorf("told %q", told)
 	}
+	r.update(func(tx store.Tx) error {
+		letters, err := tx.DeadLetters(store.Events, 10)
+		if len(letters) != 1 || letters[0].Failures != 2 { // before the last
+			t.Errorf("given up: %+v", letters)
+		}
+		return err
+	})
 	if !slices.Equal(outbox, []string{"show tx_1"}) {
 		t.Errorf("what failed left %q", outbox)
 	}
@@ -225,7 +232,7 @@ func TestBrokenStoreEndsTheWorker(t *testing.T) {
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	n := notify.Notifier{Store: r.store, Chat: r.listener, Log: slog.New(slog.DiscardHandler)}
+	n := notify.Notifier{Store: r.store, Chat: r.listener, Node: "a", Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if err := n.Run(context.Background()); err == nil {
 		t.Error("no error from a closed store")
 	}
@@ -235,21 +242,21 @@ func TestBrokenStoreEndsTheWorker(t *testing.T) {
 func TestLateEventWakesTheWorker(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	waiting := make(chan struct{}, 16)
-	n := notify.Notifier{Store: signalling{r.store, waiting}, Chat: r.listener, Log: slog.New(slog.DiscardHandler)}
+	waiting, empty := make(chan struct{}, 1), make(chan struct{}, 1)
+	n := notify.Notifier{Store: signalling{r.store, waiting, empty}, Chat: r.listener, Node: "a", Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
-	wait := func() {
+	wait := func(what <-chan struct{}) {
 		t.Helper()
 		select {
-		case <-waiting:
-		case <-time.After(10 * time.Second):
+		case <-what:
+		case <-time.After(time.Minute):
 			t.Fatal("the worker does not come to rest")
 		}
 	}
-	wait()
+	wait(waiting)
 	r.emit("usr_alice", "tx_2", wallet.TransactionConfirmed)
-	wait()
+	wait(empty)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -259,13 +266,37 @@ func TestLateEventWakesTheWorker(t *testing.T) {
 	}
 }
 
-// signalling tells when a worker begins to wait.
+// signalling tells when a worker waits, and when it has ended a job.
 type signalling struct {
 	store.Store
-	waiting chan<- struct{}
+	waiting, ended chan<- struct{}
 }
 
 func (s signalling) Changed(q store.Queue) <-chan struct{} {
-	s.waiting <- struct{}{}
+	ring(s.waiting)
 	return s.Store.Changed(q)
+}
+
+func (s signalling) Update(ctx context.Context, change func(store.Tx) error) error {
+	left := func() (n int) {
+		_ = s.View(ctx, func(tx store.Tx) error {
+			stats, err := tx.JobStats(store.Events)
+			n = stats.Waiting + stats.InFlight
+			return err
+		})
+		return n
+	}
+	before := left()
+	err := s.Store.Update(ctx, change)
+	if before > 0 && left() == 0 {
+		ring(s.ended)
+	}
+	return err
+}
+
+func ring(bell chan<- struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"purser/wallet"
@@ -67,6 +69,14 @@ type Ref struct {
 
 // Ref is the claim by which a node holds the job.
 func (j Job) Ref() Ref { return Ref{j.Queue, j.ID, j.Attempt} }
+
+// EventOf reads the event that a job of the queue Events is about.
+func EventOf(j Job) (e wallet.Event, err error) {
+	if err = json.Unmarshal(j.Body, &e); err != nil {
+		return e, fmt.Errorf("read the event of a job: %w", err)
+	}
+	return e, nil
+}
 
 // Claim says which jobs a node would take.
 type Claim struct {

@@ -24,6 +24,9 @@ var ErrDamaged = errors.New("store: damaged row")
 // It is never "failed": the process stops, and the next start reads what is true.
 var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
 
+// ErrClosed answers every call after Close.
+var ErrClosed = errors.New("the store is closed")
+
 // Store is one database. All rows of one Update become true together, or none.
 type Store interface {
 	// View runs read on a consistent snapshot. Long ones cost space: keep them short.
@@ -282,14 +285,12 @@ type Queues interface {
 	// newer one in its place stays, and none is no error.
 	DoneReply(Reply) error
 
-	// Emit appends events: to PendingEvents those that people are told of (wallet.EventName.NotifiesOwner), and to
-	// Announcements those that are public, if there is any webhook at all. An id that was emitted before
+	// Emit appends events: those that people are told of (wallet.EventName.NotifiesOwner) become jobs of the queue Events,
+	// with the event's id as theirs and the person as their key (see EventOf), and to Announcements go those that are public, if there is any webhook at all. An id that was emitted before
 	// is ignored; one of an event that went to neither was not.
 	Emit(...wallet.Event) error
-	// PendingEvents lists events that notify has not handled yet, in order.
+	// PendingEvents lists the events of the queue Events, in the order in which they were emitted.
 	PendingEvents(limit int) ([]wallet.Event, error)
-	// DoneEvent takes an event out of PendingEvents; ErrNotFound when it is not there.
-	DoneEvent(id string) error
 
 	// Answer of an idempotency key; ErrNotFound when the key is free at now. Within an Update, a
 	// key whose answer is over is thereby free for PutAnswer.

@@ -42,7 +42,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 			return outcome
 		case errors.Is(err, errLost):
 			return Lost
-		case errors.Is(err, store.ErrUnknownOutcome):
+		case final(err):
 			return p.stopFor(err)
 		case errors.Is(err, store.ErrConflict) && tries < anewAtOnce:
 			continue
@@ -169,12 +169,12 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 		})
 	}
 	err := write(p.Dead)
-	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !errors.Is(err, store.ErrUnknownOutcome) {
+	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !final(err) {
 		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
 		err = write(nil)
 	}
 	switch {
-	case errors.Is(err, store.ErrUnknownOutcome):
+	case final(err):
 		return p.stopFor(err)
 	case errors.Is(err, errLost):
 		return Lost
@@ -210,7 +210,7 @@ func reason(cause error) string {
 func (p *Pool) giveBack(h *held) Outcome {
 	err := p.end(h, func(tx store.Tx, ref store.Ref) error { return lostOr(tx.SnoozeJobs(time.Time{}, ref)) })
 	switch {
-	case errors.Is(err, store.ErrUnknownOutcome):
+	case final(err):
 		return p.stopFor(err)
 	case err != nil:
 		return Lost
@@ -247,7 +247,7 @@ func (p *Pool) renew(ctx context.Context) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrUnknownOutcome):
+	case final(err):
 		return fmt.Errorf("work: renew leases of %s: %w", p.Queue, err)
 	case err != nil && ctx.Err() == nil:
 		p.Log.Error("leases could not be renewed", "queue", p.Queue, "error", err)
@@ -309,4 +309,9 @@ func (p *Pool) giveBackReady() {
 		delete(p.held, h.job.ID)
 		p.mu.Unlock()
 	}
+}
+
+// final tells whether an error of the store leaves nothing to be tried again.
+func final(err error) bool {
+	return errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrClosed)
 }

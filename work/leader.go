@@ -90,7 +90,7 @@ const (
 	yes
 )
 
-// renew asks for the lease. Its error is store.ErrUnknownOutcome.
+// renew asks for the lease. Its error is one after which nothing is to be tried again.
 func (l *Leader) renew(ctx context.Context, lease time.Duration) (answer, error) {
 	leads := false
 	err := l.Store.Update(ctx, func(tx store.Tx) (err error) {
@@ -98,7 +98,7 @@ func (l *Leader) renew(ctx context.Context, lease time.Duration) (answer, error)
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrUnknownOutcome):
+	case final(err):
 		return unknown, fmt.Errorf("work: lead %s: %w", l.Name, err)
 	case err != nil:
 		if ctx.Err() == nil {

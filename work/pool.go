@@ -97,7 +97,7 @@ func (w *wake) ring() {
 }
 
 // Run claims and handles jobs until ctx ends; then it gives back what it has not begun, and waits for what it has. Its
-// error is the store's, after which nothing is certain (store.ErrUnknownOutcome).
+// error is the store's, after which nothing is to be tried again (store.ErrUnknownOutcome, store.ErrClosed).
 func (p *Pool) Run(ctx context.Context) error {
 	if err := p.check(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *Pool) loop(ctx context.Context) error {
 	for {
 		next, err := p.fill(ctx)
 		switch {
-		case errors.Is(err, store.ErrUnknownOutcome):
+		case final(err):
 			return fmt.Errorf("work: claim %s: %w", p.Queue, err)
 		case err != nil && ctx.Err() == nil:
 			p.Log.Error("jobs could not be claimed: it is tried again", "queue", p.Queue, "error", err)

@@ -118,15 +118,23 @@ func (w *World) Settled(id wallet.TransactionID) wallet.Transaction {
 	return t
 }
 
-// UntilIdle is a store for a worker that shall do what there is to do, and end: as soon as it would
-// wait for news, Idle is called.
+// UntilIdle is a store for a pool that shall handle what there is in its queue, and end: as soon as the queue is empty,
+// Idle is called.
 type UntilIdle struct {
 	store.Store
-	Idle context.CancelFunc
+	Queue store.Queue
+	Idle  context.CancelFunc
 }
 
-// Changed takes the wish to wait for the end of work.
-func (s UntilIdle) Changed(store.Queue) <-chan struct{} {
-	s.Idle()
-	return nil
+// Update looks at the queue after each change.
+func (s UntilIdle) Update(ctx context.Context, change func(store.Tx) error) error {
+	err := s.Store.Update(ctx, change)
+	var stats store.JobStats
+	if failed := s.Store.View(context.WithoutCancel(ctx), func(tx store.Tx) (err error) {
+		stats, err = tx.JobStats(s.Queue)
+		return err
+	}); failed != nil || stats.Waiting+stats.InFlight == 0 {
+		s.Idle()
+	}
+	return err
 }

@@ -12,9 +12,6 @@ import (
 	"purser/store/engine"
 )
 
-// ErrClosed answers every call after Close.
-var ErrClosed = errors.New("the store is closed")
-
 // maxBatch bounds how many closures share a commit, and with it how long the first of them waits.
 const maxBatch = 1024
 
@@ -63,7 +60,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	e.closing.RLock()
 	defer e.closing.RUnlock()
 	if e.closed {
-		return ErrClosed
+		return store.ErrClosed
 	}
 	select {
 	case e.jobs <- j:

@@ -18,6 +18,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"purser/store"
 	"purser/store/engine"
 )
 
@@ -77,7 +78,7 @@ func (d *Days) Names() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, ErrClosed
+		return nil, store.ErrClosed
 	}
 	return slices.Sorted(maps.Keys(d.files)), nil
 }
@@ -87,7 +88,7 @@ func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, ErrClosed
+		return nil, store.ErrClosed
 	}
 	db, there := d.files[day]
 	if db != nil || !there && !create {

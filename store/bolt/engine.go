@@ -18,6 +18,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"purser/store"
 	"purser/store/engine"
 )
 
@@ -79,7 +80,7 @@ func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 	}
 	root, err := e.db.Begin(false)
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		return ErrClosed
+		return store.ErrClosed
 	}
 	if err != nil {
 		return err

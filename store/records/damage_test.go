@@ -121,7 +121,7 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 			rows, err := tx.Replies(0, 10)
 			return numbers(len(rows), func(i int) int64 { return rows[i].Chat - 1 }), err
 		},
-		events: func(tx store.Tx) ([]int, error) {
+		jobs: func(tx store.Tx) ([]int, error) {
 			rows, err := tx.PendingEvents(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},

@@ -1,10 +1,14 @@
 package records
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"purser/store"
+	"purser/store/engine"
 	"purser/wallet"
 )
 
@@ -43,27 +47,37 @@ func (t *tx) emit(e wallet.Event) error {
 	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
 	}
-	number, err := t.next(events)
-	if err != nil {
-		return err
-	}
-	key := numberKey(number)
-	if err := t.put(eventIDs, id, key); err != nil {
+	if err := t.put(eventIDs, id, []byte{emitted}); err != nil {
 		return err
 	}
 	if e.Name.NotifiesOwner() {
-		if err := t.putEvent(events, key, e); err != nil {
+		if err := t.queueEvent(e); err != nil {
 			return err
 		}
-		t.signal(store.Events)
 	}
-	if announced {
-		if err := t.putEvent(announcements, key, e); err != nil {
-			return err
-		}
-		t.signal(store.Announced)
+	if !announced {
+		return nil
 	}
-	return nil
+	number, err := t.next(announcements)
+	if err != nil {
+		return err
+	}
+	t.signal(store.Announced)
+	return t.putEvent(announcements, numberKey(number), e)
+}
+
+// emitted stands beside the id of an event.
+const emitted = 1
+
+// queueEvent makes a job for notify of an event. Those of one person keep their order.
+func (t *tx) queueEvent(e wallet.Event) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write event %s: %w", e.ID, err)
+	}
+	person := string(e.User)
+	_, err = t.PutJobs([]store.Job{{ID: store.JobID(e.ID), Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At, Body: body}}, nil)
+	return err
 }
 
 func (t *tx) putEvent(b table, key []byte, e wallet.Event) error {
@@ -98,9 +112,40 @@ func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) 
 }
 
 func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
+	q, err := t.jobQueue(store.Events)
+	if err != nil {
+		return nil, err
+	}
 	var out []wallet.Event
-	t.eventsOf(events, limit, func(_ []byte, e wallet.Event) error { out = append(out, e); return nil })
+	for key := range t.scan(jobs, engine.Prefix(q.prefix)) {
+		if len(out) >= limit {
+			break
+		}
+		seq := binary.BigEndian.Uint64(key[len(key)-8:])
+		e, err := q.event(seq)
+		switch {
+		case err == nil:
+			out = append(out, e)
+		case !erased(err):
+			if err := q.skipJob(seq, err); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return out, nil
+}
+
+// event reads the event of a job.
+func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
+	stored, err := q.read(seq)
+	if err != nil {
+		return wallet.Event{}, err
+	}
+	job, err := q.unsealJob(stored)
+	if err != nil {
+		return wallet.Event{}, err
+	}
+	return store.EventOf(job)
 }
 
 func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
@@ -122,12 +167,4 @@ func (t *tx) DoneAnnouncements(numbers []uint64) error {
 		}
 	}
 	return nil
-}
-
-func (t *tx) DoneEvent(id string) error {
-	key := t.get(eventIDs, t.eventID(id))
-	if key == nil || t.get(events, key) == nil {
-		return store.ErrNotFound
-	}
-	return t.delete(events, key)
 }

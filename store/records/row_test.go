@@ -113,7 +113,7 @@ func everyVerb(contract store.Tx, x storetest.Samples) {
 	_ = contract.FailUpdate(1, true)
 	_ = contract.DoneUpdate(1)
 	_ = contract.DoneReply(x.Reply)
-	_ = contract.DoneEvent(x.Event.ID)
+	_ = contract.RemoveJobs(store.Events, store.JobID(x.Event.ID))
 	_ = contract.EraseUser(x.User.ID)
 	_, _ = contract.Sweep(time.Unix(1<<40, 0), 1000)
 }

@@ -41,9 +41,8 @@ const (
 	outbox  // number -> row of store.Reply
 	waiting // H(chat, card) -> key of outbox
 
-	events        // number -> row of wallet.Event, those that notify has not handled
-	announcements // number (the same) -> row of wallet.Event, those that are no deliveries yet
-	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> number; kept for good, so that none is emitted twice
+	announcements // number -> row of wallet.Event, those that are no deliveries yet
+	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> one byte; kept for good, so that none is emitted twice
 	answers       // number -> row of store.Answer
 	answerKeys    // first 16 bytes of H(idempotency key) -> key of answers
 
@@ -84,7 +83,7 @@ func (b table) String() string {
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
-		"outbox", "waiting", "events", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
+		"outbox", "waiting", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
 		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
@@ -94,19 +93,21 @@ func (b table) String() string {
 // grows tells whether most new keys of a table lie behind all others.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, inbox, outbox, parked, seen, events, announcements, eventIDs, answers, deliveryRows, expiries:
+	case transactions, unsettled, inbox, outbox, parked, seen, announcements, eventIDs, answers, deliveryRows, expiries:
 		return true
 	}
 	return false
 }
 
 // numbered tells whether the keys of a table are numbers that it draws itself.
-func (b table) numbered() bool { return b == inbox || b == outbox || b == events || b == answers }
+func (b table) numbered() bool {
+	return b == inbox || b == outbox || b == announcements || b == answers
+}
 
 // holdsRows tells whether the values of a table are rows (row.go). All others hold keys of rows, times and numbers.
 func (b table) holdsRows() bool {
 	switch b {
-	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, events, announcements,
+	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, announcements,
 		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}

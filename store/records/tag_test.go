@@ -223,7 +223,7 @@ func TestAProposalThatCameToNothingLeavesNothing(t *testing.T) {
 			t.Errorf("%d events", len(all))
 		}
 		for _, e := range all {
-			err = errors.Join(err, tx.DoneEvent(e.ID))
+			err = errors.Join(err, tx.RemoveJobs(store.Events, store.JobID(e.ID)))
 		}
 		return err
 	})

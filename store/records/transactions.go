@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -251,12 +252,18 @@ func (t *tx) removeProposal(id []byte) error {
 			return err
 		}
 	}
+	queued, err := t.jobQueue(store.Events)
+	if err != nil {
+		return err
+	}
 	for _, event := range r.EventIDs() {
-		key := t.eventID(event)
-		if number := t.get(eventIDs, key); number == nil || t.get(events, number) != nil { // it waits for notify still
+		if _, err := queued.find(store.JobID(event)); !errors.Is(err, store.ErrNotFound) { // it waits for notify still
+			if err != nil {
+				return err
+			}
 			continue
 		}
-		if err := t.delete(eventIDs, key); err != nil {
+		if err := t.delete(eventIDs, t.eventID(event)); err != nil {
 			return err
 		}
 	}

@@ -377,7 +377,7 @@ func (m *model) emit(tx store.Tx, r *rand.Rand) error {
 		i := r.IntN(len(m.pending))
 		id := m.pending[i].ID
 		m.pending = slices.Delete(slices.Clone(m.pending), i, i+1)
-		return differ("done event", tx.DoneEvent(id), nil)
+		return differ("done event", doneEvent(tx, id), nil)
 	}
 	e := event(fmt.Sprintf("evt_%d", r.IntN(60)))
 	e.Name = [...]wallet.EventName{wallet.UserRegistered, wallet.MessageReceived, wallet.TransactionSigned}[r.IntN(3)]

@@ -53,7 +53,7 @@ func testProposals(t *testing.T, open Open) {
 		update(t, s, func(tx store.Tx) (err error) { n, err = tx.Sweep(now, 100); return err })
 		return n
 	}
-	update(t, s, func(tx store.Tx) error { return tx.DoneEvent(gone[0].EventIDs()[0]) })
+	update(t, s, func(tx store.Tx) error { return doneEvent(tx, gone[0].EventIDs()[0]) })
 	same(t, "before their time", sweep(ended.Add(store.ProposalKeptFor-time.Nanosecond)), 0)
 	same(t, "in their time", sweep(ended.Add(store.ProposalKeptFor)), len(gone))
 	for _, row := range gone {
@@ -75,7 +75,7 @@ func testProposals(t *testing.T, open Open) {
 		same(t, "kept", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.Transaction(row.ID) }), row)
 	}
 	// An event that is not handled yet can still be done; then all is swept as before.
-	update(t, s, func(tx store.Tx) error { return tx.DoneEvent(gone[1].EventIDs()[0]) })
+	update(t, s, func(tx store.Tx) error { return doneEvent(tx, gone[1].EventIDs()[0]) })
 	same(t, "the one that ended later", sweep(ended.Add(store.ProposalKeptFor+time.Second)), 1)
 	update(t, s, func(tx store.Tx) error { return tx.CreateTransaction(gone[0]) }) // its id and sign id are free
 }

@@ -189,9 +189,9 @@ func testAnnouncements(t *testing.T, open Open) {
 	if all[0].Number >= all[1].Number {
 		t.Errorf("numbers %d, %d", all[0].Number, all[1].Number)
 	}
-	update(t, s, func(tx store.Tx) error { return tx.DoneEvent("z") })
+	update(t, s, func(tx store.Tx) error { return doneEvent(tx, "z") })
 	same(t, "told is not announced", announcedIDs(), []string{"word", "z", "a"})
-	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DoneEvent("word") })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return doneEvent(tx, "word") })
 	for range 2 {
 		update(t, s, func(tx store.Tx) error { return tx.DoneAnnouncements([]uint64{all[0].Number, all[1].Number, 1 << 60}) })
 	}
