@@ -1,7 +1,10 @@
-// Package handlers is every deed that a person or a program can ask for, once: chat and HTTP run
-// the same ones. A deed is Prepare (slow things, no store transaction open) and Commit (short,
-// re-runnable, inside the caller's own transaction). It refuses to know who carries the request,
-// how the answer is worded, and how Solana is spoken to.
+// Package handlers is every operation that a person or a program can ask for, once: chat and HTTP run the same ones. An
+// operation is Prepare (slow things, no store transaction open) and Commit (short, re-runnable, inside the caller's own
+// transaction). It refuses to know who carries the request, how the answer is worded, and how Solana is spoken to.
+//
+// One struct stands for a subject: Wallets, Transfers, Signing, Keys, Webhooks. Transactions carries proposals of every
+// kind from their price to the owner's Confirm. What differs between kinds is an Operation: it loads a Snapshot from the
+// chain, and the snapshot judges. A Caller says who asks, and by which key.
 package handlers
 
 import (
