@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
 import { BEFORE, EVE, above, allText, inSight, it, offerAgain, on, onSign, server, text } from './browser.mjs';
 import { transfer } from './fixtures.mjs';
-import { ADDRESS, BOB, PASSPHRASE, REFERENCE, SIGN, approve, compile, follow, payment, press, title } from './rig.mjs';
+import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, title } from './rig.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 it('sign: what is shown comes from the bytes, and the signature fits them', () => {
