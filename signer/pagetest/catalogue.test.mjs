@@ -72,7 +72,7 @@ for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
   });
 
   test(`${name}: no module imports one that imports it`, () => {
-    const imports = Object.fromEntries(modules.map(({ file, source }) => [file, [...source.matchAll(/from '\.\/([^']*)'/g)].map(([, to]) => to)]));
+    const imports = Object.fromEntries(modules.map(({ file, source }) => [file, [...source.matchAll(/(?:from|import) '\.\/([^']*)'/g)].map(([, to]) => to)]));
     const visit = (file, way) => {
       assert.ok(!way.includes(file), `a circle: ${[...way, file].join(' -> ')}`);
       for (const to of imports[file] ?? []) visit(to, [...way, file]);
