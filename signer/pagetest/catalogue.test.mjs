@@ -119,9 +119,12 @@ test('the language is the first wanted one that is there', () => {
 
 test('numbers and times keep the digits 0 to 9 in every language', () => {
   const at = new Date('2026-11-22T15:04:00Z');
-  use({}, 'ar', {});
-  assert.match(number(1234567), /^[0-9.,٬\s]+$/);
-  assert.match(date(at, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }), /04/);
+  for (const language of ['ar', 'fa', 'hi', 'th']) {
+    use({}, language, {});
+    assert.match(number(1234567), /^[0-9.,٬\s]+$/, language);
+    assert.match(date(at, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }), /04/, language);
+    assert.match(date(at, { dateStyle: 'medium', timeZone: 'UTC' }), /2026/, language); // the year of the chat, in no other calendar
+  }
   use({});
   assert.equal(number(1234567), '1,234,567');
   assert.equal(date(at, { dateStyle: 'medium', timeZone: 'UTC' }), '22 Nov 2026');
