@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './english.mjs';
 import {
-  addressOf, errorText, families, healthOf, inert, instant, lastDay, later, meaningOf, moment, pauseOf, pretty, remark, resultOf, sentence, stateOf, subscription,
+  Problem, addressOf, errorText, families, healthOf, inert, instant, lastDay, later, meaningOf, moment, pauseOf, pretty, remark, resultOf, sentence, stateOf, subscription,
 } from '../portal/texts.js';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
@@ -111,6 +111,7 @@ test('errors say what to do', () => {
   for (const code of ['TIER_REQUIRED', 'INSUFFICIENT_SCOPE', 'WEBHOOK_NOT_FOUND', 'NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'CONFLICT', 'INTERNAL_ERROR', 'NETWORK_ERROR']) {
     assert.ok(errorText({ code }).length > 20, code);
   }
+  assert.equal(errorText(new Problem('hook.no_address')), 'Enter the address to call, starting with https://'); // as it is in the catalogue
   assert.equal(sentence(' '), '');
 });
 
