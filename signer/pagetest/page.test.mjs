@@ -57,7 +57,7 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
     await tab.getByRole('alert').filter({ hasText: answer }).waitFor();
   }
   const proposal = await tab.locator('.proposal').textContent();
-  await press(tab, 'Suggest another');
+  await press(tab, 'Show another');
   assert.notEqual(await tab.locator('.proposal').textContent(), proposal);
   await tab.getByRole('alert').filter({ hasText: 'passphrases differ' }).waitFor();
   await press(tab, 'Use this one');
