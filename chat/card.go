@@ -182,7 +182,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 // facts are what every text about a transaction may use.
 func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
-		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Token": sumName(t.Token), "Mint": html(""),
+		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
 		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Warnings": html(""),
 		"SOL": t.Token.Native(),
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
@@ -191,6 +191,9 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		"Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Closed, "ID": code(string(t.ID)),
 		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.PaymentRequestRef.IsZero(),
 		"Who": code("…" + t.From.Tail()),
+	}
+	if v["Token"], err = s.sumName(t.Token); err != nil {
+		return nil, err
 	}
 	maps.Copy(v, resemblance(t))
 	if v["TellsRequester"], err = s.requesterIsTold(t); err != nil {
@@ -271,11 +274,11 @@ func (s *replyTx) askedBy(keyID string, person wallet.UserID, v vars) error {
 }
 
 // sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.
-func sumName(token wallet.Token) string {
+func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	if token.Symbol == "" {
-		return "of an unlisted token"
+		return s.words.text("card.unlisted", nil)
 	}
-	return token.Symbol
+	return html(escape(token.Symbol)), nil
 }
 
 // warnings is what the owner should know before they confirm, a line each.

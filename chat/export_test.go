@@ -54,3 +54,6 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 	all, err := w.FS.ReadDir(name)
 	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return e.Name() == w.name }), err
 }
+
+// NewIn is New with the texts of one more language.
+func NewIn(o Options, texts fs.FS) (*Chat, error) { return newChat(o, conversations(), locales, texts) }

@@ -51,7 +51,18 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	if err != nil {
 		return "", err
 	}
-	v := vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "Other": nameOrEnd(name, with), "State": strings.ReplaceAll(string(t.Status), "_", " ")}
+	v := vars{"Sum": t.Money().String(), "State": html("")}
+	if v["Token"], err = s.sumName(t.Token); err != nil {
+		return "", err
+	}
+	if v["Other"], err = s.nameOrEnd(name, with); err != nil {
+		return "", err
+	}
+	if state, ok := stateNames()[t.Status]; ok {
+		if v["State"], err = s.words.text(state, nil); err != nil {
+			return "", err
+		}
+	}
 	if card.Vars != nil {
 		maps.Copy(v, card.Vars(t))
 	}
@@ -62,15 +73,27 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 // who names whoever an address belongs to: the contact's name, or the end of the address.
 func (s *replyTx) who(address wallet.Address) (html, error) {
 	name, err := s.nameOf(address)
-	return nameOrEnd(name, address), err
+	if err != nil {
+		return "", err
+	}
+	return s.nameOrEnd(name, address)
 }
 
-func nameOrEnd(name string, address wallet.Address) html {
+func (s *replyTx) nameOrEnd(name string, address wallet.Address) (html, error) {
 	switch {
 	case name != "":
-		return html("<b>" + escape(name) + "</b>")
+		return html("<b>" + escape(name) + "</b>"), nil
 	case address.IsZero():
-		return "an unknown sender"
+		return s.words.text("history.nobody", nil)
 	}
-	return code("…" + address.Tail())
+	return code("…" + address.Tail()), nil
+}
+
+// stateNames is each state that a line tells, in a few words.
+func stateNames() map[wallet.Status]string {
+	return map[wallet.Status]string{
+		wallet.AwaitingConfirmation: "history.awaiting_confirmation", wallet.AwaitingSignature: "history.awaiting_signature",
+		wallet.Signed: "history.signed", wallet.Pending: "history.pending",
+		wallet.Failed: "history.failed", wallet.Rejected: "history.rejected", wallet.Expired: "history.expired",
+	}
 }

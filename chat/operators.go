@@ -62,12 +62,15 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 
 // tellOperators asks every operator, in their own chat.
 func (s *replyTx) tellOperators(dev wallet.Developer) error {
-	v, err := s.aboutDeveloper(s.user, dev)
-	if err != nil {
-		return err
-	}
 	for _, admin := range s.Developers.Admins {
-		there := s.elsewhere(admin)
+		there, err := s.elsewhere(admin)
+		if err != nil {
+			return err
+		}
+		v, err := there.aboutDeveloper(s.user, dev)
+		if err != nil {
+			return err
+		}
 		var row [][]Button
 		for _, verdict := range []handlers.Verdict{handlers.ApproveFree, handlers.ApprovePro, handlers.Deny} {
 			b, err := there.ours(verdicts()[verdict], "decide:"+string(verdict)+":"+string(dev.User)+":"+dev.Request.ID,
@@ -163,14 +166,17 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 
 // redrawQuestion shows every operator what became of it: how says it was answered, and by whom, or taken back.
 func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
-	v, err := s.aboutDeveloper(developer, asked)
-	if err != nil {
-		return err
-	}
-	v["Withdrawn"], v["Denied"], v["AsPro"], v["By"] = false, false, false, ""
-	maps.Copy(v, how)
 	for _, admin := range s.Developers.Admins {
-		there := s.elsewhere(admin)
+		there, err := s.elsewhere(admin)
+		if err != nil {
+			return err
+		}
+		v, err := there.aboutDeveloper(developer, asked)
+		if err != nil {
+			return err
+		}
+		v["Withdrawn"], v["Denied"], v["AsPro"], v["By"] = false, false, false, ""
+		maps.Copy(v, how)
 		if err := there.show(questionTo(question), "operator.answered", v); err != nil {
 			return err
 		}
@@ -186,7 +192,10 @@ func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Develo
 	if developer.Unreachable { // /api shows it when they are back
 		return nil
 	}
-	there := s.elsewhere(developer.TelegramID)
+	there, err := s.elsewhere(developer.TelegramID)
+	if err != nil {
+		return err
+	}
 	asked := *before.Request
 	if _, err := s.tx.Card(developer.TelegramID, askedCard(asked.ID)); err == nil { // nothing is to be withdrawn any more
 		if err := there.show(askedCard(asked.ID), "access.answered", vars{"App": asked.App}); err != nil {
@@ -211,7 +220,7 @@ func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Develo
 		if s.Hourly == nil || !slices.Contains(asked.Kinds, kind) {
 			continue
 		}
-		line, err := s.words.text(map[wallet.KeyKind]string{wallet.APIKey: "access.hourly_api", wallet.BotKey: "access.hourly_bot"}[kind],
+		line, err := there.words.text(map[wallet.KeyKind]string{wallet.APIKey: "access.hourly_api", wallet.BotKey: "access.hourly_bot"}[kind],
 			vars{"Count": s.Hourly(kind, yes.Tier)})
 		if err != nil {
 			return err

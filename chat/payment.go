@@ -283,6 +283,10 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 			return err
 		}
 		// The question itself comes by its event, silent or not.
-		return s.reply("app.proposed", vars{"Sum": t.Money().String(), "Token": sumName(t.Token), "To": code(t.To.String()), "ID": code(string(t.ID))})
+		token, err := s.sumName(t.Token)
+		if err != nil {
+			return err
+		}
+		return s.reply("app.proposed", vars{"Sum": t.Money().String(), "Token": token, "To": code(t.To.String()), "ID": code(string(t.ID))})
 	}, nil
 }

@@ -52,7 +52,11 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if m.ParseMode == "" {
 		said.Text, said.ParseMode = escape.Replace(m.Text), "HTML"
 	}
-	head, err := c.writer(ctx, m.By)
+	words, err := c.wordsIn(ctx, m.Chat)
+	if err != nil {
+		return Posting{}, err
+	}
+	head, err := c.writer(ctx, m.By, words)
 	if err != nil {
 		return Posting{}, err
 	}
@@ -61,7 +65,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 		if long(m.Text, m.ParseMode) {
 			// It holds no word of the app's: nothing in it can end markup that the app left open. Markup that stays
 			// open is an error to Telegram, so the line cannot be hidden in it.
-			foot, err := c.words.text("app.wrote_end", nil)
+			foot, err := words.text("app.wrote_end", nil)
 			if err != nil {
 				return Posting{}, err
 			}
@@ -96,9 +100,22 @@ func roomForApps(tx store.Tx, chat int64) error {
 	return err
 }
 
+// wordsIn is the catalogue in the language of whose private chat it is.
+func (c *Chat) wordsIn(ctx context.Context, telegramID int64) (words catalogue, err error) {
+	err = c.Store.View(ctx, func(tx store.Tx) error {
+		user, err := tx.UserByTelegram(telegramID)
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		words = c.wordsFor(user.Language)
+		return err
+	})
+	return words, err
+}
+
 // writer is purser's own first line of an app's message, as plain text, so that nobody takes an app's words
 // for purser's; "" above an operator's.
-func (c *Chat) writer(ctx context.Context, by handlers.Caller) (string, error) {
+func (c *Chat) writer(ctx context.Context, by handlers.Caller, words catalogue) (string, error) {
 	if by.User == "" {
 		return "", nil
 	}
@@ -116,7 +133,7 @@ func (c *Chat) writer(ctx context.Context, by handlers.Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head, err := c.words.text("app.wrote", v)
+	head, err := words.text("app.wrote", v)
 	return stdhtml.UnescapeString(string(head)), err
 }
 

@@ -10,20 +10,6 @@ import (
 	"purser/wallet"
 )
 
-// Receipts is what a message says about payments that came in: one payment, or several that are folded.
-type Receipts struct {
-	Count    int            `json:"count"`              // of payments
-	Asked    int            `json:"asked,omitempty"`    // of these paid a request of the person's
-	Unlisted int            `json:"unlisted,omitempty"` // of these are of tokens that are on no list: anybody can make such a token
-	Totals   []ReceiptTotal `json:"totals,omitempty"`   // of all other payments, each token in the order in which it came first
-}
-
-// ReceiptTotal is what came of one token, in base units. A token has more than one total if its sum exceeds 64 bits.
-type ReceiptTotal struct {
-	Token wallet.Token `json:"token"`
-	Units uint64       `json:"units"`
-}
-
 // receiptOf is what there is to be told of one payment.
 func receiptOf(t wallet.Transaction) Receipts {
 	r := Receipts{Count: 1}

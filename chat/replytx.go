@@ -375,8 +375,16 @@ func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, 
 
 // elsewhere is a replyTx in another person's private chat, in the same store transaction. It ends by its
 // own end, and is no part of anybody's conversation.
-func (s *replyTx) elsewhere(telegramID int64) *replyTx {
-	return &replyTx{Chat: s.Chat, words: s.words, tx: s.tx, now: s.now, conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}
+func (s *replyTx) elsewhere(telegramID int64) (*replyTx, error) {
+	words := s.words // of who has never written, as an operator may have
+	switch user, err := s.tx.UserByTelegram(telegramID); {
+	case err == nil:
+		words = s.wordsFor(user.Language)
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	return &replyTx{Chat: s.Chat, words: words, tx: s.tx, now: s.now,
+		conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}, nil
 }
 
 // newest tells whether the tapped button is below the newest question of a flow that stands at a state.

@@ -32,11 +32,12 @@ type rig struct {
 	chat   *chat.Chat
 	people map[string]*person
 
-	mails    []mail               // that were sent
-	noMail   bool                 // none can be sent
-	messages map[int64][]*message // by chat, in order
-	lastID   int
-	seen     []string // what was delivered since it was last asked
+	mails     []mail               // that were sent
+	noMail    bool                 // none can be sent
+	messages  map[int64][]*message // by chat, in order
+	lastID    int
+	seen      []string     // what was delivered since it was last asked
+	delivered []chat.Reply // all that was ever delivered
 }
 
 // message is one bubble in a chat.
@@ -129,7 +130,7 @@ func (r *rig) input(name string) chat.Input {
 	p := r.people[name]
 	r.lastID++
 	return chat.Input{Chat: p.TelegramID, Private: true, MessageID: r.lastID, At: r.Now(),
-		From: chat.Person{TelegramID: p.TelegramID, Username: cmp.Or(p.handle, name), FirstName: cmp.Or(p.called, title(name)), Language: "en"}}
+		From: chat.Person{TelegramID: p.TelegramID, Username: cmp.Or(p.handle, name), FirstName: cmp.Or(p.called, title(name)), Language: cmp.Or(p.Language, "en")}}
 }
 
 // does hands an input to the chat as the bot does, and delivers what comes of it.
@@ -180,7 +181,7 @@ func (r *rig) button(name, label string) (chat.Button, int) {
 	all := r.messages[r.people[name].TelegramID]
 	for i := len(all) - 1; i >= 0; i-- {
 		for j := len(all[i].buttons) - 1; j >= 0; j-- {
-			if b := all[i].buttons[j]; b.Text == label {
+			if b := all[i].buttons[j]; b.Text == label || inEnglish(b.Text) == label {
 				return b, all[i].id
 			}
 		}
@@ -207,6 +208,7 @@ func (r *rig) deliver(row store.Reply) {
 	var reply chat.Reply
 	r.Must(json.Unmarshal(row.Body, &reply))
 	checkReply(r, row, reply)
+	r.delivered = append(r.delivered, reply)
 	r.Must(r.Update(func(tx store.Tx) error { return tx.RemoveJobs(store.Outbox, row.ID) }))
 	who := r.nameOf(row.Chat)
 	switch reply.Kind {

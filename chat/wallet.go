@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -168,7 +167,10 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 		if err != nil {
 			return err
 		}
-		tokens, _ := tokenLines(balance.Tokens)
+		tokens, _, err := s.tokenLines(balance.Tokens)
+		if err != nil {
+			return err
+		}
 		return s.reply("wallet.overview", vars{
 			"Address": code(w.Address.String()), "Balance": code(wallet.Lamports(balance.Lamports).String()), "Tokens": tokens,
 			"Unread": unread, "Others": others, "Claimed": claimed, "Network": c.network(), "Signs": signs, "Tail": html(w.Address.Tail()),
@@ -279,38 +281,48 @@ func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
 		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
 		"Reserved": html(""), "Free": html(""), "Network": c.network(),
 	}
-	v["Tokens"], v["Others"] = tokenLines(balance.Tokens)
 	if balance.Reserved > 0 {
 		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
 		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
 	}
-	return reply("wallet.balance", v), nil
+	return func(s *replyTx) (err error) {
+		if v["Tokens"], v["Others"], err = s.tokenLines(balance.Tokens); err != nil {
+			return err
+		}
+		return s.reply("wallet.balance", v)
+	}, nil
 }
 
 // tokenLines are the tokens of a balance: listed ones by symbol, others by mint.
-func tokenLines(tokens []handlers.TokenBalance) (listed, others html) {
+func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others html, _ error) {
 	const most = 30 // a message is not endless, and strangers can fill it
 	var named, unnamed []string
 	for _, t := range tokens {
-		line := string(code(t.Token.Amount(t.Units).String()))
-		switch {
-		case t.Token.Symbol != "":
-			line += " " + escape(t.Token.Symbol)
-			if t.Frozen {
-				line += " (frozen by its issuer)"
-			}
-			if t.Reserved > 0 {
-				line += ", of it reserved: " + string(code(t.Token.Amount(t.Reserved).String()))
-			}
-			named = append(named, line)
-		case len(unnamed) < most:
-			unnamed = append(unnamed, line+" of "+string(code(t.Token.Mint.String())))
+		if t.Token.Symbol == "" && len(unnamed) == most {
+			continue
+		}
+		v := vars{"Amount": code(t.Token.Amount(t.Units).String()), "Symbol": t.Token.Symbol, "Mint": code(t.Token.Mint.String()), "Frozen": t.Frozen, "Reserved": html("")}
+		if t.Reserved > 0 {
+			v["Reserved"] = code(t.Token.Amount(t.Reserved).String())
+		}
+		line, err := s.words.text("wallet.token", v)
+		if err != nil {
+			return "", "", err
+		}
+		if t.Token.Symbol != "" {
+			named = append(named, string(line))
+		} else {
+			unnamed = append(unnamed, string(line))
 		}
 	}
 	if more := len(tokens) - len(named) - len(unnamed); more > 0 {
-		unnamed = append(unnamed, fmt.Sprintf("… and %d more", more))
+		line, err := s.words.text("wallet.more_tokens", vars{"Count": more})
+		if err != nil {
+			return "", "", err
+		}
+		unnamed = append(unnamed, string(line))
 	}
-	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n"))
+	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n")), nil
 }
 
 // walletAddress shows the default wallet's address in full, and as a picture for another's camera.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"strings"
@@ -15,6 +16,7 @@ type Person struct {
 	TelegramID int64
 	FirstName  string
 	Username   string
+	Language   string // of their Telegram app; "": English
 	Key        ed25519.PrivateKey
 	User       wallet.User // zero until purser has met them
 }
@@ -58,7 +60,7 @@ func (w *World) Meet(p *Person) {
 	w.Helper()
 	w.Must(w.Update(func(tx store.Tx) error {
 		var err error
-		p.User, _, err = w.Users.Meet(tx, handlers.Person{TelegramID: p.TelegramID, FirstName: p.FirstName, Username: p.Username, Language: "en"})
+		p.User, _, err = w.Users.Meet(tx, handlers.Person{TelegramID: p.TelegramID, FirstName: p.FirstName, Username: p.Username, Language: cmp.Or(p.Language, "en")})
 		return err
 	}))
 }
