@@ -441,12 +441,122 @@ func TestPollsOfAPendingPaymentWriteNothing(t *testing.T) {
 		t.Errorf("%d polls asked for %d signatures in all: they are not asked for together", polls, together)
 	}
 	for _, one := range all {
+		node.lands(one.Signature, false)
+	}
+	for _, one := range all {
+		for r.Transaction(one.ID).Status != wallet.Confirmed {
+			await(t, "a poll", node.polled)
+		}
+	}
+	for len(node.polled) > 0 {
+		<-node.polled
+	}
+	_, before = db.read()
+	for range polls {
+		await(t, "a poll", node.polled)
+	}
+	if _, after := db.read(); after-before > 4 {
+		t.Errorf("of confirmed payments %d polls wrote %d times", polls, after-before)
+	}
+	if got := node.count("Broadcast"); got != payments {
+		t.Errorf("%d payments were sent %d times, within the pause between two broadcasts", payments, got)
+	}
+	for _, one := range all {
 		node.lands(one.Signature, true)
 	}
 	for _, one := range all {
 		r.closed(one.ID)
 	}
 	r.idle()
+}
+
+// TestRequestsStayInNobodysHands: between two looks they are in the store, or the eight that are looked at at once would
+// keep all others waiting.
+func TestRequestsStayInNobodysHands(t *testing.T) {
+	r := newRig(t)
+	node := newScripted()
+	r.Settler.Chain = node
+	r.Settler.Pace.Hold = time.Hour
+	const requests = 30
+	looked := make(chan struct{}, 1_000)
+	node.during = func(string, wallet.Signature) func() {
+		looked <- struct{}{}
+		return func() {}
+	}
+	for n := range requests {
+		r.Must(r.Update(func(tx store.Tx) error {
+			asked := r.payment(n)
+			asked.Kind, asked.Status, asked.Signed, asked.Signature, asked.IssuedBlockhashes = wallet.Request, wallet.Requested, nil, wallet.Signature{}, nil
+			return store.Create(tx, asked)
+		}))
+	}
+	defer r.run(r.Settler)()
+	for range requests {
+		await(t, "a look at a request", looked)
+	}
+}
+
+// TestAPartThatIsStoredIsNotReadAgain: each reading costs calls. One that could not be stored is.
+func TestAPartThatIsStoredIsNotReadAgain(t *testing.T) {
+	r := newRig(t)
+	asked := r.requests("2", "SOL").Transaction
+	part := wallet.Payment{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}
+	node := &remembering{mentioned: mentioned{Chain: r.Chain, payments: []wallet.Payment{part}}}
+	r.Settler.Chain = node
+	r.Settler.Store = refusing{Store: r.Store, id: asked.ID}
+	r.Look()
+	node.payments = nil
+	r.Pass(r.Settler.Pace.Collect)
+	r.Look()
+	if in := r.received(); len(in) != 1 || !node.judged[part.Landing.Signature] {
+		t.Errorf("received %+v; the next look was told of %v", in, node.judged)
+	}
+}
+
+// remembering is a chain that notes what it was told that it need not look at.
+type remembering struct {
+	mentioned
+	judged map[wallet.Signature]bool
+}
+
+func (c *remembering) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
+	c.judged = maps.Clone(judged)
+	return c.mentioned.Payments(ctx, to, reference, token, judged)
+}
+
+// TestTroubleIsTriedAgainLessAndLessOften, up to every 10 seconds, and at once after it has ended or the owner asks.
+func TestTroubleIsTriedAgainLessAndLessOften(t *testing.T) {
+	r := newTwo(t)
+	tx := r.signed("2")
+	r.first.change(func(n *node) { n.silent[""] = true })
+	want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second}
+	for i, wait := range want {
+		r.Look()
+		due := r.jobs(tx.ID)[store.Settlement]
+		if got := due.Sub(r.Now()); got != wait {
+			t.Fatalf("after %d failures it waits %v, want %v", i+1, got, wait)
+		}
+		r.Pass(wait)
+	}
+	r.first.change(func(n *node) { n.silent[""] = false })
+	r.Look()
+	r.is(tx.ID, wallet.Pending)
+	r.first.change(func(n *node) { n.silent[""] = true })
+	for range 3 {
+		r.Pass(r.jobs(tx.ID)[store.Settlement].Sub(r.Now()))
+		r.Look()
+	}
+	r.Must(r.Update(func(db store.Tx) error {
+		row, err := db.Transaction(tx.ID)
+		if err == nil {
+			_, err = store.Step(db, row, wallet.TransitionInput{By: wallet.BecameUncertain, At: r.Now().UTC()})
+		}
+		return err
+	}))
+	r.Must(r.Update(func(db store.Tx) error { return r.Transfers.LookAgain(db, r.alice.Caller(), tx.ID) }))
+	if due := r.jobs(tx.ID)[store.Settlement]; !due.Equal(r.Now()) {
+		t.Errorf("the owner asks, and it is looked at in %v", due.Sub(r.Now()))
+	}
 }
 
 // TestAHintHasAPaymentLookedAtAtOnce, whatever the pace is.

@@ -3,6 +3,7 @@ package settle_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -130,6 +131,35 @@ func (l *ledger) step() {
 	}
 	l.Blocks(l.chance.IntN(3))
 	l.Rounds(1 + l.chance.IntN(3))
+	l.scheduled()
+}
+
+// scheduled holds every transaction that can still change to having one job, and no other to having any.
+func (l *ledger) scheduled() {
+	l.Helper()
+	l.View(func(tx store.Tx) error {
+		open, err := tx.UnsettledTransactions(1 << 20)
+		jobs := 0
+		for _, queue := range []store.Queue{store.Settlement, store.Collecting} {
+			stats, failed := tx.JobStats(queue)
+			err = errors.Join(err, failed)
+			jobs += stats.Waiting
+			if stats.InFlight > 0 {
+				l.Errorf("%d jobs of %s are in hand while nobody works", stats.InFlight, queue)
+			}
+		}
+		for _, t := range open {
+			_, settling := tx.Job(store.Settlement, store.JobID(t.ID))
+			_, collecting := tx.Job(store.Collecting, store.JobID(t.ID))
+			if (settling == nil) == (collecting == nil) {
+				l.Errorf("%s, which is %s, has a job in settlement: %v, in collecting: %v", t.ID, t.Status, settling == nil, collecting == nil)
+			}
+		}
+		if jobs != len(open) {
+			l.Errorf("%d transactions can still change, and there are %d jobs", len(open), jobs)
+		}
+		return err
+	})
 }
 
 // trouble makes the node misbehave for a while, or not.

@@ -26,19 +26,17 @@ func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error
 	}()
 	for {
 		t, open, err := s.read(ctx, id, w)
-		if err != nil {
-			return work.Result{}, err
+		if err != nil { // a damaged row stays what it is: it is tried again more and more seldom
+			return work.Result{Again: s.later(ctx, id, w, err, unreadable)}, nil
 		}
 		if !open {
 			s.memory.forget(id, t.Signature)
 			return work.Result{}, nil
 		}
 		changes, next, err := s.look(ctx, t, w)
-		if err != nil && ctx.Err() == nil {
-			next = s.Now().Add(min(s.Pace.Poll<<min(w.troubles, 5), s.Pace.Idle))
-			w.troubles++
-			s.Log.Warn("settle: a look at a transaction failed", "transaction", id, "error", err, "in_a_row", w.troubles)
-		} else if err == nil {
+		if err != nil {
+			next = s.later(ctx, id, w, err, s.Pace.Idle)
+		} else {
 			w.troubles = 0
 		}
 		if len(changes) > 0 {
@@ -55,6 +53,20 @@ func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error
 			return work.Result{Again: next}, nil
 		}
 	}
+}
+
+// unreadable is the longest wait for a row that cannot be read.
+const unreadable = 10 * time.Minute
+
+// later logs trouble with one transaction, and tells when to look again: after twice as long as the last time, and after
+// most at the latest. What was cut short by the end of ctx is no trouble.
+func (s *Settler) later(ctx context.Context, id wallet.TransactionID, w *watch, err error, most time.Duration) time.Time {
+	wait := min(s.Pace.Poll<<min(w.troubles, 16), most)
+	if ctx.Err() == nil {
+		w.troubles++
+		s.Log.Warn("settle: a look at a transaction failed", "transaction", id, "error", err, "in_a_row", w.troubles)
+	}
+	return s.Now().Add(wait)
 }
 
 // read reads a transaction as it is now. open is false when nothing can change it any more, or it is gone with its
