@@ -192,7 +192,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log}
-	p.sweeper = &store.Sweeper{Store: p.store, Now: time.Now, Log: log, Every: time.Minute}
+	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.admin = &api.Admin{Keys: p.Keys, Log: log}
 	catalogue, err := webhooks.Describe()
 	if err != nil {

@@ -8,16 +8,22 @@ import (
 	"time"
 )
 
-// Sweeper removes what has had its time, in small steps that hold nobody up.
+// Sweeper removes what has had its time, in small steps that hold nobody up. Of several nodes one sweeps: the others look
+// whether its lease is over.
 type Sweeper struct {
 	Store Store
+	Node  string // the name of this node (see Claim)
 	Now   func() time.Time
 	Log   *slog.Logger
 	Every time.Duration
 }
 
-// sweepAtOnce bounds one transaction of the sweep.
-const sweepAtOnce = 500
+const (
+	// sweepAtOnce bounds one transaction of the sweep.
+	sweepAtOnce = 500
+	// sweepLease is for how many sweeps a node that is gone keeps the others from sweeping.
+	sweepLease = 3
+)
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) error {
@@ -41,8 +47,12 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	for {
 		var removed int
 		err := s.Store.Update(ctx, func(tx Tx) error {
-			var err error
-			removed, err = tx.Sweep(s.Now(), sweepAtOnce)
+			removed = 0
+			now := s.Now()
+			leads, err := tx.Lead("sweep", s.Node, now, sweepLease*s.Every)
+			if leads && err == nil {
+				removed, err = tx.Sweep(now, sweepAtOnce)
+			}
 			return err
 		})
 		if err != nil || removed < sweepAtOnce || ctx.Err() != nil {

@@ -62,6 +62,7 @@ func Run(t *testing.T, open Open) {
 		{"DeliveriesAboutTheErased", testErasedDeliveries},
 		{"Late", testLate},
 		{"Sweep", testSweep},
+		{"Sweeper", testSweeper},
 		{"Proposals", testProposals},
 		{"EveryField", testEveryField},
 		{"Rollback", testRollback},
