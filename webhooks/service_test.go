@@ -267,7 +267,9 @@ func ids(all []sent) []string {
 }
 
 func fails(status int) func(webhooks.Message) webhooks.Result {
-	return func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: status, Error: "no"} }
+	return func(webhooks.Message) webhooks.Result {
+		return webhooks.Result{Status: status, Reason: wallet.Because("attempt.no_connection")}
+	}
 }
 
 // TestAnEventIsDelivered: signed bytes, once, and the log says so.
@@ -375,7 +377,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{webhooks.Result{Status: 302}, []float64{0}, store.DeliveryDeadLettered},
 		{webhooks.Result{Forbidden: true}, []float64{0}, store.DeliveryDeadLettered},
 		{webhooks.Result{Status: 429, RetryAfter: 5 * time.Second}, []float64{0, 5, 10, 15, 23, 39}, store.DeliveryDeadLettered},
-		{webhooks.Result{Error: "no answer"}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
+		{webhooks.Result{Reason: wallet.Because("attempt.no_connection")}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
 	} {
 		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
 			inBubble(t, func(r *rig) {
@@ -824,9 +826,11 @@ func TestOneThatHangsHoldsUpNobody(t *testing.T) {
 		hangs, dead, resets := r.hook(operator, "*"), r.hook(operator, "*"), r.hook(operator, "*")
 		r.answer(hangs, func(webhooks.Message) webhooks.Result {
 			time.Sleep(30 * time.Second)
-			return webhooks.Result{Error: "no answer within 30 s"}
+			return webhooks.Result{Reason: wallet.Because("attempt.no_connection")}
 		})
-		r.answer(dead, func(webhooks.Message) webhooks.Result { return webhooks.Result{Error: "no connection"} })
+		r.answer(dead, func(webhooks.Message) webhooks.Result {
+			return webhooks.Result{Reason: wallet.Because("attempt.no_connection")}
+		})
 		r.answer(resets, fails(500))
 		r.run()
 		began := time.Now()
