@@ -63,6 +63,7 @@ func echo(text string) string {
 	}
 	return cut(strings.Join(strings.Fields(neutral(text)), " "), longestEcho)
 }
+
 // moment is a time as people read it.
 func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
 
