@@ -30,6 +30,7 @@ import (
 	"purser/store/records"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // process is purser with everything that it took from the machine: built, and not yet running. Nothing in it knows
@@ -45,6 +46,7 @@ type process struct {
 	chat     *chat.Chat
 	bot      *bot.Bot
 	notifier *notify.Notifier
+	overview *work.Overview
 	sweeper  *store.Sweeper
 	server   *api.Server
 	admin    *api.Admin
@@ -193,6 +195,8 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
+	p.overview = &work.Overview{Store: p.store, Queues: []store.Queue{store.Inbox, store.Outbox, store.Events},
+		Patient: []store.Queue{store.Settlement, store.Collecting}, Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
 	p.admin = &api.Admin{Keys: p.Keys, Log: log}
 	catalogue, err := webhooks.Describe()
 	if err != nil {
@@ -283,7 +287,7 @@ func (p *process) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.node.Run, p.sweeper.Run, p.Keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

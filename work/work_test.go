@@ -366,6 +366,19 @@ func TestALostJobWritesNothing(t *testing.T) {
 	})
 }
 
+// A job that was cancelled while it was handled is over: it is not handled anew.
+func TestACancelledJobIsHandledOnce(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		stop := h.run(h.pool(func(ctx context.Context, job store.Job) (Result, error) {
+			return Result{}, h.store.Update(ctx, func(tx store.Tx) error { return tx.RemoveJobs(queue, job.ID) })
+		}))
+		h.put("job")
+		h.same("handled", h.begun(), "job")
+		stop()
+		h.same("ended", h.ended, map[Outcome]int{Lost: 1})
+	})
+}
+
 // What stops gives back what it has not begun, ends what it has, and cuts short what takes longer than its grace.
 func TestAPoolThatStopsLeavesNothingLeased(t *testing.T) {
 	inBubble(t, func(h *harness) {
@@ -707,6 +720,50 @@ func TestALeaderThatEndsByItselfEndsRun(t *testing.T) {
 		db := &unsure{Store: h.store, lost: true}
 		l.Store = db
 		if err := l.Run(context.Background(), func(context.Context) error { return nil }); !errors.Is(err, store.ErrUnknownOutcome) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestTheOperatorHearsOfQueues(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		ctx, cancel := context.WithCancel(context.Background())
+		o := &Overview{Store: h.store, Queues: []store.Queue{queue}, Patient: []store.Queue{"patient"}, Every: time.Minute, Late: 5 * time.Minute,
+			Now: time.Now, Log: slog.New(slog.NewTextHandler(&locked{h: h}, nil))}
+		ended := make(chan error, 1)
+		go func() { ended <- o.Run(ctx) }()
+		lines := func() int {
+			synctest.Wait()
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return strings.Count(h.log.String(), "needs a look")
+		}
+		h.put("job")
+		h.update(func(tx store.Tx) error {
+			_, err := tx.PutJobs([]store.Job{{Queue: "patient", At: time.Now()}}, nil)
+			return err
+		})
+		time.Sleep(5*time.Minute + time.Second)
+		h.same("nothing is late", lines(), 0)
+		time.Sleep(time.Minute)
+		h.same("late", lines(), 1)
+		h.update(func(tx store.Tx) error {
+			jobs, _, err := tx.ClaimJobs(store.Claim{Queue: queue, Node: "a", Now: time.Now(), Max: 1, Lease: time.Minute})
+			if err != nil {
+				return err
+			}
+			return tx.DeadLetterJobs(time.Now(), "no reason", jobs[0].Ref())
+		})
+		time.Sleep(time.Minute)
+		h.same("given up", lines(), 2)
+		time.Sleep(time.Hour)
+		h.same("once", lines(), 2)
+		cancel()
+		h.same("ended", <-ended, nil)
+		if err := h.store.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := o.Run(context.Background()); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -209,6 +209,7 @@ func testJobLeases(t *testing.T, open Open) {
 			return nil
 		})
 	}
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(second[0].Ref(), second[0].Ref()) })
 	same(t, "still held", get(t, s, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, "x") }).Attempt, 2)
 	s.done(second...)
 
@@ -369,9 +370,17 @@ func testJobClock(t *testing.T, open Open) {
 	s.put(func() store.Job { j := aJob("late"); j.At, j.NotBefore = back, back.Add(30*time.Second); return j }())
 	_, next := s.claimNext(at(back.Add(time.Second), 9))
 	same(t, "the next by the new clock", next.Equal(back.Add(30*time.Second)), true)
-	same(t, "what was put since", jobIDs(s.claim(at(back.Add(30*time.Second), 9))), "late")
+	late := s.claim(at(back.Add(30*time.Second), 9))
+	same(t, "what was put since", jobIDs(late), "late")
+	update(t, s, func(tx store.Tx) error { // renewed by the new clock
+		lost, err := tx.RenewJobs(back.Add(10*time.Minute), late[0].Ref())
+		same(t, "lost", len(lost), 0)
+		return err
+	})
 	same(t, "the waits go on from where they were", jobIDs(s.claim(at(back.Add(time.Minute), 9))), "soon now")
 	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(refs(held)...) })
+	same(t, "a lease that was renewed since ends in its time", jobIDs(s.claim(at(back.Add(10*time.Minute-1), 9))), "soon now")
+	same(t, "and not later", jobIDs(s.claim(at(back.Add(10*time.Minute), 9))), "late")
 }
 
 func testLeaders(t *testing.T, open Open) {

@@ -1,0 +1,69 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"purser/store"
+)
+
+// Overview tells the operator's log how queues stand: each that has dead letters it did not have before, or whose oldest
+// job waits for longer than it should.
+type Overview struct {
+	Store  store.Store
+	Queues []store.Queue
+	// Patient are queues whose jobs wait long by design: of them only dead letters count.
+	Patient []store.Queue
+	Every   time.Duration
+	Late    time.Duration // how long a job may be in its queue before that is worth a line
+	Now     func() time.Time
+	After   func(time.Duration) <-chan time.Time // nil: time.After
+	Log     *slog.Logger
+}
+
+// Run looks until ctx ends. Its error is one after which nothing is to be tried again.
+func (o *Overview) Run(ctx context.Context) error {
+	after := o.After
+	if after == nil {
+		after = time.After
+	}
+	dead := map[store.Queue]int{}
+	for {
+		if err := o.look(ctx, dead); final(err) {
+			return fmt.Errorf("work: look at the queues: %w", err)
+		} else if err != nil && ctx.Err() == nil {
+			o.Log.Warn("the queues could not be looked at", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-after(o.Every):
+		}
+	}
+}
+
+func (o *Overview) look(ctx context.Context, dead map[store.Queue]int) error {
+	for i, queue := range slices.Concat(o.Queues, o.Patient) {
+		var stats store.JobStats
+		if err := o.Store.View(ctx, func(tx store.Tx) (err error) {
+			stats, err = tx.JobStats(queue)
+			return err
+		}); err != nil {
+			return err
+		}
+		age := time.Duration(0)
+		if !stats.Oldest.IsZero() {
+			age = o.Now().Sub(stats.Oldest)
+		}
+		late := i < len(o.Queues) && age > o.Late
+		if stats.Dead > dead[queue] || late {
+			o.Log.Warn("a queue needs a look", "queue", queue, "waiting", stats.Waiting, "in_flight", stats.InFlight,
+				"dead_letters", stats.Dead, "oldest", age.Round(time.Second))
+		}
+		dead[queue] = stats.Dead
+	}
+	return nil
+}
