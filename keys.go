@@ -26,10 +26,22 @@ import (
 // keyCommand manages API keys, beside a running server or without one.
 func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
 	parent := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys, and change their tier"}
-	with := func(do func(ctx context.Context, keys api.KeyService) error) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, _ []string) error { return withKeys(cmd.Context(), *settings, *world, do) }
+	with := func(do keyWork) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
+			return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error { return do(ctx, keys, args) })
+		}
 	}
+	parent.AddCommand(createCommand(with, out), listCommand(with, out), rotateCommand(settings, world, out), tierCommand(with, out), revokeCommand(with, out))
+	return parent
+}
 
+// keyWork is what a command does with the keys of a running purser, or of its store.
+type keyWork func(ctx context.Context, keys api.KeyService, args []string) error
+
+// keyRun makes what cobra runs of it.
+type keyRun func(keyWork) func(*cobra.Command, []string) error
+
+func createCommand(with keyRun, out io.Writer) *cobra.Command {
 	var req handlers.KeyRequest
 	var kind, tier string
 	var scopes []string
@@ -38,7 +50,7 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	create := &cobra.Command{
 		Use: "create", Short: "Create a key and print its secret, once", Args: cobra.NoArgs,
 		Example: "  purser key create --owner 1001\n  purser key create --kind api --tier pro --scopes wallet:read --json",
-		RunE: with(func(ctx context.Context, keys api.KeyService) error {
+		RunE: with(func(ctx context.Context, keys api.KeyService, _ []string) error {
 			req.Kind, req.Tier = wallet.KeyKind(kind), wallet.Tier(tier)
 			for _, scope := range scopes {
 				req.Scopes = append(req.Scopes, wallet.Scope(scope))
@@ -61,9 +73,12 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 	flags.StringVar(&req.App, "app", "", "name of a program that people can allow to act for them (default: none)")
 	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
 	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
+	return create
+}
 
-	list := &cobra.Command{Use: "list", Short: "List keys, without their secrets", Args: cobra.NoArgs,
-		RunE: with(func(ctx context.Context, keys api.KeyService) error {
+func listCommand(with keyRun, out io.Writer) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List keys, without their secrets", Args: cobra.NoArgs,
+		RunE: with(func(ctx context.Context, keys api.KeyService, _ []string) error {
 			all, err := keys.List(ctx)
 			if err != nil {
 				return plain(err)
@@ -74,19 +89,22 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 			}
 			return nil
 		})}
+}
 
-	revoke := &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: oneKey}
-	revoke.RunE = func(cmd *cobra.Command, args []string) error {
-		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
+func revokeCommand(with keyRun, out io.Writer) *cobra.Command {
+	return &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: oneKey,
+		RunE: with(func(ctx context.Context, keys api.KeyService, args []string) error {
 			key, err := keys.Revoke(ctx, args[0])
 			if err != nil {
 				return plain(err)
 			}
 			_, err = fmt.Fprintf(out, "%s is revoked.\n", key.ID)
 			return err
-		})
-	}
-	tiers := &cobra.Command{
+		})}
+}
+
+func tierCommand(with keyRun, out io.Writer) *cobra.Command {
+	return &cobra.Command{
 		Use: "tier ID free|pro", Short: "Change a key's tier; on free its webhooks stop, back on pro they go on",
 		Example: "  purser key tier key_01j9 pro",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -95,19 +113,15 @@ func keyCommand(settings *config.Options, world *worldOptions, out io.Writer) *c
 			}
 			return nil
 		},
-	}
-	tiers.RunE = func(cmd *cobra.Command, args []string) error {
-		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
+		RunE: with(func(ctx context.Context, keys api.KeyService, args []string) error {
 			key, err := keys.SetTier(ctx, args[0], wallet.Tier(args[1]))
 			if err != nil {
 				return plain(err)
 			}
 			_, err = fmt.Fprintf(out, "%s has the tier %s.\n", key.ID, key.Tier)
 			return err
-		})
+		}),
 	}
-	parent.AddCommand(create, list, rotateCommand(settings, world, out), tiers, revoke)
-	return parent
 }
 
 // oneKey wants the id of one key.

@@ -333,7 +333,7 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.fails([]string{"key", "revoke"}, "key list")
 	i.fails([]string{"key", "tier", "key_x"}, "free|pro")
 	i.fails([]string{"key", "tier", "key_x", "pro"}, "no key with this id")
-	i.fails([]string{"key", "tier", made.ID, "gold"}, "tier is")
+	i.fails([]string{"key", "tier", made.ID, "gold"}, "tier must be one of")
 	i.fails([]string{"key", "tier", made.ID, "free"}, "has expired or was revoked")
 	var second struct{ ID, Key string }
 	if err := json.Unmarshal([]byte(i.says("key", "create", "--owner", "1001", "--json")), &second); err != nil {
