@@ -1,12 +1,14 @@
 // Package bot knows Telegram: how updates come in, how replies go out, and how fast Telegram lets
-// them. It refuses to know what is said (see chat), what a deed does (see handlers) and how rows
-// are kept (see store/bolt).
+// them. It refuses to know what is said (see chat), what an operation does (see handlers) and how jobs
+// are kept (see store).
 //
 // An update travels: poll loop or webhook → what we read of it, without secrets that were typed by
-// mistake → inbox row (durable, and only then acknowledged) → the
-// one worker of its chat → Talker.Receive finds its endpoint → telebot dispatches it → one store transaction that removes
-// the inbox row and writes whatever was decided, replies included → the sender. So a crash at any
-// point repeats nothing that took effect and loses nothing that was acknowledged (docs/architecture.md, Telegram).
+// mistake (reader) → a job of the inbox, durable, and only then acknowledged (Bot.take) → a pool that handles one update of a
+// chat at a time (Bot.handle) → Talker.Receive finds its endpoint → telebot dispatches it (router) → one store transaction
+// that ends the job and writes whatever was decided, replies included → jobs of the outbox → a pool that sends them
+// (Bot.deliver), each when the pacer gives it its turn. So a crash at any point repeats nothing that took effect and
+// loses nothing that was acknowledged (docs/architecture.md, Telegram). Of several nodes over one store all handle
+// updates, and one polls and sends (leader).
 package bot
 
 import (
