@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,21 +37,24 @@ const countVar = "Count"
 
 // Catalogue is every text by key and language. It does not change after New.
 type Catalogue struct {
-	bundle *i18n.Bundle
 	parser template.Parser
 	keys   map[string]bool                    // of English, which has all
 	plural map[string]bool                    // keys with plural forms, in some language
 	fixed  map[language.Tag]map[string]string // texts without variables and plural forms, as they are shown
+
+	// One of each for every language, since a Printer is made for each answer: a language is matched, not set up.
+	languages  []language.Tag // English first
+	matcher    language.Matcher
+	localizers []*i18n.Localizer
 }
 
 // New reads the texts of this package and those of a front: the files <language>.toml and <subject>.<language>.toml in
-// the roots given. Two
-// files of one language may not share a key. A language may lack texts: English stands in.
+// the roots given. Two files of one language may not share a key. A language may lack texts: English stands in.
 func New(more ...fs.FS) (*Catalogue, error) {
 	bundle := i18n.NewBundle(language.English)
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	c := &Catalogue{
-		bundle: bundle, parser: &template.TextParser{Option: "missingkey=error"},
+		parser: &template.TextParser{Option: "missingkey=error"},
 		keys: map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
 	}
 	seen := map[language.Tag]map[string]bool{}
@@ -77,6 +79,11 @@ func New(more ...fs.FS) (*Catalogue, error) {
 				c.add(file.Tag, m)
 			}
 		}
+	}
+	c.languages = bundle.LanguageTags()
+	c.matcher = language.NewMatcher(c.languages)
+	for _, tag := range c.languages {
+		c.localizers = append(c.localizers, i18n.NewLocalizer(bundle, tag.String()))
 	}
 	return c, nil
 }
@@ -117,9 +124,8 @@ func (c *Catalogue) Printer(tag string, style Style) *Printer {
 	if err != nil {
 		wanted = language.English
 	}
-	have := c.bundle.LanguageTags()
-	_, at, _ := language.NewMatcher(have).Match(wanted)
-	return &Printer{catalogue: c, localizer: i18n.NewLocalizer(c.bundle, have[at].String()), fixed: c.fixed[have[at]], style: style}
+	_, at, _ := c.matcher.Match(wanted)
+	return &Printer{catalogue: c, localizer: c.localizers[at], fixed: c.fixed[c.languages[at]], style: style}
 }
 
 // Text renders a text. Strings among the values go in as they are: whoever shows HTML has escaped them. A value
@@ -248,8 +254,8 @@ func snakeCase(name string) string {
 // Languages lists the languages of the catalogue, English first.
 func (c *Catalogue) Languages() []string {
 	var tags []string
-	for _, tag := range c.bundle.LanguageTags() {
+	for _, tag := range c.languages {
 		tags = append(tags, tag.String())
 	}
-	return slices.Compact(tags)
+	return tags
 }
