@@ -55,7 +55,7 @@ func New(more ...fs.FS) (*Catalogue, error) {
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	c := &Catalogue{
 		parser: &template.TextParser{Option: "missingkey=error"},
-		keys: map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
+		keys:   map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
 	}
 	seen := map[language.Tag]map[string]bool{}
 	for _, root := range append([]fs.FS{files}, more...) {
