@@ -26,3 +26,25 @@ func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusalIsDataAsWell: a program need not read the English of details.
+func TestARefusalIsDataAsWell(t *testing.T) {
+	r := newRig(t)
+	a := r.send(r.alice.secret, r.sendBody("amount", "1000"))
+	r.want(a, 422, wallet.InsufficientFunds, "amount: You have 10 SOL free to send. This needs 1000 SOL and the network fee of 0.000005 SOL.")
+	for path, want := range map[string]string{"field": "amount", "reason": "funds.sol_short", "message": "The balance is too low for this transaction."} {
+		if got := a.text("error", path); got != want {
+			t.Errorf("%s is %q, not %q", path, got, want)
+		}
+	}
+	for name, want := range map[string]string{"amount": "1000", "free": "10", "fee": "0.000005"} {
+		if got := a.text("error", "arguments", name); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+	a = r.send(r.alice.secret, r.sendBody("token", ""))
+	r.want(a, 400, wallet.InvalidRequest, "token is missing.")
+	if a.text("error", "field") != "token" || a.text("error", "arguments", "field") != "token" {
+		t.Errorf("%s", a.body)
+	}
+}
