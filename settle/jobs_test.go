@@ -559,6 +559,34 @@ func TestTroubleIsTriedAgainLessAndLessOften(t *testing.T) {
 	}
 }
 
+// TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile: a node that forgets for a moment costs no search.
+func TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile(t *testing.T) {
+	r := newRig(t)
+	node := newScripted()
+	r.Settler.Chain = node
+	tx := r.sign(1)
+	r.Look()
+	node.lands(tx.Signature, false)
+	for range 3 {
+		r.Pass(r.Settler.Pace.QuietTime / 2)
+		r.Look()
+	}
+	r.is(tx.ID, wallet.Confirmed)
+	node.mu.Lock()
+	delete(node.landings, tx.Signature)
+	node.mu.Unlock()
+	r.Pass(r.Settler.Pace.QuietTime - time.Millisecond)
+	r.Look()
+	if got := node.count("Find"); got != 0 {
+		t.Errorf("history was searched %d times", got)
+	}
+	r.Pass(r.Settler.Pace.Poll)
+	r.Look()
+	if got := node.count("Find"); got != 1 {
+		t.Errorf("after the quiet time history was searched %d times", got)
+	}
+}
+
 // TestAHintHasAPaymentLookedAtAtOnce, whatever the pace is.
 func TestAHintHasAPaymentLookedAtAtOnce(t *testing.T) {
 	r := newRig(t)

@@ -123,6 +123,17 @@ func TestWhoeverStillWaitsAsksInThePlaceOfWhoLeft(t *testing.T) {
 	})
 }
 
+// TestAllPollsFallOnTheSameHalfSeconds, whenever each began: so one question serves many.
+func TestAllPollsFallOnTheSameHalfSeconds(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for after, want := range map[time.Duration]time.Duration{0: 500, 1: 500, 499: 500, 500: 1000, 730: 1000} {
+		s := &Settler{Pace: DefaultPace(), Now: func() time.Time { return noon.Add(after * time.Millisecond) }}
+		if got := s.nextPoll().Sub(noon); got != want*time.Millisecond {
+			t.Errorf("after %d ms the next poll is at %v", after, got)
+		}
+	}
+}
+
 // TestWhatNobodyLooksAtIsForgotten: a node remembers what it works on, and nothing for ever.
 func TestWhatNobodyLooksAtIsForgotten(t *testing.T) {
 	var m memory

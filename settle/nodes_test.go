@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -353,6 +354,9 @@ func TestBlocksCountFromTheHighestBlockhash(t *testing.T) {
 	r.first.change(func(n *node) { n.height++ })
 	r.again()
 	r.held(tx.ID) // the other node's finalized block could still hold it
+	if told := slices.DeleteFunc(r.Events(tx.ID), func(name wallet.EventName) bool { return name != wallet.TransactionHeld }); len(told) != 1 {
+		t.Errorf("after two looks the owner was told %d times that nobody can tell", len(told))
+	}
 	r.second.change(func(n *node) { n.height++ })
 	r.again()
 	r.is(tx.ID, wallet.Failed)
