@@ -205,8 +205,8 @@ function forget() {
 }
 
 function greet() {
-  const facts = { tier: session.tier, cluster: session.cluster, until: moment(session.expires_at), zone: zoneName() };
-  who.replaceChildren(...rich('session.who', { key: nameOf(session), ...facts }));
+  const details = { tier: session.tier, cluster: session.cluster, until: moment(session.expires_at), zone: zoneName() };
+  who.replaceChildren(...rich('session.who', { key: nameOf(session), ...details }));
   const here = location.hash.startsWith('#/events') ? 'events' : 'hooks';
   const place = (name, href, label) => h('a', { href, 'aria-current': name === here ? 'page' : null }, label);
   places.replaceChildren(place('hooks', '#/', t('session.webhooks')), place('events', '#/events', t('session.events')), button(t('session.sign_out'), signOut));

@@ -1,6 +1,6 @@
 // The accounts of a recovery phrase (m/44'/501'/n'/0'): shown ten at a time, for the person to choose one.
 
-import { Problem, button, form, h, notice, told } from './dom.js';
+import { Problem, button, errorText, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
 import { LocalizedError, t } from './catalogue.js';
 import { accountAt } from './mnemonic.js';
@@ -53,7 +53,7 @@ function choose(ui, { from, addresses, holds, inUse, failure }) {
           { place: from + i + 1, path: t('accounts.path', { account: from + i }) })))));
     const inputs = choices.map((label) => label.querySelector('input'));
     return [
-      failure && notice('warn', h('p', null, told(failure))),
+      failure && notice('warn', h('p', null, errorText(failure))),
       looked && only < 0 && !holds.includes(true) && notice('note', t('accounts.none_used')),
       form(h('fieldset', null, h('legend', null, t('accounts.legend')), choices), t('common.continue'), () => {
         const at = inputs.findIndex((input) => input.checked);

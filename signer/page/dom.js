@@ -113,7 +113,7 @@ export function form(content, label, work, ...others) {
       await work();
     } catch (err) {
       if (err instanceof Closed) return;
-      error.replaceChildren(told(err, 400));
+      error.replaceChildren(errorText(err, 400));
       err.field?.focus();
     } finally {
       toggle(false);
@@ -172,7 +172,7 @@ export function addressText(address, groups) {
 }
 
 /** What an error says: a text of the catalogue as it is, the words of a server or browser as foreign text. */
-export const told = (err, longest = 300) => (err instanceof LocalizedError || err instanceof Problem ? err.message : foreign(err.message, longest));
+export const errorText = (err, longest = 300) => (err instanceof LocalizedError || err instanceof Problem ? err.message : foreign(err.message, longest));
 
 /** Foreign text, isolated from the direction of what surrounds it. */
 export function foreign(text, longest) {

@@ -27,7 +27,7 @@ const isSame = ({ intent, reference }) => (r) => r.intent === intent || (referen
 /**
  * Notes a signature, durably: to be awaited before the signature leaves this page. `same` is what signedBefore
  * said of this payment when the person was asked. When another tab has signed it since, nothing is noted, and this
- * signature must be given to nobody. The look and the note are one transaction, so of two tabs only one is told yes.
+ * signature must be given to nobody. The look and the note are one transaction, so only one of two tabs gets a yes.
  * `handed` is what was handed over, {sha256, signature} or {transaction}, so that the very same can be sent again.
  * The oldest records go when there are too many. Resolves to whether the signature was noted.
  */

@@ -1,6 +1,6 @@
 // The entry point: reads what the link asks for, clears it from the address bar, loads the texts, and starts that flow.
 
-import { Closed, Ui, button, copyButton, h, notice, told } from './dom.js';
+import { Closed, Ui, button, copyButton, errorText, h, notice } from './dom.js';
 import { bindFlow } from './bind.js';
 import { insideTelegram } from './browser.js';
 import { load, t, translate } from './catalogue.js';
@@ -75,7 +75,7 @@ async function start(ui, request) {
     if (err instanceof Closed) return;
     const dead = err instanceof Refused && [401, 403, 404, 409, 410].includes(err.status);
     await ui.end(t(dead ? 'link.dead_title' : 'link.failed_title'),
-      notice('warn', h('p', null, told(err))),
+      notice('warn', h('p', null, errorText(err))),
       h('p', null, t(!dead ? 'link.failed' : request.kind === 'sign' ? 'link.dead_sign' : 'link.dead')),
     ).catch(() => {});
   }

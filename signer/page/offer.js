@@ -13,11 +13,11 @@ export function check(answer) {
   const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
   const odd = (field) => new LocalizedError('error.unexpected', { field });
   if (typeof status !== 'string') throw odd('status');
-  const told = {
+  const known = {
     status, bot: typeof answer.bot === 'string' && /^[A-Za-z0-9_]{4,32}$/.test(answer.bot) ? answer.bot : '', signature: plain(answer.signature, 100),
     code: plain(answer.error_code, 40), held: answer.held === true,
   };
-  if (message === null || message === undefined) return { ...told, message: null };
+  if (message === null || message === undefined) return { ...known, message: null };
   if (status !== 'awaiting_signature') throw odd('status');
   if (addressBytes(address) === null) throw odd('address');
   if (!CHAINS.includes(chain)) throw odd('chain');
@@ -25,7 +25,7 @@ export function check(answer) {
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   try {
     return {
-      ...told, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
+      ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
       contact: plain(answer.contact, 64), app: plain(answer.app, 64),
     };
   } catch {

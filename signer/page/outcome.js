@@ -13,20 +13,20 @@ const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'conf
 const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];
 
 /** Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. */
-export function showStatus(ui, id, told) {
-  const { status } = told;
+export function showStatus(ui, id, offer) {
+  const { status } = offer;
   if (!STATUSES.includes(status)) {
-    return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(told.bot));
+    return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(offer.bot));
   }
   const title = t(`status.${status}_title`);
-  if (status === 'signed' || status === 'pending') return followUp(ui, id, title, told);
-  const failure = FAILURES.find((code) => code.toUpperCase() === told.code);
+  if (status === 'signed' || status === 'pending') return followUp(ui, id, title, offer);
+  const failure = FAILURES.find((code) => code.toUpperCase() === offer.code);
   return ui.end(title,
     status === 'confirmed' && mark('ok'),
     status === 'failed' && mark('stop'),
     h('p', { class: 'lead' }, t(`status.${status === 'failed' && failure ? failure : status}`)),
-    told.signature && signatureRow(told.signature),
-    wayBack(told.bot));
+    offer.signature && signatureRow(offer.signature),
+    wayBack(offer.bot));
 }
 
 const signatureRow = (signature) => rows([t('status.signature'), h('small', { class: 'wrap', translate: 'no' }, signature)]);

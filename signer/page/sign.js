@@ -3,7 +3,7 @@
 
 import { chooseAccount, inApp } from './apps.js';
 import { LocalizedError, rich, t } from './catalogue.js';
-import { button, copyButton, foreign, h, mark, notice, told } from './dom.js';
+import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
@@ -40,17 +40,17 @@ export async function signFlow(ui, id, link = '', able = true) {
   ui.wait(t('sign.reading'));
   const offer = check(await server.getTransaction(id));
   if (offer.message === null) return showStatus(ui, id, offer);
-  let facts;
+  let decoded;
   let pay;
   try {
-    facts = await decode(offer.message, offer.address);
-    pay = await payment(facts, offer);
+    decoded = await decode(offer.message, offer.address);
+    pay = await payment(decoded, offer);
   } catch (err) {
     if (!(err instanceof Refusal)) throw err;
     return refuse(ui, id, err);
   }
 
-  const record = { intent: facts.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
+  const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
   const known = await recall(record);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
@@ -61,7 +61,7 @@ export async function signFlow(ui, id, link = '', able = true) {
   let wallet = able ? await vault.find(offer.address) : null;
   const external = wallet === null && (offer.external || !able);
   while (wallet === null && !external) {
-    if ((await elsewhere(ui, offer, facts, pay, link)) === 'reject') return reject(ui, id);
+    if ((await elsewhere(ui, offer, decoded, pay, link)) === 'reject') return reject(ui, id);
     await restoreWallet(ui, { needed: offer.address, next: RESTORED });
     wallet = await vault.find(offer.address);
   }
@@ -70,8 +70,8 @@ export async function signFlow(ui, id, link = '', able = true) {
 
   let approved = null;
   while (approved === null) {
-    if ((await review(ui, offer, facts, pay, known)) === 'reject') return reject(ui, id);
-    approved = external ? await approveInApp(ui, id, offer, facts, link, known) : await approve(ui, id, offer, facts, pay, wallet, known);
+    if ((await review(ui, offer, decoded, pay, known)) === 'reject') return reject(ui, id);
+    approved = external ? await approveInApp(ui, id, offer, decoded, link, known) : await approve(ui, id, offer, decoded, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
   if (approved instanceof SignedMeanwhile) return signFlow(ui, id, link, able);
@@ -142,16 +142,16 @@ function cautions(offer, { same, alike, network, forgetful }) {
  * compare by)}. The recipient of tokens is shown where the bytes, or the
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
-async function payment(facts, { chain, recipient }) {
-  const sent = facts.actions.find((a) => a.type === 'transfer');
+async function payment(decoded, { chain, recipient }) {
+  const sent = decoded.actions.find((a) => a.type === 'transfer');
   if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
-  const { units, decimals, mint, program, account, reference, to } = facts.actions.find((a) => a.type === 'token_transfer');
+  const { units, decimals, mint, program, account, reference, to } = decoded.actions.find((a) => a.type === 'token_transfer');
   const token = listed(chain, mint);
   if (token && token.decimals !== decimals) {
     throw new Refusal('wrong_decimals', 'wrong_decimals', { symbol: token.symbol, decimals, listed: token.decimals });
   }
   const proven = to || (recipient && (await associatedAccount(recipient, mint, program)) === account ? recipient : '');
-  const creates = facts.actions.some((a) => a.type === 'create_account');
+  const creates = decoded.actions.some((a) => a.type === 'create_account');
   const deposit = !creates ? null : program === TOKEN_2022 ? DEPOSIT_2022 : DEPOSIT;
   return {
     amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, deposit, paid: `${mint} ${units} ${account}`,
@@ -183,13 +183,13 @@ const summary = (pay, offer) => [
 ].flat();
 
 /** What it costs, where, and what is written on it, as pairs for rows. */
-function terms(offer, facts, pay, network = null) {
-  const note = facts.actions.find((a) => a.type === 'memo');
-  const most = sol(pay.lamports + BigInt(facts.fee));
+function terms(offer, decoded, pay, network = null) {
+  const note = decoded.actions.find((a) => a.type === 'memo');
+  const most = sol(pay.lamports + BigInt(decoded.fee));
   const atMost = !pay.mint ? t('sign.sol', { amount: most })
     : t(pay.symbol ? 'sign.at_most_token' : 'sign.at_most_unknown', { amount: pay.amount, symbol: pay.symbol, sol: most });
   return [
-    [t('sign.network_fee'), t('sign.sol', { amount: sol(facts.fee) })],
+    [t('sign.network_fee'), t('sign.sol', { amount: sol(decoded.fee) })],
     pay.deposit && [t('sign.deposit'), t(pay.deposit.text)],
     [t('sign.at_most'), atMost],
     [t('sign.network'), network && network !== offer.chain ? t('sign.network_claimed', { network: t(`chain.${offer.chain}`) }) : t(`chain.${offer.chain}_money`)],
@@ -211,14 +211,14 @@ function more(offer, pay, first = []) {
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, t('sign.no_network_in_signature')));
 }
 
-function review(ui, offer, facts, pay, known) {
+function review(ui, offer, decoded, pay, known) {
   const { list, red } = cautions(offer, known);
   return ui.ask(t('sign.title'), (done) => [
     list,
     h('div', { class: 'card pay' },
       summary(pay, offer),
       h('p', { class: 'hint' }, t('sign.compare')),
-      rows(...terms(offer, facts, pay, known.network))),
+      rows(...terms(offer, decoded, pay, known.network))),
     h('div', { class: 'actions sticky' },
       button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),
     more(offer, pay),
@@ -226,7 +226,7 @@ function review(ui, offer, facts, pay, known) {
 }
 
 /** The key is in another browser. The recovery phrase is asked for only when the person says that it is lost. */
-function elsewhere(ui, offer, facts, pay, link) {
+function elsewhere(ui, offer, decoded, pay, link) {
   return ui.ask(t('sign.elsewhere_title'), (done) => [
     h('div', { class: 'card pay' }, summary(pay, offer)),
     notice('warn', h('p', null, h('strong', null, t('sign.elsewhere')), ' ', t('sign.elsewhere_open')),
@@ -234,7 +234,7 @@ function elsewhere(ui, offer, facts, pay, link) {
     h('div', { class: 'actions' },
       copyButton(t('common.copy_link'), link, 'primary'),
       button(t('sign.reject'), 'danger', () => done('reject'))),
-    more(offer, pay, terms(offer, facts, pay)),
+    more(offer, pay, terms(offer, decoded, pay)),
     h('p', null, t('sign.elsewhere_restore')),
     h('div', { class: 'actions' }, button(t('sign.restore'), 'secondary', () => done('restore'))),
     h('p', { class: 'hint' }, t('sign.elsewhere_distrust')),
@@ -246,7 +246,7 @@ function elsewhere(ui, offer, facts, pay, link) {
  * when the transaction has moved on, to a Changed or SignedMeanwhile, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
-function approve(ui, id, offer, facts, pay, wallet, known) {
+function approve(ui, id, offer, decoded, pay, wallet, known) {
   return askPassphrase(ui, {
     title: t('sign.passphrase_title'),
     about: h('div', { class: 'card pay small' },
@@ -265,7 +265,7 @@ function approve(ui, id, offer, facts, pay, wallet, known) {
     }
     if (fresh.message === null) return fresh;
     try {
-      await compare(offer, facts, fresh);
+      await compare(offer, decoded, fresh);
       await notMeanwhile(known);
     } catch (err) {
       if (err instanceof Changed || err instanceof SignedMeanwhile) return err;
@@ -300,7 +300,7 @@ async function remember(offer, { record, same, network, forgetful }, given) {
 }
 
 /** Like approve, with a wallet app instead of the passphrase. */
-async function approveInApp(ui, id, offer, facts, link, known) {
+async function approveInApp(ui, id, offer, decoded, link, known) {
   const chosen = await chooseAccount(ui, { chain: offer.chain, link, only: offer.address });
   if (chosen === null) return null;
   ui.wait(t('sign.preparing'));
@@ -308,7 +308,7 @@ async function approveInApp(ui, id, offer, facts, link, known) {
   try {
     fresh = check(await server.refreshTransaction(id));
     if (fresh.message === null) return fresh;
-    await compare(offer, facts, fresh);
+    await compare(offer, decoded, fresh);
     await notMeanwhile(known);
   } catch (err) {
     if (err instanceof server.Refused || err instanceof Changed || err instanceof SignedMeanwhile) return err;
@@ -324,7 +324,7 @@ async function approveInApp(ui, id, offer, facts, link, known) {
   }
   if (signed === null) return null;
   // The app does not broadcast, so what came too late was given to nobody and can simply be signed anew.
-  if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, facts, link, known) : null;
+  if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, decoded, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
   if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new SignedMeanwhile();
@@ -359,7 +359,7 @@ function notInApp(ui, name, err) {
   const bad = err instanceof Misbehaved;
   return ui.ask(t(bad ? 'sign.app_changed_title' : 'sign.not_signed_title'), (done) => [
     bad && mark('stop'),
-    notice(bad ? 'danger' : 'warn', h('p', null, bad ? told(err) : rich('sign.app_did_not_sign', { app: foreign(name, 40) }))),
+    notice(bad ? 'danger' : 'warn', h('p', null, bad ? errorText(err) : rich('sign.app_did_not_sign', { app: foreign(name, 40) }))),
     h('p', null, t('sign.nothing_sent')),
     h('div', { class: 'actions' }, button(t('sign.back_to_payment'), 'primary', () => done())),
   ]);
@@ -381,7 +381,7 @@ async function stillWaits(ui, id) {
 async function notRefreshed(ui, id, refusal, again) {
   if (!(await stillWaits(ui, id))) throw refusal;
   const next = await ui.ask(t('sign.not_refreshed_title'), (done) => [
-    notice('warn', h('p', null, told(refusal))),
+    notice('warn', h('p', null, errorText(refusal))),
     h('p', null, t('sign.still_waiting')),
     h('div', { class: 'actions' },
       button(t('common.try_again'), 'primary', () => done(again)), button(t('sign.reject'), 'danger', () => done(() => reject(ui, id)))),
@@ -390,7 +390,7 @@ async function notRefreshed(ui, id, refusal, again) {
 }
 
 /** Throws Changed unless the fresh message is the one that was shown, with a blockhash. */
-async function compare(offer, facts, fresh) {
+async function compare(offer, decoded, fresh) {
   if (fresh.address !== offer.address) throw new Changed('sign.other_wallet');
   if (fresh.chain !== offer.chain) throw new Changed('sign.other_network');
   let again;
@@ -400,7 +400,7 @@ async function compare(offer, facts, fresh) {
     if (err instanceof Refusal) throw new Changed('sign.now_blocked', { reason: err.message });
     throw err;
   }
-  if (again.intent !== facts.intent) throw new Changed('sign.other_intent');
+  if (again.intent !== decoded.intent) throw new Changed('sign.other_intent');
   if (again.blockhash === ZERO_HASH) throw new Changed('sign.no_blockhash');
 }
 
@@ -417,7 +417,7 @@ async function handOver(ui, id, { signature, send }, bot) {
     } catch (err) {
       if (err instanceof server.Refused) {
         await stillWaits(ui, id);
-        return ui.end(t('sign.refused_title'), notice('warn', h('p', null, told(err))), h('p', null, t('sign.refused')));
+        return ui.end(t('sign.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('sign.refused')));
       }
       if (!(err instanceof server.NoAnswer)) throw err;
       await ui.ask(t('common.no_answer_title'), (done) => [

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { EVE, allText, it, on, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, answerQuiz, choosePassphrase, follow, press, readWords, restore, title } from './rig.mjs';
+import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, answerQuiz, choosePassphrase, follow, press, readWords, restore, title } from './harness.mjs';
 
 it('a wallet that is somebody else\'s is refused, and the same link goes on with another', () => on(BIND, async (tab) => {
   server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
@@ -25,7 +25,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
   delete server.world.fail['/w/bind'];
   await make('Create a wallet');
   await title(tab, 'Go back to the chat');
-  const [taken, mine] = server.said('/w/bind');
+  const [taken, mine] = server.posted('/w/bind');
   assert.notEqual(mine.address, taken.address);
   assert.equal(mine.token, taken.token);
 }));
@@ -54,22 +54,22 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
   assert.match(await text(tab), /^Your wallet is ready\s+One step left: connect it to Telegram\./);
   await tab.getByText('Text your wallet signs').click();
   const proof = await tab.locator('pre.signed').innerText();
-  assert.deepEqual(server.said('/w/bind'), []);
+  assert.deepEqual(server.posted('/w/bind'), []);
   await press(tab, 'Connect to Telegram');
   await title(tab, 'Go back to the chat');
 
-  const [{ token, address, signature }] = server.said('/w/bind');
+  const [{ token, address, signature }] = server.posted('/w/bind');
   assert.equal(token, BIND.slice(3));
   assert.match(await allText(tab), new RegExp(`last six characters: ?${address.slice(-6)}`));
   assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(proof), base58.decode(address)), 'another text was signed than was shown');
 
-  const traffic = server.heard.map((h) => h.text + JSON.stringify(h.headers)).join('\n');
+  const traffic = server.received.map((h) => h.text + JSON.stringify(h.headers)).join('\n');
   for (const secret of [words.join(' '), words.slice(0, 3).join(' '), PASSPHRASE]) {
     assert.ok(!traffic.includes(secret), 'a secret was sent');
     assert.ok(!(await stored(tab)).includes(secret), 'a secret lies open in the vault');
   }
   assert.deepEqual(await tab.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, 'stranger=1']);
-  for (const h of server.heard.filter((x) => x.headers.origin)) {
+  for (const h of server.received.filter((x) => x.headers.origin)) {
     assert.equal(h.headers.cookie, undefined);
     assert.equal(h.headers.referer, undefined);
     assert.equal(h.headers.origin, server.origin);
@@ -90,7 +90,7 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Connect');
   await title(tab, 'Go back to the chat');
-  const [{ address, signature }] = server.said('/w/bind');
+  const [{ address, signature }] = server.posted('/w/bind');
   const signed = `${server.origin.slice(7)} wants you to sign in with your Solana account:\n${ADDRESS}\n\nConnect this wallet to the Telegram account 700100.\n\nURI: ${server.origin}\nVersion: 1\nChain ID: mainnet\nNonce: aB3dE5gH7jK9mN1p\nIssued At: 2026-11-21T10:00:00Z\nExpiration Time: 2099-11-21T10:10:00.5Z`;
   assert.equal(address, ADDRESS);
   assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(signed), base58.decode(ADDRESS)));
@@ -104,7 +104,7 @@ it('a challenge with a bad field is not signed', async () => {
     await on(BIND, async (tab) => {
       await title(tab, 'Something went wrong');
       assert.match(await text(tab), /unexpected \(\w+\)\. Nothing was signed/);
-      assert.deepEqual(server.said('/w/bind'), []);
+      assert.deepEqual(server.posted('/w/bind'), []);
     });
   }
 });
@@ -140,7 +140,7 @@ it('a lost answer to the proof: the same proof again', () => on('', async (tab) 
   await title(tab, 'No answer from the server');
   await press(tab, 'Send again');
   await title(tab, 'Go back to the chat');
-  const [first, second] = server.said('/w/bind');
+  const [first, second] = server.posted('/w/bind');
   assert.deepEqual(first, second);
 }));
 
@@ -194,5 +194,5 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)'], [`${second}+`, '']]);
   await connect();
   await title(tab, 'Go back to the chat');
-  assert.ok(server.said('/w/bind')[0].address.endsWith(second));
+  assert.ok(server.posted('/w/bind')[0].address.endsWith(second));
 }));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { SIGN, follow, launch, noBrowser as skip, restore, serve, title, visit } from './rig.mjs';
+import { SIGN, follow, launch, noBrowser as skip, restore, serve, title, visit } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 export const EVE = addr(0xee);
@@ -47,11 +47,11 @@ export const text = (tab) => tab.locator('main').innerText();
 /** What is read before a button is reached, folded text left out. */
 export const above = (tab, label) => tab.getByRole('button', { name: label, exact: true }).evaluate((button) => {
   const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
-  let said = '';
+  let read = '';
   for (let node; (node = walk.nextNode()) && node.compareDocumentPosition(button) & Node.DOCUMENT_POSITION_FOLLOWING;) {
-    if (!node.parentElement.closest('details')) said += node.data;
+    if (!node.parentElement.closest('details')) read += node.data;
   }
-  return said;
+  return read;
 });
 /** Whether something is in the window as it stands, all of it, with nothing before it. */
 export const inSight = (locator) => locator.evaluate((e) => {

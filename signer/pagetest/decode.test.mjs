@@ -98,8 +98,8 @@ function tokenTransfer({ keys, data }, program) {
   };
 }
 
-function agree(said, bytes, name) {
-  const { intent, fee, ...shown } = said;
+function agree(decoded, bytes, name) {
+  const { intent, fee, ...shown } = decoded;
   const { signers, ...read } = oracle(bytes);
   assert.equal(signers, 1, name);
   assert.deepEqual(shown, read, name);
@@ -132,9 +132,9 @@ test('random messages of web3.js decode to what web3.js says', async () => {
     if (units && below(2)) list.push(price(BigInt(below(Math.floor(1e12 / units)))));
     const m = new TransactionMessage({ payerKey: payer, recentBlockhash: anyKey().toBase58(), instructions: list });
     const bytes = (below(2) ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
-    const said = await verdict(bytes, payer.toBase58());
-    assert.equal(typeof said, 'object', `round ${round}: refused as ${said}`);
-    agree(said, bytes, `round ${round}`);
+    const decoded = await verdict(bytes, payer.toBase58());
+    assert.equal(typeof decoded, 'object', `round ${round}: refused as ${decoded}`);
+    agree(decoded, bytes, `round ${round}`);
   }
 });
 
@@ -149,14 +149,14 @@ test('every single-byte mutation is refused or shown with its true content', asy
       for (const flip of flips) {
         const bytes = original.slice();
         bytes[at] ^= flip;
-        const said = await verdict(bytes, f.signer);
-        if (typeof said === 'string') {
+        const decoded = await verdict(bytes, f.signer);
+        if (typeof decoded === 'string') {
           refused++;
           continue;
         }
         shown++;
-        assert.notDeepEqual(said, f.want, `${f.name}: byte ${at} ^ ${flip} changes nothing that is shown`);
-        agree(said, bytes, `${f.name}: byte ${at} ^ ${flip}`);
+        assert.notDeepEqual(decoded, f.want, `${f.name}: byte ${at} ^ ${flip} changes nothing that is shown`);
+        agree(decoded, bytes, `${f.name}: byte ${at} ^ ${flip}`);
       }
     }
   }
@@ -171,8 +171,8 @@ test('every cut and every insertion is refused or shown with its true content', 
       if (at < original.length) assert.equal(typeof cut, 'string', `${f.name}: cut at ${at}`);
       for (const byte of f.want.actions.some((a) => a.mint) ? [1] : [0, 1, 0x80]) {
         const longer = Uint8Array.from([...original.slice(0, at), byte, ...original.slice(at)]);
-        const said = await verdict(longer, f.signer);
-        if (typeof said === 'object') agree(said, longer, `${f.name}: ${byte} put in at ${at}`);
+        const decoded = await verdict(longer, f.signer);
+        if (typeof decoded === 'object') agree(decoded, longer, `${f.name}: ${byte} put in at ${at}`);
       }
     }
   }
@@ -208,12 +208,12 @@ test('spliced, repeated and shuffled pieces of good messages never break the dec
       }
     }
     const raw = Uint8Array.from(mutant, (b) => b ?? 0);
-    const said = await verdict(raw, signer);
-    if (typeof said === 'object') {
+    const decoded = await verdict(raw, signer);
+    if (typeof decoded === 'object') {
       shown++;
-      agree(said, raw, `round ${round}`);
+      agree(decoded, raw, `round ${round}`);
     }
-    assert.ok(!(raw[0] > 0x80) || said === 'version', `round ${round}: ${said} of a first byte ${raw[0]}`);
+    assert.ok(!(raw[0] > 0x80) || decoded === 'version', `round ${round}: ${decoded} of a first byte ${raw[0]}`);
   }
   assert.ok(shown > 100, `${shown} shown`);
 });

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
-import { BIND, BOB, REFERENCE, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './rig.mjs';
+import { BIND, BOB, REFERENCE, SIGN, follow, launch, noBrowser as skip, payment, serve, title } from './harness.mjs';
 
 let browser;
 let server;
@@ -84,7 +84,7 @@ it('a wallet app is connected by the text of the design', async (t) => {
   await title(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
   await title(tab, 'Go back to the chat');
-  const [{ address, signature, wallet_type: type }] = server.said('/w/bind');
+  const [{ address, signature, wallet_type: type }] = server.posted('/w/bind');
   assert.deepEqual([address, type], [OWN, 'external']);
   assert.equal(base58.decode(signature).length, 64);
   assert.match(await text(tab), new RegExp(OWN.slice(-6)));
@@ -98,7 +98,7 @@ it('a payment is signed in the app, which may add budget and assertions', async 
   }) });
   await pays(tab);
   await title(tab, 'Payment signed');
-  const [{ signed_transaction: signed, signature }] = server.said('/w/tx/signature');
+  const [{ signed_transaction: signed, signature }] = server.posted('/w/tx/signature');
   assert.equal(signature, undefined);
   const wire = Buffer.from(signed, 'base64');
   assert.equal(wire[0], 1);
@@ -118,7 +118,7 @@ for (const [what, change] of [
     const tab = await withApp(t, { behave: (bytes) => resigned(bytes, change) });
     await pays(tab);
     await title(tab, 'Stop: the wallet app changed the payment');
-    assert.deepEqual(server.said('/w/tx/signature'), []);
+    assert.deepEqual(server.posted('/w/tx/signature'), []);
     await press(tab, 'Back to payment');
     await title(tab, 'Approve this payment?');
   });
@@ -129,7 +129,7 @@ it('an app that signs with another key is caught', async (t) => {
   const tab = await withApp(t, { behave: (bytes) => Uint8Array.from([1, ...ed25519.sign(bytes, ed25519.utils.randomPrivateKey()), ...bytes]) });
   await pays(tab);
   await title(tab, 'Stop: the wallet app changed the payment');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
 
 it('a no in the app leads back to the payment', async (t) => {
@@ -139,7 +139,7 @@ it('a no in the app leads back to the payment', async (t) => {
   await title(tab, 'Not signed');
   await press(tab, 'Back to payment');
   await title(tab, 'Approve this payment?');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
 
 it('an app that does not answer can be left', async (t) => {
@@ -190,7 +190,7 @@ it('an app that hands back a version 1 transaction is refused with that reason',
   await pays(tab);
   await title(tab, 'Stop: the wallet app changed the payment');
   assert.match(await text(tab), /returned a version 1 transaction[^]*Nothing was sent/);
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
 
 it('a signature that came too late by the height of the chain is not sent, but made anew', async (t) => {
@@ -200,7 +200,7 @@ it('a signature that came too late by the height of the chain is not sent, but m
   server.world.blocksLeft = 19;
   await pays(tab);
   await title(tab, 'That took too long');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
   assert.match(await text(tab), /150 blocks[^]*Nothing was paid/);
   await press(tab, 'Back');
   await title(tab, 'Approve this payment?');
@@ -211,8 +211,8 @@ it('a signature that came too late by the height of the chain is not sent, but m
   await press(tab, 'Test Wallet');
   await title(tab, 'Payment signed');
   assert.equal(asked, 3);
-  assert.equal(server.said('/w/tx/refresh').length, 3, 'signed again over an old blockhash');
-  assert.equal(server.said('/w/tx/signature').length, 1);
+  assert.equal(server.posted('/w/tx/refresh').length, 3, 'signed again over an old blockhash');
+  assert.equal(server.posted('/w/tx/signature').length, 1);
 });
 
 it('when nobody knows the height, the signature is handed over: the server judges it', async (t) => {
@@ -234,7 +234,7 @@ it('a wallet app is not asked for a second signature unawares, nor on another ne
   await title(tab, 'You already signed this payment');
   await press(tab, 'Resend signature');
   await title(tab, 'Payment signed');
-  const [first, second] = server.said('/w/tx/signature').map((s) => s.signed_transaction);
+  const [first, second] = server.posted('/w/tx/signature').map((s) => s.signed_transaction);
   assert.equal(first, second);
   server.world.status = 'awaiting_signature';
   server.world.chain = 'devnet';
@@ -250,7 +250,7 @@ it('a version 1 message behind the signatures of an older version is refused as 
   await pays(tab);
   await title(tab, 'Stop: the wallet app changed the payment');
   assert.match(await text(tab), /a version 1 transaction/);
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
 
 it('two tabs on one payment: an app is not asked by the second once the first has signed', async (t) => {

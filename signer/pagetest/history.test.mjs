@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { BEFORE, EVE, above, allText, it, kept, offerAgain, on, onSign, server, text } from './browser.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, approve, follow, payment, press, restore, title } from './rig.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, approve, follow, payment, press, restore, title } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 it('a payment that was signed here is not signed again unawares: the same signature, or a red warning', () => onSign(async (tab) => {
@@ -14,10 +14,10 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await title(tab, BEFORE);
   assert.match(await text(tab), /signed this payment on this device today at \d\d:\d\d\. The server asks for it again[^]*you may pay twice/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
-  assert.deepEqual(server.said('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
+  assert.deepEqual(server.posted('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
   await press(tab, 'Resend signature');
   await title(tab, 'Payment signed');
-  const [first, second] = server.said('/w/tx/signature');
+  const [first, second] = server.posted('/w/tx/signature');
   assert.deepEqual({ ...second, id: first.id }, first, 'another signature was given');
   assert.notEqual(second.id, first.id);
 
@@ -34,7 +34,7 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
   await title(tab, 'Payment signed');
-  assert.equal(new Set(server.said('/w/tx/signature').map((s) => s.signature)).size, 2);
+  assert.equal(new Set(server.posted('/w/tx/signature').map((s) => s.signature)).size, 2);
 
   await offerAgain(tab, { reference: addr(0x5f) }); // another payment that looks alike: said, not red
   await title(tab, 'Approve this payment?');
@@ -56,7 +56,7 @@ it('two tabs on one payment: the second learns that the first has signed', () =>
   server.world.status = 'awaiting_signature';
   await approve(second);
   await title(second, BEFORE);
-  assert.equal(server.said('/w/tx/signature').length, 1);
+  assert.equal(server.posted('/w/tx/signature').length, 1);
 }));
 
 it('two tabs approved at once: one signature leaves the browser', () => onSign(async (tab) => {
@@ -82,11 +82,11 @@ it('two tabs approved at once: one signature leaves the browser', () => onSign(a
   await Promise.all(tabs.map((t) => t.evaluate(() => window.goOn())));
   const second = await Promise.any(tabs.map((t) => title(t, BEFORE).then(() => t)));
   assert.match(await text(second), /Resend signature/);
-  assert.equal(server.said('/w/tx/refresh').length, 2);
+  assert.equal(server.posted('/w/tx/refresh').length, 2);
   const [[noted, ...others]] = await kept(tab);
   assert.deepEqual(others, []);
   await title(tabs.find((t) => t !== second), 'The server rejected the signature');
-  assert.deepEqual(server.said('/w/tx/signature').map((s) => s.signature), [noted.signature]);
+  assert.deepEqual(server.posted('/w/tx/signature').map((s) => s.signature), [noted.signature]);
 }));
 
 it('a history that cannot be read signs nothing where the wallet can', () => onSign(async (tab) => {
@@ -103,7 +103,7 @@ it('a history that cannot be read signs nothing where the wallet can', () => onS
   await follow(tab, server, SIGN);
   await title(tab, 'Something went wrong');
   assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
-  assert.deepEqual(server.said('/w/tx/refresh'), []);
+  assert.deepEqual(server.posted('/w/tx/refresh'), []);
 }));
 
 it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
@@ -174,7 +174,7 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await title(tab, CHANGED);
   await press(tab, 'Back');
   await title(tab, 'Connect a wallet to Telegram');
-  assert.equal(server.said('/w/bind').length, 1, 'proven for another network unasked');
+  assert.equal(server.posted('/w/bind').length, 1, 'proven for another network unasked');
   await press(tab, 'Continue');
   await connect();
   await title(tab, CHANGED);

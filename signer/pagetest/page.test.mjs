@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { browser, it, on, onSign, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, PASSPHRASE, PHONE, SIGN, WORDS, approve, follow, payment, press, readWords, restore, title, visit } from './rig.mjs';
+import { ADDRESS, BIND, PASSPHRASE, PHONE, SIGN, WORDS, approve, follow, payment, press, readWords, restore, title, visit } from './harness.mjs';
 
 it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
   await restore(tab);
@@ -98,7 +98,7 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
   // Give the old flow the time that it would need to sign: the same work, thrice.
   for (let i = 0; i < 3; i++) await tab.evaluate(() => crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']).then(() => undefined));
   await title(tab, 'Connect a wallet to Telegram');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
@@ -107,13 +107,13 @@ it('a reload loses the link and says so; without a link before it, nothing is mi
   for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'A payment is waiting for you'], ['#s=short', 'This link is incomplete']]) {
     await follow(tab, server, hash);
     await title(tab, heading);
-    const asked = server.heard.length;
+    const asked = server.received.length;
     for (let i = 0; i < 2; i++) {
       await tab.reload();
       await title(tab, 'Open the link again');
       assert.match(await text(tab), /tap the link there/);
     }
-    assert.equal(server.heard.length, asked, 'asked the server without a link');
+    assert.equal(server.received.length, asked, 'asked the server without a link');
     assert.ok(!(await tab.evaluate(() => JSON.stringify(history.state))).includes(hash.slice(3)), 'the history keeps the link');
   }
   await follow(tab, server, BIND);
@@ -129,7 +129,7 @@ it('a reload loses the link and says so; without a link before it, nothing is mi
 
 it('inside Telegram the real browser is urged first, with the whole link to copy', () => on(BIND, async (tab) => {
   await title(tab, 'Open this in your browser');
-  assert.deepEqual(server.heard, [], 'the link was used before the choice');
+  assert.deepEqual(server.received, [], 'the link was used before the choice');
   await press(tab, 'Copy link');
   await tab.getByText('Copied').waitFor();
   assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `${server.origin}/w/${BIND}`);
@@ -144,7 +144,7 @@ it('a browser without Ed25519 gets an explanation, not a broken page', async () 
   await tab.goto(`${server.origin}/w/`);
   await title(tab, 'This browser is not supported');
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
-  assert.deepEqual(server.heard, []);
+  assert.deepEqual(server.received, []);
   await follow(tab, server, BIND);
   await title(tab, 'Connect a wallet to Telegram');
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
@@ -230,7 +230,7 @@ it('a link may name the language; it chooses among the page\'s own catalogues an
     await on(`${SIGN}${link}`, async (tab) => {
       await tab.locator('.amount').waitFor();
       assert.equal(await tab.evaluate(() => document.documentElement.lang), is, `${browsers} ${link}`);
-      assert.deepEqual(server.said('/w/tx/get'), [{ id: SIGN.slice(3) }]);
+      assert.deepEqual(server.posted('/w/tx/get'), [{ id: SIGN.slice(3) }]);
       assert.deepEqual(server.got.filter((name) => name.endsWith('.json')), is === 'en' ? ['en.json'] : ['en.json', `${is}.json`]);
     }, { locale: browsers });
   }
@@ -238,7 +238,7 @@ it('a link may name the language; it chooses among the page\'s own catalogues an
     server.reset();
     await on(`${SIGN}${bad}`, async (tab) => {
       await title(tab, 'This link is incomplete');
-      assert.deepEqual(server.heard, []);
+      assert.deepEqual(server.received, []);
     });
   }
 });
@@ -252,7 +252,7 @@ it('without its texts the page says so in its own English, and asks the server f
       if (file === 'eo.json') return tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor(); // in English then
       await tab.getByText('This page did not load completely.').waitFor();
       assert.equal((await text(tab)).trim(), '');
-      assert.deepEqual(server.heard, []);
+      assert.deepEqual(server.received, []);
     }, { locale: file === 'eo.json' ? 'eo' : 'en-GB' });
   }
 });

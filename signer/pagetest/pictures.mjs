@@ -2,7 +2,7 @@
 // fold is what is seen without scrolling.
 
 import { join } from 'node:path';
-import { DESKTOP, PHONE, launch, serve } from './rig.mjs';
+import { DESKTOP, PHONE, launch, serve } from './harness.mjs';
 import { walk } from './walk.mjs';
 
 const [folder, width = 'phone', colorScheme = 'light', much = 'whole'] = process.argv.slice(2);

@@ -9,7 +9,7 @@ import { wordlist } from '@scure/bip39/wordlists/english';
 import { HDKey } from 'micro-key-producer/slip10.js';
 import { EVE, above, allText, it, on, onSign, server, stored, text } from './browser.mjs';
 import { transfer } from './fixtures.mjs';
-import { ADDRESS, BIND, BOB, OTHER_WORDS, PASSPHRASE, SIGN, WORDS, approve, choosePassphrase, follow, payment, press, restore, title } from './rig.mjs';
+import { ADDRESS, BIND, BOB, OTHER_WORDS, PASSPHRASE, SIGN, WORDS, approve, choosePassphrase, follow, payment, press, restore, title } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 it('restoring speaks plainly', () => on('', async (tab) => {
@@ -111,7 +111,7 @@ it('a forgotten passphrase: the words bring the wallet back under another, and t
   await choosePassphrase(tab, 'another quiet river bends');
   await press(tab, 'Show payment');
   await title(tab, 'Approve this payment?');
-  assert.deepEqual(server.said('/w/tx/refresh'), [], 'something was signed on the way');
+  assert.deepEqual(server.posted('/w/tx/refresh'), [], 'something was signed on the way');
   await approve(tab);
   await tab.getByRole('alert').filter({ hasText: 'does not unlock the wallet' }).waitFor(); // the old one is of no use now
   await tab.getByLabel('Passphrase', { exact: true }).fill('another quiet river bends');
@@ -139,7 +139,7 @@ it('a forgotten passphrase does not stop connecting either, nor does it show wor
   await wrong('Connect');
   await press(tab, 'Connect to Telegram');
   await title(tab, 'Go back to the chat');
-  assert.equal(server.said('/w/bind')[0].address, ADDRESS);
+  assert.equal(server.posted('/w/bind')[0].address, ADDRESS);
 }));
 
 it('24 words restore too, and the vault outlives a reload', () => on('', async (tab) => {
@@ -184,7 +184,7 @@ it('a further account is chosen, by what is on it if the person asks the server'
   assert.deepEqual(listed, Array.from({ length: 10 }, (_, n) => oracle(WORDS, n).address));
   await press(tab, 'Continue');
   await tab.getByRole('alert').filter({ hasText: 'Choose one' }).waitFor();
-  assert.deepEqual(server.said('/w/bind/accounts'), [], 'asked before the button was pressed');
+  assert.deepEqual(server.posted('/w/bind/accounts'), [], 'asked before the button was pressed');
   assert.match(await text(tab), /know that the addresses belong together/);
   server.world.fail['/w/bind/accounts'] = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too many requests.' };
   await press(tab, 'Find used accounts');
@@ -194,12 +194,12 @@ it('a further account is chosen, by what is on it if the person asks the server'
   await press(tab, 'Find used accounts');
   await tab.getByText('m/44’/501’/2’/0’ · holds SOL').waitFor();
   assert.equal(await tab.getByText('· no SOL').count(), 9);
-  assert.deepEqual(server.said('/w/bind/accounts').at(-1), { token: BIND.slice(3), addresses: listed });
+  assert.deepEqual(server.posted('/w/bind/accounts').at(-1), { token: BIND.slice(3), addresses: listed });
   await press(tab, 'Continue'); // the only one in use was chosen beforehand
   await choosePassphrase(tab);
   await press(tab, 'Connect to Telegram');
   await title(tab, 'Go back to the chat');
-  assert.equal(server.said('/w/bind')[0].address, third);
+  assert.equal(server.posted('/w/bind')[0].address, third);
 
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);
@@ -246,7 +246,7 @@ it('a BIP-39 passphrase and 15 words give the wallet that others derive; the pas
   await title(tab, 'Your recovery phrase');
   assert.match(await text(tab), /also needs the BIP-39 passphrase[^]*not stored here/);
   assert.ok(!(await stored(tab)).includes('twentyfifth'));
-  assert.deepEqual(server.heard, []);
+  assert.deepEqual(server.received, []);
 }));
 
 it('a payment from a further account, or with a BIP-39 passphrase, finds its account in the words by itself', () => on(SIGN, async (tab) => {
@@ -270,7 +270,7 @@ it('a payment from a further account, or with a BIP-39 passphrase, finds its acc
     await press(tab, 'Show payment');
     await approve(tab);
     await title(tab, 'Payment signed');
-    assert.deepEqual(server.said('/w/bind/accounts'), []);
+    assert.deepEqual(server.posted('/w/bind/accounts'), []);
   }
 }));
 
@@ -313,7 +313,7 @@ it('a private key is imported as Phantom shows it or from id.json, signs, and is
   };
   assert.deepEqual(await shows(), [secret, JSON.stringify([...base58.decode(secret)])]);
   assert.ok(!(await stored(tab)).includes(String.fromCharCode(...base58.decode(secret).slice(0, 32))), 'the key lies open in the vault');
-  assert.ok(!server.heard.some((h) => h.text.includes(secret)));
+  assert.ok(!server.received.some((h) => h.text.includes(secret)));
   await restore(tab); // the same wallet by its words
   assert.deepEqual(await shows(), [secret, JSON.stringify([...base58.decode(secret)])]);
 }));

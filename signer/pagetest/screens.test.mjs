@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { complaintsOf } from './pseudo.mjs';
-import { DESKTOP, PHONE, launch, noBrowser as skip, serve } from './rig.mjs';
+import { DESKTOP, PHONE, launch, noBrowser as skip, serve } from './harness.mjs';
 import { walk } from './walk.mjs';
 
 const it = (name, work) => test(name, { skip, timeout: 300_000 }, work);

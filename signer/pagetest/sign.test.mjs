@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
 import { BEFORE, EVE, above, allText, inSight, it, offerAgain, on, onSign, server, text } from './browser.mjs';
 import { transfer } from './fixtures.mjs';
-import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, title } from './rig.mjs';
+import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, title } from './harness.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 it('sign: what is shown comes from the bytes, and the signature fits them', () => {
@@ -23,18 +23,18 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     await tab.getByText('More about this payment').click();
     assert.deepEqual(await tab.locator('main .address').evaluateAll((all) => all.map((a) => a.textContent)), [BOB, ADDRESS], 'the reference looks like an address');
     assert.ok((await text(tab)).includes(REFERENCE));
-    assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed before approval');
+    assert.deepEqual(server.posted('/w/tx/refresh'), [], 'refreshed before approval');
     await approve(tab, 'not this one, no');
     await tab.getByRole('alert').filter({ hasText: 'does not unlock the wallet' }).waitFor();
     assert.equal(await tab.getByLabel('Passphrase', { exact: true }).inputValue(), '', 'a wrong passphrase stays');
-    assert.deepEqual(server.said('/w/tx/refresh'), [], 'refreshed without the passphrase');
+    assert.deepEqual(server.posted('/w/tx/refresh'), [], 'refreshed without the passphrase');
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Sign and send');
     await title(tab, 'Payment signed');
     assert.ok((await allText(tab)).includes(server.world.signature), 'the signature that the server verified');
-    assert.equal(server.said('/w/tx/signature').length, 1);
+    assert.equal(server.posted('/w/tx/signature').length, 1);
     assert.equal(server.world.status, 'signed');
-    assert.ok(!server.heard.some((h) => h.text.includes(PASSPHRASE)));
+    assert.ok(!server.received.some((h) => h.text.includes(PASSPHRASE)));
   });
 });
 
@@ -117,7 +117,7 @@ it('what is no plain payment is refused, and can be turned down', async () => {
       assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
       await press(tab, 'Reject');
       await title(tab, 'Rejected');
-      assert.deepEqual([server.said('/w/tx/refresh'), server.said('/w/tx/signature')], [[], []], code);
+      assert.deepEqual([server.posted('/w/tx/refresh'), server.posted('/w/tx/signature')], [[], []], code);
       assert.equal(server.world.status, 'rejected');
     }
   });
@@ -144,8 +144,8 @@ it('a change at refresh is refused with a warning, and nothing is signed', async
       await approve(tab);
       await title(tab, 'Stop: the payment was changed');
       assert.match(await text(tab), /Nothing was signed/, name);
-      assert.equal(server.said('/w/tx/refresh').length, 1, name);
-      assert.deepEqual(server.said('/w/tx/signature'), [], name);
+      assert.equal(server.posted('/w/tx/refresh').length, 1, name);
+      assert.deepEqual(server.posted('/w/tx/signature'), [], name);
     }
   });
 });
@@ -157,7 +157,7 @@ it('an answer of another shape is refused', async () => {
     await onSign(async (tab) => {
       await approve(tab);
       await tab.getByText(/unexpected|Stop: the payment was changed/).first().waitFor();
-      assert.deepEqual(server.said('/w/tx/signature'), [], JSON.stringify(view));
+      assert.deepEqual(server.posted('/w/tx/signature'), [], JSON.stringify(view));
     });
   }
 });
@@ -170,10 +170,10 @@ it('a lost answer to the signature: the same signature again, and no second one'
     await press(tab, 'Send again');
   }
   await title(tab, 'Payment signed');
-  const sent = server.said('/w/tx/signature');
+  const sent = server.posted('/w/tx/signature');
   assert.equal(sent.length, 3);
   assert.equal(new Set(sent.map((s) => JSON.stringify(s))).size, 1);
-  assert.equal(server.said('/w/tx/refresh').length, 1);
+  assert.equal(server.posted('/w/tx/refresh').length, 1);
 }));
 
 it('a server error is no verdict: it can be tried again', () => onSign(async (tab) => {
@@ -206,7 +206,7 @@ it('a refusal by a payment that has moved on ends with what became of it', () =>
     await title(tab, heading);
     assert.equal(await tab.getByRole('button').count(), 0, `${path}: something can still be pressed`);
     assert.equal(await tab.locator('input').count(), 0, `${path}: the passphrase is still asked for`);
-    assert.ok(server.said('/w/tx/get').length >= 2, path); // one that is on its way is asked after again
+    assert.ok(server.posted('/w/tx/get').length >= 2, path); // one that is on its way is asked after again
   }
   server.reset();
   await follow(tab, server, SIGN);
@@ -230,7 +230,7 @@ it('a refused blockhash of a payment that still waits: the whole way again, or a
   await title(tab, 'The payment was not signed');
   await press(tab, 'Reject');
   await title(tab, 'Rejected');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('a refusal with nothing more to learn stands for itself', () => onSign(async (tab) => {
@@ -239,7 +239,7 @@ it('a refusal with nothing more to learn stands for itself', () => onSign(async 
   await approve(tab);
   await title(tab, 'This link no longer works');
   assert.match(await text(tab), /waits for no signature any more/);
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('a refused signature says to look in the chat', () => onSign(async (tab) => {
@@ -253,8 +253,8 @@ it('a refused signature says to look in the chat', () => onSign(async (tab) => {
 it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) => {
   await press(tab, 'Reject');
   await title(tab, 'Rejected');
-  assert.deepEqual(server.said('/w/tx/reject'), [{ id: SIGN.slice(3) }]);
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/reject'), [{ id: SIGN.slice(3) }]);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('a transaction that waits for no signature says what became of it', () => on('', async (tab) => {
@@ -274,7 +274,7 @@ it('expiry between showing and signing is told, not signed', () => onSign(async 
   server.world.status = 'expired';
   await approve(tab);
   await title(tab, 'Expired');
-  assert.deepEqual(server.said('/w/tx/signature'), []);
+  assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('contact and app stand apart, marked as the server\'s word', () => {

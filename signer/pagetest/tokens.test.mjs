@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { associatedAccount } from '../page/associated.js';
 import { TOKENS } from '../page/tokens.js';
 import { associated, limit, memo, price } from './fixtures.mjs';
-import { BOB, SIGN, USDC, compileTokens, follow, launch, noBrowser as skip, restore, serve, title } from './rig.mjs';
+import { BOB, SIGN, USDC, compileTokens, follow, launch, noBrowser as skip, restore, serve, title } from './harness.mjs';
 import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 let browser;

@@ -2,7 +2,7 @@
 // accessibility test looks with axe, pictures.mjs with a camera.
 
 import { limit, memo, price } from './fixtures.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './rig.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 export async function walk(browser, server, options, look) {

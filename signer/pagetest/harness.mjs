@@ -53,15 +53,15 @@ export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000
   return Buffer.from(message.compileToLegacyMessage().serialize()).toString('base64');
 }
 
-/** The server. Tests set `world` and read `heard`, the parsed body of every POST by path, and `got`, the files asked for. */
+/** The server. Tests set `world` and read `received`, the parsed body of every POST by path, and `got`, the files asked for. */
 export async function serve() {
   const world = {};
-  const heard = [];
+  const received = [];
   const got = [];
   const keeps = {}; // what outlives a reset
   const reset = () => {
     for (const k of Object.keys(world)) delete world[k];
-    heard.length = 0;
+    received.length = 0;
     got.length = 0;
     Object.assign(world, keeps, {
       chain: 'mainnet', status: 'awaiting_signature', address: ADDRESS, payment: payment(), refreshed: {}, blockhash: null,
@@ -123,7 +123,7 @@ export async function serve() {
     }
     let sent = '';
     for await (const chunk of req) sent += chunk;
-    heard.push({ path, text: sent, body: JSON.parse(sent), headers: req.headers });
+    received.push({ path, text: sent, body: JSON.parse(sent), headers: req.headers });
     if (world.fail[path]) {
       world.status = world.fail[path].then ?? world.status;
       return json(world.fail[path].status, { error: world.fail[path] });
@@ -142,8 +142,8 @@ export async function serve() {
   await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${http.address().port}`;
   return {
-    origin, world, heard, got, reset, servePseudo,
-    said: (path) => heard.filter((h) => h.path === path).map((h) => h.body),
+    origin, world, received, got, reset, servePseudo,
+    posted: (path) => received.filter((h) => h.path === path).map((h) => h.body),
     close: () => new Promise((resolve) => { http.closeAllConnections(); http.close(resolve); }),
   };
 }
