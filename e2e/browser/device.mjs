@@ -6,7 +6,7 @@ export const press = (tab, label) => tab.getByRole('button', { name: label, exac
 const fill = (tab, label, text) => tab.getByLabel(label, { exact: true }).fill(text);
 
 /** Everything that the screen says, with single blanks. */
-export const said = async (tab) => (await tab.locator('main').textContent()).replace(/\s+/g, ' ');
+export const screenText = async (tab) => (await tab.locator('main').textContent()).replace(/\s+/g, ' ');
 
 const nothing = async () => {};
 

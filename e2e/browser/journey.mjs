@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { accessibility } from './axe.mjs';
 import { Chat } from './chat.mjs';
 import { DESKTOP, PHONE, complaintsOf, openDevice } from './chromium.mjs';
-import { approve, create, press, restore, said, screen, sixCharacters } from './device.mjs';
+import { approve, create, press, restore, screen, screenText, sixCharacters } from './device.mjs';
 import { plant } from './plant.mjs';
 import { play } from './scenario.mjs';
 import { decoy, secretsOf } from './secrets.mjs';
@@ -98,7 +98,7 @@ async function connectNew(alice, look) {
   const tab = await offer.follow('Open signing page');
   await screen(tab, 'Connect a wallet to Telegram');
   await look('connect a wallet', tab);
-  assert.match(await said(tab), /Alice Adler ?@alice · Telegram ID 1001/);
+  assert.match(await screenText(tab), /Alice Adler ?@alice · Telegram ID 1001/);
   const words = await create(tab, PASSPHRASES.alice, look);
   await screen(tab, 'Go back to the chat');
   await look('back to the chat', tab);
@@ -156,7 +156,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   const tab = await card.follow('Sign on your device');
   await screen(tab, 'Approve this payment?');
   await look('approve', tab);
-  const shown = await said(tab);
+  const shown = await screenText(tab);
   for (const part of [`${amount} SOL`, payer, payee, '0.000005 SOL', 'localnet (test money)']) {
     assert.ok(shown.includes(part), `${part} is not on the device: ${shown}`);
   }
@@ -248,7 +248,7 @@ async function afterwards(context, page, address, words) {
   const tab = await context.newPage();
   await tab.goto(page);
   await screen(tab, 'Wallets on this device');
-  assert.ok((await said(tab)).includes(address), 'the wallet is gone');
+  assert.ok((await screenText(tab)).includes(address), 'the wallet is gone');
   await press(tab, 'Show recovery phrase');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASES.alice);
   await press(tab, 'Show recovery phrase');

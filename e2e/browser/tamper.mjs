@@ -4,7 +4,7 @@
 
 import { Chat } from './chat.mjs';
 import { openDevice } from './chromium.mjs';
-import { approve, restore, said, screen, sixCharacters } from './device.mjs';
+import { approve, restore, screen, screenText, sixCharacters } from './device.mjs';
 import { play } from './scenario.mjs';
 
 const WORDS = 'letter advice cage absurd amount doctor acoustic avoid letter advice cage above'.split(' '); // a test vector of BIP-39
@@ -28,8 +28,8 @@ await play(async (settings, ask) => {
     await ask('next');
     const tab = await card.follow('Sign on your device');
     if (approved) await approve(tab, PASSPHRASE);
-    await screen(tab, title).catch(async () => { throw new Error(`${name}: the page says ${await said(tab)}`); });
-    screens[name] = await said(tab);
+    await screen(tab, title).catch(async () => { throw new Error(`${name}: the page says ${await screenText(tab)}`); });
+    screens[name] = await screenText(tab);
     await tab.close();
   }
   await ask('next');
