@@ -26,7 +26,7 @@ func (s *Server) key(e endpoint) fiber.Handler {
 		}
 		requestState(c).known = true
 		if e.scope != "" && !key.May(e.scope) {
-			return wallet.Refuse(wallet.InsufficientScope, "this needs a key with the scope %s", e.scope)
+			return wallet.Refuse(wallet.InsufficientScope, "scope_needed.missing", wallet.TextArg("Scope", e.scope))
 		}
 		return e.run(c, key)
 	}
@@ -52,7 +52,7 @@ func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 		return err
 	}
 	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
-		return s.rateLimited(c, q, "a minute")
+		return s.rateLimited(c, q, "rate_limit.requests_per_minute")
 	}
 	c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	return err

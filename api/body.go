@@ -26,7 +26,7 @@ func jsonBody(c *fiber.Ctx) (object, error) {
 		return nil, err
 	}
 	if coding := c.Get(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "send the body without Content-Encoding")
+		return nil, wallet.Refuse(wallet.InvalidRequest, "http_request.encoding")
 	}
 	return parseObject(c.BodyRaw())
 }
@@ -42,10 +42,10 @@ func optionalBody(c *fiber.Ctx) (object, error) {
 func isJSON(contentType string) error {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || kind != fiber.MIMEApplicationJSON {
-		return wallet.Refuse(wallet.InvalidRequest, "send the body as Content-Type: application/json")
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.content_type")
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return wallet.Refuse(wallet.InvalidRequest, "JSON is UTF-8: send no other charset")
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.charset")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func isJSON(contentType string) error {
 // one name, match names in any case, mend broken UTF-8 and ignore what follows: each a way to have
 // two readers see two different transfers.
 func parseObject(body []byte) (object, error) {
-	malformed := wallet.Refuse(wallet.InvalidRequest, "the body must be one JSON object in UTF-8")
+	malformed := wallet.Refuse(wallet.InvalidRequest, "http_request.json")
 	if !utf8.Valid(body) {
 		return nil, malformed
 	}
@@ -70,7 +70,7 @@ func parseObject(body []byte) (object, error) {
 			return nil, malformed
 		}
 		if _, twice := fields[name]; twice {
-			return nil, wallet.Refuse(wallet.InvalidRequest, "%s: given twice", shown(name))
+			return nil, badName(name, "body.repeated")
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
@@ -87,19 +87,26 @@ func parseObject(body []byte) (object, error) {
 	return fields, nil
 }
 
-// shown is a field's name fit for an answer: a caller's own, but never long or strange.
-func shown(name string) string {
+// bad refuses a field or a parameter of ours. The sentence names it: every one of [body] has the variable Field.
+func bad(name, key string, args ...wallet.Arg) error {
+	args = append([]wallet.Arg{wallet.TextArg(fieldArg, name)}, args...)
+	return wallet.About(wallet.Field(name), wallet.RefuseFor(wallet.InvalidRequest, wallet.Because(key, args...)))
+}
+
+// badName refuses a name that a caller made up. It is repeated only where it could be a field's: it is never long or
+// strange.
+func badName(name, key string) error {
 	if name == "" || len(name) > 40 || !only(name, func(b byte) bool { return isAlphanumeric(b) || b == '_' }) {
-		return "a field"
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.strange_name")
 	}
-	return name
+	return bad(name, key)
 }
 
 // only refuses fields that are not among the known ones; the first in order of name is told.
 func (o object) only(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(known, name) {
-			return wallet.Refuse(wallet.InvalidRequest, "%s: this field is not known here", shown(name))
+			return badName(name, "body.unknown")
 		}
 	}
 	return nil
@@ -109,14 +116,14 @@ func (o object) only(known ...string) error {
 func (o object) text(name string) (string, error) {
 	raw, ok := o[name]
 	if !ok {
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: this field is missing", name)
+		return "", bad(name, "body.missing")
 	}
 	var value *string
 	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a string", name)
+		return "", bad(name, "body.text")
 	}
 	if *value == "" {
-		return "", wallet.Refuse(wallet.InvalidRequest, "%s: must not be empty", name)
+		return "", bad(name, "body.empty")
 	}
 	return *value, nil
 }
@@ -137,7 +144,7 @@ func (o object) boolean(name string, fallback bool) (bool, error) {
 	}
 	var value *bool
 	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
-		return false, wallet.Refuse(wallet.InvalidRequest, "%s: must be true or false", name)
+		return false, bad(name, "body.boolean")
 	}
 	return *value, nil
 }
@@ -150,7 +157,7 @@ func (o object) count(name string, fallback, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > most || raw[0] == '-' {
-		return 0, wallet.Refuse(wallet.InvalidRequest, "%s: must be a whole number from 0 to %d", name, most)
+		return 0, bad(name, "body.whole", wallet.NumberArg("Most", most))
 	}
 	return n, nil
 }
@@ -159,19 +166,19 @@ func (o object) count(name string, fallback, most int) (int, error) {
 func (o object) texts(name string, most int) ([]string, error) {
 	raw, ok := o[name]
 	if !ok {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: this field is missing", name)
+		return nil, bad(name, "body.missing")
 	}
 	var values *[]*string
 	if err := json.Unmarshal(raw, &values); err != nil || values == nil {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: must be a list of strings", name)
+		return nil, bad(name, "body.texts")
 	}
 	if len(*values) > most {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: %d at most", name, most)
+		return nil, bad(name, "body.too_many", wallet.NumberArg("Most", most))
 	}
 	out := make([]string, len(*values))
 	for i, value := range *values {
 		if value == nil {
-			return nil, wallet.Refuse(wallet.InvalidRequest, "%s: must be a list of strings", name)
+			return nil, bad(name, "body.texts")
 		}
 		out[i] = *value
 	}
@@ -191,7 +198,7 @@ func (o object) telegramID(name string) (int64, error) {
 func parseTelegramID(name, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
-		return 0, wallet.Refuse(wallet.InvalidRequest, "%s: must be a person's Telegram id, digits as a string", name)
+		return 0, bad(name, "body.telegram_id")
 	}
 	return id, nil
 }
@@ -204,7 +211,7 @@ func (o object) decimal(name string) (string, error) {
 		var err error
 		value, err = o.text(name)
 		if err != nil && ok && raw[0] != '"' {
-			return "", wallet.Refuse(wallet.InvalidRequest, "%s: must be a number, or a string that holds one", name)
+			return "", bad(name, "body.number")
 		}
 		if err != nil {
 			return "", err
@@ -228,13 +235,10 @@ func parseAddress(name, text string) (wallet.Address, error) {
 	return a, about(name, err)
 }
 
-// about puts the field's name before what is wrong with it.
+// about says which field is wrong.
 func about(name string, err error) error {
 	if err == nil {
 		return nil
-	}
-	if detail := wallet.DetailOf(err); detail != "" {
-		return &wallet.Error{Code: wallet.CodeOf(err), Detail: name + ": " + detail, Err: err}
 	}
 	return wallet.About(wallet.Field(name), err)
 }

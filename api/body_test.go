@@ -23,7 +23,7 @@ func FuzzSendBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fields, err := parseObject(body)
 		if err != nil {
-			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.DetailOf(err) == "" || len(wallet.DetailOf(err)) > 200 {
+			if wallet.CodeOf(err) != wallet.InvalidRequest || wallet.ReasonOf(err).IsZero() || len(wallet.ReasonOf(err).String()) > 200 {
 				t.Errorf("refused with %v", err)
 			}
 			return

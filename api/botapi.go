@@ -94,7 +94,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 		return err
 	}
 	if utf8.RuneCountInString(message) > maxMessage || strings.TrimSpace(message) == "" {
-		return wallet.Refuse(wallet.InvalidRequest, "message: 1 to %d characters, and not blank", maxMessage)
+		return bad("message", "body.message", wallet.NumberArg("Most", maxMessage))
 	}
 	mode, err := fields.parseMode()
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 	if err != nil || q.OK {
 		return err
 	}
-	return s.rateLimited(c, q, "messages a minute to one person")
+	return s.rateLimited(c, q, "rate_limit.messages_per_minute")
 }
 
 // awaited answers as soon as a message is sent, or found impossible.
@@ -156,7 +156,7 @@ func (s *Server) awaited(c *fiber.Ctx, r record, outcome <-chan chat.Outcome) er
 	case o := <-outcome:
 		return s.ended(c, r, o)
 	case <-c.UserContext().Done():
-		return wallet.Refuse(wallet.TelegramError, "Telegram has not taken the message yet, and it goes out as soon as that does: ask again with the same Idempotency-Key to learn its id")
+		return wallet.Refuse(wallet.TelegramError, "app_message.delayed")
 	}
 }
 
@@ -165,11 +165,11 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 	var refusal error
 	switch {
 	case o.Blocked:
-		refusal = wallet.Refuse(wallet.BotBlocked, "they can be written to again once they write to the bot")
+		refusal = wallet.Refuse(wallet.BotBlocked, "person.blocked_bot")
 	case o.Refusal != "":
-		refusal = wallet.Refuse(wallet.InvalidRequest, "message: Telegram does not take it: %s", withoutOffset(o.Refusal))
+		refusal = about("message", wallet.Refuse(wallet.InvalidRequest, "app_message.rejected", wallet.TextArg("Error", withoutOffset(o.Refusal))))
 	case o.MessageID == 0:
-		refusal = wallet.Refuse(wallet.TelegramError, "the message was not sent")
+		refusal = wallet.Refuse(wallet.TelegramError, "app_message.unsent")
 	}
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
@@ -278,7 +278,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 		return err
 	}
 	if utf8.RuneCountInString(command) > maxCommand {
-		return wallet.Refuse(wallet.InvalidRequest, "command: %d characters at most", maxCommand)
+		return bad("command", "body.too_long", wallet.NumberArg("Most", maxCommand))
 	}
 	silent, err := fields.boolean("silent", false)
 	if err != nil {

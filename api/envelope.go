@@ -127,9 +127,6 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 func (s *Server) failure(e *wallet.Error) failure {
 	f := failureError{Code: e.Code, Message: s.text(s.refusals[e.Code].message), Details: s.explain(e), Field: e.Field,
 		Reason: e.Reason.Key, Arguments: locale.Arguments(e.Reason)}
-	if e.Detail != "" {
-		f.Details = e.Detail
-	}
 	return failure{Error: f, Timestamp: wallet.Timestamp(s.Now())}
 }
 
@@ -139,9 +136,6 @@ const fieldArg = "Field"
 // explain is the reason of a refusal in English; "" without one. It names the field that is to blame: by the sentence
 // itself where that has the argument Field, else before it.
 func (s *Server) explain(e *wallet.Error) string {
-	if e.Detail != "" { // of what does not carry a reason yet
-		return sentence(e.Detail)
-	}
 	text := s.explainReason(e.Reason)
 	named := slices.ContainsFunc(e.Reason.Args, func(a wallet.Arg) bool { return a.Name == fieldArg })
 	if text == "" || e.Field == "" || named {
@@ -179,17 +173,4 @@ func sendJSON(c *fiber.Ctx, status int, body []byte) error {
 	answer.Header.SetContentType(fiber.MIMEApplicationJSON)
 	answer.SetBodyRaw(body) // ours alone: it need not be copied
 	return nil
-}
-
-// sentence makes a detail ("this link was used") stand alone: "This link was used."
-func sentence(detail string) string {
-	text := []byte(detail)
-	if text[0] >= 'a' && text[0] <= 'z' {
-		text[0] -= 'a' - 'A'
-	}
-	switch text[len(text)-1] {
-	case '.', '!', '?':
-		return string(text)
-	}
-	return string(text) + "."
 }

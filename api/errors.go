@@ -60,25 +60,25 @@ func labelled(err error) *wallet.Error {
 	case errors.As(err, &http):
 		return fromFiber(http)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &wallet.Error{Code: wallet.NetworkError, Detail: "this took too long: try again in a moment, with the same Idempotency-Key if you sent one", Err: err}
+		return &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("http_request.timeout"), Err: err}
 	}
 	return fromStore(err)
 }
 
 // What is said of a path, before it is known what else could be asked.
 const (
-	nothingHere = "there is nothing at this path"
-	otherMethod = "this path does not take this method"
+	noPath      = "http_request.no_path"
+	otherMethod = "http_request.other_method"
 )
 
 // helped adds the way on to a refusal of a path: the documentation, or what the path takes.
 func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 	switch {
-	case e.Detail == nothingHere && s.DocsURL != nil:
-		return wallet.Refuse(e.Code, "%s; the API is described at %s", nothingHere, s.DocsURL)
-	case e.Detail == otherMethod:
+	case e.Reason.Key == noPath && s.DocsURL != nil:
+		return wallet.Refuse(e.Code, "http_request.no_path_docs", wallet.TextArg("URL", s.DocsURL.String()))
+	case e.Reason.Key == otherMethod:
 		if takes := c.GetRespHeader(fiber.HeaderAllow); takes != "" {
-			return wallet.Refuse(e.Code, "this path takes %s", takes)
+			return wallet.Refuse(e.Code, "http_request.methods", wallet.TextArg("Methods", takes))
 		}
 	}
 	return e
@@ -88,26 +88,26 @@ func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 func fromFiber(err *fiber.Error) *wallet.Error {
 	switch err.Code {
 	case fiber.StatusNotFound:
-		return wallet.Refuse(wallet.NotFound, nothingHere)
+		return wallet.Refuse(wallet.NotFound, noPath)
 	case fiber.StatusMethodNotAllowed:
 		return wallet.Refuse(wallet.MethodNotAllowed, otherMethod)
 	case fiber.StatusRequestEntityTooLarge:
 		return tooLarge(maxBody)
 	case fiber.StatusRequestHeaderFieldsTooLarge:
-		return wallet.Refuse(wallet.InvalidRequest, "the headers may have %d bytes at most", maxHeader)
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.headers", wallet.NumberArg("Most", maxHeader))
 	case fiber.StatusRequestTimeout:
-		return wallet.Refuse(wallet.InvalidRequest, "the request did not arrive within %d seconds", int(readTimeout.Seconds()))
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.slow", wallet.DurationArg("Within", readTimeout))
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "this is malformed HTTP")
+	return wallet.Refuse(wallet.InvalidRequest, "http_request.malformed")
 }
 
 // fromStore labels the store's own errors.
 func fromStore(err error) *wallet.Error {
 	switch {
 	case errors.Is(err, store.ErrConflict):
-		return &wallet.Error{Code: wallet.Conflict, Detail: "this changed meanwhile: look at it again", Err: err}
+		return &wallet.Error{Code: wallet.Conflict, Reason: wallet.Because("outcome.changed"), Err: err}
 	case errors.Is(err, store.ErrUnknownOutcome):
-		return &wallet.Error{Code: wallet.Internal, Detail: "it is not known whether this took effect: look before you try again", Err: err}
+		return &wallet.Error{Code: wallet.Internal, Reason: wallet.Because("outcome.unknown"), Err: err}
 	}
 	return &wallet.Error{Code: wallet.Internal, Err: err}
 }

@@ -72,9 +72,9 @@ func isToken(name []byte) bool {
 func (f framing) refusal() error {
 	switch {
 	case f.broken:
-		return wallet.Refuse(wallet.InvalidRequest, "send one Content-Length and no other framing, and end each header line with CR LF")
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.framing")
 	case f.coded:
-		return wallet.Refuse(wallet.LengthRequired, "send the body with Content-Length; Transfer-Encoding is not accepted")
+		return wallet.Refuse(wallet.LengthRequired, "http_request.no_length")
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	r := record{name: whose + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
 	if !s.busy.enter(r.name) {
 		c.Set(fiber.HeaderRetryAfter, "1") // by which programs tell it from other conflicts
-		return wallet.Refuse(wallet.Conflict, "a request with this Idempotency-Key is being worked on: try again in a moment")
+		return wallet.Refuse(wallet.Conflict, "idempotency.running")
 	}
 	defer s.busy.leave(r.name)
 
@@ -160,7 +160,7 @@ func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) erro
 	case err != nil:
 		return false, err
 	case answer.Fingerprint != r.fingerprint:
-		return true, wallet.Refuse(wallet.IdempotencyConflict, "use a new Idempotency-Key for a new request")
+		return true, wallet.Refuse(wallet.IdempotencyConflict, "idempotency.reused")
 	case answer.Status == pending && resume == nil:
 		return false, nil
 	case answer.Status == pending:
@@ -178,7 +178,7 @@ func idempotencyKey(c *fiber.Ctx) (key string, given bool, err error) {
 	key = string(headers[0])
 	printable := only(key, func(b byte) bool { return b >= 0x20 && b < 0x7f })
 	if len(headers) > 1 || key == "" || len(key) > maxIdempotencyKey || !printable {
-		return "", false, wallet.Refuse(wallet.InvalidRequest, "Idempotency-Key: send one, of 1 to %d printable ASCII characters", maxIdempotencyKey)
+		return "", false, wallet.Refuse(wallet.InvalidRequest, "idempotency.malformed", wallet.NumberArg("Most", maxIdempotencyKey))
 	}
 	return key, true, nil
 }

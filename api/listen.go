@@ -49,7 +49,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 		events = strings.Split(asked["events"], ",")
 	}
 	if len(events) > maxEvents {
-		return wallet.Refuse(wallet.InvalidRequest, "events: %d at most", maxEvents)
+		return bad("events", "body.too_many", wallet.NumberArg("Most", maxEvents))
 	}
 	made, err := s.Webhooks.PrepareListener(key, events)
 	if err != nil {

@@ -22,7 +22,7 @@ func notificationsOf(n wallet.Notifications) notificationsData {
 // ofPerson refuses an operator's key: nobody is behind it.
 func ofPerson(key wallet.Key) error {
 	if key.Owner == "" {
-		return wallet.Refuse(wallet.UserNotFound, "an ownerless key has no chat")
+		return wallet.Refuse(wallet.UserNotFound, "person.none")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bo
 		return err
 	}
 	if _, given := fields["enabled"]; !given {
-		return wallet.Refuse(wallet.InvalidRequest, "enabled: this field is missing")
+		return bad("enabled", "body.missing")
 	}
 	enabled, err := fields.boolean("enabled", false)
 	if err != nil {

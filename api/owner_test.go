@@ -39,11 +39,11 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 	}
 	r.want(r.call("POST", path, r.alice.secret, `{"message":"Another"}`, "Idempotency-Key", "m"), 422, wallet.IdempotencyConflict, "")
 	for body, says := range map[string]string{
-		`{}`:                               "message: this field is missing",
+		`{}`:                               "message is missing",
 		`{"message":""}`:                   "message",
 		`{"message":" "}`:                  "blank",
 		`{"message":"x","parse_mode":"x"}`: "parse_mode",
-		`{"message":"x","chat_id":"1002"}`: "chat_id: this field is not known", // nobody else's chat
+		`{"message":"x","chat_id":"1002"}`: "chat_id isn't known", // nobody else's chat
 		`{"message":"sign at ` + r.base + `/w/#s=1"}`:             "signing page",
 		`{"message":"` + strings.Repeat("é", maxMessage+1) + `"}`: "4000",
 	} {

@@ -19,7 +19,7 @@ import (
 func (s *Server) asset(c *fiber.Ctx) error {
 	content, contentType, ok := signer.File(c.Params("file"))
 	if !ok {
-		return wallet.Refuse(wallet.NotFound, "there is nothing at this path")
+		return wallet.Refuse(wallet.NotFound, noPath)
 	}
 	c.Set(fiber.HeaderContentType, contentType)
 	return c.Send(content)
@@ -34,7 +34,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 		// Before it counts: other pages in the same browser can send what we refuse, and must not use up
 		// what the owner needs to sign.
 		if !hasOrigin(&c.Request().Header, s.origin) {
-			return wallet.Refuse(wallet.PolicyViolation, "this is for the signing page only: open it at %s/w/", s.origin)
+			return wallet.Refuse(wallet.PolicyViolation, "http_request.page_only", wallet.TextArg("URL", s.origin+"/w/"))
 		}
 		err := s.arrived(c)
 		var fields object
@@ -45,7 +45,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 			link := linkOf(c.Path(), fields)
 			q := s.page.take(link, s.Now())
 			if !q.OK {
-				return s.rateLimited(c, q, "a minute")
+				return s.rateLimited(c, q, "rate_limit.requests_per_minute")
 			}
 			if err = next(c, fields); !strange(err) {
 				requestState(c).known = true
@@ -60,7 +60,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 		}
 		q := s.badLinks.take(s.client(c), s.Now())
 		if !q.OK {
-			return s.rateLimited(c, q, "a minute")
+			return s.rateLimited(c, q, "rate_limit.requests_per_minute")
 		}
 		left(c, q)
 		return err
@@ -142,7 +142,7 @@ func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
 	// Each look-up asks the Solana node: a new link gives a person no new ones.
 	if len(addresses) > 0 {
 		if q := s.lookups.take(challenge.TelegramID, s.Now()); !q.OK {
-			return s.rateLimited(c, q, "look-ups a minute")
+			return s.rateLimited(c, q, "rate_limit.lookups_per_minute")
 		}
 	}
 	holds, err := s.Wallets.InUse(c.UserContext(), token, addresses)
@@ -176,7 +176,7 @@ func (s *Server) bind(c *fiber.Ctx, fields object) error {
 		return err
 	}
 	if t := wallet.WalletType(kind); t != wallet.PageWallet && t != wallet.ExternalWallet {
-		return wallet.Refuse(wallet.InvalidRequest, "wallet_type: must be page or external")
+		return bad("wallet_type", "body.one_of", wallet.ListArg("Choices", []string{"page", "external"}))
 	}
 	if err := s.Wallets.Prove(c.UserContext(), token, wallet.WalletType(kind), address, signature); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (o object) signed() (handlers.Signature, error) {
 		return handlers.Signature{Signature: signature}, err
 	}
 	if _, both := o["signature"]; both {
-		return handlers.Signature{}, wallet.Refuse(wallet.InvalidRequest, "send signature or signed_transaction, not both")
+		return handlers.Signature{}, wallet.Refuse(wallet.InvalidRequest, "http_request.two_signatures")
 	}
 	text, err := o.text("signed_transaction")
 	if err != nil {
@@ -313,7 +313,7 @@ func (o object) signed() (handlers.Signature, error) {
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return handlers.Signature{}, wallet.Refuse(wallet.InvalidRequest, "signed_transaction: must be a transaction in base64")
+		return handlers.Signature{}, bad("signed_transaction", "body.transaction")
 	}
 	return handlers.Signature{Signed: raw}, nil
 }

@@ -290,7 +290,7 @@ func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
 		}
 	}
 	a := from("192.0.2.1")
-	r.refused(a, 429, wallet.RateLimitExceeded, "60 seconds")
+	r.refused(a, 429, wallet.RateLimitExceeded, "in 1 minute")
 	if a.header.Get("Retry-After") != "60" {
 		t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
 	}
@@ -314,7 +314,7 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 		r.refused(r.page("/w/tx/get", fields{"id": "x"}, "X-Forwarded-For", "192.0.2.1"), 404, wallet.NotFound, "")
 	}
 	for _, body := range []fields{{"id": "x"}, {"id": "y"}, {"token": "y"}, {}} {
-		r.refused(r.page("/w/tx/get", body), 429, wallet.RateLimitExceeded, "60 a minute")
+		r.refused(r.page("/w/tx/get", body), 429, wallet.RateLimitExceeded, "60 requests a minute")
 	}
 	for i := range pagePerMinute { // and whoever holds the link has a limit of their own, however they spell it
 		a := r.page("/w/tx/get", fields{"id": signID, "token": fmt.Sprint(i)})
@@ -322,8 +322,8 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 			t.Fatalf("request %d with a living link: %d %s %v", i, a.status, a.body, a.header)
 		}
 	}
-	r.refused(r.page("/w/tx/get", fields{"id": signID}), 429, wallet.RateLimitExceeded, "60 a minute")
-	r.refused(r.do("POST", "/w/tx/get", `{"id":"\u00`+fmt.Sprintf("%02x", signID[0])+signID[1:]+`"}`, "Content-Type", "application/json", "Origin", r.base), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(r.page("/w/tx/get", fields{"id": signID}), 429, wallet.RateLimitExceeded, "60 requests a minute")
+	r.refused(r.do("POST", "/w/tx/get", `{"id":"\u00`+fmt.Sprintf("%02x", signID[0])+signID[1:]+`"}`, "Content-Type", "application/json", "Origin", r.base), 429, wallet.RateLimitExceeded, "60 requests a minute")
 	_, other := r.toSign()
 	if a := r.page("/w/tx/get", fields{"id": other}); a.status != 200 {
 		t.Errorf("another link: %d %s", a.status, a.body)
@@ -334,7 +334,7 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 			t.Fatalf("with a living bind link: %d %s", a.status, a.body)
 		}
 	}
-	r.refused(r.page("/w/bind/challenge", fields{"token": first}), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(r.page("/w/bind/challenge", fields{"token": first}), 429, wallet.RateLimitExceeded, "60 requests a minute")
 	if a := r.page("/w/bind/challenge", fields{"token": second}); a.status != 200 {
 		t.Errorf("another bind link: %d %s", a.status, a.body)
 	}
@@ -365,14 +365,14 @@ func TestMalformedRequestsWinBackNothing(t *testing.T) {
 		}
 	}
 	r.refused(ask(token), 400, wallet.InvalidRequest, "1 to 10")
-	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 a minute")
-	r.refused(ask(token), 429, wallet.RateLimitExceeded, "60 a minute")
-	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 a minute")
+	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 requests a minute")
+	r.refused(ask(token), 429, wallet.RateLimitExceeded, "60 requests a minute")
+	r.refused(ask(token, ruled), 429, wallet.RateLimitExceeded, "60 requests a minute")
 	next := r.Link(r.alice.User)
 	if a := ask(next, ruled); a.status != 200 {
 		t.Errorf("the last look-up of this minute: %d %s", a.status, a.body)
 	}
-	r.refused(ask(next, ruled), 429, wallet.RateLimitExceeded, "60 look-ups a minute")
+	r.refused(ask(next, ruled), 429, wallet.RateLimitExceeded, "60 lookups a minute")
 	if a := ask(r.Link(r.bob.User), ruled); a.status != 200 {
 		t.Errorf("another person: %d %s", a.status, a.body)
 	}

@@ -83,14 +83,14 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	key, err := s.Portal.Check(c.UserContext(), secret)
 	if err == nil && want != "" && key.Kind != want {
-		err = wallet.Refuse(wallet.InvalidAPIKey, "the key of this session is of another kind")
+		err = wallet.Refuse(wallet.InvalidAPIKey, "portal_access.other_kind")
 	}
 	if err != nil {
 		return wallet.Key{}, s.notAKey(c, err)
 	}
 	q := s.sessions.take(sha256.Sum256([]byte(secret)), s.Now())
 	if !q.OK {
-		return wallet.Key{}, s.rateLimited(c, q, "an hour")
+		return wallet.Key{}, s.rateLimited(c, q, "rate_limit.requests_per_hour")
 	}
 	left(c, q)
 	name, limit := s.limitOf(&key)

@@ -205,7 +205,7 @@ func TestThePortalUsesUpNothingOfItsKey(t *testing.T) {
 	}
 	a := k.asks("GET", "/v1/key", session)
 	k.want(a, 429, wallet.RateLimitExceeded, "")
-	if a.header.Get("Retry-After") == "" || !strings.Contains(a.text("error", "details"), "600 an hour") || a.header.Get("Access-Control-Allow-Origin") == "" {
+	if a.header.Get("Retry-After") == "" || !strings.Contains(a.text("error", "details"), "600 requests an hour") || a.header.Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("%v %s", a.header, a.body)
 	}
 	k.want(k.asks("GET", "/v1/key", k.session()), 200, "", "")

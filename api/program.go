@@ -132,7 +132,7 @@ func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do func(wallet.TransactionID, object) (any, string, error)) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {
-		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
+		return wallet.Refuse(wallet.TransactionNotFound, "transaction_id.unknown")
 	}
 	fields, err := optionalBody(c)
 	if err != nil {

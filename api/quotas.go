@@ -34,20 +34,17 @@ func (s *Server) rateLimit(c *fiber.Ctx, key wallet.Key) error {
 	left(c, q)
 	requestState(c).quota = q
 	if !q.OK {
-		return s.rateLimited(c, q, "requests an hour")
+		return s.rateLimited(c, q, "rate_limit.requests_per_hour")
 	}
 	return nil
 }
 
-// rateLimited writes the headers of a 429 and returns its error: what names the limit, after its number.
-func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, what string) error {
+// rateLimited writes the headers of a 429 and returns its error: key is of [rate_limit], and says what is limited.
+func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, key string) error {
 	left(c, q)
 	c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
-	const soon = 2 * time.Minute // a longer wait is told by the clock
-	if q.Reset > soon {
-		return wallet.Refuse(wallet.RateLimitExceeded, "at most %d %s: there is room again at %s", q.Limit, what, wallet.Timestamp(s.Now().Add(q.Reset)))
-	}
-	return wallet.Refuse(wallet.RateLimitExceeded, "at most %d %s: try again in %s seconds", q.Limit, what, seconds(q.Reset))
+	wait := time.Duration(wholeSeconds(q.Reset)) * time.Second
+	return wallet.RefuseFor(wallet.RateLimitExceeded, wallet.Because(key, wallet.NumberArg("Limit", q.Limit), wallet.DurationArg("Wait", wait)))
 }
 
 // left writes the headers that tell what is left of a limit.

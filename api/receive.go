@@ -140,7 +140,7 @@ func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 			more := room - readAhead - reserved
 			if !shared.take(more) {
 				c.Set(fiber.HeaderRetryAfter, "1")
-				return release, &wallet.Error{Code: wallet.NetworkError, Detail: "too much is arriving at once: try again in a moment", Err: errBudget}
+				return release, &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("http_request.crowded"), Err: errBudget}
 			}
 			reserved += more
 			body = append(make([]byte, 0, room), body...)
@@ -167,9 +167,9 @@ func unarrived(err error) error {
 		return fromFiber(fiber.ErrRequestTimeout)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return wallet.Refuse(wallet.InvalidRequest, "the body ended before its Content-Length")
+		return wallet.Refuse(wallet.InvalidRequest, "http_request.cut_short")
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "this is malformed HTTP")
+	return wallet.Refuse(wallet.InvalidRequest, "http_request.malformed")
 }
 
 // arrived refuses a request whose body was not read, where a body could matter. It is asked once it is known
@@ -182,9 +182,9 @@ func (s *Server) arrived(c *fiber.Ctx) error {
 	if most := s.senderOf(c.Path()).maxBody; r.framing.length > most {
 		return tooLarge(most)
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "the body was not read: send the request again") // the key became good meanwhile
+	return wallet.Refuse(wallet.InvalidRequest, "http_request.unread") // the key became good meanwhile
 }
 
 func tooLarge(most int) *wallet.Error {
-	return wallet.Refuse(wallet.PayloadTooLarge, "a body may have %d bytes at most", most)
+	return wallet.Refuse(wallet.PayloadTooLarge, "http_request.too_large", wallet.NumberArg("Most", most))
 }

@@ -62,13 +62,13 @@ func paymentRequest(fields object) (handlers.RequestFor, error) {
 		return req, err
 	}
 	if req.To.IsZero() { // the default wallet, in the operation's eyes; a program must name one
-		return req, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
+		return req, about("address", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
 	}
 	if req.Amount, err = fields.decimal("amount"); err != nil {
 		return req, err
 	}
 	if strings.EqualFold(req.Amount, wallet.Max) {
-		return req, wallet.Refuse(wallet.InvalidRequest, "amount: say exactly how much, for example 1.5")
+		return req, about("amount", wallet.Refuse(wallet.InvalidRequest, "amount.not_exact"))
 	}
 	if req.Token, err = fields.text("token"); err != nil {
 		return req, err

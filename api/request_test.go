@@ -21,12 +21,12 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 	r := newRig(t)
 	own := fmt.Sprintf(`"address":%q`, r.alice.Address())
 	for fields, says := range map[string]string{
-		`"amount":"1","token":"SOL"`:                        "address: this field is missing",
+		`"amount":"1","token":"SOL"`:                        "address is missing",
 		own + `,"amount":"0","token":"SOL"`:                 "more than zero",
 		own + `,"amount":"max","token":"SOL"`:               "amount: ",
 		own + `,"amount":1,"token":"SOL","memo":"a\nb"`:     "memo: ",
 		own + `,"amount":1,"token":"SOL","label":"\u202ea"`: "label: ",
-		own + `,"amount":1,"token":"SOL","from":"x"`:        "from: this field is not known",
+		own + `,"amount":1,"token":"SOL","from":"x"`:        "from isn't known",
 	} {
 		r.want(r.requests(r.alice.secret, fields), 400, wallet.InvalidRequest, says)
 	}

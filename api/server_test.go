@@ -133,7 +133,7 @@ func TestOnlyTheSigningPageIsHTML(t *testing.T) {
 
 func TestPathsAndMethodsThatDoNotExist(t *testing.T) {
 	r := newRig(t)
-	r.want(r.do("GET", "/v1/nothing", ""), 404, wallet.NotFound, "there is nothing at this path; the API is described at https://docs.example/docs")
+	r.want(r.do("GET", "/v1/nothing", ""), 404, wallet.NotFound, "There is nothing at this path. https://docs.example/docs describes the API.")
 	r.want(r.do("GET", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "this path takes POST")
 	r.want(r.do("BREW", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "")
 	a := r.do("DELETE", "/v1/wallet/balance", "")
@@ -237,7 +237,7 @@ func TestOversizedBodiesHearWhy(t *testing.T) {
 func TestASlowBodyIsCutOff(t *testing.T) {
 	r := newRig(t, func(s *Server) { s.http.ReadTimeout = 100 * time.Millisecond })
 	a := r.raw("POST /v1/wallet/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + r.alice.secret + "\r\nContent-Length: 10\r\n\r\n{")
-	r.want(a, 400, wallet.InvalidRequest, "did not arrive")
+	r.want(a, 400, wallet.InvalidRequest, "didn't arrive")
 }
 
 func TestAPanicIsAnAnswerAndALogLine(t *testing.T) {

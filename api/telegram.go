@@ -46,15 +46,15 @@ func (s *Server) telegram(c *fiber.Ctx) error {
 	case errors.Is(err, s.Webhook.Forbidden):
 		return s.notTelegram(c, err)
 	case errors.Is(err, s.Webhook.BadUpdate):
-		return &wallet.Error{Code: wallet.InvalidRequest, Detail: "that is not an update", Err: err}
+		return &wallet.Error{Code: wallet.InvalidRequest, Reason: wallet.Because("telegram_update.malformed"), Err: err}
 	}
-	return &wallet.Error{Code: wallet.NetworkError, Detail: "the update was not kept: deliver it again", Err: fmt.Errorf("keep an update: %w", err)}
+	return &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("telegram_update.not_stored"), Err: fmt.Errorf("keep an update: %w", err)}
 }
 
 // notTelegram refuses a wrong secret, and slows down who keeps guessing.
 func (s *Server) notTelegram(c *fiber.Ctx, err error) error {
 	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
-		return s.rateLimited(c, q, "a minute")
+		return s.rateLimited(c, q, "rate_limit.requests_per_minute")
 	}
-	return &wallet.Error{Code: wallet.InvalidAPIKey, Detail: "wrong secret token", Err: err}
+	return &wallet.Error{Code: wallet.InvalidAPIKey, Reason: wallet.Because("telegram_update.secret"), Err: err}
 }

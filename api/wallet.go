@@ -38,7 +38,7 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	if q["address"] == "" {
-		return wallet.Refuse(wallet.InvalidRequest, "address: this query parameter is missing")
+		return bad("address", "body.missing")
 	}
 	address, err := parseAddress("address", q["address"])
 	if err != nil {
@@ -80,9 +80,9 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 	})
 	switch {
 	case twice != "":
-		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: given twice", twice)
+		return nil, bad(twice, "body.repeated")
 	case strange != "":
-		return nil, wallet.Refuse(wallet.InvalidRequest, "%s: this query parameter is not known here", shown(strange))
+		return nil, badName(strange, "body.unknown")
 	}
 	return values, nil
 }
@@ -160,7 +160,7 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	}
 	// The zero address, in the deed's eyes, means the default wallet; a program must name its own.
 	if from.IsZero() {
-		return handlers.SendRequest{}, wallet.Refuse(wallet.WalletNotFound, "from: this wallet is not connected to you, or its owner has not allowed your app")
+		return handlers.SendRequest{}, about("from", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
 	}
 	to, err := fields.address("to")
 	if err != nil {
@@ -171,7 +171,7 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 		return handlers.SendRequest{}, err
 	}
 	if strings.EqualFold(amount, wallet.Max) {
-		return handlers.SendRequest{}, wallet.Refuse(wallet.InvalidRequest, "amount: a program must say exactly how much, for example 1.5")
+		return handlers.SendRequest{}, about("amount", wallet.Refuse(wallet.InvalidRequest, "amount.not_exact"))
 	}
 	token, err := fields.text("token")
 	if err != nil {
@@ -248,7 +248,7 @@ func stamp(t time.Time) string {
 func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {
-		return wallet.Refuse(wallet.TransactionNotFound, "no transaction of yours has this id")
+		return wallet.Refuse(wallet.TransactionNotFound, "transaction_id.unknown")
 	}
 	t, err := s.Transfers.Read(c.UserContext(), handlers.CallerOf(key), id)
 	if err != nil {

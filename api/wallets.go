@@ -148,15 +148,15 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 			return f, err
 		}
 		if f.Address.IsZero() { // it would mean all wallets
-			return f, wallet.Refuse(wallet.WalletNotFound, "address: this wallet is not connected to you, or its owner has not allowed your app")
+			return f, about("address", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
 		}
 	}
 	f.Token, f.Type, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])
 	if f.Type != "" && !slices.Contains(types, f.Type) {
-		return f, wallet.Refuse(wallet.InvalidRequest, "type: must be send or receive")
+		return f, bad("type", "body.one_of", wallet.ListArg("Choices", types))
 	}
 	if f.Status != "" && !f.Status.Known() {
-		return f, wallet.Refuse(wallet.InvalidRequest, "status: there is no such status")
+		return f, bad("status", "body.status")
 	}
 	if f.Since, err = parseMoment("since", q["since"]); err != nil {
 		return f, err
@@ -166,7 +166,7 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 	}
 	if q["cursor"] != "" {
 		if !saneID(q["cursor"]) {
-			return f, wallet.Refuse(wallet.InvalidRequest, "cursor: must be a next_cursor of an earlier page")
+			return f, about("cursor", wallet.Refuse(wallet.InvalidRequest, "page.bad_cursor"))
 		}
 		f.Cursor = wallet.TransactionID(q["cursor"])
 	}
@@ -184,11 +184,11 @@ func parseMoment(name, text string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, wallet.Refuse(wallet.InvalidRequest, "%s: must be a time in ISO 8601, such as 2026-01-31T12:00:00Z", name)
+		return at, bad(name, "body.time")
 	}
 	// The year 1 is Go's zero time, which would mean no bound at all; far off years have no nanoseconds of Unix.
 	if year := at.UTC().Year(); year < firstYear || year > lastYear {
-		return at, wallet.Refuse(wallet.InvalidRequest, "%s: must be in the years %d to %d", name, firstYear, lastYear)
+		return at, bad(name, "body.years", wallet.NumberArg("First", firstYear), wallet.NumberArg("Last", lastYear))
 	}
 	return at, nil
 }
@@ -200,7 +200,7 @@ func parseLimit(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > largestPage {
-		return 0, wallet.Refuse(wallet.InvalidRequest, "limit: must be 1 to %d", largestPage)
+		return 0, bad("limit", "body.count_of", wallet.NumberArg("Most", largestPage))
 	}
 	return n, nil
 }

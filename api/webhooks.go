@@ -139,14 +139,14 @@ type recoveredData struct {
 	NextSince string `json:"next_since"` // from when on to go on; "" when all was looked at
 }
 
-func deliveryOf(e store.LogEntry) deliveryData {
+func (s *Server) deliveryOf(e store.LogEntry) deliveryData {
 	d := deliveryData{DeliveryID: e.ID, EventID: e.EventID, Event: e.Event, State: e.State, CreatedAt: stamp(e.CreatedAt), EndedAt: stamp(e.EndedAt),
 		Resend: e.Resend, Attempts: len(e.Attempted)}
 	if e.State == store.DeliveryWaiting {
 		d.NextAt = stamp(e.NextAt)
 	}
 	if n := len(e.Attempted); n > 0 {
-		d.LastStatus, d.LastError = e.Attempted[n-1].Status, e.Attempted[n-1].Error
+		d.LastStatus, d.LastError = e.Attempted[n-1].Status, s.explainReason(e.Attempted[n-1].Reason)
 	}
 	return d
 }
@@ -170,7 +170,7 @@ func havingWebhooks(next deed) deed {
 func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 	id := c.Params("webhook_id")
 	if key.Kind == wallet.APIKey && !saneID(id) {
-		return "", wallet.Refuse(wallet.WebhookNotFound, "no webhook of this key has this id")
+		return "", wallet.Refuse(wallet.WebhookNotFound, "webhooks.unknown")
 	}
 	return wallet.WebhookID(id), nil
 }
@@ -207,7 +207,7 @@ func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	h := status.Health
-	data := webhookStatusData{webhookOf(status.HookRecord), healthData{LastSuccess: stamp(h.LastSuccess), Failures: h.Failures, LastStatus: h.LastStatus, LastError: h.LastError,
+	data := webhookStatusData{webhookOf(status.HookRecord), healthData{LastSuccess: stamp(h.LastSuccess), Failures: h.Failures, LastStatus: h.LastStatus, LastError: s.explainReason(h.LastReason),
 		Waiting: status.Waiting, Hours: []hourData{}, Events: eventsUsage{status.Used, status.Limit}}}
 	for _, t := range status.Hours {
 		data.Health.Hours = append(data.Health.Hours, hourData{stamp(t.Hour), t.Succeeded, t.Failed, t.DeadLettered})
@@ -388,7 +388,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		last := tested.Attempted[0]
-		data := testData{tested.ID, tested.State == store.DeliveryDelivered, last.Status, last.Latency.Milliseconds(), last.Error}
+		data := testData{tested.ID, tested.State == store.DeliveryDelivered, last.Status, last.Latency.Milliseconds(), s.explainReason(last.Reason)}
 		message := "The test was delivered."
 		if !data.Delivered {
 			message = "The test was sent, and not delivered."
@@ -431,7 +431,7 @@ func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
 	}
 	data := deliveriesData{Deliveries: []deliveryData{}, NextCursor: page.Next}
 	for _, e := range page.Entries {
-		data.Deliveries = append(data.Deliveries, deliveryOf(e))
+		data.Deliveries = append(data.Deliveries, s.deliveryOf(e))
 	}
 	return s.succeed(c, fiber.StatusOK, "Deliveries read.", data)
 }
@@ -443,14 +443,14 @@ func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilte
 	}
 	f.State, f.Event, f.Cursor = store.DeliveryState(q["state"]), wallet.EventName(q["event"]), q["cursor"]
 	if f.State != "" && !f.State.Known() {
-		return f, wallet.Refuse(wallet.InvalidRequest, "state: must be one of waiting, delivered, dead_lettered, revoked, superseded")
+		return f, bad("state", "body.one_of", wallet.ListArg("Choices", store.DeliveryStates()))
 	}
 	known := f.Event == "" || f.Event == wallet.WebhookTest
 	for _, name := range wallet.EventsOf(kind) {
 		known = known || f.Event == name
 	}
 	if !known {
-		return f, wallet.Refuse(wallet.InvalidRequest, "event: there is no such event")
+		return f, bad("event", "body.event")
 	}
 	if f.Since, err = parseMoment("since", q["since"]); err != nil {
 		return f, err
@@ -465,7 +465,7 @@ func deliveryID(c *fiber.Ctx, key wallet.Key) (hook wallet.WebhookID, id string,
 		return hook, "", err
 	}
 	if id = c.Params("delivery_id"); !saneID(id) {
-		err = wallet.Refuse(wallet.NotFound, "no delivery of this webhook has this id")
+		err = wallet.Refuse(wallet.NotFound, "delivery.unknown")
 	}
 	return hook, id, err
 }
@@ -480,9 +480,9 @@ func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := wholeDeliveryData{deliveryData: deliveryOf(e), Body: string(e.Body), BodyShown: shown, Attempted: []attemptData{}}
+	data := wholeDeliveryData{deliveryData: s.deliveryOf(e), Body: string(e.Body), BodyShown: shown, Attempted: []attemptData{}}
 	for _, a := range e.Attempted {
-		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, a.Error, strings.ToValidUTF8(string(a.Answer), "\ufffd")})
+		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, s.explainReason(a.Reason), strings.ToValidUTF8(string(a.Answer), "\ufffd")})
 	}
 	return s.succeed(c, fiber.StatusOK, "Delivery read.", data)
 }
@@ -507,7 +507,7 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.Webhooks.CommitResend(tx, who, hook, again); err != nil {
 				return nil, err
 			}
-			return s.envelope("It will be sent again.", deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
+			return s.envelope("It will be sent again.", s.deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
 		})
 	})
 }

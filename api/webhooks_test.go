@@ -60,7 +60,7 @@ func (r *rig) receives(status int, answer string) *receipts {
 		got.add(m)
 		result := webhooks.Result{Status: status, Latency: 84 * time.Millisecond, Answer: []byte(answer)}
 		if status/100 != 2 {
-			result.Error = fmt.Sprintf("answered %d", status)
+			result.Reason = wallet.Because("attempt.status", wallet.NumberArg("Status", status))
 		}
 		return result
 	}
@@ -160,7 +160,7 @@ func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
 	}
 	r.Unreachable = func(address string) error {
 		if strings.Contains(address, "inside") {
-			return errors.New("the name leads to no address on the internet")
+			return wallet.Refuse(wallet.InvalidWebhookURL, "attempt.no_address")
 		}
 		return nil
 	}
@@ -295,7 +295,7 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 	got := r.receives(500, "what the receiver says \xff")
 	a := r.call("POST", path+"/test", key, "", "Idempotency-Key", "test")
 	r.want(a, 200, "", "")
-	if a.field("data", "delivered") != false || a.field("data", "status") != 500.0 || a.field("data", "latency_ms") != 84.0 || a.text("data", "error") != "answered 500" ||
+	if a.field("data", "delivered") != false || a.field("data", "status") != 500.0 || a.field("data", "latency_ms") != 84.0 || a.text("data", "error") != "The endpoint returned 500." ||
 		strings.Contains(string(a.body), "receiver says") {
 		t.Errorf("got %s", a.body)
 	}
@@ -473,7 +473,7 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 		d := store.Delivery{ID: r.NewID("dlv"), Webhook: hook, EventID: r.NewID("evt"), Event: wallet.TransactionReceived, User: r.alice.User.ID,
 			Body: []byte(`{}`), CreatedAt: r.Now(), NextAt: r.Now().Add(time.Hour)}
 		state := states[i%len(states)]
-		attempted := []store.Attempt{{At: r.Now(), Status: 500, Error: "answered 500"}}
+		attempted := []store.Attempt{{At: r.Now(), Status: 500, Reason: wallet.Because("attempt.status", wallet.NumberArg("Status", 500))}}
 		if state == store.DeliveryWaiting && i%2 == 0 || i%10 == 1 { // never attempted, or put back
 			rows = append(rows, d)
 		}
@@ -621,7 +621,7 @@ func TestTurningAWebhookOnAgainForgetsItsFailures(t *testing.T) {
 				return err
 			}
 			hook.Active, hook.Ended = false, wallet.EndedFailing
-			return errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(id, wallet.WebhookHealth{LastTriggered: r.Now(), FailingSince: r.Now(), Failures: 9, LastStatus: 500, LastError: "answered 500"}))
+			return errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(id, wallet.WebhookHealth{LastTriggered: r.Now(), FailingSince: r.Now(), Failures: 9, LastStatus: 500, LastReason: wallet.Because("attempt.status", wallet.NumberArg("Status", 500))}))
 		}))
 		if a := r.get(h.path, h.key); a.text("data", "ended") != "failing" || a.text("data", "failing_since") == "" || a.field("data", "health", "failures") != 9.0 {
 			t.Errorf("ended: %s", a.body)

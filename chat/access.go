@@ -6,36 +6,7 @@ import (
 	"time"
 
 	"purser/handlers"
-	"purser/store"
 	"purser/wallet"
-)
-
-// apiFlow is the name of the conversation of /api.
-const apiFlow = "api"
-
-// What it asks, and what moves it.
-const (
-	namingApp    State = "app"
-	sayingWhy    State = "purpose"
-	readingTerms State = "terms"
-	sharing      State = "contact"
-	mailing      State = "mail address"
-	coding       State = "mail code"
-	connecting   State = "wallet step"
-	choosingKey  State = "choice of keys"
-	keyShown     State = "key shown"
-
-	appUnknown     Trigger = "app unnamed"
-	purposeUnknown Trigger = "purpose unsaid"
-	termsOpen      Trigger = "terms not accepted"
-	contactMissing Trigger = "contact missing"
-	emailMissing   Trigger = "mail address missing"
-	codeMailed     Trigger = "code mailed"
-	walletMissing  Trigger = "wallet missing"
-	verified       Trigger = "all verified"
-	operatorsAsked Trigger = "operators asked"
-	keyMade        Trigger = "key made"
-	keySaved       Trigger = "I've saved it"
 )
 
 // access is what a conversation of /api remembers. No secret of a key is ever in it.
@@ -45,110 +16,6 @@ type access struct {
 	Choice  string               `json:"choice,omitempty"` // the question of which keys: toggles redraw it in place
 	Shown   string               `json:"shown,omitempty"`  // the card with keys in it
 	ShownAt time.Time            `json:"shown_at,omitzero"`
-}
-
-// apiConversation is /api: the way to a key, and the keys that there are.
-func apiConversation() conversation {
-	texts := map[State]Handler{
-		namingApp: (*Chat).hearApp,
-		sayingWhy: (*Chat).hearPurpose,
-		mailing:   (*Chat).hearMailAddress,
-		coding:    (*Chat).hearCode,
-		sharing:   func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_key", nil), nil },
-	}
-	for _, state := range []State{readingTerms, connecting, choosingKey, keyShown} {
-		texts[state] = func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_buttons", nil), nil }
-	}
-	return conversation{
-		name: apiFlow,
-		commands: []command{{name: "api", menu: "menu.api", usage: "usage.api", run: (*Chat).api,
-			aliases: map[string]string{"key": "", "keys": "", "token": "", "developer": "", "webhook": "", "webhooks": ""}}},
-		flow: onboarding(), version: 1, data: func() any { return new(access) },
-		texts:      texts,
-		contacts:   map[State]Handler{sharing: (*Chat).hearContact},
-		callbacks:  apiCallbacks(),
-		topics:     map[string]string{"api": "help.api"},
-		cancelIdle: (*replyTx).cancelRequest,
-		lateAnswer: (*replyTx).lateMailAnswer,
-		cleanup:    map[State]bool{keyShown: true},
-		slots: map[string]func(*replyTx, store.Conversation) error{
-			keysSlot: func(s *replyTx, beside store.Conversation) error { return s.endKeysBeside(beside, "keys.gone") },
-		},
-	}
-}
-
-// apiCallbacks are the buttons of /api.
-func apiCallbacks() map[string]Callback {
-	return map[string]Callback{
-		"accept":     (*Chat).tapAccept,
-		"app":        (*Chat).tapApp,
-		"draft":      (*Chat).tapDraft,
-		"newpurpose": (*Chat).tapNewPurpose,
-		"newcode":    (*Chat).tapNewCode,
-		"newmail":    (*Chat).tapNewMail,
-		"goon":       (*Chat).tapGoOn,
-		"turn":       (*Chat).tapTurn,
-		"ask":        (*Chat).tapAsk,
-		"make":       (*Chat).tapMake,
-		"saved":      (*Chat).tapSaved,
-		"newkey":     (*Chat).tapNewKey,
-		"key":        (*Chat).tapKey,
-		"keepkey":    (*Chat).tapKeepKey,
-		"rotate":     (*Chat).tapRotate,
-		"rotateyes":  (*Chat).tapRotateYes,
-		"revoke":     (*Chat).tapRevoke,
-		"revokeyes":  (*Chat).tapRevokeYes,
-		"portal":     (*Chat).tapPortal,
-		"decide":     (*Chat).tapDecide,
-		"withdraw":   (*Chat).tapWithdraw,
-	}
-}
-
-// onboarding is the table of /api. What is known or was proven before is skipped, so that each question
-// may be followed by itself and by every later one.
-func onboarding() Flow {
-	questions := []struct {
-		at  State
-		by  Trigger
-		ask Effect
-	}{
-		{namingApp, appUnknown, (*replyTx).askApp},
-		{sayingWhy, purposeUnknown, (*replyTx).askPurpose},
-		{readingTerms, termsOpen, (*replyTx).showTerms},
-		{sharing, contactMissing, (*replyTx).askContact},
-		{mailing, emailMissing, (*replyTx).askEmail},
-		{coding, codeMailed, (*replyTx).askCode},
-		{connecting, walletMissing, (*replyTx).askWallet},
-		{choosingKey, verified, (*replyTx).askWhichKeys},
-	}
-	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation
-	for i, q := range questions {
-		if q.by != codeMailed {
-			flow[idle][q.by] = Step{q.at, q.ask}
-		}
-		flow[q.at] = map[Trigger]Step{
-			cancelled: {idle, (*replyTx).dropAccess},
-			movedOn:   {idle, (*replyTx).leaveAccess},
-			silence:   {idle, (*replyTx).pauseAccess},
-		}
-		for _, next := range questions[i:] {
-			if next.by != codeMailed || q.at == mailing || q.at == coding {
-				flow[q.at][next.by] = Step{next.at, next.ask}
-			}
-		}
-	}
-	flow[coding][emailMissing] = Step{mailing, (*replyTx).askEmail}            // another address
-	flow[connecting][movedOn] = Step{idle, nil}                                // to /wallet new: its button leads back
-	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*replyTx).askPurpose} // another one
-	flow[choosingKey][operatorsAsked] = Step{idle, (*replyTx).sayAsked}
-	flow[choosingKey][keyMade] = Step{keyShown, (*replyTx).showKeys}
-	flow[keyShown] = map[Trigger]Step{
-		keySaved:  {idle, (*replyTx).keysAreSaved},
-		cancelled: {idle, (*replyTx).removeKeys},
-		movedOn:   {idle, (*replyTx).leaveKeys},
-		silence:   {idle, (*replyTx).removeKeys},
-	}
-	return flow
 }
 
 // api answers /api: the way to a key, or the keys that there are.

@@ -101,10 +101,9 @@ func (t *tooOften) slowDown(h Inbound) Action {
 	}
 	return func(s *replyTx) error {
 		s.failed = true
-		seconds := int((t.wait + time.Second - 1) / time.Second)
 		if h.Tap != nil {
-			return s.toast("toast.too_often", vars{"Seconds": seconds})
+			return s.toast("toast.too_often", vars{"Seconds": int((t.wait + time.Second - 1) / time.Second)})
 		}
-		return s.refused(wallet.Refuse(wallet.RateLimitExceeded, "try again in %d seconds. Payments that you have confirmed go on", seconds))
+		return s.refused(wallet.Refuse(wallet.RateLimitExceeded, "rate_limit.questions", wallet.DurationArg("Wait", max(t.wait, time.Second))))
 	}
 }

@@ -233,7 +233,7 @@ func (c *Chat) tapSwitch(_ context.Context, _ Inbound, object string) (Action, e
 			return s.refuse(err)
 		}
 		if !slices.Equal(asked.App.Scopes, choice.Shown) {
-			return s.refused(wallet.Refuse(wallet.Conflict, "the app now asks for something else. Open its link again"))
+			return s.refused(wallet.Refuse(wallet.Conflict, "app_access.asks_anew"))
 		}
 		return s.showConsent(asked, choice)
 	}, nil

@@ -117,10 +117,10 @@ func (c *Chat) noContact(ctx context.Context, h Inbound, text string) error {
 func (b book) noAddress(word string) error {
 	if meant := b.near(word); len(meant) > 0 {
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"“%s” is neither an address nor one of your /contacts. Did you mean “%s”?", echo(word), meant[0]))
+			"input.contact_meant", wallet.TextArg("Word", echo(word)), wallet.TextArg("Name", meant[0])))
 	}
 	return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-		"“%s” is neither a Solana address nor one of your /contacts", echo(word)))
+		"input.no_recipient", wallet.TextArg("Word", echo(word))))
 }
 
 // contacts answers /contacts and its actions.
@@ -136,9 +136,9 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	case action == "list" && len(args) == 1:
 		return (*replyTx).listContacts, nil
 	case action == "add" && len(args) == 2:
-		return refuse(wallet.Refuse(wallet.InvalidRequest, "the address is missing: /contacts add %s ADDRESS", cut(echo(args[1]), wallet.MaxContactName)))
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "input.contact_address", wallet.TextArg("Name", cut(echo(args[1]), wallet.MaxContactName))))
 	case (action == "add" || action == "remove" || action == "delete") && len(args) == 1:
-		return refuse(wallet.Refuse(wallet.InvalidRequest, "the name is missing: /contacts add NAME ADDRESS, or /contacts remove NAME"))
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "input.contact_name"))
 	case action == "add" && len(args) > 2:
 		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1]), nil
 	case (action == "remove" || action == "delete") && len(args) > 1:
@@ -208,7 +208,7 @@ func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
 			return contact, nil
 		}
 	}
-	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "you have no contact of that name")
+	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "contact.none")
 }
 
 // showContact shows one contact, and what can be done with it.
@@ -263,7 +263,7 @@ func (c *Chat) tapPayContact(ctx context.Context, h Inbound, name string) (Actio
 	}
 	contact, ok := b.byKey[wallet.ContactKey(name)]
 	if !ok {
-		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
 	}
 	return c.begin(c.transfer(ctx, h, idle, parts{To: contact.Address.String()}, nil))
 }
@@ -312,7 +312,7 @@ func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, name string) (Action, 
 func (c *Chat) addContact(name, address string) Action {
 	return func(s *replyTx) error {
 		if c.registry.knows(wallet.ContactKey(name)) {
-			return s.refused(wallet.Refuse(wallet.InvalidRequest, "/%s is a command: choose another name", wallet.ContactKey(name)))
+			return s.refused(wallet.Refuse(wallet.InvalidRequest, "contact_name.command", wallet.TextArg("Command", wallet.ContactKey(name))))
 		}
 		added, err := s.Contacts.Add(s.tx, s.user.ID, name, address)
 		if err != nil {

@@ -64,20 +64,6 @@ func echo(text string) string {
 	return cut(strings.Join(strings.Fields(neutral(text)), " "), longestEcho)
 }
 
-// sentence makes a Detail of a refusal a sentence: first letter large, a full stop at its end.
-func sentence(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return ""
-	}
-	first, size := utf8.DecodeRuneInString(text)
-	text = string(unicode.ToUpper(first)) + text[size:]
-	if !strings.ContainsRune(".!?", rune(text[len(text)-1])) {
-		text += "."
-	}
-	return text
-}
-
 // moment is a time as people read it.
 func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
 

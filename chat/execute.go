@@ -27,18 +27,18 @@ type AppCommand struct {
 func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
 	line := read(cmd.Text)
 	if line.command == "" {
-		return nil, wallet.Refuse(wallet.UnknownCommand, "command: begin with a slash, for example /wallet balance")
+		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.slash"))
 	}
 	row, known := c.registry.command(line.command)
 	me := c.BotName()
 	switch {
 	case !known, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
-		return nil, wallet.Refuse(wallet.UnknownCommand, "command: the bot has no such command")
+		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.unknown"))
 	case row.app == nil:
-		return nil, wallet.Refuse(wallet.PolicyViolation, "no app may run /%s: its person does, in the chat", line.command)
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.not_for_apps", wallet.TextArg("Command", line.command))
 	}
 	if c.secrets.In(cmd.Text) != NoSecret {
-		return nil, wallet.Refuse(wallet.PolicyViolation, "that holds recovery words, a private key or a key of the API: never send these anywhere")
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.secret")
 	}
 	p := cmd.Person
 	h := Inbound{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,

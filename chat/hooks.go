@@ -55,16 +55,15 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 	if err != nil {
 		return err
 	}
-	v := vars{"Host": "?", "Why": trouble.Error, "Path": "/v1/webhooks/" + string(hook.ID), "Kept": trouble.KeptHours}
-	switch {
-	case trouble.Status != 0:
-		v["Why"], err = s.words.text("hook.status", vars{"Status": trouble.Status})
-	case trouble.Error == "":
-		v["Why"], err = s.words.text("hook.no_answer", nil)
+	why := trouble.Reason
+	if why.IsZero() {
+		why = wallet.Because("attempt.unanswered")
 	}
+	sentence, err := s.words.reason(why)
 	if err != nil {
 		return err
 	}
+	v := vars{"Host": "?", "Why": sentence, "Path": "/v1/webhooks/" + string(hook.ID), "Kept": trouble.KeptHours}
 	if u, err := url.Parse(hook.URL); err == nil { // the rest of it may be a secret
 		v["Host"] = u.Host
 	}

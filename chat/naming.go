@@ -70,7 +70,7 @@ func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
 // putName adds a contact, or gives one another name.
 func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) {
 	if s.registry.knows(wallet.ContactKey(name)) {
-		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "/%s is a command. Choose another name", wallet.ContactKey(name))
+		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "contact_name.command", wallet.TextArg("Command", wallet.ContactKey(name)))
 	}
 	if of.Old != "" {
 		return s.Contacts.Rename(s.tx, s.user.ID, of.Old, name)
@@ -87,7 +87,7 @@ func (c *Chat) renameContact(ctx context.Context, h Inbound, words []string) (Ac
 	contact, n := b.at(words)
 	switch {
 	case n == 0:
-		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
 	case n == len(words):
 		return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 	}
@@ -108,7 +108,7 @@ func (c *Chat) tapRename(ctx context.Context, h Inbound, name string) (Action, e
 	}
 	contact, ok := b.byKey[wallet.ContactKey(name)]
 	if !ok {
-		return refuse(wallet.Refuse(wallet.NotFound, "you have no contact of that name"))
+		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
 	}
 	return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 }

@@ -43,7 +43,7 @@ func readParts(args []string, b book) (parts, error) {
 		return parts{}, err
 	}
 	strange := func(word string) (parts, error) {
-		return parts{}, wallet.Refuse(wallet.InvalidRequest, "what does “%s” mean here?", echo(word))
+		return parts{}, wallet.Refuse(wallet.InvalidRequest, "input.unclear", wallet.TextArg("Word", echo(word)))
 	}
 	if len(args) == 1 && wallet.IsPayLink(args[0]) {
 		return payParts(args[0], p.Memo)
@@ -68,7 +68,7 @@ func readParts(args []string, b book) (parts, error) {
 			}
 			if p.To != "" {
 				return parts{Amount: p.Amount, Token: p.Token}, wallet.About(wallet.FieldTo,
-					wallet.Refuse(wallet.InvalidRequest, "there are two addresses in that: name one"))
+					wallet.Refuse(wallet.InvalidRequest, "input.two_addresses"))
 			}
 			p.To = address
 		case strings.EqualFold(word, "to") && p.To == "":
@@ -78,7 +78,7 @@ func readParts(args []string, b book) (parts, error) {
 			p.Token = word
 		case p.Amount != "" && figures(word):
 			return parts{Token: p.Token, To: p.To}, wallet.About(wallet.FieldAmount,
-				wallet.Refuse(wallet.InvalidRequest, "there are two amounts in that: name one"))
+				wallet.Refuse(wallet.InvalidRequest, "input.two_amounts"))
 		case p.Amount != "" && odd == "":
 			odd = word
 		case p.Token != "" && !b.means(p.Token) && b.means(word):
@@ -146,11 +146,11 @@ func domainLike(word string) bool {
 func checkAddress(text string) error {
 	switch {
 	case strings.HasPrefix(text, "@"):
-		return wallet.Refuse(wallet.InvalidRequest, "I can send to Solana addresses only, not to @names")
+		return wallet.Refuse(wallet.InvalidRequest, "input.username")
 	case domainLike(text):
-		return wallet.Refuse(wallet.InvalidRequest, "I can send to Solana addresses only, not to .sol names")
+		return wallet.Refuse(wallet.InvalidRequest, "input.domain")
 	case hexLike(text):
-		return wallet.Refuse(wallet.InvalidRequest, "that is no Solana address: what begins with 0x belongs to another network")
+		return wallet.Refuse(wallet.InvalidRequest, "input.other_network")
 	}
 	return nil
 }
@@ -198,16 +198,16 @@ func checkAmount(text string, token wallet.Token) error {
 		return nil
 	}
 	if scientific(text) {
-		return wallet.Refuse(wallet.InvalidRequest, "write it without an exponent, for example 0.001")
+		return wallet.Refuse(wallet.InvalidRequest, "amount.exponent")
 	}
 	for _, r := range text {
 		switch {
 		case r == ',' || r == '\'' || r == '’' || r == '_':
-			return wallet.Refuse(wallet.InvalidRequest, "write an amount with a point and nothing between its digits, for example 1.5 or 1500")
+			return wallet.Refuse(wallet.InvalidRequest, "amount.separators")
 		case r > unicode.MaxASCII && unicode.IsNumber(r):
-			return wallet.Refuse(wallet.InvalidRequest, "write an amount with the digits 0 to 9, for example 1.5")
+			return wallet.Refuse(wallet.InvalidRequest, "amount.digits")
 		case r == '-' || r == '+' || r == '−':
-			return wallet.Refuse(wallet.InvalidRequest, "an amount has no sign: write it as 1.5")
+			return wallet.Refuse(wallet.InvalidRequest, "amount.sign")
 		}
 	}
 	_, err := wallet.ParseAmount(text, token.Decimals)
@@ -243,6 +243,15 @@ func meantAmounts(text string, token wallet.Token) []string {
 		}
 	}
 	return out
+}
+
+// didYouMean refuses an amount that could be one of two, or is one written in another way. amounts are those of
+// meantAmounts: one or two.
+func didYouMean(amounts []string) error {
+	if len(amounts) == 1 {
+		return wallet.Refuse(wallet.InvalidRequest, "amount.meant", wallet.TextArg("Amount", amounts[0]))
+	}
+	return wallet.Refuse(wallet.InvalidRequest, "amount.meant_either", wallet.TextArg("First", amounts[0]), wallet.TextArg("Second", amounts[1]))
 }
 
 // scientific tells how programs and calculators write small and large numbers: 1e-3, 1E5.

@@ -263,7 +263,7 @@ func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, e
 func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args, book{})
 	if err == nil && (p.Amount == "" || p.To == "") {
-		err = wallet.Refuse(wallet.InvalidRequest, "name all of it: /send 1.5 SOL ADDRESS")
+		err = wallet.Refuse(wallet.InvalidRequest, "app_command.incomplete")
 	}
 	if err != nil {
 		return nil, err

@@ -34,11 +34,11 @@ func (c *Chat) plainText(message, mode string) error {
 			blank = 0
 		}
 		if blank > mostBlank {
-			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d empty lines in a row", mostBlank)
+			return badMessage("app_message.blank_lines", wallet.NumberArg("Most", mostBlank))
 		}
 	}
 	if len(lines) > mostLines {
-		return wallet.Refuse(wallet.InvalidRequest, "message: at most %d lines", mostLines)
+		return badMessage("app_message.lines", wallet.NumberArg("Most", mostLines))
 	}
 	gap, marks := 0, 0
 	for _, r := range text {
@@ -50,13 +50,13 @@ func (c *Chat) plainText(message, mode string) error {
 		}
 		switch {
 		case gap > mostGap:
-			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d spaces or invisible characters in a row", mostGap)
+			return badMessage("app_message.gaps", wallet.NumberArg("Most", mostGap))
 		case marks > mostMarks:
-			return wallet.Refuse(wallet.InvalidRequest, "message: at most %d combining marks in a row", mostMarks)
+			return badMessage("app_message.marks", wallet.NumberArg("Most", mostMarks))
 		}
 	}
 	if mentions(message, mode, c.PublicURL.Hostname()) {
-		return wallet.Refuse(wallet.InvalidRequest, "message: links to the signing page come from purser alone")
+		return badMessage("app_message.signing_link")
 	}
 	return nil
 }
@@ -128,4 +128,9 @@ func folded(text string) string {
 		return r
 	}, strings.ToValidUTF8(raw.String(), ""))
 	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(kept)), "\u3002", ".")
+}
+
+// badMessage refuses the message of a program.
+func badMessage(key string, args ...wallet.Arg) error {
+	return wallet.About("message", wallet.RefuseFor(wallet.InvalidRequest, wallet.Because(key, args...)))
 }

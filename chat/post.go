@@ -37,7 +37,7 @@ const appCard = "app:"
 func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	escape, known := parseModes()[m.ParseMode]
 	if !known {
-		return Posting{}, wallet.Refuse(wallet.InvalidRequest, "parse_mode: must be Markdown, MarkdownV2, HTML or left out")
+		return Posting{}, wallet.About("parse_mode", wallet.Refuse(wallet.InvalidRequest, "app_message.parse_mode"))
 	}
 	if err := c.plainText(m.Text, m.ParseMode); err != nil {
 		return Posting{}, err

@@ -106,7 +106,6 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	if sayErr != nil {
 		return "", "", sayErr
 	}
-	reason = html(escape(sentence(wallet.DetailOf(err)))) // of what does not carry a reason yet
 	if r := wallet.ReasonOf(err); !r.IsZero() {
 		if reason, sayErr = c.reason(r); sayErr != nil {
 			return "", "", sayErr

@@ -101,11 +101,11 @@ func TestEveryCodeHasItsWording(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, code := range wallet.Codes() {
-		headline, reason, err := words.refusal(wallet.Refuse(code, "they said <b>no</b>"))
+		headline, reason, err := words.refusal(wallet.Refuse(code, "input.unclear", wallet.TextArg("Word", "<b>no</b>")))
 		if code == wallet.TokenNotFound || code == wallet.NetworkError { // said in one sentence
 			headline, reason = "-", headline
 		}
-		if err != nil || headline == "" || reason != "They said &lt;b&gt;no&lt;/b&gt;." {
+		if err != nil || headline == "" || reason != "What does “&lt;b&gt;no&lt;/b&gt;” mean here?" {
 			t.Errorf("%s: %q, %q, %v", code, headline, reason, err)
 		}
 	}

@@ -169,7 +169,7 @@ func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action
 	}
 	got, err := readParts(args, known)
 	if wallet.FieldOf(err) == "" && (err != nil || got.Amount == "" && got.To == "") {
-		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "send an amount as a number, for example 1.5, or max")
+		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.amount")
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
@@ -184,7 +184,7 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 	if wallet.FieldOf(err) == "" && (err != nil || got.To == "") {
 		got, err = parts{To: strings.Join(args, " ")}, nil // judged as an address, it is told what is wrong
 		if got.To == "" {
-			err = wallet.Refuse(wallet.InvalidRequest, "send the address as text")
+			err = wallet.Refuse(wallet.InvalidRequest, "input.address")
 		}
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
@@ -196,7 +196,7 @@ func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action,
 	p.Token = strings.Join(args, " ")
 	if p.Token == "" {
 		return c.transfer(ctx, h, asksToken, copyOf[payment](h.data).parts, wallet.About(wallet.FieldToken,
-			wallet.Refuse(wallet.InvalidRequest, "send the mint address as text")))
+			wallet.Refuse(wallet.InvalidRequest, "input.mint")))
 	}
 	return c.transfer(ctx, h, asksToken, p, nil)
 }
@@ -304,8 +304,7 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, p parts) (evaluat
 		if err := checkAmount(p.Amount, token); err != nil {
 			w.refusal, w.parts.Amount = err, ""
 			if w.amounts = meantAmounts(p.Amount, token); len(w.amounts) > 0 {
-				w.refusal = wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest,
-					"did you mean %s? Write amounts with a point", strings.Join(w.amounts, " or ")))
+				w.refusal = wallet.About(wallet.FieldAmount, didYouMean(w.amounts))
 			}
 		}
 	}

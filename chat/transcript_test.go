@@ -471,14 +471,14 @@ func (r *rig) hookTrouble(who, what string) {
 			return err
 		}
 		hook, told := all[len(all)-1], wallet.WebhookEnded
-		data := wallet.WebhookTroubleData{KeptHours: 72, WebhookID: hook.ID, Status: 500, Error: "answered 500"}
+		data := wallet.WebhookTroubleData{KeptHours: 72, WebhookID: hook.ID, Status: 500, Reason: wallet.Because("attempt.status", wallet.NumberArg("Status", 500))}
 		switch what {
 		case "fails":
 			told = wallet.WebhookDeadLettered
 		case "is gone":
-			data.Ended, data.Status, data.Error = wallet.EndedGone, 410, "answered 410: the receiver wants no more"
+			data.Ended, data.Status, data.Reason = wallet.EndedGone, 410, wallet.Because("attempt.gone")
 		case "is given up":
-			data.Ended, data.Status, data.Error = wallet.EndedFailing, 0, ""
+			data.Ended, data.Status, data.Reason = wallet.EndedFailing, 0, wallet.Reason{}
 		default:
 			r.Fatalf("what befalls a webhook by %q?", what)
 		}

@@ -357,7 +357,7 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args[1:], book{})
 	if err == nil && (p.Amount == "" || p.To != "") {
-		err = wallet.Refuse(wallet.InvalidRequest, "say how much you want to be paid, for example /wallet address 1.5 USDC")
+		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
 	}
 	if err != nil {
 		return refuse(err)
@@ -404,7 +404,7 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	case strings.EqualFold(h.line.args[0], "address"):
 		return c.walletAddress(ctx, h)
 	}
-	return nil, wallet.Refuse(wallet.PolicyViolation, "of /wallet, apps may run balance and address: its person does the rest, in the chat")
+	return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet")
 }
 
 // tapDisconnect forgets a wallet.

@@ -134,7 +134,7 @@ func (f accountSnapshot) checkAccounts() error {
 // checkToken judges a token and its two accounts. Whoever issued a token may have kept powers over it
 // that make a transfer fail, or undo it.
 func (f accountSnapshot) checkToken() error {
-	no := func(key string, args ...any) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
+	no := func(key string, args ...wallet.Arg) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
 	mint, name := f.held.Mint, wallet.TextArg("Token", f.token.Name())
 	switch {
 	case mint.Decimals != f.token.Decimals:

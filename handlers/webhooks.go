@@ -173,7 +173,7 @@ func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 		return err
 	}
 	if err := w.Reachability.Check(ctx, address); err != nil {
-		return wallet.Refuse(wallet.InvalidWebhookURL, "url: %s", err)
+		return wallet.About("url", err)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 // checkSecret refuses a secret that is none: too short, too long, not to be typed, or plainly no chance's work. One
 // that begins as purser's own must be written as those are, or libraries of Standard Webhooks refuse it. INVALID_REQUEST.
 func checkSecret(secret string) error {
-	no := func(key string, args ...any) error {
+	no := func(key string, args ...wallet.Arg) error {
 		return wallet.About("secret", wallet.Refuse(wallet.InvalidRequest, key, args...))
 	}
 	rest, ours := strings.CutPrefix(secret, secretPrefix)

@@ -72,7 +72,7 @@ const (
 // returned belongs to the caller: nothing in it points into the engine.
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
-// The lists that workers live by (UnsettledTransactions, SilentConversations, Updates, Replies,
+// The lists that workers live by (UnsettledTransactions, SilentConversations,
 // PendingEvents, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf) and Sweep pass over such a
 // row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
 // without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
@@ -223,32 +223,19 @@ type Chats interface {
 	PutCard(chat int64, card string, messageID int, until time.Time) error
 }
 
-// Update is one raw Telegram update in the inbox. Body is sealed.
-type Update struct {
-	ID           int64     `json:"id"`   // Telegram's update_id
-	Chat         int64     `json:"chat"` // its line: updates of one chat are handled in order
-	At           time.Time `json:"at"`
-	Body         []byte    `json:"body"`
-	Attempts     int       `json:"attempts"`
-	DeadLettered bool      `json:"dead_lettered"`
-	Seq          uint64    `json:"seq"` // order of arrival, set by the store
-}
-
-// Reply is one message to be sent. Body is the front's own JSON, sealed.
+// Reply is one message to be sent. Body is the front's own JSON, sealed. It waits as a job of the outbox: see Enqueue.
 type Reply struct {
-	ID       JobID  `json:"-"`   // of its job in the outbox, set by the store
-	Seq      uint64 `json:"seq"` // order, set by the store
-	Chat     int64  `json:"chat"`
-	Priority int    `json:"priority"` // smaller goes first: answers 0, confirmations 1, alerts 2
-	Card     string `json:"card"`     // "" or the subject whose message it creates or edits
+	ID       JobID // of its job in the outbox, set by the store
+	Chat     int64
+	Priority int    // smaller goes first: answers 0, confirmations 1, alerts 2, messages of apps 3
+	Card     string // "" or the subject whose message it creates or edits
 
 	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
-	CardUntil time.Time `json:"card_until,omitzero"`
+	CardUntil time.Time
 
-	Body     []byte    `json:"body"`
-	At       time.Time `json:"at"`
-	NotAfter time.Time `json:"not_after"` // zero: keep trying; else dropped when late (toasts)
-	Attempts int       `json:"attempts"`
+	Body     []byte
+	At       time.Time
+	NotAfter time.Time // zero: keep trying; else dropped when late (toasts)
 }
 
 // Answer is what an Idempotency-Key was answered with. Body is sealed.
@@ -259,32 +246,11 @@ type Answer struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-// Queues are rows that wait for a worker. One process owns the store, so nothing is leased: a
-// worker keeps in memory what it is busy with, and a restart begins from the rows.
+// Queues are what waits for a worker and is no job by itself: updates that were seen, events that are put as jobs or
+// turned into deliveries, and answers of idempotency keys.
 type Queues interface {
 	// NoteUpdate notes the id of a Telegram update and tells whether it was noted before, within SeenFor.
 	NoteUpdate(now time.Time, id int64) (known bool, err error)
-	// PutUpdates adds updates whose ids were not seen within SeenFor and returns those that
-	// were new, with Seq set.
-	PutUpdates(now time.Time, updates []Update) ([]Update, error)
-	// Updates lists those that were not given up, by Seq.
-	Updates(limit int) ([]Update, error)
-	// FailUpdate counts a failed attempt; deadLettered takes it out of Updates for good.
-	FailUpdate(seq uint64, deadLettered bool) error
-	// DoneUpdate removes it; ErrNotFound when it is gone already.
-	DoneUpdate(seq uint64) error
-
-	// Enqueue adds replies in order. One with a Card takes the place (and Seq) of a reply of the
-	// same chat and card that still waits: only the newest state is worth sending.
-	Enqueue([]Reply) error
-	// Waits tells whether a reply of that card still waits to be sent.
-	Waits(chat int64, card string) (bool, error)
-	// Replies lists those after seq, by Seq.
-	Replies(after uint64, limit int) ([]Reply, error)
-	// DoneReply removes the reply if it still is the one that was read (same Seq and Body); a
-	// newer one in its place stays, and none is no error.
-	DoneReply(Reply) error
-
 	// Emit appends events: those that people are told of (wallet.EventName.NotifiesOwner) become jobs of the queue Events,
 	// with the event's id as theirs and the person as their key (see EventOf), and to Announcements go those that are public, if there is any webhook at all. An id that was emitted before
 	// is ignored; one of an event that went to neither was not.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"purser/wallet"
@@ -119,12 +120,11 @@ const (
 )
 
 // Known tells whether there is such a state.
-func (s DeliveryState) Known() bool {
-	switch s {
-	case DeliveryWaiting, DeliveryDelivered, DeliveryDeadLettered, DeliveryRevoked, DeliverySuperseded:
-		return true
-	}
-	return false
+func (s DeliveryState) Known() bool { return slices.Contains(DeliveryStates(), s) }
+
+// DeliveryStates lists the states.
+func DeliveryStates() []DeliveryState {
+	return []DeliveryState{DeliveryWaiting, DeliveryDelivered, DeliveryDeadLettered, DeliveryRevoked, DeliverySuperseded}
 }
 
 // Attempt is one POST of a delivery.
@@ -132,7 +132,7 @@ type Attempt struct {
 	At      time.Time     `json:"at"`
 	Latency time.Duration `json:"latency"`
 	Status  int           `json:"status"`           // HTTP; 0 without an answer
-	Error   string        `json:"error,omitzero"`   // in words, when there was no answer or it was not to be had
+	Reason  wallet.Reason `json:"reason,omitzero"`  // why it failed, for a developer; zero when it did not
 	Answer  []byte        `json:"answer,omitempty"` // the first KiB of the answer's body, as it came
 }
 

@@ -29,7 +29,7 @@ const (
 // something else in a command: in "/send 5 USDC rent" nothing but a contact may be read as one.
 // Names that only look alike to the eye are not told apart here.
 func ParseContactName(text string) (string, error) {
-	no := func(key string, args ...any) (string, error) { return "", Refuse(InvalidRequest, key, args...) }
+	no := func(key string, args ...Arg) (string, error) { return "", Refuse(InvalidRequest, key, args...) }
 	if len(text) > 16*MaxContactName { // no need to read ten thousand characters
 		return no("contact_name.too_long", NumberArg("Most", MaxContactName))
 	}

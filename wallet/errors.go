@@ -2,8 +2,6 @@ package wallet
 
 import (
 	"errors"
-	"fmt"
-	"regexp"
 )
 
 // Code names what went wrong, once, for every front. The API answers it as `error.code`
@@ -68,7 +66,6 @@ const (
 type Error struct {
 	Code   Code
 	Reason Reason
-	Detail string // replaced by Reason, package after package
 	Field  Field
 	Err    error
 }
@@ -78,9 +75,6 @@ func (e *Error) Error() string {
 	if !e.Reason.IsZero() {
 		text += ": " + e.Reason.String()
 	}
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -89,22 +83,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// reasonKey is what keys of the catalogue look like.
-var reasonKey = regexp.MustCompile(`^[a-z_]+\.[a-z_]+$`)
-
 // Refuse makes an Error with a code and a reason: the key of a sentence in the catalogue (package locale) and its
-// arguments (TextArg and the like). A sentence in English with verbs of fmt still goes, until all are converted.
-func Refuse(code Code, reason string, args ...any) *Error {
-	if !reasonKey.MatchString(reason) {
-		sprintf := fmt.Sprintf // by a variable, so that vet takes keys for no formats
-		return &Error{Code: code, Detail: sprintf(reason, args...)}
-	}
-	typed := make([]Arg, len(args))
-	for i, arg := range args {
-		typed[i] = arg.(Arg)
-	}
-	return &Error{Code: code, Reason: Reason{reason, typed}}
-}
+// arguments.
+func Refuse(code Code, key string, args ...Arg) *Error { return RefuseFor(code, Because(key, args...)) }
 
 // RefuseFor is Refuse with a reason that was made before.
 func RefuseFor(code Code, reason Reason) *Error { return &Error{Code: code, Reason: reason} }
@@ -152,13 +133,4 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
-}
-
-// DetailOf tells the sentence for the person that err carries, or "".
-func DetailOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Detail
-	}
-	return ""
 }

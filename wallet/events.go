@@ -286,10 +286,10 @@ type AppWishedData struct {
 // WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.
 type WebhookTroubleData struct {
 	WebhookID WebhookID `json:"webhook_id"`
-	Ended     Ending    `json:"ended"`      // "" when only a delivery was given up
-	Status    int       `json:"status"`     // of the last answer; 0 without one
-	Error     string    `json:"error"`      // in words
-	KeptHours int       `json:"kept_hours"` // for how long what is missed can be sent again
+	Ended     Ending    `json:"ended"`           // "" when only a delivery was given up
+	Status    int       `json:"status"`          // of the last answer; 0 without one
+	Reason    Reason    `json:"reason,omitzero"` // why the last attempt failed
+	KeptHours int       `json:"kept_hours"`      // for how long what is missed can be sent again
 }
 
 // UserRegisteredData is `data` of user.registered.

@@ -20,7 +20,7 @@ type WebhookNetworks struct {
 // Check judges the address of a receiver by its text: https, a name or an address that may be delivered
 // to, nothing odd. INVALID_WEBHOOK_URL. Each delivery looks at what a name leads to.
 func (n WebhookNetworks) Check(text string) error {
-	no := func(key string, args ...any) error { return About("url", Refuse(InvalidWebhookURL, key, args...)) }
+	no := func(key string, args ...Arg) error { return About("url", Refuse(InvalidWebhookURL, key, args...)) }
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > longestURL || !printable(text):
@@ -51,7 +51,7 @@ func (n WebhookNetworks) Check(text string) error {
 	return nil
 }
 
-func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(key string, args ...any) error) error {
+func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(key string, args ...Arg) error) error {
 	opened := slices.ContainsFunc(n.Private, func(p netip.Prefix) bool { return p.Contains(address) })
 	switch {
 	case !opened && !public(address.Unmap()), address.Is4In6(), address.Zone() != "":

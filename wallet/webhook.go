@@ -74,11 +74,11 @@ func (w Webhook) Takes(name EventName) bool {
 // WebhookHealth is how a webhook's deliveries fare. It is kept apart from the webhook, since every
 // delivery changes it.
 type WebhookHealth struct {
-	LastTriggered time.Time `json:"last_triggered"`   // the last attempt; zero: never
-	LastSuccess   time.Time `json:"last_success"`     // zero: never
-	FailingSince  time.Time `json:"failing_since"`    // the first failure after the last success; zero: not failing
-	Failures      int       `json:"failures"`         // attempts that failed since then
-	LastStatus    int       `json:"last_status"`      // of the last answer; 0 when there was none
-	LastError     string    `json:"last_error"`       // in words; "" after a success
-	ToldAt        time.Time `json:"told_at,omitzero"` // when its owner was last told that it fails; zero: never
+	LastTriggered time.Time `json:"last_triggered"`       // the last attempt; zero: never
+	LastSuccess   time.Time `json:"last_success"`         // zero: never
+	FailingSince  time.Time `json:"failing_since"`        // the first failure after the last success; zero: not failing
+	Failures      int       `json:"failures"`             // attempts that failed since then
+	LastStatus    int       `json:"last_status"`          // of the last answer; 0 when there was none
+	LastReason    Reason    `json:"last_reason,omitzero"` // why the last attempt failed; zero after a success
+	ToldAt        time.Time `json:"told_at,omitzero"`     // when its owner was last told that it fails; zero: never
 }

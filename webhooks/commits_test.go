@@ -102,7 +102,7 @@ func (r *rig) crashedAt(at int64, durable bool) (died bool) {
 			seen := m.URL + m.EventID
 			if i == 1 && fails[m.EventID] && !first[seen] { // one of the two fails at first, with some
 				first[seen] = true
-				return webhooks.Result{Status: 503, Error: "not now"}
+				return webhooks.Result{Status: 503, Reason: wallet.Because("attempt.no_connection")}
 			}
 			if line := fmt.Sprint(m.URL, of[m.EventID]); !slices.Contains(taken[line], m.EventID) {
 				taken[line] = append(taken[line], m.EventID)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"purser/wallet"
 )
 
 // Resolver finds the addresses of a name; *net.Resolver is one.
@@ -33,10 +35,10 @@ const (
 // Why no connection was made. They name no address: a developer must not learn of the operator's network, and
 // not which names there are in it either. So a name that leads there is the same as one that leads nowhere.
 var (
-	errForbidden = errors.New("leads to a private address")
-	errPlainHTTP = errors.New("plain http is for addresses that the operator opened")
-	errNoAddress = errors.New("the name leads to no address on the internet")
-	errLookup    = errors.New("the name could not be looked up")
+	errForbidden = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.private")
+	errPlainHTTP = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.plain_http")
+	errNoAddress = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.no_address")
+	errLookup    = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.lookup")
 	errTLS       = errors.New("TLS failed")
 )
 
@@ -143,7 +145,7 @@ func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 	}
 	// Of several addresses those that may be dialed are: in some networks DNS adds an IPv6 form to each IPv4 one.
 	var good []netip.Addr
-	refused := errNoAddress
+	var refused error = errNoAddress
 	for _, a := range found {
 		if err := judge(a); err != nil {
 			refused = err
@@ -151,7 +153,7 @@ func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 			good = append(good, a)
 		}
 	}
-	if _, literal := netip.ParseAddr(host); literal != nil && refused == errForbidden {
+	if _, literal := netip.ParseAddr(host); literal != nil && errors.Is(refused, errForbidden) {
 		refused = errNoAddress
 	}
 	if len(good) == 0 {

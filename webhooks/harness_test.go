@@ -263,7 +263,9 @@ func ids(all []sent) []string {
 }
 
 func fails(status int) func(webhooks.Message) webhooks.Result {
-	return func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: status, Error: "no"} }
+	return func(webhooks.Message) webhooks.Result {
+		return webhooks.Result{Status: status, Reason: wallet.Because("attempt.no_connection")}
+	}
 }
 
 // told counts events that wait for notify.

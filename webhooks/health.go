@@ -36,7 +36,7 @@ func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
 
 // after is a webhook's health after one more attempt.
 func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
-	h.LastTriggered, h.LastStatus, h.LastError = a.At, a.Status, a.Error
+	h.LastTriggered, h.LastStatus, h.LastReason = a.At, a.Status, a.Reason
 	if ok {
 		h.LastSuccess, h.FailingSince, h.Failures = a.At, time.Time{}, 0
 		return h

@@ -78,13 +78,13 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	defer cancel()
 	result := s.Post(within, NewMessage(hook, e.ID, body, at))
 	if result.Interrupted {
-		result.Error = "no answer within 10 s"
+		result.Reason = wallet.Because("attempt.no_answer", wallet.DurationArg("Within", tryTimeout))
 	}
 	if result.Verdict() == Delivered {
 		entry.State = store.DeliveryDelivered
 	}
 	entry.Attempts, entry.EndedAt = 1, s.Now().UTC()
-	entry.Attempted = []store.Attempt{{At: at, Latency: result.Latency, Status: result.Status, Error: result.Error, Answer: result.Answer}}
+	entry.Attempted = []store.Attempt{{At: at, Latency: result.Latency, Status: result.Status, Reason: result.Reason, Answer: result.Answer}}
 	return entry, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"purser/wallet"
 )
 
 // Bounds of an attempt.
@@ -86,7 +87,7 @@ type Result struct {
 	Latency    time.Duration // until the status was there, or it was clear that none comes
 	RetryAfter time.Duration // how long the receiver asks to be let alone; at most a minute
 	Answer     []byte        // the first KiB of the body, as it came
-	Error      string        // in words for a developer, who may read them; "" when delivered
+	Reason     wallet.Reason // why it was not delivered, for a developer; zero when it was
 
 	Forbidden   bool // nothing was sent: the address is none that is delivered to
 	Interrupted bool // purser stopped before an answer came; the receiver may have the event
@@ -131,7 +132,7 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 	var way way
 	request, err := p.request(httptrace.WithClientTrace(whole, way.trace()), m, begun)
 	if err != nil {
-		return Result{Error: err.Error(), Forbidden: true}
+		return Result{Reason: wallet.ReasonOf(err), Forbidden: true}
 	}
 	// Not http.Client: it would follow redirects.
 	response, err := p.transport.RoundTrip(request)
@@ -139,19 +140,19 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 	if err != nil {
 		result.Interrupted = ctx.Err() != nil
 		result.Forbidden = errors.Is(err, errForbidden) || errors.Is(err, errPlainHTTP)
-		result.Error = p.words(whole, err, &way, request.URL.Hostname())
+		result.Reason = p.why(whole, err, &way, request.URL.Hostname())
 		return result
 	}
 	result.Status = response.StatusCode
 	result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), p.now())
 	result.Answer = answer(response, cancel)
 	if result.Verdict() != Delivered {
-		result.Error = statusWords(response.StatusCode)
+		result.Reason = statusReason(response.StatusCode)
 	}
 	return result
 }
 
-// request renders the attempt. Its errors are words for a developer: addresses were judged when they were
+// request renders the attempt. Its errors are INVALID_WEBHOOK_URL: addresses were judged when they were
 // registered, but the rules may have changed since.
 func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
@@ -165,7 +166,7 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 	return request, nil
 }
 
-var errNoURL = errors.New("this is not a valid URL")
+var errNoURL = wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.malformed")
 
 // written judges an address by its text.
 func (p *Poster) written(u *url.URL) error {
@@ -173,12 +174,12 @@ func (p *Poster) written(u *url.URL) error {
 	case u.Hostname() == "" || u.Opaque != "":
 		return errNoURL
 	case u.Scheme != "https" && (u.Scheme != "http" || !p.allowHTTP):
-		return errors.New("the URL is not https")
+		return wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.not_https")
 	case u.User != nil:
-		return errors.New("the URL must not contain a user name or password")
+		return wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.credentials")
 	}
 	if number, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || number == 0) {
-		return errors.New("the port must be 1 to 65535")
+		return wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.port")
 	}
 	return nil
 }
@@ -187,7 +188,7 @@ func (p *Poster) written(u *url.URL) error {
 const checkTimeout = 3 * time.Second
 
 // Check judges an address as an attempt to deliver there does, and connects to nothing: what it refuses, every
-// attempt refuses as long as the name leads where it leads now. Its errors are words for a developer. A name that
+// attempt refuses as long as the name leads where it leads now. Its errors are INVALID_WEBHOOK_URL. A name that
 // cannot be looked up at the moment is left to the attempts.
 func (p *Poster) Check(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
@@ -219,15 +220,15 @@ func answer(response *http.Response, cancel context.CancelFunc) []byte {
 	return kept
 }
 
-// statusWords are of an answer that is none of success.
-func statusWords(status int) string {
+// statusReason is of an answer that is none of success.
+func statusReason(status int) wallet.Reason {
 	switch {
 	case status >= 300 && status <= 399:
-		return fmt.Sprintf("answered %d: redirects are not followed", status)
+		return wallet.Because("attempt.redirect", wallet.NumberArg("Status", status))
 	case status == http.StatusGone:
-		return "answered 410: the receiver wants no more"
+		return wallet.Because("attempt.gone")
 	}
-	return fmt.Sprintf("answered %d", status)
+	return wallet.Because("attempt.status", wallet.NumberArg("Status", status))
 }
 
 // way is how far an attempt came. The transport may still write to it when the attempt is over.
@@ -240,9 +241,9 @@ func (w *way) trace() *httptrace.ClientTrace {
 	}
 }
 
-// words tell a developer why there was no answer. They are made here, not taken from libraries, whose
+// why tells a developer why there was no answer. Reasons are made here, not taken from libraries, whose
 // errors tell addresses of the operator's network.
-func (p *Poster) words(whole context.Context, err error, w *way, host string) string {
+func (p *Poster) why(whole context.Context, err error, w *way, host string) wallet.Reason {
 	var (
 		network     net.Error
 		certificate *tls.CertificateVerificationError
@@ -250,31 +251,31 @@ func (p *Poster) words(whole context.Context, err error, w *way, host string) st
 	)
 	switch {
 	case errors.Is(whole.Err(), context.Canceled):
-		return "given up: purser stopped"
+		return wallet.Because("attempt.stopped")
 	case errors.Is(whole.Err(), context.DeadlineExceeded):
-		return fmt.Sprintf("no answer within %g s", p.timeout.Seconds())
+		return wallet.Because("attempt.no_answer", wallet.DurationArg("Within", p.timeout))
 	case errors.Is(err, errForbidden), errors.Is(err, errPlainHTTP), errors.Is(err, errNoAddress), errors.Is(err, errLookup):
-		return plainest(err).Error()
+		return wallet.ReasonOf(plainest(err))
 	case errors.As(err, &certificate):
-		return certificateWords(certificate.Err, host)
+		return certificateReason(certificate.Err, host)
 	case errors.As(err, &record):
-		return "the receiver does not speak TLS"
+		return wallet.Because("attempt.no_tls")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "no connection: refused"
+		return wallet.Because("attempt.refused")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "no connection: unreachable"
+		return wallet.Because("attempt.unreachable")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "no connection: purser has too many open"
+		return wallet.Because("attempt.too_many_open")
 	case !w.connected.Load() && (errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded)):
-		return "no connection in time"
+		return wallet.Because("attempt.connect_timeout")
 	case errors.Is(err, errTLS):
-		return "the receiver and purser agree on no TLS"
+		return wallet.Because("attempt.other_tls")
 	case !w.connected.Load():
-		return "no connection"
+		return wallet.Because("attempt.no_connection")
 	case w.answered.Load():
-		return "the answer is not HTTP, or its headers are too long"
+		return wallet.Because("attempt.not_http")
 	}
-	return "the connection was closed before an answer"
+	return wallet.Because("attempt.closed")
 }
 
 // plainest is the sentence of our own in an error.
@@ -287,7 +288,7 @@ func plainest(err error) error {
 	return errLookup
 }
 
-func certificateWords(err error, host string) string {
+func certificateReason(err error, host string) wallet.Reason {
 	var (
 		name    x509.HostnameError
 		unknown x509.UnknownAuthorityError
@@ -295,13 +296,13 @@ func certificateWords(err error, host string) string {
 	)
 	switch {
 	case errors.As(err, &name):
-		return "TLS certificate not valid for " + host
+		return wallet.Because("attempt.certificate_host", wallet.TextArg("Host", host))
 	case errors.As(err, &unknown):
-		return "TLS certificate of an unknown authority"
+		return wallet.Because("attempt.certificate_authority")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "TLS certificate expired or not valid yet"
+		return wallet.Because("attempt.certificate_expired")
 	}
-	return "TLS certificate not valid"
+	return wallet.Because("attempt.certificate")
 }
 
 // retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds or a date. What is neither asks for

@@ -96,7 +96,7 @@ func TestAnAttemptIsOneSignedPost(t *testing.T) {
 	m := messageTo(s.URL + "/hook?a=b%2F")
 	m.Previous = oldSecret
 	result := poster(t).Post(t.Context(), m)
-	if result.Verdict() != Delivered || result.Status != 200 || string(result.Answer) != "thanks" || result.Error != "" || result.Latency <= 0 {
+	if result.Verdict() != Delivered || result.Status != 200 || string(result.Answer) != "thanks" || !result.Reason.IsZero() || result.Latency <= 0 {
 		t.Errorf("result %+v", result)
 	}
 	r := <-got
@@ -131,11 +131,11 @@ func TestTheVerdictOfAnAnswer(t *testing.T) {
 		410: Gone,
 	} {
 		got := p.Post(t.Context(), messageTo(fmt.Sprintf("%s/%d", s.URL, status)))
-		if got.Verdict() != want || got.Status != status || (got.Error == "") != (want == Delivered) {
+		if got.Verdict() != want || got.Status != status || got.Reason.IsZero() != (want == Delivered) {
 			t.Errorf("%d: %s, %+v", status, got.Verdict(), got)
 		}
-		if status/100 == 3 && got.Error != fmt.Sprintf("answered %d: redirects are not followed", status) {
-			t.Errorf("%d: %s", status, got.Error)
+		if status/100 == 3 && got.Reason.String() != fmt.Sprintf("attempt.redirect Status=%d", status) {
+			t.Errorf("%d: %s", status, got.Reason)
 		}
 	}
 }
@@ -191,20 +191,20 @@ func TestHostileReceiversAreContained(t *testing.T) {
 		want   Verdict
 		words  string
 	}{
-		{"hangs", gone, Retry, "no answer within 1 s"},
-		{"closes", func(net.Conn) {}, Retry, "the connection was closed before an answer"},
-		{"resets", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, Retry, "the connection was closed before an answer"},
-		{"dribbles its status", func(c net.Conn) { slowly(c, "HTTP/1.1 200 OK\r\n\r\n", 100*time.Millisecond) }, Retry, "no answer within 1 s"},
+		{"hangs", gone, Retry, "attempt.no_answer Within=1s"},
+		{"closes", func(net.Conn) {}, Retry, "attempt.closed"},
+		{"resets", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, Retry, "attempt.closed"},
+		{"dribbles its status", func(c net.Conn) { slowly(c, "HTTP/1.1 200 OK\r\n\r\n", 100*time.Millisecond) }, Retry, "attempt.no_answer Within=1s"},
 		{"dribbles its headers", func(c net.Conn) {
 			_, _ = io.WriteString(c, status)
 			slowly(c, strings.Repeat("A: b\r\n", 100), 20*time.Millisecond)
-		}, Retry, "no answer within 1 s"},
-		{"never ends its headers", func(c net.Conn) { _, _ = io.WriteString(c, status); dribble(c, "A: b\r\n") }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"never ends one header", func(c net.Conn) { _, _ = io.WriteString(c, status+"A: "); dribble(c, strings.Repeat("b", 4096)) }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"never ends its status line", func(c net.Conn) { dribble(c, strings.Repeat("H", 4096)) }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"bids to wait for ever", func(c net.Conn) { dribble(c, "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n") }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"sends garbage", func(c net.Conn) { _, _ = c.Write([]byte("\x00\x01\x02\xff\r\n\r\n")) }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"sends an empty line", func(c net.Conn) { _, _ = c.Write([]byte("\r\n\r\n")) }, Retry, "the answer is not HTTP, or its headers are too long"},
+		}, Retry, "attempt.no_answer Within=1s"},
+		{"never ends its headers", func(c net.Conn) { _, _ = io.WriteString(c, status); dribble(c, "A: b\r\n") }, Retry, "attempt.not_http"},
+		{"never ends one header", func(c net.Conn) { _, _ = io.WriteString(c, status+"A: "); dribble(c, strings.Repeat("b", 4096)) }, Retry, "attempt.not_http"},
+		{"never ends its status line", func(c net.Conn) { dribble(c, strings.Repeat("H", 4096)) }, Retry, "attempt.not_http"},
+		{"bids to wait for ever", func(c net.Conn) { dribble(c, "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n") }, Retry, "attempt.not_http"},
+		{"sends garbage", func(c net.Conn) { _, _ = c.Write([]byte("\x00\x01\x02\xff\r\n\r\n")) }, Retry, "attempt.not_http"},
+		{"sends an empty line", func(c net.Conn) { _, _ = c.Write([]byte("\r\n\r\n")) }, Retry, "attempt.not_http"},
 		{"answers for ever", func(c net.Conn) { _, _ = io.WriteString(c, status+"\r\n"); dribble(c, strings.Repeat("x", 4096)) }, Delivered, ""},
 		{"promises a terabyte and hangs", func(c net.Conn) { _, _ = io.WriteString(c, status+"Content-Length: 1099511627776\r\n\r\nx"); gone(c) }, Delivered, ""},
 		{"answers chunks for ever", func(c net.Conn) {
@@ -215,13 +215,13 @@ func TestHostileReceiversAreContained(t *testing.T) {
 		{"switches protocols", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
 			gone(c)
-		}, Refused, "answered 101"},
+		}, Refused, "attempt.status Status=101"},
 		{"drops a gzip bomb", func(c net.Conn) {
 			_, _ = fmt.Fprintf(c, "%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", status, bomb.Len())
 			_, _ = c.Write(bomb.Bytes())
 		}, Delivered, ""},
-		{"speaks TLS", func(c net.Conn) { _, _ = c.Write([]byte("\x15\x03\x01\x00\x02\x02\x28")) }, Retry, "the answer is not HTTP, or its headers are too long"},
-		{"repeats its length", func(c net.Conn) { _, _ = io.WriteString(c, status+"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx") }, Retry, "the answer is not HTTP, or its headers are too long"},
+		{"speaks TLS", func(c net.Conn) { _, _ = c.Write([]byte("\x15\x03\x01\x00\x02\x02\x28")) }, Retry, "attempt.not_http"},
+		{"repeats its length", func(c net.Conn) { _, _ = io.WriteString(c, status+"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx") }, Retry, "attempt.not_http"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -231,7 +231,7 @@ func TestHostileReceiversAreContained(t *testing.T) {
 			r := p.Post(t.Context(), messageTo(url))
 			took := time.Since(begun)
 			runtime.ReadMemStats(&after)
-			if r.Verdict() != c.want || r.Error != c.words {
+			if r.Verdict() != c.want || r.Reason.String() != c.words {
 				t.Errorf("%s: %+v", r.Verdict(), r)
 			}
 			if len(r.Answer) > 1024 {
@@ -298,7 +298,7 @@ func TestHangingReceiversHoldNoMemoryWhenGivenUp(t *testing.T) {
 func TestAnAttemptThatPurserEndsIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url := rawReceiver(t, func(c net.Conn) { cancel(); gone(c) })
-	if r := poster(t).Post(ctx, messageTo(url)); r.Verdict() != Interrupted || r.Error != "given up: purser stopped" {
+	if r := poster(t).Post(ctx, messageTo(url)); r.Verdict() != Interrupted || r.Reason.String() != "attempt.stopped" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -333,21 +333,21 @@ func TestFailuresOfTheNetworkAreToldInWords(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{"http://" + nobody, nil, "no connection: refused"},
-		{"https://" + nobody, nil, "no connection: refused"},
-		{"https://receiver.example.net", fails(syscall.EHOSTUNREACH), "no connection: unreachable"},
-		{"https://receiver.example.net", fails(syscall.ENETUNREACH), "no connection: unreachable"},
-		{"https://receiver.example.net", fails(syscall.ETIMEDOUT), "no connection in time"},
-		{"https://receiver.example.net", fails(context.DeadlineExceeded), "no connection in time"},
-		{"https://receiver.example.net", fails(syscall.EMFILE), "no connection: purser has too many open"},
-		{"https://receiver.example.net", fails(io.ErrUnexpectedEOF), "no connection"},
-		{"https://nothing.example.net", nil, "the name leads to no address on the internet"},
-		{"https://empty.example.net", nil, "the name leads to no address on the internet"},
-		{"https://broken.example.net", nil, "the name could not be looked up"},
-		{secure.URL, nil, "TLS certificate of an unknown authority"},
-		{"https://receiver.example.net:" + port, trusting(secure), "TLS certificate not valid for receiver.example.net"},
-		{old.URL, trusting(old), "the receiver and purser agree on no TLS"},
-		{strings.Replace(open.URL, "http:", "https:", 1), nil, "the receiver does not speak TLS"},
+		{"http://" + nobody, nil, "attempt.refused"},
+		{"https://" + nobody, nil, "attempt.refused"},
+		{"https://receiver.example.net", fails(syscall.EHOSTUNREACH), "attempt.unreachable"},
+		{"https://receiver.example.net", fails(syscall.ENETUNREACH), "attempt.unreachable"},
+		{"https://receiver.example.net", fails(syscall.ETIMEDOUT), "attempt.connect_timeout"},
+		{"https://receiver.example.net", fails(context.DeadlineExceeded), "attempt.connect_timeout"},
+		{"https://receiver.example.net", fails(syscall.EMFILE), "attempt.too_many_open"},
+		{"https://receiver.example.net", fails(io.ErrUnexpectedEOF), "attempt.no_connection"},
+		{"https://nothing.example.net", nil, "attempt.no_address"},
+		{"https://empty.example.net", nil, "attempt.no_address"},
+		{"https://broken.example.net", nil, "attempt.lookup"},
+		{secure.URL, nil, "attempt.certificate_authority"},
+		{"https://receiver.example.net:" + port, trusting(secure), "attempt.certificate_host Host=receiver.example.net"},
+		{old.URL, trusting(old), "attempt.other_tls"},
+		{strings.Replace(open.URL, "http:", "https:", 1), nil, "attempt.no_tls"},
 	} {
 		p := poster(t, func(o *Options) {
 			o.Resolver = names
@@ -355,7 +355,7 @@ func TestFailuresOfTheNetworkAreToldInWords(t *testing.T) {
 				c.change(o)
 			}
 		})
-		if r := p.Post(t.Context(), messageTo(c.url)); r.Verdict() != Retry || r.Error != c.want || r.Status != 0 {
+		if r := p.Post(t.Context(), messageTo(c.url)); r.Verdict() != Retry || r.Reason.String() != c.want || r.Status != 0 {
 			t.Errorf("%s, want %q: %+v", c.url, c.want, r)
 		}
 	}

@@ -302,10 +302,10 @@ func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (
 		}
 	}
 	if hook.Owner == "" { // an operator's: there is no chat to tell
-		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastError)
+		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastReason.String())
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%d", hook.ID, name, h.FailingSince.UnixMilli()), name, o.at, hook.Owner,
-		wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Error: h.LastError, KeptHours: int(r.Retention.Hours())})
+		wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Reason: h.LastReason, KeptHours: int(r.Retention.Hours())})
 	if err != nil {
 		return false, err
 	}

@@ -100,7 +100,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{webhooks.Result{Status: 302}, []float64{0}, store.DeliveryDeadLettered},
 		{webhooks.Result{Forbidden: true}, []float64{0}, store.DeliveryDeadLettered},
 		{webhooks.Result{Status: 429, RetryAfter: 5 * time.Second}, []float64{0, 5, 10, 15, 23, 39}, store.DeliveryDeadLettered},
-		{webhooks.Result{Error: "no answer"}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
+		{webhooks.Result{Reason: wallet.Because("attempt.no_connection")}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
 	} {
 		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
 			inBubble(t, func(r *rig) {

@@ -116,13 +116,13 @@ func TestNothingIsSentToWhatIsNotTheInternets(t *testing.T) {
 			if got := dialed.Swap(""); got != nil && got != "" {
 				t.Errorf("%s: %q led to a packet to %s", open.name, target, got)
 			}
-			unknown := r.Error == errNoAddress.Error() // so it is not sent either, but may be one day
-			if r.Verdict() != Refused && !unknown || r.Status != 0 || r.Error == "" {
+			unknown := r.Reason.Equal(errNoAddress.Reason) // so it is not sent either, but may be one day
+			if r.Verdict() != Refused && !unknown || r.Status != 0 || r.Reason.IsZero() {
 				t.Errorf("%s: %q: %s %+v", open.name, target, r.Verdict(), r)
 			}
 			for _, leak := range []string{"127.0.0.1", "10.0.0", "169.254", testSecret} {
-				if strings.Contains(r.Error, leak) {
-					t.Errorf("%q: %q tells %s", target, r.Error, leak)
+				if strings.Contains(r.Reason.String(), leak) {
+					t.Errorf("%q: %q tells %s", target, r.Reason, leak)
 				}
 			}
 		}
@@ -179,7 +179,7 @@ func TestTheOperatorOpensExactlyWhatHeNames(t *testing.T) {
 				}
 				dialed = ""
 				r := with(allowed).Post(t.Context(), messageTo(scheme+c.target))
-				if err := with(allowed).Check(t.Context(), scheme+c.target); (err == nil) != (want != "") || err != nil && err.Error() != r.Error {
+				if err := with(allowed).Check(t.Context(), scheme+c.target); (err == nil) != (want != "") || err != nil && !wallet.ReasonOf(err).Equal(r.Reason) {
 					t.Errorf("%s%s, http %v: at registration %v, at delivery %+v", scheme, c.target, allowed, err, r)
 				}
 				if wantVerdict := map[bool]Verdict{true: Refused, false: Retry}[want == ""]; dialed != want && !(c.target == "://both.example.com" && want != "") || r.Verdict() != wantVerdict {
@@ -196,7 +196,7 @@ func TestANameThatCannotBeLookedUpNowIsRegistered(t *testing.T) {
 	if err := p.Check(t.Context(), "https://broken.example.net/"); err != nil {
 		t.Error(err)
 	}
-	if r := p.Post(t.Context(), messageTo("https://broken.example.net/")); r.Verdict() != Retry || r.Error != errLookup.Error() {
+	if r := p.Post(t.Context(), messageTo("https://broken.example.net/")); r.Verdict() != Retry || !r.Reason.Equal(errLookup.Reason) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -224,7 +224,7 @@ func TestANameThatLeadsElsewhereAMomentLaterGainsNothing(t *testing.T) {
 		}
 	})
 	first, second := p.Post(t.Context(), messageTo("https://rebind.example.com/")), p.Post(t.Context(), messageTo("https://rebind.example.com/"))
-	if first.Verdict() != Retry || second.Verdict() != Retry || second.Error != errNoAddress.Error() {
+	if first.Verdict() != Retry || second.Verdict() != Retry || !second.Reason.Equal(errNoAddress.Reason) {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 	if len(dialed) != 1 || dialed[0] != "8.8.8.8:443" || dns.lookups != 2 {
@@ -243,7 +243,7 @@ func TestNobodyLearnsWhichNamesAnOperatorHas(t *testing.T) {
 		}
 		got := p.Post(t.Context(), messageTo("https://"+name+".example.com/"))
 		got.Latency = none.Latency
-		if !reflect.DeepEqual(got, none) || got.Verdict() != none.Verdict() || got.Error != "the name leads to no address on the internet" {
+		if !reflect.DeepEqual(got, none) || got.Verdict() != none.Verdict() || !got.Reason.Equal(errNoAddress.Reason) {
 			t.Errorf("%s: %+v, and of no name %+v", name, got, none)
 		}
 	}

@@ -117,9 +117,11 @@ func TestOneThatHangsHoldsUpNobody(t *testing.T) {
 		hangs, dead, resets := r.hook(operator, "*"), r.hook(operator, "*"), r.hook(operator, "*")
 		r.answer(hangs, func(webhooks.Message) webhooks.Result {
 			time.Sleep(30 * time.Second)
-			return webhooks.Result{Error: "no answer within 30 s"}
+			return webhooks.Result{Reason: wallet.Because("attempt.no_connection")}
 		})
-		r.answer(dead, func(webhooks.Message) webhooks.Result { return webhooks.Result{Error: "no connection"} })
+		r.answer(dead, func(webhooks.Message) webhooks.Result {
+			return webhooks.Result{Reason: wallet.Because("attempt.no_connection")}
+		})
 		r.answer(resets, fails(500))
 		r.run()
 		began := time.Now()

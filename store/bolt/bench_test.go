@@ -41,7 +41,7 @@ func BenchmarkUpdate(b *testing.B) {
 			b.ResetTimer()
 			ours := measure(b, writers, b.N, func() error {
 				return s.Update(context.Background(), func(tx store.Tx) error {
-					return tx.Enqueue([]store.Reply{{Chat: 7, Body: body}})
+					return store.Enqueue(tx, []store.Reply{{Chat: 7, Body: body}}...)
 				})
 			})
 			b.StopTimer()
@@ -112,7 +112,7 @@ func measure(b *testing.B, writers, n int, update func() error) measured {
 }
 
 // BenchmarkCommand is what a slash command costs in one Update: the conversation's next step, the
-// buttons, a reply, an event and the end of the inbox row.
+// buttons, a reply, an event and the end of the update's job.
 func BenchmarkCommand(b *testing.B) {
 	s := fresh(b)
 	ctx := context.Background()
@@ -123,9 +123,14 @@ func BenchmarkCommand(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		n++
-		var fresh []store.Update
+		var put []store.Job
+		chat := store.ChatKey(x.User.TelegramID)
 		if err := s.Update(ctx, func(tx store.Tx) (err error) {
-			fresh, err = tx.PutUpdates(x.Update.At, []store.Update{{ID: n, Chat: x.User.TelegramID, At: x.Update.At, Body: x.Update.Body}})
+			if _, err = tx.NoteUpdate(x.Reply.At, n); err != nil {
+				return err
+			}
+			put, err = tx.PutJobs([]store.Job{{Queue: store.Inbox, Key: chat, Owner: chat, About: x.User.ID, At: x.Reply.At, Body: x.Reply.Body}},
+				&store.Claim{Queue: store.Inbox, Node: "main", Now: x.Reply.At, Max: 1, Lease: time.Minute})
 			return err
 		}); err != nil {
 			b.Fatal(err)
@@ -133,7 +138,7 @@ func BenchmarkCommand(b *testing.B) {
 		if err := s.Update(ctx, func(tx store.Tx) error {
 			x.Event.ID, x.Button.Nonce = fmt.Sprint("evt_", n), fmt.Sprint("nonce_", n)
 			return errors.Join(tx.PutConversation(x.Conversation), tx.PutButtons([]store.Button{x.Button}),
-				tx.Enqueue([]store.Reply{x.Reply}), tx.Emit(x.Event), tx.DoneUpdate(fresh[0].Seq))
+				store.Enqueue(tx, []store.Reply{x.Reply}...), tx.Emit(x.Event), tx.DoneJobs(put[0].Ref()))
 		}); err != nil {
 			b.Fatal(err)
 		}
@@ -146,11 +151,14 @@ func BenchmarkSweep(b *testing.B) {
 	s := fresh(b)
 	ctx := context.Background()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	rows := make([]store.Update, b.N)
-	for i := range rows {
-		rows[i] = store.Update{ID: int64(i), At: at}
-	}
-	mustUpdate(b, s, func(tx store.Tx) error { _, err := tx.PutUpdates(at, rows); return err })
+	mustUpdate(b, s, func(tx store.Tx) error {
+		for id := range int64(b.N) {
+			if _, err := tx.NoteUpdate(at, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	b.ResetTimer()
 	for removed := 500; removed == 500; {
 		if err := s.Update(ctx, func(tx store.Tx) (err error) {

@@ -45,7 +45,7 @@ func noRoom(s *whole) { s.engine.db.MaxSize = 1 }
 
 // fill writes more than any free page holds.
 func fill(tx store.Tx) error {
-	return tx.Enqueue([]store.Reply{{Chat: 1, Body: make([]byte, 2*growth)}})
+	return store.Enqueue(tx, []store.Reply{{Chat: 1, Body: make([]byte, 2*growth)}}...)
 }
 
 // TestACommitThatFailsIsDoubtForAllOfItsBatch: also for who wrote nothing and has an answer of its own, because that
@@ -167,7 +167,7 @@ func TestAnAnswerThatWroteNothingWaitsForTheCommitItRestsOn(t *testing.T) {
 func TestASignalComesAfterTheCommit(t *testing.T) {
 	s := fresh(t)
 	outcomes := together(t, s,
-		func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("x")}}) },
+		func(tx store.Tx) error { return store.Enqueue(tx, []store.Reply{{Chat: 1, Body: []byte("x")}}...) },
 		func(tx store.Tx) error { return tx.Emit(wallet.Event{ID: "e", Name: wallet.TransactionProposed}) })
 	if err := errors.Join(outcomes...); err != nil {
 		t.Fatal(err)

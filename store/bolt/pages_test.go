@@ -8,7 +8,6 @@ import (
 	mrand "math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,11 +33,11 @@ func grown(t testing.TB, path string) (raw []byte, pageSize int) {
 			return errors.Join(tx.PutUser(wallet.User{ID: owner, TelegramID: int64(n + 1)}),
 				tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprint("tx_", n)), Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: owner,
 					From: wallet.Address{byte(n)}, Token: wallet.SOL, Amount: uint64(n), CreatedAt: at.Add(time.Duration(n) * time.Second)}),
-				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Body: make([]byte, 100), At: at}}))
+				store.Enqueue(tx, []store.Reply{{Chat: int64(n + 1), Body: make([]byte, 100), At: at}}...))
 		})
 	}
 	mustUpdate(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.Enqueue([]store.Reply{{Chat: 1, Body: make([]byte, 20_000), At: at}}), tx.EraseUser("usr_3"), tx.EraseUser("usr_4"))
+		return errors.Join(store.Enqueue(tx, []store.Reply{{Chat: 1, Body: make([]byte, 20_000), At: at}}...), tx.EraseUser("usr_3"), tx.EraseUser("usr_4"))
 	})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -332,8 +331,8 @@ func TestAMissingBucketAndACounterGoneBackAreDamage(t *testing.T) {
 	path := filepath.Join(folder, "purser.db")
 	raw, _ := grown(t, path)
 	for what, change := range map[string]func(root *bbolt.Tx) error{
-		"no bucket of users":            func(root *bbolt.Tx) error { return root.DeleteBucket([]byte("users")) },
-		"the number of a reply is free": func(root *bbolt.Tx) error { return root.Bucket([]byte("outbox")).SetSequence(1) },
+		"no bucket of users":              func(root *bbolt.Tx) error { return root.DeleteBucket([]byte("users")) },
+		"the number of an answer is free": func(root *bbolt.Tx) error { return root.Bucket([]byte("answers")).SetSequence(0) },
 	} {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
@@ -379,7 +378,7 @@ func TestDamageThatLooksLikeATree(t *testing.T) {
 	}
 	leaf := 0
 	for _, id := range kinds["leaf"] {
-		if page := raw[id*pageSize:]; !slices.Contains(leaves, id*pageSize) && native.Uint16(page[10:]) > 2 {
+		if page := raw[id*pageSize:]; id*pageSize != root && native.Uint16(page[10:]) > 2 {
 			leaf = id * pageSize
 		}
 	}

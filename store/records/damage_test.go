@@ -67,6 +67,9 @@ func inFile(t *testing.T, path string, b table, nth int, how func([]byte) []byte
 	return key, damaged
 }
 
+// outboxRow is the place of the second reply in the table of jobs: three events lie before the replies.
+const outboxRow = 4
+
 // three is a store's file with three rows in each list that a worker lives by: 0, 1 and 2.
 func three(t *testing.T) (path string) {
 	t.Helper()
@@ -81,12 +84,11 @@ func three(t *testing.T) (path string) {
 			if err != nil {
 				return err
 			}
-			_, err = tx.PutUpdates(at, []store.Update{{ID: int64(n), Chat: int64(n + 1), At: at, Body: fmt.Append(nil, "secret ", n)}})
-			return errors.Join(err, tx.PutUser(user),
+			return errors.Join(tx.PutUser(user),
 				tx.CreateTransaction(wallet.Transaction{ID: id, Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: user.ID,
 					From: wallet.Address{1}, Token: wallet.SOL, Amount: uint64(n), CreatedAt: at.Add(time.Duration(n)), Deadline: at, Chat: int64(n + 1)}),
 				tx.PutConversation(store.Conversation{Chat: int64(n + 1), User: int64(n + 1), State: "amount", Data: []byte("secret"), ExpiresAt: at.Add(time.Duration(n))}),
-				tx.Enqueue([]store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}),
+				store.Enqueue(tx, []store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}...),
 				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Lineage: "key_0", CreatedAt: at}), // before any event
 				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Lineage: "key_1", CreatedAt: at.Add(time.Duration(n))}),
 				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
@@ -113,15 +115,7 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 		return out
 	}
 	return map[table]func(store.Tx) ([]int, error){
-		inbox: func(tx store.Tx) ([]int, error) {
-			rows, err := tx.Updates(10)
-			return numbers(len(rows), func(i int) int64 { return rows[i].ID }), err
-		},
-		outbox: func(tx store.Tx) ([]int, error) {
-			rows, err := tx.Replies(0, 10)
-			return numbers(len(rows), func(i int) int64 { return rows[i].Chat - 1 }), err
-		},
-		jobs: func(tx store.Tx) ([]int, error) {
+		jobs: func(tx store.Tx) ([]int, error) { // the queue that lies first in the table
 			rows, err := tx.PendingEvents(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
@@ -215,10 +209,10 @@ func TestADamagedRowHoldsUpNoWriter(t *testing.T) {
 	for what, how := range storetest.WaysOfDamage() {
 		t.Run(what, func(t *testing.T) {
 			path := three(t)
-			key, damaged := inFile(t, path, outbox, 1, how)
+			key, damaged := inFile(t, path, jobs, outboxRow, how)
 			s := openAt(t, path)
 			mustUpdate(t, s, func(tx store.Tx) error {
-				return tx.Enqueue([]store.Reply{{Chat: 2, Card: "card 1", Body: []byte("newer")}})
+				return store.Enqueue(tx, []store.Reply{{Chat: 2, Card: "card 1", Body: []byte("newer")}}...)
 			})
 			mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_0") })
 			mustUpdate(t, s, func(tx store.Tx) error {
@@ -226,12 +220,12 @@ func TestADamagedRowHoldsUpNoWriter(t *testing.T) {
 				return err
 			})
 			if err := s.View(t.Context(), func(contract store.Tx) error {
-				rows, err := contract.Replies(0, 10)
-				if len(rows) != 1 || string(rows[0].Body) != "newer" {
+				rows, err := contract.JobsOfOwner(store.Outbox, store.ChatKey(2), 10)
+				if len(rows) != 1 || !strings.HasSuffix(string(rows[0].Body), "\nnewer") {
 					t.Errorf("the outbox holds %+v", rows)
 				}
 				if what != "one bit of what is sealed" { // that one was read well enough to be replaced
-					if kept := contract.(*tx).get(outbox, key); !bytes.Equal(kept, damaged) {
+					if kept := contract.(*tx).get(jobs, key); !bytes.Equal(kept, damaged) {
 						t.Errorf("the row is %q", kept)
 					}
 				}

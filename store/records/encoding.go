@@ -61,11 +61,11 @@ const maxID = 256
 // checkID refuses ids that would make a key ambiguous.
 func checkID(id string) error {
 	if id == "" || len(id) > maxID {
-		return fmt.Errorf("bolt: an id has 1 to %d bytes, not %d", maxID, len(id))
+		return fmt.Errorf("store: an id has 1 to %d bytes, not %d", maxID, len(id))
 	}
 	for i := range len(id) {
 		if id[i] == 0 {
-			return errors.New("bolt: an id has no zero byte")
+			return errors.New("store: an id has no zero byte")
 		}
 	}
 	return nil

@@ -145,9 +145,6 @@ func (t *tx) eraseConversations(telegram store.Hash) error {
 // queues, which are short: erasing is rare, and an index for it would burden every message.
 func (t *tx) eraseQueued(id wallet.UserID) error {
 	for b, remove := range map[table]func(key []byte) error{
-		inbox:         func(key []byte) error { return t.delete(inbox, key) },
-		parked:        t.removeParked,
-		outbox:        t.removeReply,
 		announcements: func(key []byte) error { return t.delete(announcements, key) },
 	} {
 		for _, e := range t.prefixed(b, nil) {

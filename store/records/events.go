@@ -40,7 +40,7 @@ func (t *tx) Emit(list ...wallet.Event) error {
 
 func (t *tx) emit(e wallet.Event) error {
 	if e.ID == "" {
-		return errors.New("bolt: an event without an id")
+		return errors.New("store: an event without an id")
 	}
 	announced := e.Name.Public() && !t.isEmpty(webhooks)
 	id := t.eventID(e.ID)

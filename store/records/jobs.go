@@ -85,7 +85,7 @@ func checkJob(j store.Job) error {
 		}
 	}
 	if j.Priority < 0 || int(j.Priority) >= store.Priorities {
-		return fmt.Errorf("bolt: a job has a priority of 0 to %d, not %d", store.Priorities-1, j.Priority)
+		return fmt.Errorf("store: a job has a priority of 0 to %d, not %d", store.Priorities-1, j.Priority)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (q *jobQueue) putJob(j *store.Job) (*storedJob, error) {
 		}
 	} else {
 		if !bytes.Equal(was.Line, is.Line) {
-			return nil, errors.New("bolt: a job that is put anew keeps its key")
+			return nil, errors.New("store: a job that is put anew keeps its key")
 		}
 		is.seq, is.Attempt = was.seq, was.Attempt
 		if was.inFlight() {

@@ -68,8 +68,8 @@ type logRow struct {
 
 // attemptPayload is the sealed part of an attempt.
 type attemptPayload struct {
-	Error  string `json:"error,omitempty"`
-	Answer []byte `json:"answer,omitempty"`
+	Reason wallet.Reason `json:"reason,omitzero"`
+	Answer []byte        `json:"answer,omitempty"`
 }
 
 // Log commits what others hand in meanwhile with its own: whoever is first to take the turn takes along
@@ -132,8 +132,8 @@ func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
 	payload := make([]attemptPayload, len(e.Attempted))
 	for i, a := range e.Attempted {
-		payload[i] = attemptPayload{a.Error, a.Answer}
-		r.plain.Attempted[i].Error, r.plain.Attempted[i].Answer = "", nil
+		payload[i] = attemptPayload{a.Reason, a.Answer}
+		r.plain.Attempted[i].Reason, r.plain.Attempted[i].Answer = wallet.Reason{}, nil
 	}
 	sealed, err := json.Marshal(payload)
 	if err != nil {
@@ -180,7 +180,7 @@ func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 		return e, fmt.Errorf("%s: %w", logSubject, store.ErrDamaged)
 	}
 	for i, w := range payload {
-		if e.Attempted[i].Error = w.Error; bodies {
+		if e.Attempted[i].Reason = w.Reason; bodies {
 			e.Attempted[i].Answer = w.Answer
 		}
 	}

@@ -16,9 +16,7 @@ const (
 	seenOver   expiry = 's'
 	buttonOver expiry = 'b'
 	bindOver   expiry = 'l'
-	replyOver  expiry = 'r'
 	answerOver expiry = 'a'
-	parkedOver expiry = 'p'
 	cardOver   expiry = 'k'
 
 	counterOver  expiry = 'c'
@@ -109,12 +107,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeButton(key)
 	case bindOver:
 		return t.removeBind(key)
-	case replyOver:
-		return t.removeReply(key)
 	case answerOver:
 		return t.removeAnswer(key)
-	case parkedOver:
-		return t.removeParked(key)
 	case cardOver:
 		return t.removeCard(key)
 	case counterOver:

@@ -35,11 +35,7 @@ const (
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
 	cards         // H(chat) H(card) -> message id, and where it is ever over, when
 
-	inbox   // number -> row of store.Update, those that wait
-	parked  // number -> row of store.Update, those given up
-	seen    // update id -> time it was last taken in
-	outbox  // number -> row of store.Reply
-	waiting // H(chat, card) -> key of outbox
+	seen // update id -> time it was last taken in
 
 	announcements // number -> row of wallet.Event, those that are no deliveries yet
 	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> one byte; kept for good, so that none is emitted twice
@@ -82,8 +78,8 @@ func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
-		"conversations", "silences", "buttons", "buttons_of", "cards", "inbox", "parked", "seen",
-		"outbox", "waiting", "announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
+		"conversations", "silences", "buttons", "buttons_of", "cards", "seen",
+		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
 		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
@@ -93,7 +89,7 @@ func (b table) String() string {
 // grows tells whether most new keys of a table lie behind all others.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, inbox, outbox, parked, seen, announcements, eventIDs, answers, deliveryRows, expiries:
+	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries:
 		return true
 	}
 	return false
@@ -101,13 +97,13 @@ func (b table) grows() bool {
 
 // numbered tells whether the keys of a table are numbers that it draws itself.
 func (b table) numbered() bool {
-	return b == inbox || b == outbox || b == announcements || b == answers
+	return b == announcements || b == answers
 }
 
 // holdsRows tells whether the values of a table are rows (row.go). All others hold keys of rows, times and numbers.
 func (b table) holdsRows() bool {
 	switch b {
-	case users, wallets, binds, transactions, contacts, conversations, buttons, inbox, parked, outbox, announcements,
+	case users, wallets, binds, transactions, contacts, conversations, buttons, announcements,
 		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}

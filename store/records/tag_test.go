@@ -50,10 +50,6 @@ func everyRow(t *testing.T) (path string, x storetest.Samples) {
 	s := openAt(t, path)
 	x = storetest.NewSamples()
 	mustUpdate(t, s, x.Write)
-	mustUpdate(t, s, func(tx store.Tx) error {
-		_, err := tx.PutUpdates(x.Update.At, []store.Update{{ID: x.Update.ID + 1, Chat: x.Update.Chat, At: x.Update.At, Body: []byte("parked")}})
-		return errors.Join(err, tx.FailUpdate(2, true))
-	})
 	closed(t, s)
 	return path, x
 }

@@ -128,9 +128,9 @@ func (t *tx) eraseWebhooks(owner wallet.UserID) error {
 	return nil
 }
 
-// healthPayload is the sealed part of a webhook's health: errors name hosts.
+// healthPayload is the sealed part of a webhook's health: reasons name hosts.
 type healthPayload struct {
-	Error string `json:"error"`
+	Reason wallet.Reason `json:"reason,omitzero"`
 }
 
 func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
@@ -138,7 +138,7 @@ func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
 		return wallet.WebhookHealth{}, nil
 	}
 	h, payload, err := readWithPayload[wallet.WebhookHealth, healthPayload](t, webhookHealth, []byte(id))
-	h.LastError = payload.Error
+	h.LastReason = payload.Reason
 	return h, err
 }
 
@@ -152,7 +152,7 @@ func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error
 	if err != nil {
 		return err
 	}
-	payload := healthPayload{h.LastError}
-	h.LastError = ""
+	payload := healthPayload{h.LastReason}
+	h.LastReason = wallet.Reason{}
 	return t.putWithPayload(webhookHealth, key, r.owner, h, payload)
 }

@@ -226,13 +226,13 @@ func testSnapshot(t *testing.T, open Open) {
 func testViewDoesNotWrite(t *testing.T, open Open) {
 	s := fresh(t, open)
 	for what, write := range map[string]func(store.Tx) error{
-		"user":    func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1)) },
-		"bind":    func(tx store.Tx) error { return tx.PutBind(wallet.Bind{User: "usr_a"}) },
-		"card":    func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) },
-		"updates": func(tx store.Tx) error { _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1}}); return err },
-		"reply":   func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{}}) },
-		"event":   func(tx store.Tx) error { return tx.Emit(event("e")) },
-		"answer":  func(tx store.Tx) error { return tx.PutAnswer("k", store.Answer{}) },
+		"user":   func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1)) },
+		"bind":   func(tx store.Tx) error { return tx.PutBind(wallet.Bind{User: "usr_a"}) },
+		"card":   func(tx store.Tx) error { return tx.PutCard(1, "c", 1, time.Time{}) },
+		"update": func(tx store.Tx) error { _, err := tx.NoteUpdate(noon(), 1); return err },
+		"reply":  func(tx store.Tx) error { return store.Enqueue(tx, []store.Reply{{}}...) },
+		"event":  func(tx store.Tx) error { return tx.Emit(event("e")) },
+		"answer": func(tx store.Tx) error { return tx.PutAnswer("k", store.Answer{}) },
 	} {
 		if err := s.View(t.Context(), write); err == nil {
 			t.Errorf("a View wrote a %s", what)
@@ -266,8 +266,8 @@ func testChanged(t *testing.T, open Open) {
 	s := fresh(t, open)
 	row := transaction(1, "usr_a", 1)
 	adds := map[store.Queue]func(store.Tx) error{
-		store.Inbox:      func(tx store.Tx) error { _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1}}); return err },
-		store.Outbox:     func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) },
+		store.Inbox:      func(tx store.Tx) error { _, err := tx.PutJobs([]store.Job{{Queue: store.Inbox}}, nil); return err },
+		store.Outbox:     func(tx store.Tx) error { return store.Enqueue(tx, []store.Reply{{Chat: 1}}...) },
 		store.Events:     func(tx store.Tx) error { return tx.Emit(event("e")) },
 		store.Settlement: func(tx store.Tx) error { return store.Create(tx, row) },
 
@@ -294,7 +294,6 @@ func testChanged(t *testing.T, open Open) {
 		receive(t, string(queue), s.Changed(queue))
 		quiet("after the signal of " + string(queue))
 	}
-	update(t, s, adds[store.Inbox])
 	update(t, s, adds[store.Events])
 	update(t, s, adds[store.Announced])
 	quiet("what was there already")
@@ -307,7 +306,7 @@ func testChanged(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.PutTransaction(row) })
 	quiet("a mere refresh of a transaction")
 	for range 3 { // one slot: nobody is held up by a worker that sleeps
-		update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{{Chat: 1}}) })
+		update(t, s, func(tx store.Tx) error { return store.Enqueue(tx, []store.Reply{{Chat: 1}}...) })
 	}
 	receive(t, "many", s.Changed(store.Outbox))
 	quiet("many signals are one")
@@ -352,10 +351,10 @@ func testReopen(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
 	update(t, s, func(tx store.Tx) error { return tx.CreateKey(wallet.Key{ID: "key_1"}, "secret") })
 	update(t, s, func(tx store.Tx) error {
-		if err := tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("one")}}); err != nil {
+		if err := store.Enqueue(tx, []store.Reply{{Chat: 1, Body: []byte("one")}}...); err != nil {
 			return err
 		}
-		_, err := tx.PutUpdates(noon(), []store.Update{{ID: 1, Chat: 1001, At: noon()}})
+		_, err := tx.NoteUpdate(noon(), 1)
 		return err
 	})
 	if err := s.Close(); err != nil {
@@ -372,10 +371,10 @@ func testReopen(t *testing.T, open Open) {
 	same(t, "transaction", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.TransactionBySignID("sign") }), row)
 	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.KeyBySecret("secret") }), wallet.Key{ID: "key_1"})
 	update(t, s, func(tx store.Tx) error {
-		fresh, err := tx.PutUpdates(noon().Add(time.Hour), []store.Update{{ID: 1}})
-		same(t, "seen ids", len(fresh), 0)
-		return errors.Join(err, tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("two")}}))
+		known, err := tx.NoteUpdate(noon().Add(time.Hour), 1)
+		same(t, "seen ids", known, true)
+		return errors.Join(err, store.Enqueue(tx, []store.Reply{{Chat: 1, Body: []byte("two")}}...))
 	})
-	replies := get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(0, 10) })
-	same(t, "numbers go on", []uint64{replies[0].Seq, replies[1].Seq}, []uint64{1, 2})
+	waiting := Jobs(t, s, store.Outbox)
+	same(t, "numbers go on", waiting[1].Seq, waiting[0].Seq+1)
 }

@@ -147,7 +147,7 @@ func entry(id string, to wallet.WebhookID, at time.Time, state store.DeliverySta
 	for i, status := range statuses {
 		a := store.Attempt{At: at.Add(time.Duration(i) * time.Second), Latency: time.Millisecond, Status: status, Answer: []byte("said " + id)}
 		if !a.Succeeded() {
-			a.Error = "why " + id
+			a.Reason = wallet.Because("why.failed", wallet.TextArg("ID", id))
 		}
 		e.Attempted = append(e.Attempted, a)
 	}

@@ -21,9 +21,7 @@ type model struct {
 	wallets      map[wallet.Address]wallet.Wallet
 	transactions map[wallet.TransactionID]wallet.Transaction
 	talks        map[[2]int64]store.Conversation
-	inbox        map[uint64]store.Update
 	seen         map[int64]time.Time
-	outbox       map[uint64]store.Reply
 	pending      []wallet.Event
 	emitted      map[string]bool
 	contacts     map[[2]string]wallet.Contact // by owner and folded name
@@ -35,13 +33,13 @@ type model struct {
 func newModel() model {
 	return model{users: map[wallet.UserID]wallet.User{}, wallets: map[wallet.Address]wallet.Wallet{},
 		transactions: map[wallet.TransactionID]wallet.Transaction{}, talks: map[[2]int64]store.Conversation{},
-		inbox: map[uint64]store.Update{}, seen: map[int64]time.Time{}, outbox: map[uint64]store.Reply{}, emitted: map[string]bool{},
+		seen: map[int64]time.Time{}, emitted: map[string]bool{},
 		contacts: map[[2]string]wallet.Contact{}, hooks: map[wallet.WebhookID]wallet.Webhook{}, posts: map[string]store.Delivery{}}
 }
 
 func (m model) clone() model {
 	return model{maps.Clone(m.users), maps.Clone(m.wallets), maps.Clone(m.transactions), maps.Clone(m.talks),
-		maps.Clone(m.inbox), maps.Clone(m.seen), maps.Clone(m.outbox), slices.Clone(m.pending), maps.Clone(m.emitted),
+		maps.Clone(m.seen), slices.Clone(m.pending), maps.Clone(m.emitted),
 		maps.Clone(m.contacts), maps.Clone(m.hooks), maps.Clone(m.posts), slices.Clone(m.announced)}
 }
 
@@ -118,10 +116,8 @@ func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
 		return m.putTransaction(tx, r)
 	case 5:
 		return m.talk(tx, r)
-	case 6:
+	case 6, 7:
 		return m.updates(tx, r, round)
-	case 7:
-		return m.replies(tx, r)
 	case 8:
 		return m.contact(tx, r)
 	case 9:
@@ -308,68 +304,14 @@ func (m *model) talk(tx store.Tx, r *rand.Rand) error {
 }
 
 func (m *model) updates(tx store.Tx, r *rand.Rand, round int) error {
-	if keys := slices.Sorted(maps.Keys(m.inbox)); len(keys) > 0 && r.IntN(2) == 0 {
-		seq := keys[r.IntN(len(keys))]
-		if u := m.inbox[seq]; r.IntN(2) == 0 {
-			u.Attempts++
-			m.inbox[seq] = u
-			return differ("fail update", tx.FailUpdate(seq, false), nil)
-		}
-		delete(m.inbox, seq)
-		return differ("done update", errors.Join(tx.DoneUpdate(seq)), nil)
-	}
-	now := noon().Add(time.Duration(round) * time.Hour)
-	u := store.Update{ID: int64(r.IntN(20)), Chat: int64(r.IntN(3)), At: now, Body: []byte(fmt.Sprint(r.IntN(100)))}
-	at, known := m.seen[u.ID]
+	now, id := noon().Add(time.Duration(round)*time.Hour), int64(r.IntN(20))
+	at, known := m.seen[id]
 	known = known && now.Before(at.Add(store.SeenFor))
-	fresh, err := tx.PutUpdates(now, []store.Update{u})
-	if err != nil {
-		return err
+	got, err := tx.NoteUpdate(now, id)
+	if !known {
+		m.seen[id] = now
 	}
-	if known {
-		return differ("a seen update", len(fresh), 0)
-	}
-	if len(fresh) != 1 {
-		return fmt.Errorf("update %d was not taken", u.ID)
-	}
-	m.seen[u.ID] = now
-	m.inbox[fresh[0].Seq] = fresh[0]
-	return nil
-}
-
-func (m *model) replies(tx store.Tx, r *rand.Rand) error {
-	if keys := slices.Sorted(maps.Keys(m.outbox)); len(keys) > 0 && r.IntN(3) == 0 {
-		done := m.outbox[keys[r.IntN(len(keys))]]
-		if r.IntN(3) == 0 {
-			done.Body = []byte("another")
-		} else {
-			delete(m.outbox, done.Seq)
-		}
-		return differ("done reply", tx.DoneReply(done), nil)
-	}
-	n := store.Reply{Chat: int64(r.IntN(2)), Card: [...]string{"", "a", "b"}[r.IntN(3)], Body: []byte(fmt.Sprint(r.IntN(1000)))}
-	place := uint64(0)
-	for seq, o := range m.outbox {
-		if n.Card != "" && o.Card == n.Card && o.Chat == n.Chat {
-			place = seq
-		}
-	}
-	if err := tx.Enqueue([]store.Reply{n}); err != nil {
-		return err
-	}
-	if place == 0 { // the engine chose the number: the highest there is
-		all, err := tx.Replies(0, 1<<20)
-		if err != nil {
-			return err
-		}
-		place = all[len(all)-1].Seq
-		if _, taken := m.outbox[place]; taken {
-			return fmt.Errorf("a new reply took the number %d of another", place)
-		}
-	}
-	n.Seq = place
-	m.outbox[place] = n
-	return nil
+	return errors.Join(err, differ("a seen update", got, known))
 }
 
 func (m *model) emit(tx store.Tx, r *rand.Rand) error {

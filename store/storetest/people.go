@@ -67,7 +67,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutConversation(store.Conversation{Chat: -77, User: chat, State: "idle", ExpiresAt: at}),
 			tx.PutButtons([]store.Button{{Nonce: "nonce_" + string(who.ID), Chat: chat, User: chat, Subject: "x", ExpiresAt: at}}),
 			tx.PutCard(chat, "card", 7, time.Time{}),
-			tx.Enqueue([]store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}),
+			store.Enqueue(tx, []store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}...),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
 			tx.PutContact(wallet.Contact{Owner: who.ID, Name: "rent", Address: wallet.Address{n}, AddedAt: at}),
 			tx.CreateTransaction(wallet.Transaction{ID: id + "_paid", Owner: who.ID, Kind: wallet.Send, Status: wallet.Confirmed,
@@ -80,7 +80,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutWebhook(hook),
 			tx.PutWebhookHealth(hook.ID, wallet.WebhookHealth{LastStatus: 200}),
 		}
-		_, err := tx.PutUpdates(at, []store.Update{{ID: int64(n), Chat: chat, At: at, Body: []byte("hello")}})
+		_, err := tx.PutJobs([]store.Job{{Queue: store.Inbox, Key: store.ChatKey(chat), Owner: store.ChatKey(chat), About: who.ID, At: at, Body: []byte("hello")}}, nil)
 		for _, step := range append(steps, err) {
 			if step != nil {
 				return step
@@ -146,10 +146,12 @@ func testErase(t *testing.T, open Open) {
 		}
 		c, err := tx.SilentConversations(noon(), 10)
 		count("conversations", len(c), err)
-		u, err := tx.Updates(10)
-		count("updates", len(u), err)
-		r, err := tx.Replies(0, 10)
-		count("replies", len(r), err)
+		for what, queue := range map[string]store.Queue{"updates": store.Inbox, "replies": store.Outbox} {
+			hers, err := tx.JobsOfOwner(queue, store.ChatKey(alice.TelegramID), 10)
+			count(what+" of hers", len(hers), err)
+			his, err := tx.JobsOfOwner(queue, store.ChatKey(bob.TelegramID), 10)
+			count(what+" of his", len(his), err)
+		}
 		e, err := tx.PendingEvents(10)
 		count("events", len(e), err)
 		k, err := tx.AllKeys()
@@ -169,7 +171,7 @@ func testErase(t *testing.T, open Open) {
 		talk, err = tx.Conversation(alice.TelegramID, alice.TelegramID, "keys")
 		count("version of hers in a slot", int(talk.Version), err)
 		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0,
-			"transactions of hers": 0, "wallets of hers": 0, "conversations": 3, "updates": 1, "replies": 1,
+			"transactions of hers": 0, "wallets of hers": 0, "conversations": 3, "updates of hers": 0, "replies of hers": 0, "updates of his": 1, "replies of his": 1,
 			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
 			"events": 1, "keys": 1, "version of hers": 0, "version of hers in a slot": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,
 			"grants of hers": 0, "grants of his": 1, "verified of hers": 0, "verified of his": len("dev@example.com")})

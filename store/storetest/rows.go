@@ -76,8 +76,10 @@ func testSweep(t *testing.T, open Open) {
 		if err := tx.PutUser(user("usr_a", 1001)); err != nil {
 			return err
 		}
-		if _, err := tx.PutUpdates(noon(), []store.Update{{ID: 1, At: noon()}, {ID: 2, At: noon()}}); err != nil {
-			return err
+		for id := range int64(2) {
+			if _, err := tx.NoteUpdate(noon(), id); err != nil {
+				return err
+			}
 		}
 		if err := tx.PutButtons([]store.Button{{Nonce: "soon", ExpiresAt: soon}, {Nonce: "later", ExpiresAt: later}, {Nonce: "never"}}); err != nil {
 			return err
@@ -88,11 +90,8 @@ func testSweep(t *testing.T, open Open) {
 		if err := tx.PutBind(wallet.Bind{TokenHash: [32]byte{1}, User: "usr_a", ExpiresAt: soon}); err != nil {
 			return err
 		}
-		if err := tx.PutAnswer("k", store.Answer{ExpiresAt: soon}); err != nil {
-			return err
-		}
-		return tx.Enqueue([]store.Reply{{Chat: 1, Body: []byte("toast"), NotAfter: soon}, {Chat: 1, Card: "c", Body: []byte("card"), NotAfter: soon},
-			{Chat: 1, Body: []byte("answer")}})
+		return errors.Join(tx.PutAnswer("k", store.Answer{ExpiresAt: soon}), tx.PutAnswer("k2", store.Answer{ExpiresAt: soon}),
+			tx.PutCard(1, "c", 7, soon), store.Enqueue(tx, store.Reply{Chat: 1, Body: []byte("answer")}))
 	})
 	sweep := func(now time.Time, limit int) int {
 		t.Helper()
@@ -109,39 +108,20 @@ func testSweep(t *testing.T, open Open) {
 	same(t, "the others", sweep(soon, 100), 2)
 	same(t, "all of them", sweep(soon, 100), 0)
 	view(t, s, func(tx store.Tx) error {
-		replies, err := tx.Replies(0, 10)
-		if err != nil {
-			return err
-		}
-		same(t, "replies left", len(replies), 1)
-		same(t, "the reply left", string(replies[0].Body), "answer")
 		for _, nonce := range []string{"soon", "later", "never"} {
 			if _, err := tx.Button(nonce); err != nil {
 				return fmt.Errorf("button %s: %w", nonce, err)
 			}
 		}
-		_, err = tx.BindOf("usr_a")
+		_, err := tx.BindOf("usr_a")
 		return err
-	})
-	update(t, s, func(tx store.Tx) error { // the card's place went with its reply
-		return tx.Enqueue([]store.Reply{{Chat: 1, Card: "c", Body: []byte("card again")}})
 	})
 	same(t, "an hour later", sweep(later, 100), 1)
 	absent(t, s, "the button", func(tx store.Tx) error { _, err := tx.Button("later"); return err })
 	update(t, s, func(tx store.Tx) error { return tx.UseButtons(0, 0, "", noon()) })
 	same(t, "after SeenFor: the bind, two update ids", sweep(noon().Add(store.SeenFor), 100), 3)
 	absent(t, s, "the bind", func(tx store.Tx) error { _, err := tx.BindOf("usr_a"); return err })
-	same(t, "what waits is never swept", len(get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(10) })), 2)
-
-	update(t, s, func(tx store.Tx) error {
-		waiting, err := tx.Updates(1)
-		if err != nil {
-			return err
-		}
-		return tx.FailUpdate(waiting[0].Seq, true)
-	})
-	same(t, "a parked update is kept for a while", sweep(noon().Add(store.DeadLetteredFor-time.Nanosecond), 100), 0)
-	same(t, "but not for ever", sweep(noon().Add(store.DeadLetteredFor), 100), 1)
+	same(t, "what waits is never swept", len(Jobs(t, s, store.Outbox)), 1)
 }
 
 // testEveryField writes rows whose every field is set and reads the same rows.
@@ -155,8 +135,6 @@ func testEveryField(t *testing.T, open Open) {
 		k    wallet.Key
 		c    store.Conversation
 		n    store.Button
-		in   store.Update
-		out  store.Reply
 		a    store.Answer
 		e    wallet.Event
 		app  wallet.App
@@ -168,11 +146,11 @@ func testEveryField(t *testing.T, open Open) {
 		tick store.Counter
 		from = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &in, &out, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
-	c.Version, in.DeadLettered = 0, false // the store's own to change
+	c.Version = 0 // the store's own to change
 	row.Kind = wallet.Send
 	post.Webhook = hook.ID
 	update(t, s, func(tx store.Tx) error {
@@ -184,13 +162,8 @@ func testEveryField(t *testing.T, open Open) {
 			return err
 		}
 		post.Seq = waiting[0].Seq
-		fresh, err := tx.PutUpdates(noon(), []store.Update{in})
-		if err != nil {
-			return err
-		}
-		in = fresh[0]
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
-			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.Enqueue([]store.Reply{out}), tx.PutAnswer("k", a), tx.Emit(e),
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.Emit(e),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
@@ -198,7 +171,7 @@ func testEveryField(t *testing.T, open Open) {
 		}
 		return nil
 	})
-	row.Version, c.Version, out.Seq = 1, 1, 1
+	row.Version, c.Version = 1, 1
 	same(t, "user", get(t, s, func(tx store.Tx) (wallet.User, error) { return tx.User(u.ID) }), u)
 	same(t, "wallet", get(t, s, func(tx store.Tx) (wallet.Wallet, error) { return tx.Wallet(w.Address) }), w)
 	same(t, "bind", get(t, s, func(tx store.Tx) (wallet.Bind, error) { return tx.Bind(b.TokenHash) }), b)
@@ -206,8 +179,6 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.Key(k.ID) }), k)
 	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
-	same(t, "update", get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(1) }), []store.Update{in})
-	same(t, "reply", get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(0, 1) }), []store.Reply{out})
 	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
 	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)

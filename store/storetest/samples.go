@@ -20,7 +20,6 @@ type Samples struct {
 	Key          wallet.Key
 	Conversation store.Conversation
 	Button       store.Button
-	Update       store.Update
 	Reply        store.Reply
 	Answer       store.Answer
 	Event        wallet.Event
@@ -44,7 +43,7 @@ func NewSamples() Samples {
 	x.Job.Priority, x.Job.Attempt, x.Job.Failures, x.Job.Seq, x.Job.About = store.JobSoon, 1, 0, 1, x.User.ID
 	x.DeadJob.NotBefore = x.Job.NotBefore
 	x.DeadJob.Queue, x.DeadJob.Priority, x.DeadJob.Attempt, x.DeadJob.Failures, x.DeadJob.Seq, x.DeadJob.About = x.Job.Queue, store.JobUrgent, 1, 0, 2, ""
-	x.Update.DeadLettered, x.Update.Seq, x.Reply.Seq = false, 1, 1
+	x.Reply.Priority, x.Reply.ID = 2, ""
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Transaction.Kind = wallet.Send
@@ -53,7 +52,7 @@ func NewSamples() Samples {
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
-	x.Update.Chat, x.Reply.Chat = x.User.TelegramID, x.User.TelegramID
+	x.Reply.Chat = x.User.TelegramID
 	return x
 }
 
@@ -64,7 +63,7 @@ func (x Samples) Write(tx store.Tx) error {
 	if err := tx.PutUser(x.User); err != nil { // first: what follows is sealed for them
 		return err
 	}
-	_, err := tx.PutUpdates(x.Update.At, []store.Update{x.Update})
+	_, err := tx.NoteUpdate(x.Reply.At, 1)
 	if err := errors.Join(err, tx.PutWebhook(x.Webhook), tx.PutWebhookHealth(x.Webhook.ID, x.Health)); err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func (x Samples) Write(tx store.Tx) error {
 	}
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
-		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), tx.Enqueue([]store.Reply{x.Reply}),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
 		tx.PutCounters([]store.Counter{x.Counter}))
@@ -130,10 +129,15 @@ func (x Samples) Read(tx store.Tx) error {
 	check("button", x.Button, n, err)
 	card, err := tx.Card(x.Reply.Chat, x.Reply.Card)
 	check("card", x.Card, card, err)
-	in, err := tx.Updates(10)
-	check("inbox", []store.Update{x.Update}, in, err)
-	out, err := tx.Replies(0, 10)
-	check("outbox", []store.Reply{x.Reply}, out, err)
+	out, err := tx.JobsOfOwner(store.Outbox, store.ChatKey(x.Reply.Chat), 10)
+	if len(out) == 1 && err == nil {
+		var reply store.Reply
+		reply, err = store.ReplyOf(out[0])
+		reply.ID = ""
+		check("outbox", x.Reply, reply, err)
+	} else {
+		check("outbox", 1, len(out), err)
+	}
 	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
 	check("answer", x.Answer, a, err)
 	e, err := tx.PendingEvents(10)

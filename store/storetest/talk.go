@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"purser/store"
+	"purser/wallet"
 )
 
 func testConversations(t *testing.T, open Open) {
@@ -137,117 +138,93 @@ func testCards(t *testing.T, open Open) {
 	same(t, "one that always was", read(5), 79)
 }
 
-func testInbox(t *testing.T, open Open) {
+func testNoteUpdate(t *testing.T, open Open) {
 	s := fresh(t, open)
-	put := func(at time.Time, list ...int64) []int64 {
+	note := func(at time.Time, list ...int64) (fresh []int64) {
 		t.Helper()
-		var fresh []store.Update
-		update(t, s, func(tx store.Tx) (err error) {
-			var in []store.Update
+		update(t, s, func(tx store.Tx) error {
+			fresh = []int64{}
 			for _, id := range list {
-				in = append(in, store.Update{ID: id, Chat: 5, At: at, Body: []byte{byte(id)}})
+				known, err := tx.NoteUpdate(at, id)
+				if err != nil {
+					return err
+				}
+				if !known {
+					fresh = append(fresh, id)
+				}
 			}
-			fresh, err = tx.PutUpdates(at, in)
-			return err
+			return nil
 		})
-		out := []int64{}
-		last := uint64(0)
-		for _, u := range fresh {
-			if u.Seq <= last {
-				t.Errorf("update %d has number %d after %d", u.ID, u.Seq, last)
-			}
-			last = u.Seq
-			out = append(out, u.ID)
-		}
-		return out
+		return fresh
 	}
-	list := func(limit int) []store.Update {
-		return get(t, s, func(tx store.Tx) ([]store.Update, error) { return tx.Updates(limit) })
-	}
-	waiting := func() []int64 {
-		out := []int64{}
-		for _, u := range list(100) {
-			out = append(out, u.ID)
-		}
-		return out
-	}
-	same(t, "new ones, in order of arrival", put(noon(), 30, 10, 30, 20), []int64{30, 10, 20})
-	same(t, "seen ones", put(noon().Add(47*time.Hour), 10, 40), []int64{40})
-	same(t, "ids may come again after SeenFor", put(noon().Add(store.SeenFor), 10), []int64{10})
-	same(t, "and are seen anew", put(noon().Add(95*time.Hour), 10), []int64{})
-	same(t, "negative ids are ids", put(noon(), -1), []int64{-1})
-	same(t, "the list", waiting(), []int64{30, 10, 20, 40, 10, -1})
-	same(t, "limited", len(list(2)), 2)
-
-	first := list(1)[0]
-	same(t, "the whole row", first, store.Update{ID: 30, Chat: 5, At: noon(), Body: []byte{30}, Seq: first.Seq})
-	update(t, s, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, false) })
-	first.Attempts++
-	same(t, "a failed attempt", list(1)[0], first)
-	update(t, s, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, true) })
-	same(t, "parked", waiting(), []int64{10, 20, 40, 10, -1})
-	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.FailUpdate(first.Seq, false) })
-
-	next := list(1)[0]
-	update(t, s, func(tx store.Tx) error { return tx.DoneUpdate(next.Seq) })
-	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.DoneUpdate(next.Seq) })
-	same(t, "done", waiting(), []int64{20, 40, 10, -1})
-	same(t, "done ones are still seen", put(noon().Add(96*time.Hour-1), 10), []int64{10}[:0])
+	same(t, "new ones", note(noon(), 30, 10, 30, 20), []int64{30, 10, 20})
+	same(t, "seen ones", note(noon().Add(47*time.Hour), 10, 40), []int64{40})
+	same(t, "ids may come again after SeenFor", note(noon().Add(store.SeenFor), 10), []int64{10})
+	same(t, "and are seen anew", note(noon().Add(95*time.Hour), 10), []int64{})
+	same(t, "negative ids are ids", note(noon(), -1), []int64{-1})
 }
 
-func testOutbox(t *testing.T, open Open) {
+// testReplies: a reply is a job of the outbox, a newer state of a card takes the place of the one that waits, and of a
+// chat's replies the more urgent go first.
+func testReplies(t *testing.T, open Open) {
 	s := fresh(t, open)
 	reply := func(chat int64, card, body string) store.Reply {
 		return store.Reply{Chat: chat, Card: card, Body: []byte(body), At: noon(), Priority: 1}
 	}
-	list := func(after uint64, limit int) []store.Reply {
-		return get(t, s, func(tx store.Tx) ([]store.Reply, error) { return tx.Replies(after, limit) })
-	}
 	bodies := func() []string {
 		out := []string{}
-		last := uint64(0)
-		for _, r := range list(0, 100) {
-			if r.Seq <= last {
-				t.Errorf("reply %q has number %d after %d", r.Body, r.Seq, last)
-			}
-			last = r.Seq
+		for _, r := range Outbox(t, s) {
 			out = append(out, string(r.Body))
 		}
 		return out
 	}
-	update(t, s, func(tx store.Tx) error {
-		return tx.Enqueue([]store.Reply{reply(5, "", "a"), reply(5, "c1", "b"), reply(6, "c1", "c"), reply(5, "c2", "d")})
-	})
-	same(t, "in order", bodies(), []string{"a", "b", "c", "d"})
-	waits := func(chat int64, card string) bool {
-		return get(t, s, func(tx store.Tx) (bool, error) { return tx.Waits(chat, card) })
+	put := func(replies ...store.Reply) {
+		t.Helper()
+		update(t, s, func(tx store.Tx) error { return store.Enqueue(tx, replies...) })
 	}
+	waits := func(chat int64, card string) bool {
+		return get(t, s, func(tx store.Tx) (bool, error) { return store.Waits(tx, chat, card) })
+	}
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_six", 6)) })
+	put(reply(5, "", "a"), reply(5, "c1", "b"), reply(6, "c1", "c\nand a line"), reply(5, "c2", "d"))
+	same(t, "in order", bodies(), []string{"a", "b", "c\nand a line", "d"})
 	same(t, "who waits", []bool{waits(5, "c1"), waits(6, "c1"), waits(6, "c2"), waits(5, "")}, []bool{true, true, false, false})
-	all := list(0, 100)
-	want := reply(6, "c1", "c")
-	want.Seq = all[2].Seq
-	same(t, "the whole row", all[2], want)
-	same(t, "after one", list(all[1].Seq, 100), all[2:])
-	same(t, "limited", list(0, 2), all[:2])
-	same(t, "after the last", len(list(all[3].Seq, 100)), 0)
-	same(t, "after any", len(list(^uint64(0), 100)), 0)
+	put(reply(5, "c1", "b2"), reply(5, "", "e"))
+	same(t, "a newer state in its place", bodies(), []string{"a", "b2", "c\nand a line", "d", "e"})
+	put(reply(5, "c3", "f"), reply(5, "c3", "f2"))
+	same(t, "within one call", bodies(), []string{"a", "b2", "c\nand a line", "d", "e", "f2"})
 
-	newer := reply(5, "c1", "b2")
-	newer.Priority, newer.Attempts = 0, 2
-	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{newer, reply(5, "", "e")}) })
-	same(t, "a newer state in its place", bodies(), []string{"a", "b2", "c", "d", "e"})
-	newer.Seq = all[1].Seq
-	same(t, "all of it", list(all[0].Seq, 1)[0], newer)
-	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{reply(5, "c3", "f"), reply(5, "c3", "f2")}) })
-	same(t, "within one call", bodies(), []string{"a", "b2", "c", "d", "e", "f2"})
+	whole := store.Reply{Chat: 6, Priority: 2, Card: "whole", CardUntil: noon().Add(time.Hour), Body: []byte("g"), At: noon()}
+	put(whole)
+	job := Jobs(t, s, store.Outbox)[6]
+	got, err := store.ReplyOf(job)
+	whole.ID = job.ID
+	same(t, "the whole reply", got, whole)
+	same(t, "and its job", []any{err, job.About, job.Key, job.Owner}, []any{error(nil), wallet.UserID("usr_six"), "6", "6"})
+	if _, err := store.ReplyOf(store.Job{Body: []byte("{}")}); err == nil {
+		t.Error("a job that is no reply is one")
+	}
 
-	update(t, s, func(tx store.Tx) error { return tx.DoneReply(all[1]) })
-	same(t, "an old state does not end the newer", bodies(), []string{"a", "b2", "c", "d", "e", "f2"})
-	update(t, s, func(tx store.Tx) error { return tx.DoneReply(newer) })
-	update(t, s, func(tx store.Tx) error { return tx.DoneReply(newer) })
-	update(t, s, func(tx store.Tx) error { return tx.DoneReply(all[0]) })
-	same(t, "done", bodies(), []string{"c", "d", "e", "f2"})
-	same(t, "who waits then", []bool{waits(5, "c1"), waits(6, "c1")}, []bool{false, true})
-	update(t, s, func(tx store.Tx) error { return tx.Enqueue([]store.Reply{reply(5, "c1", "b3")}) })
-	same(t, "a card that does not wait joins at the end", bodies(), []string{"c", "d", "e", "f2", "b3"})
+	urgent, toast := reply(5, "", "urgent"), reply(5, "", "toast")
+	urgent.Priority, toast.NotAfter = 0, noon().Add(time.Second)
+	put(urgent, toast)
+	order := []string{}
+	update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(store.Outbox, job.ID) })
+	for range 3 {
+		update(t, s, func(tx store.Tx) error {
+			claimed, _, err := tx.ClaimJobs(store.Claim{Queue: store.Outbox, Node: "n", Now: noon(), Max: 10, Lease: time.Minute})
+			for _, j := range claimed {
+				r, _ := store.ReplyOf(j)
+				if r.Chat == 5 {
+					order = append(order, string(r.Body))
+				}
+				err = errors.Join(err, tx.DoneJobs(j.Ref()))
+			}
+			return err
+		})
+	}
+	same(t, "the urgent first, and beside it what is soon too late", order, []string{"urgent", "toast", "a", "b2"})
+	same(t, "who waits then", []bool{waits(5, "c1"), waits(5, "c2")}, []bool{false, true})
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_six") })
+	same(t, "hers are gone", bodies(), []string{"d", "e", "f2"})
 }

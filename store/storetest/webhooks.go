@@ -131,7 +131,7 @@ func testWebhooks(t *testing.T, open Open) {
 	fares := func(id wallet.WebhookID) wallet.WebhookHealth {
 		return get(t, s, func(tx store.Tx) (wallet.WebhookHealth, error) { return tx.WebhookHealth(id) })
 	}
-	h := wallet.WebhookHealth{LastTriggered: noon(), LastSuccess: noon().Add(-time.Hour), Failures: 2, FailingSince: noon().Add(-time.Minute), LastStatus: 500, LastError: "no answer"}
+	h := wallet.WebhookHealth{LastTriggered: noon(), LastSuccess: noon().Add(-time.Hour), Failures: 2, FailingSince: noon().Add(-time.Minute), LastStatus: 500, LastReason: wallet.Because("attempt.no_answer", wallet.DurationArg("Within", time.Second))}
 	same(t, "never delivered", fares("wh_z"), wallet.WebhookHealth{})
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWebhookHealth("wh_none", h) })
 	update(t, s, func(tx store.Tx) error { return tx.PutWebhookHealth("wh_z", wallet.WebhookHealth{Failures: 1}) })

@@ -1,0 +1,27 @@
+package records
+
+import (
+	"time"
+
+	"purser/store"
+)
+
+func (t *tx) NoteUpdate(now time.Time, id int64) (known bool, err error) {
+	key := numberKey(uint64(id))
+	if raw := t.get(seen, key); raw != nil {
+		at, err := keyTime(raw)
+		if err != nil {
+			return false, err
+		}
+		if now.Before(at.Add(store.SeenFor)) {
+			return true, nil
+		}
+		if err := t.unexpire(seenOver, at.Add(store.SeenFor), key); err != nil {
+			return false, err
+		}
+	}
+	if err := t.expire(seenOver, now.Add(store.SeenFor), key); err != nil {
+		return false, err
+	}
+	return false, t.put(seen, key, timeKey(now))
+}
