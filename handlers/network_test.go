@@ -325,3 +325,30 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 		t.Errorf("tried again as %+v", got)
 	}
 }
+
+// TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked, in words of our own.
+func TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
+	node := r.changed()
+	proposed := r.Propose(alice, bob.Address(), "1", "SOL")
+	node.rent = func(uint64, uint64) uint64 { return 100 * sol }
+	before := node.simulate
+	_, err := r.Confirm(alice.Caller(), proposed.ID)
+	if wallet.CodeOf(err) != wallet.InvalidRequest && wallet.CodeOf(err) != wallet.InsufficientFunds || node.simulate != before {
+		t.Errorf("after %d more questions: %v", node.simulate-before, err)
+	}
+}
+
+// TestAReferenceIsNoAccountOfThePayment: what a link names beside the recipient must be able to lose nothing.
+func TestAReferenceIsNoAccountOfThePayment(t *testing.T) {
+	r := newRig(t)
+	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
+	fresh := r.Stranger()
+	for name, references := range map[string][]wallet.Address{"the recipient": {bob.Address()}, "the sender": {alice.Address()}, "one twice": {fresh, fresh}} {
+		_, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "1", Token: "SOL", References: references})
+		if wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

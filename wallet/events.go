@@ -426,7 +426,8 @@ func (t Transaction) EventIDs() (ids []string) {
 	for _, step := range Lifecycle() {
 		most = max(most, len(step.Emits))
 	}
-	most++                            // a kind may have an event of its own for a step
+	// A kind may have an event of its own for a step.
+	most++
 	for step := range t.Changes + 1 { // the proposal is step 0
 		for nth := range most {
 			ids = append(ids, t.eventID(step, nth))
