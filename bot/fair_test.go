@@ -270,3 +270,25 @@ func TestAnApologyComesWithTheEndOfItsUpdate(t *testing.T) {
 		})
 	})
 }
+
+// TestShutdownSendsAllOfAnAnswer: of two messages of one answer the second can only be claimed when the first is sent.
+func TestShutdownSendsAllOfAnAnswer(t *testing.T) {
+	w := newWorld(t)
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	w.talker.answer = func(_ context.Context, in chat.Input) ([]store.Reply, error) {
+		begun <- struct{}{}
+		<-release
+		return []store.Reply{row(in.Chat, 0, says("one")), row(in.Chat, 0, says("two")), row(in.Chat, 0, says("three"))}, nil
+	}
+	b, stop := w.start()
+	w.must(w.telegram.Say(telegram.Alice, "hello"))
+	<-begun
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	w.eventually("the inbox takes no more", func() bool { return b.inbox.Offer() == nil })
+	close(release)
+	w.must(nil, <-ended)
+	if got := strings.Join(w.fromBot(telegram.Alice), "|"); got != "one|two|three" || len(w.outbox()) != 0 {
+		t.Errorf("said: %s", got)
+	}
+}
