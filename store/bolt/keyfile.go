@@ -27,6 +27,10 @@ import (
 //   - A destroyed key is noted (destroyedKeys) in the commit that erases its person, and overwritten and synced after
 //     it, before anybody is told. After a crash between the two the next start overwrites it.
 //
+// A slot is written in one piece, with its checksum. Where a crash tears it, it is a slot of nobody yet, or of somebody
+// erased: a slot is only written over once the commit that empties it is durable, so no living person's key is lost. The
+// next start empties what is left of a destroyed key, torn or whole.
+//
 // So a key in the file is never older than the database says, and a database without its key file is of no use: both
 // are backed up together. The first slot says which database the file belongs to. Every other slot holds the id of a key,
 // the wrapped key, a checksum of both, and zeros: a slot that holds another key than the database says, whole, was
@@ -252,15 +256,16 @@ func (k *keyFile) write(keys []newKey) error {
 	return k.file.Sync()
 }
 
-// destroy overwrites keys durably. One whose slot holds another key by now was overwritten before.
+// destroy overwrites keys durably. A slot that holds another key, whole, was overwritten and reused before; one that
+// holds no whole key may be what a crash has left of an overwriting, or of r damaged, and is overwritten as well.
 func (k *keyFile) destroy(keys []keyRef) error {
 	var emptied []uint64
+	slot := make([]byte, slotSize)
 	for _, r := range keys {
-		held, err := k.read(r)
-		if err != nil {
+		switch err := k.readSlot(r.slot, slot); {
+		case err != nil:
 			return err
-		}
-		if held == nil {
+		case isZero(slot), isWhole(slot) && !bytes.Equal(slot[:keyIDSize], r.id[:]):
 			continue
 		}
 		if _, err := k.file.WriteAt(make([]byte, slotSize), int64(r.slot*slotSize)); err != nil {
@@ -289,14 +294,20 @@ func (k *keyFile) destroy(keys []keyRef) error {
 // wrappedSize is the length of a wrapped key.
 const wrappedSize = engine.SecretSize
 
+// readSlot reads a slot; zeros where the file ends.
+func (k *keyFile) readSlot(n uint64, into []byte) error {
+	clear(into)
+	if _, err := k.file.ReadAt(into, int64(n*slotSize)); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read a data key: %w", err)
+	}
+	return nil
+}
+
 // read is a wrapped key; nil when its slot holds another, or none.
 func (k *keyFile) read(r keyRef) ([]byte, error) {
 	slot := make([]byte, slotSize)
-	switch _, err := k.file.ReadAt(slot, int64(r.slot*slotSize)); {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read a data key: %w", err)
+	if err := k.readSlot(r.slot, slot); err != nil {
+		return nil, err
 	}
 	if !bytes.Equal(slot[:keyIDSize], r.id[:]) {
 		return nil, nil
@@ -349,20 +360,26 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	if missing > 0 {
 		return false, fmt.Errorf("%w: %s lacks the keys of %d people, so it is of another time: restore both from one backup", ErrKeyFile, path, missing)
 	}
-	var left []keyRef
+	var noted, left []keyRef
 	all := doomed.Cursor()
 	for key, _ := all.First(); key != nil; key, _ = all.Next() {
-		if r, ok := parseKeyRef(key); ok && used[r.slot] != r {
+		r, ok := parseKeyRef(key)
+		other, taken := used[r.slot]
+		if !ok || taken && other == r {
+			continue
+		}
+		noted = append(noted, r)
+		if !taken { // else it was overwritten before its slot was reused
 			left = append(left, r)
 		}
 	}
-	if len(left) == 0 {
+	if len(noted) == 0 {
 		return false, nil
 	}
 	if err := e.keyFile.destroy(left); err != nil {
 		return false, err
 	}
-	for _, r := range left {
+	for _, r := range noted {
 		if err := doomed.Delete(r.encode()); err != nil {
 			return false, err
 		}

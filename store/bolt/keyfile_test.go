@@ -421,6 +421,61 @@ func TestWhatWasLeftOfAnotherStartIsReplaced(t *testing.T) {
 	closed(t, s)
 }
 
+// TestAWriteOfASlotThatIsTornLosesNoLivingKey: wherever in a slot the machine stopped, before the commit that needs it
+// (a new key) or after it (a destroyed one), everybody who lives is read, and nobody who was erased.
+func TestAWriteOfASlotThatIsTornLosesNoLivingKey(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "purser.db")
+	s := openAt(t, path)
+	meet(t, s, 1, 2, 3, 4)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_2") })
+	closed(t, s)
+	closed(t, openAt(t, path)) // the note of the erasure is gone
+	type state struct{ database, keys []byte }
+	now := func() state { return state{fileBytes(t, path), fileBytes(t, path+keysSuffix)} }
+	before := now()
+	s = openAt(t, path)
+	meet(t, s, 5) // in the slot of the one who was erased
+	closed(t, s)
+	made := now()
+	s = openAt(t, path)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_5") })
+	closed(t, s)
+	erased := now()
+	if len(before.keys) != len(made.keys) {
+		t.Fatal("the new key has a slot of its own: nothing is written over")
+	}
+	for what, c := range map[string]struct{ database, from, to []byte }{
+		"a new key":       {before.database, before.keys, made.keys},
+		"a destroyed key": {erased.database, made.keys, erased.keys},
+	} {
+		slot := 0
+		for slot = slotSize; bytes.Equal(c.from[slot:slot+slotSize], c.to[slot:slot+slotSize]); slot += slotSize {
+		}
+		for torn := range slotSize + 1 {
+			keys := bytes.Clone(c.from)
+			copy(keys[slot:slot+torn], c.to[slot:])
+			if err := errors.Join(os.WriteFile(path, c.database, 0o600), os.WriteFile(path+keysSuffix, keys, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			s := openAt(t, path)
+			for n := 1; n <= 5; n++ {
+				if err := knows(t, s, n); (n == 2 || n == 5) != errors.Is(err, store.ErrNotFound) || n != 2 && n != 5 && err != nil {
+					t.Fatalf("%s, %d bytes: person %d: %v", what, torn, n, err)
+				}
+			}
+			if left := fileBytes(t, path+keysSuffix)[slot : slot+slotSize]; what == "a destroyed key" && !isZero(left) {
+				t.Fatalf("%s, %d bytes: there is left %x", what, torn, left)
+			}
+			meet(t, s, 6)
+			if err := errors.Join(knows(t, s, 6), knows(t, s, 1), knows(t, s, 3), knows(t, s, 4)); err != nil {
+				t.Fatalf("%s, %d bytes: after somebody new: %v", what, torn, err)
+			}
+			closed(t, s)
+		}
+	}
+}
+
 // FuzzKeyFile: whatever is written over a part of the file of keys, the program lives, and nobody reads as another.
 func FuzzKeyFile(f *testing.F) {
 	folder := f.TempDir()

@@ -8,6 +8,7 @@ import (
 	mrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -378,7 +379,7 @@ func TestDamageThatLooksLikeATree(t *testing.T) {
 	}
 	leaf := 0
 	for _, id := range kinds["leaf"] {
-		if page := raw[id*pageSize:]; id*pageSize != root && native.Uint16(page[10:]) > 2 {
+		if page := raw[id*pageSize:]; !slices.Contains(leaves, id*pageSize) && native.Uint16(page[10:]) > 2 {
 			leaf = id * pageSize
 		}
 	}
