@@ -128,7 +128,7 @@ func TestAFloodOfTwoChatsHoldsUpEverybody(t *testing.T) {
 // TestWhoLeavesTheLineCountsForNothing: neither for the whole nor for the chat.
 func TestWhoLeavesTheLineCountsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueueing(Pace{All: Rate{10 * time.Second, 1}, Chat: Rate{time.Second, 1}})
+		q := newQueueing(Pace{All: Rate{10 * time.Second, 1}, Chat: Rate{time.Minute, 1}})
 		q.stands(1, 0)
 		ctx, cancel := context.WithCancel(context.Background())
 		left := make(chan bool)

@@ -30,7 +30,7 @@ func TestTroubledNodeWhileAsking(t *testing.T) {
 			c := newCouple(t, 100*time.Millisecond)
 			c.world.Solana.SetFault(func(string, json.RawMessage) solana.Fault { return fault })
 			c.alice.Say("/send " + nth(1).amount() + " SOL " + c.bob.Device.Address())
-			c.alice.Hear("the trouble", func(m telegram.Message) bool { return strings.Contains(m.Text, "Solana does not answer") })
+			c.alice.Hear("the trouble", func(m telegram.Message) bool { return strings.Contains(m.Text, "Solana isn't answering") })
 			c.world.Solana.SetFault(nil)
 			p := c.propose(nth(2))
 			c.sign(c.confirm(p, 1))
@@ -215,7 +215,7 @@ func TestStoppedWhileBusyDrains(t *testing.T) {
 	c.world.Solana.SetFault(nil)
 	c.purser.Start()
 	c.alice.Hear("an answer, of this life or the one before", func(m telegram.Message) bool {
-		return strings.Contains(m.Text, "Balance") || strings.Contains(m.Text, "Solana does not answer")
+		return strings.Contains(m.Text, "Balance") || strings.Contains(m.Text, "Solana isn't answering")
 	})
 	c.sign(link)
 	c.settled([]payment{p})
