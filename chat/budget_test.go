@@ -48,7 +48,7 @@ func TestOnePersonAsksTheNodesOnlySoOften(t *testing.T) {
 	if got := said("alice", "/wallet address"); !strings.Contains(got, "Your address") {
 		t.Errorf("what needs no node: %s", got)
 	}
-	if got := said("alice", "/send 1 SOL nonsense"); !strings.Contains(got, "neither a Solana address") {
+	if got := said("alice", "/send 1 SOL nonsense"); !strings.Contains(got, "isn't a Solana address") {
 		t.Errorf("what needs no node: %s", got)
 	}
 	if *calls != 0 {
