@@ -54,11 +54,15 @@ func newRouter(talker Talker, w *transport, log *slog.Logger) (*router, error) {
 	private := t.Group()
 	private.Use(r.privateOnly)
 	for _, e := range talker.Endpoints() {
+		name := endpoint(e.Route)
+		if name == "" { // telebot would panic
+			return nil, fmt.Errorf("bot: no router can reach the endpoint %+v", e.Route)
+		}
 		register := private.Handle
 		if e.Groups {
 			register = t.Handle
 		}
-		register(endpoint(e.Route), func(c tele.Context) (err error) {
+		register(name, func(c tele.Context) (err error) {
 			d := r.dispatch(c)
 			d.turn, err = e.Handle(d.ctx, d.in)
 			return err
