@@ -173,6 +173,18 @@ func engineScans(t *testing.T, open OpenEngine) {
 			for range 20 {
 				ranges = append(ranges, engine.Range{From: key(), Before: key()}, engine.Range{From: key()}, engine.Range{Before: key()})
 			}
+			for _, prefix := range []string{"", "b", "b\xff", "\xff", "\xff\xff"} {
+				got, want := 0, 0
+				for range tx.Scan(plainTable, engine.Prefix([]byte(prefix))) {
+					got++
+				}
+				for _, k := range keys {
+					if strings.HasPrefix(k, prefix) {
+						want++
+					}
+				}
+				same(t, fmt.Sprintf("keys that begin with %q", prefix), got, want)
+			}
 			for _, in := range ranges {
 				scanned(t, tx, in, keys, model)
 			}
