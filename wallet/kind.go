@@ -30,15 +30,15 @@ const (
 	Awaited  Life = "awaited"  // waits for somebody to pay it
 )
 
-// has tells whether a transaction of this life can be in a state.
-func (l Life) has(s Status) bool {
+// changes tells whether a transaction of this life can take a step from a state.
+func (l Life) changes(s Status) bool {
 	switch l {
 	case Outgoing:
 		return s.Known() && s != Received && s != Requested
 	case Awaited:
-		return s == Requested || s == Received || s == Expired
+		return s == Requested // what it ends as stays: nobody here signed anything that could still land
 	}
-	return s == Received
+	return false
 }
 
 // Spending is what leaves a transaction's From when it lands.
@@ -123,7 +123,7 @@ func (r Rules) Query(t Transaction) TransactionQuery {
 // that announce the step: those of the Lifecycle, then the kind's own. All belong in one store transaction. A step that
 // the lifecycle does not have is a Conflict, and changes nothing.
 func (r Rules) Apply(t Transaction, in TransitionInput) (Transaction, []Event, error) {
-	if !r.Life.has(t.Status) {
+	if !r.Life.changes(t.Status) {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(), Err: fmt.Errorf("transaction %s, a %s, is %s", t.ID, r.Kind, t.Status)}
 	}
 	next, events, err := t.apply(in, r.Type)
