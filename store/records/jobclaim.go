@@ -232,7 +232,7 @@ func (p *picker) choose() (priority int, found bool) {
 		start := int(p.state.picks/laterPick) % store.Priorities
 		for i := range store.Priorities {
 			priority := (start + i) % store.Priorities
-			if o := p.front(priority); o != nil && !p.waitsEarlier(o, priority) {
+			if p.frontOfOthers(priority) {
 				return priority, true
 			}
 		}
@@ -243,6 +243,24 @@ func (p *picker) choose() (priority int, found bool) {
 		}
 	}
 	return 0, false
+}
+
+// frontOfOthers brings to the front of a priority an owner who has nothing more urgent to be done, and tells whether it
+// found one among the first few; the others go behind.
+func (p *picker) frontOfOthers(priority int) bool {
+	for range laterPick {
+		o := p.front(priority)
+		if o == nil {
+			return false
+		}
+		if !p.waitsEarlier(o, priority) {
+			return true
+		}
+		line := &p.lines[priority]
+		line.served[o] = true
+		line.owners = append(line.owners[1:], o)
+	}
+	return false
 }
 
 // waitsEarlier tells whether an owner has something more urgent to be done.

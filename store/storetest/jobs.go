@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,39 @@ func testJobFairness(t *testing.T, open Open) {
 	same(t, "a place for each that ended", jobIDs(s.claim(c)), "c6 c7")
 	stats := get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) })
 	same(t, "stats", stats, store.JobStats{Waiting: 293, InFlight: 9, Oldest: noon()})
+}
+
+// testJobStarvation: what is urgent goes first, but not for ever, and within an owner always.
+func testJobStarvation(t *testing.T, open Open) {
+	s := freshJobs(t, open)
+	var all []store.Job
+	background := func(name string) {
+		j := aJob(name)
+		j.Priority = store.JobBackground
+		all = append(all, j)
+	}
+	for n := range 3 {
+		for i := range 50 {
+			all = append(all, aJob(fmt.Sprintf("urgent%d//crowd%d", i, n)))
+			all[len(all)-1].ID = store.JobID(fmt.Sprintf("c%d-%d", n, i))
+		}
+		background(fmt.Sprintf("last%d//crowd%d", n, n))
+	}
+	background("other//other")
+	s.put(all...)
+	order := strings.Fields(s.drained(noon()))
+	same(t, "all of them", len(order), len(all))
+	if at := slices.Index(order, "other"); at < 2 || at > 70 {
+		t.Errorf("the other owner's job was number %d", at)
+	}
+	for n := range 3 {
+		last := slices.Index(order, fmt.Sprint("last", n))
+		for i, id := range order {
+			if i > last && strings.HasPrefix(id, fmt.Sprintf("c%d-", n)) {
+				t.Errorf("%s came after the same owner's background job", id)
+			}
+		}
+	}
 }
 
 func testJobLeases(t *testing.T, open Open) {

@@ -41,6 +41,7 @@ func Run(t *testing.T, open Open) {
 		{"Jobs", testJobs},
 		{"JobOrder", testJobOrder},
 		{"JobFairness", testJobFairness},
+		{"JobStarvation", testJobStarvation},
 		{"JobLeases", testJobLeases},
 		{"JobsAnew", testJobsAnew},
 		{"JobHandOver", testJobHandOver},
