@@ -10,20 +10,20 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // BenchmarkStart measures the built binary against a sandbox world: from the start of the process
 // until /healthz answers, on an existing store, and what it then holds in memory, idle. The bound
 // beside it is the same binary printing its version: what any Go process of this size costs.
 func BenchmarkStart(b *testing.B) {
-	binary, remove, err := rig.Build()
+	binary, remove, err := harness.Build()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(remove)
-	w := rig.World(b, 400*time.Millisecond)
-	p := rig.NewProduct(b, binary, w)
+	w := harness.World(b, 400*time.Millisecond)
+	p := harness.NewProduct(b, binary, w)
 	p.Start() // makes the store
 	p.Stop()
 
@@ -41,7 +41,7 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		for !healthy(p.URL) {
-			if time.Since(began) > rig.Wait {
+			if time.Since(began) > harness.Wait {
 				b.Fatal("purser does not serve")
 			}
 		}

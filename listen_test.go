@@ -12,14 +12,14 @@ import (
 	"time"
 
 	client "purser/clients/go"
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/telegram"
 )
 
 // TestListenHandsEventsToAReceiverOnThisMachine goes all the way: a person writes to the bot, and what a
 // webhook would have been sent arrives at the developer's own receiver, signed with the secret that was shown.
 func TestListenHandsEventsToAReceiverOnThisMachine(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
 	i.start("serve")
 	var made struct{ Key string }
@@ -45,12 +45,12 @@ func TestListenHandsEventsToAReceiverOnThisMachine(t *testing.T) {
 			[]string{"PURSER_API_KEY=" + made.Key}, listening, listening)
 	}()
 	shown := regexp.MustCompile(`whsec_\S+`)
-	for deadline := time.Now().Add(rig.Wait); shown.FindString(listening.printed()) == ""; <-time.After(5 * time.Millisecond) { // it prints to us
+	for deadline := time.Now().Add(harness.Wait); shown.FindString(listening.printed()) == ""; <-time.After(5 * time.Millisecond) { // it prints to us
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not listen: %s", listening.printed())
 		}
 	}
-	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice := harness.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")
 	select {
 	case d := <-came:
@@ -60,7 +60,7 @@ func TestListenHandsEventsToAReceiverOnThisMachine(t *testing.T) {
 		if !strings.Contains(string(d.body), `"event":"user.registered"`) {
 			t.Errorf("got %s", d.body)
 		}
-	case <-time.After(rig.Wait):
+	case <-time.After(harness.Wait):
 		t.Fatalf("nothing came: %s", listening.printed())
 	}
 	stop()
@@ -74,7 +74,7 @@ func TestListenHandsEventsToAReceiverOnThisMachine(t *testing.T) {
 
 // TestListenSaysInOneLineWhatIsInTheWay.
 func TestListenSaysInOneLineWhatIsInTheWay(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
 	i.start("serve")
 	at := []string{"listen", "--api", i.public}

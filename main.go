@@ -1,5 +1,5 @@
 // Command purser is a Telegram-first wallet bot for Solana with an embedded HTTP API. This package
-// joins the rooms: settings, wiring, commands and shutdown, and no rule of its own.
+// joins the packages: settings, wiring, commands and shutdown, and no rule of its own.
 package main
 
 import (

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"purser/config"
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 	"purser/sandbox/mail"
 	"purser/sandbox/telegram"
@@ -53,7 +53,7 @@ func (i *instance) printed() string {
 
 func newInstance(t *testing.T, env ...string) *instance {
 	t.Helper()
-	address, pages := rig.FreeAddress(t), rig.FreeAddress(t)
+	address, pages := harness.FreeAddress(t), harness.FreeAddress(t)
 	return &instance{t: t, dir: t.TempDir(), public: "http://" + address, pages: "http://" + pages,
 		env: append([]string{"PURSER_HTTP_LISTEN=" + address, "PURSER_HTTP_PUBLIC_URL=http://" + address,
 			"PURSER_HTTP_PAGES_LISTEN=" + pages}, env...)}
@@ -72,7 +72,7 @@ func (i *instance) start(args ...string) {
 	ctx, stop := context.WithCancel(context.Background())
 	i.stop, i.done = stop, make(chan int, 1)
 	go func() { i.done <- run(ctx, args, i.env, i, i) }()
-	deadline := time.Now().Add(rig.Wait)
+	deadline := time.Now().Add(harness.Wait)
 	for {
 		select {
 		case code := <-i.done:
@@ -106,7 +106,7 @@ func (i *instance) end() {
 // fails runs a command that must end at once with status 1 and one line that holds each of the words.
 func (i *instance) fails(args []string, words ...string) {
 	i.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), rig.Wait)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Wait)
 	defer cancel()
 	var out, errOut bytes.Buffer
 	code := run(ctx, args, i.env, &out, &errOut)
@@ -132,8 +132,8 @@ func (i *instance) says(args ...string) string {
 
 // sandboxArgs are flags for a sandbox at free addresses in the instance's folder.
 func (i *instance) sandboxArgs(more ...string) []string {
-	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", rig.FreeAddress(i.t),
-		"--sandbox-rpc", rig.FreeAddress(i.t), "--sandbox-ws", rig.FreeAddress(i.t)}, more...)
+	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", harness.FreeAddress(i.t),
+		"--sandbox-rpc", harness.FreeAddress(i.t), "--sandbox-ws", harness.FreeAddress(i.t)}, more...)
 }
 
 func TestTheGreetingNamesWhatRuns(t *testing.T) {
@@ -198,7 +198,7 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	}
 	post(bot+"/setMyName", `{"name":"kept"}`)
 	post(node, `{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["`+somebody+`",1234567890]}`)
-	for deadline := time.Now().Add(rig.Wait); !strings.Contains(balance(), "1234567890"); {
+	for deadline := time.Now().Add(harness.Wait); !strings.Contains(balance(), "1234567890"); {
 		if time.Now().After(deadline) {
 			t.Fatal("the airdrop does not arrive")
 		}
@@ -287,10 +287,10 @@ func TestReceiversMayRunBesideTheSandbox(t *testing.T) {
 }
 
 func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
 	i.start("serve")
-	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice := harness.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")
 	alice.Hear("the welcome", func(telegram.Message) bool { return true })
 	var made struct{ ID, Key string }
@@ -367,11 +367,11 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	came := make(chan struct{}, 1)
 	box.Came = func() { came <- struct{}{} }
 	go box.Run(t.Context(), l) //nolint:errcheck // it ends with the test
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t, "PURSER_VERIFICATION_STEPS=contact,email", "PURSER_MAIL_URL=smtp://"+l.Addr().String(),
 		"PURSER_MAIL_FROM=purser@example.org").beside(w)
 	i.start("serve")
-	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice := harness.NewPerson(t, w, telegram.Alice)
 	hear := func(words string) telegram.Message {
 		t.Helper()
 		return alice.Hear(words, func(m telegram.Message) bool { return strings.Contains(m.Text, words) })
@@ -390,7 +390,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	alice.Say("alice@example.org")
 	select {
 	case <-came:
-	case <-time.After(rig.Wait):
+	case <-time.After(harness.Wait):
 		t.Fatal("no mail came")
 	}
 	code := regexp.MustCompile(`[0-9]{6}`).FindString(box.Mails()[0].Text)
@@ -448,7 +448,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 // TestSandboxBringsAMailServerWhereOneIsWanted: the step email works there without any setting.
 func TestSandboxBringsAMailServerWhereOneIsWanted(t *testing.T) {
 	for steps, wanted := range map[string]bool{"contact,email": true, "contact": false} {
-		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), rig.FreeAddress(t)
+		i, address := newInstance(t, "PURSER_VERIFICATION_STEPS="+steps), harness.FreeAddress(t)
 		i.start(i.sandboxArgs("--sandbox-mail", address)...)
 		c, err := net.Dial("tcp", address)
 		if (err == nil) != wanted {
@@ -462,10 +462,10 @@ func TestSandboxBringsAMailServerWhereOneIsWanted(t *testing.T) {
 }
 
 func TestWebhookModeTakesUpdatesAndAnswers(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t, "PURSER_TELEGRAM_MODE=webhook", "PURSER_TELEGRAM_WEBHOOK_SECRET=s3cret_s3cret_s3cret").beside(w)
 	i.start("serve")
-	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice := harness.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")
 	alice.Hear("the welcome", func(m telegram.Message) bool { return strings.Contains(m.Text, "/wallet") })
 
@@ -488,14 +488,14 @@ func TestWebhookModeTakesUpdatesAndAnswers(t *testing.T) {
 }
 
 func TestWrongClusterStopsTheProgram(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
 	i.env = append(i.env, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_LOG_LEVEL=error")
 	i.fails([]string{"serve"}, "chain.cluster", "mainnet", "localnet")
 }
 
 func TestAStoreWithoutItsMasterKeyIsRefused(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
+	w := harness.World(t, 50*time.Millisecond)
 	i := newInstance(t).beside(w)
 	i.start("serve")
 	if !strings.Contains(i.printed(), "Back it up apart") {

@@ -16,8 +16,8 @@ import (
 	"purser/wallet"
 )
 
-// admin serves the rig's keys on a socket and returns its path and a way to stop.
-func (r *rig) admin(path string) (stop func() error) {
+// admin serves the harness's keys on a socket and returns its path and a way to stop.
+func (r *harness) admin(path string) (stop func() error) {
 	r.Helper()
 	ln, err := ListenAdmin(path)
 	r.Must(err)
@@ -37,7 +37,7 @@ func socketPath(t *testing.T) string {
 }
 
 func TestKeysAreMadeBesideARunningServer(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := socketPath(t)
 	stop := r.admin(path)
 	client, err := DialAdmin(path)
@@ -88,7 +88,7 @@ func TestKeysAreMadeBesideARunningServer(t *testing.T) {
 }
 
 func TestTheSocketIsItsUsersAlone(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := socketPath(t)
 	stop := r.admin(path)
 	info, err := os.Lstat(path)
@@ -107,7 +107,7 @@ func TestTheSocketIsItsUsersAlone(t *testing.T) {
 }
 
 func TestAStaleSocketIsReplacedAndAFileIsNot(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := socketPath(t)
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	check(t, err)
@@ -135,7 +135,7 @@ func TestAStaleSocketIsReplacedAndAFileIsNot(t *testing.T) {
 }
 
 func TestTheAdminSocketRefusesGarbage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := socketPath(t)
 	stop := r.admin(path)
 	client, err := DialAdmin(path)

@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// deed is a handler that knows who asks.
-type deed func(c *fiber.Ctx, key wallet.Key) error
+// operation is a handler that knows who asks.
+type operation func(c *fiber.Ctx, key wallet.Key) error
 
 // key lets a request through that carries a key of the endpoint's kind with its scope (docs/specification.md, Keys), or
 // a session of the portal that stands for one, within its limit.

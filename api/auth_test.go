@@ -12,7 +12,7 @@ import (
 )
 
 func TestKeysThatOpenNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	short := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, ExpiresAt: r.Now().Add(time.Minute)})
 	key, revoked, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	check(t, err)
@@ -45,13 +45,13 @@ func TestKeysThatOpenNothing(t *testing.T) {
 }
 
 func TestAKeyIsAskedForBeforeAnythingIsTold(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.want(r.do("POST", "/v1/wallet/send", "garbage"), 401, wallet.InvalidAPIKey, "")
 	r.want(r.do("GET", "/v1/wallet/transactions/tx_1", ""), 401, wallet.InvalidAPIKey, "")
 }
 
 func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	reads := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletRead}, OwnerTelegramID: r.alice.User.TelegramID})
 	sends := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, Scopes: []wallet.Scope{wallet.WalletSend}, OwnerTelegramID: r.alice.User.TelegramID})
 	r.want(r.send(reads, r.sendBody()), 403, wallet.InsufficientScope, "wallet:send")
@@ -62,7 +62,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 }
 
 func TestRefusedKeysAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := "/v1/wallet/balance?address=" + r.bob.Address().String()
 	for range badKeysPerMinute {
 		if a := r.get(path, "guess"); a.status != 401 {
@@ -169,7 +169,7 @@ func FuzzBearer(f *testing.F) {
 
 // TestTheOtherKindOfKeyIsCalledWhatItIs: to whoever has a good one; of all others nothing is said.
 func TestTheOtherKindOfKeyIsCalledWhatItIs(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	bot := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	const unknown = "Send a valid key in the header Authorization: Bearer KEY. To create one, send /api in the chat."
 	r.want(r.get("/v1/telegram/webhook", r.alice.secret), 401, wallet.InvalidAPIKey, "This is an API key. /v1/telegram takes a bot token (pur_bot_…). To create one, send /api in the chat.")
@@ -191,7 +191,7 @@ func TestTheOtherKindOfKeyIsCalledWhatItIs(t *testing.T) {
 	r.want(r.get("/v1/wallets", bot), 401, wallet.InvalidAPIKey, unknown)
 }
 
-func (r *rig) keyList() []wallet.Key {
+func (r *harness) keyList() []wallet.Key {
 	r.Helper()
 	all, err := r.Keys.List(r.Context())
 	r.Must(err)

@@ -23,7 +23,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"purser/chain"
-	product "purser/e2e/rig"
+	product "purser/e2e/harness"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -192,7 +192,7 @@ func (c *canned) Simulate(ctx context.Context, message []byte) (uint64, error) {
 // store's own rate for one row a commit in the same run.
 func BenchmarkSend(b *testing.B) {
 	const clients, sends, wallets = 64, 16000, 6 * 16000 // each wallet sends once or twice: what waits of it is summed up
-	r := newRig(b, func(s *Server) {                     // the world's clock stands still, in which no order of time helps the store
+	r := newHarness(b, func(s *Server) {                 // the world's clock stands still, in which no order of time helps the store
 		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
 		s.Transfers.NewID = wallet.TimedIDs(time.Now, rand.Reader)
 	})
@@ -296,7 +296,7 @@ func BenchmarkSend(b *testing.B) {
 // else is stored is not to be felt.
 func BenchmarkManyRows(b *testing.B) {
 	const few, many, manyKeys = 1000, 1_000_000, 10_000
-	r := newRig(b)
+	r := newHarness(b)
 	put := func(from, to int) {
 		for batch := from; batch < to; batch += 1000 {
 			r.Must(r.Update(func(tx store.Tx) error {

@@ -23,7 +23,7 @@ type app struct {
 	secret string
 }
 
-func (r *rig) app() app {
+func (r *harness) app() app {
 	r.Helper()
 	r.Meet(r.Somebody(1003, "Carol"))
 	var a app
@@ -36,7 +36,7 @@ func (r *rig) app() app {
 }
 
 // allows is a person's consent to all that the app asks for.
-func (r *rig) allows(p person, a app) {
+func (r *harness) allows(p person, a app) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		asked, err := r.Apps.ConsentFor(tx, p.User.ID, a.id)
@@ -47,26 +47,26 @@ func (r *rig) allows(p person, a app) {
 	}))
 }
 
-func (r *rig) withdraws(p person, a app) {
+func (r *harness) withdraws(p person, a app) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error { return r.Apps.Withdraw(tx, p.User.ID, a.id) }))
 }
 
 // sends posts a message and lets Telegram answer it.
-func (r *rig) sends(secret, body string, o chat.Outcome, headers ...string) (answer, chat.Reply) {
+func (r *harness) sends(secret, body string, o chat.Outcome, headers ...string) (answer, chat.Reply) {
 	r.Helper()
-	r.bot.asked = make(chan string, 1)
+	r.bot.awaited = make(chan string, 1)
 	got := make(chan answer, 1)
 	go func() { got <- r.call("POST", "/v1/telegram/send-message", secret, body, headers...) }()
 	row := r.ends(o)
 	var reply chat.Reply
 	r.Must(json.Unmarshal(row.Body, &reply))
-	r.bot.asked = nil
+	r.bot.awaited = nil
 	return <-got, reply
 }
 
 func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	body := `{"chat_id":"1001","message":"Your order *42* is <ready>","parse_mode":"Markdown"}`
 	post := func(secret, body string) answer { return r.call("POST", "/v1/telegram/send-message", secret, body) }
@@ -116,7 +116,7 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 }
 
 func TestWhatTelegramSaysOfAMessageIsTold(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	body := `{"chat_id":"1001","message":"*x","parse_mode":"Markdown"}`
 	got, _ := r.sends(operator, body, chat.Outcome{Refusal: "Bad Request: can't parse entities"}, "Idempotency-Key", "m")
@@ -145,7 +145,7 @@ func TestWhatTelegramSaysOfAMessageIsTold(t *testing.T) {
 // TestAMessageIsSentOnceWhateverCrashes: its request ended in the midst, and comes again.
 func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 	for _, sent := range []bool{true, false} {
-		r := newRig(t)
+		r := newHarness(t)
 		operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 		body := `{"chat_id":"1001","message":"hello"}`
 		post := func() answer {
@@ -153,12 +153,12 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 		}
 		// The first request's connection breaks while Telegram does not answer: as after a crash, the
 		// record stays open, and the message in the outbox.
-		r.bot.asked = make(chan string, 2)
+		r.bot.awaited = make(chan string, 2)
 		ctx, cancel := context.WithCancel(context.Background())
 		r.server.base = ctx
 		first := make(chan answer, 1)
 		go func() { first <- post() }()
-		card := <-r.bot.asked
+		card := <-r.bot.awaited
 		waits := func() (yes bool) {
 			r.View(func(tx store.Tx) (err error) { yes, err = store.Waits(tx, 1001, card); return err })
 			return yes
@@ -169,7 +169,7 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 		r.want(<-first, 502, wallet.TelegramError, "Idempotency-Key")
 		r.server.base = context.Background()
 		if sent { // it goes out while nobody waits
-			r.bot.asked <- card
+			r.bot.awaited <- card
 			r.ends(chat.Outcome{MessageID: 9})
 			r.want(post(), 200, "", "")
 		} else {
@@ -193,7 +193,7 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 
 // TestWhatAppsWroteLeavesNoRowsBehind: the file would grow with every message for ever.
 func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	kept := func(card string) (yes bool) {
 		r.View(func(tx store.Tx) error {
@@ -206,7 +206,7 @@ func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
 		return yes
 	}
 	for _, headers := range [][]string{nil, {"Idempotency-Key", "m"}} {
-		r.bot.asked = make(chan string, 1)
+		r.bot.awaited = make(chan string, 1)
 		got := make(chan answer, 1)
 		go func() {
 			got <- r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`, headers...)
@@ -225,7 +225,7 @@ func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
 }
 
 func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.Limits.Messages = 3 })
+	r := newHarness(t, func(s *Server) { s.Limits.Messages = 3 })
 	var tokens []string
 	for range 2 { // over all tokens
 		tokens = append(tokens, r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier}))
@@ -244,7 +244,7 @@ func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
 }
 
 // replies are what waits to be posted to a chat.
-func (r *rig) replies(where int64) (said []chat.Reply) {
+func (r *harness) replies(where int64) (said []chat.Reply) {
 	r.Helper()
 	for _, row := range storetest.Outbox(r, r.Store) {
 		var reply chat.Reply
@@ -256,7 +256,7 @@ func (r *rig) replies(where int64) (said []chat.Reply) {
 }
 
 func TestAnAppRunsWhatAPersonTypes(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	run := func(command string, more string) answer {
 		return r.call("POST", "/v1/telegram/execute-command", a.token, fmt.Sprintf(`{"chat_id":"1001","command":%q%s}`, command, more))
@@ -308,7 +308,7 @@ func TestAnAppRunsWhatAPersonTypes(t *testing.T) {
 // TestAnAppProposesAndNeverConfirms: the person is asked, silent or not, and their own conversation
 // goes on where it was.
 func TestAnAppProposesAndNeverConfirms(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	r.allows(r.alice, a)
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -366,7 +366,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 }
 
 func TestAppsKnowWhoAllowsIt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	r.want(r.get("/v1/telegram/user/1001", a.token), 403, wallet.ConsentRequired, "")
 	r.allows(r.alice, a)
@@ -401,7 +401,7 @@ func TestAppsKnowWhoAllowsIt(t *testing.T) {
 }
 
 func TestABotTokenHasOneWebhook(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	free := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier})
 	const path = "/v1/telegram/webhook"
@@ -456,7 +456,7 @@ func TestAMistakeInAMessageIsNotPlacedInPursersOwnLine(t *testing.T) {
 		"Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 44": "Bad Request: can't parse entities: Can't find end of the entity",
 		`Bad Request: can't parse entities: Unmatched end tag at byte offset 4, expected "</b>"`:     `Bad Request: can't parse entities: Unmatched end tag, expected "</b>"`,
 	} {
-		r := newRig(t)
+		r := newHarness(t)
 		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 		a, _ := r.sends(token, `{"chat_id":"1001","message":"a *b","parse_mode":"Markdown"}`, chat.Outcome{Refusal: telegram})
 		r.want(a, 400, wallet.InvalidRequest, "message: Telegram does not take it: "+told)
@@ -465,7 +465,7 @@ func TestAMistakeInAMessageIsNotPlacedInPursersOwnLine(t *testing.T) {
 
 // TestAnAppsOwnerReadsThatItIsTheirs: and of a key without an app, which one it was.
 func TestAnAppsOwnerReadsThatItIsTheirs(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for app, head := range map[string]string{"Till": "<i>Your app Till ran <code>/wallet address</code></i>", "": "<i>Your own key …%s ran <code>/wallet address</code></i>"} {
 		before := len(r.replies(1001))
 		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: app})
@@ -479,7 +479,7 @@ func TestAnAppsOwnerReadsThatItIsTheirs(t *testing.T) {
 
 // TestNoAppNamesTheSigningPageThroughTheDoor: chat's own test has every form.
 func TestNoAppNamesTheSigningPageThroughTheDoor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	for mode, dot := range map[string]string{"MarkdownV2": `\\.`, "HTML": "&#46;", "Markdown": "."} {
 		link := strings.ReplaceAll(r.base, ".", dot) + "/w/"

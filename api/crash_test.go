@@ -63,10 +63,10 @@ func (m *mortal) View(ctx context.Context, read func(store.Tx) error) error {
 	return m.Store.View(ctx, read)
 }
 
-// newMortalRig is a rig all of whose operations share a mortal store.
-func newMortalRig(t *testing.T) (*rig, *mortal) {
+// newMortalRig is a harness all of whose operations share a mortal store.
+func newMortalRig(t *testing.T) (*harness, *mortal) {
 	m := &mortal{}
-	r := newRig(t, func(s *Server) {
+	r := newHarness(t, func(s *Server) {
 		m.Store = s.Store
 		s.Store, s.Keys.Store, s.Wallets.Store, s.Transfers.Store, s.Signing.Store = m, m, m, m, m
 		s.People.Store, s.Notifications.Store, s.Webhooks.Store = m, m, m
@@ -76,7 +76,7 @@ func newMortalRig(t *testing.T) (*rig, *mortal) {
 }
 
 // effects counts what a request can have done.
-func (r *rig) effects() string {
+func (r *harness) effects() string {
 	r.Helper()
 	found := map[string]int{}
 	r.View(func(tx store.Tx) error {
@@ -108,34 +108,34 @@ func (r *rig) effects() string {
 // request with the same Idempotency-Key has in the end done the same once.
 func TestACrashBetweenAnyTwoCommitsOfARequest(t *testing.T) {
 	type prepared struct{ method, path, secret, body string }
-	for name, prepare := range map[string]func(r *rig) prepared{
-		"send": func(r *rig) prepared {
+	for name, prepare := range map[string]func(r *harness) prepared{
+		"send": func(r *harness) prepared {
 			return prepared{"POST", "/v1/wallet/send", r.alice.secret, r.sendBody()}
 		},
-		"a request": func(r *rig) prepared {
+		"a request": func(r *harness) prepared {
 			return prepared{"POST", "/v1/wallet/request", r.alice.secret, fmt.Sprintf(`{"address":%q,"amount":"1","token":"SOL","memo":"Order 7"}`, r.alice.Address())}
 		},
-		"rotate": func(r *rig) prepared {
+		"rotate": func(r *harness) prepared {
 			return prepared{"POST", "/v1/key/rotate", r.alice.secret, "{}"}
 		},
-		"a wallet": func(r *rig) prepared {
+		"a wallet": func(r *harness) prepared {
 			return prepared{"POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1001"}`}
 		},
-		"a challenge": func(r *rig) prepared {
+		"a challenge": func(r *harness) prepared {
 			return prepared{"POST", "/v1/wallet/connect/challenge", r.alice.secret, fmt.Sprintf(`{"address":%q}`, r.Stranger())}
 		},
-		"a webhook": func(r *rig) prepared {
+		"a webhook": func(r *harness) prepared {
 			return prepared{"POST", "/v1/webhooks", r.pro(wallet.APIKey, 1001, ""), `{"url":"https://hooks.example.com/x","events":["*"]}`}
 		},
-		"a webhook's secret": func(r *rig) prepared {
+		"a webhook's secret": func(r *harness) prepared {
 			secret := r.pro(wallet.APIKey, 1001, "")
 			path, _ := r.hook(secret, `["*"]`)
 			return prepared{"POST", path + "/secret/rotate", secret, `{"grace_seconds":3600}`}
 		},
-		"a message": func(r *rig) prepared {
+		"a message": func(r *harness) prepared {
 			return prepared{"POST", "/v1/telegram/send-message", r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier}), `{"chat_id":"1001","message":"Hello","parse_mode":""}`}
 		},
-		"a command": func(r *rig) prepared {
+		"a command": func(r *harness) prepared {
 			return prepared{"POST", "/v1/telegram/execute-command", r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier}), fmt.Sprintf(`{"chat_id":"1001","command":"/send 0.1 SOL %s","silent":false}`, r.bob.Address())}
 		},
 	} {
@@ -190,7 +190,7 @@ func TestACrashBetweenAnyTwoCommitsOfARequest(t *testing.T) {
 // TestAnotherRotationGivesTheOldKeyNoMoreTime: a successor that was lost is replaced, and the old key ends when it
 // was to end.
 func TestAnotherRotationGivesTheOldKeyNoMoreTime(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	old := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
 	first := r.call("POST", "/v1/key/rotate", old, "")
 	r.want(first, 200, "", "")
@@ -209,7 +209,7 @@ func TestAnotherRotationGivesTheOldKeyNoMoreTime(t *testing.T) {
 
 // TestASuccessorRotatesItselfWhateverHeaderItReuses: it is not told what its predecessor was told.
 func TestASuccessorRotatesItselfWhateverHeaderItReuses(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	old := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
 	first := r.call("POST", "/v1/key/rotate", old, "", "Idempotency-Key", "monthly")
 	r.want(first, 200, "", "")

@@ -9,7 +9,7 @@ import (
 // TestAnEndpointThatWillEndSaysSo: on every answer, so that whoever still uses it finds out.
 func TestAnEndpointThatWillEndSaysSo(t *testing.T) {
 	since := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	r := newRig(t, func(s *Server) {
+	r := newHarness(t, func(s *Server) {
 		s.deprecated["GET /v1/wallet/transactions/:id"] = deprecation{since: since, ends: since.Add(noticeOfEnd), successor: "/v2/transactions"}
 		s.deprecated["POST /v1/wallet/send"] = deprecation{since: since, ends: since.Add(noticeOfEnd)}
 	})

@@ -32,7 +32,7 @@ func TestEveryCallOfTheDocumentationRuns(t *testing.T) {
 			t.Skip(tool + " is not installed")
 		}
 	}
-	r := newRig(t)
+	r := newHarness(t)
 	r.bot.auto = sentAtOnce
 	key := r.pro(wallet.APIKey, 1001, "")
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})

@@ -92,7 +92,7 @@ func appendText(to []byte, text string) []byte {
 	return append(to, raw...)
 }
 
-// usualWait is what a 429 says that comes from a deed: it ends when a person answers, not at a time.
+// usualWait is what a 429 says that comes from an operation: it ends when a person answers, not at a time.
 const usualWait = time.Minute
 
 // refuse answers err, in the shape of the path that was asked for.

@@ -29,7 +29,7 @@ func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 
 // TestARefusalIsDataAsWell: a program need not read the English of details.
 func TestARefusalIsDataAsWell(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.send(r.alice.secret, r.sendBody("amount", "1000"))
 	r.want(a, 422, wallet.InsufficientFunds, "amount: You have 10 SOL free to send. This needs 1000 SOL and the network fee of 0.000005 SOL.")
 	for path, want := range map[string]string{"field": "amount", "reason": "funds.sol_short", "message": "The balance is too low for this transaction."} {

@@ -16,7 +16,7 @@ import (
 )
 
 // answers writes bytes on one connection and returns the statuses of all that comes back until it is closed.
-func (r *rig) answers(wire string) (statuses []int) {
+func (r *harness) answers(wire string) (statuses []int) {
 	r.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
 	r.Must(err)
@@ -39,7 +39,7 @@ func (r *rig) answers(wire string) (statuses []int) {
 
 // TestNoRequestHidesInAnother: whatever a body holds, it is no request.
 func TestNoRequestHidesInAnother(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	hidden := "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	key := "Authorization: Bearer " + r.alice.secret + "\r\nContent-Type: application/json\r\n"
 	send := "POST /v1/wallet/send HTTP/1.1\r\nHost: x\r\n"
@@ -82,7 +82,7 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 
 // TestStrangersAreRefusedBeforeTheirBodies: the headers suffice, nothing is waited for.
 func TestStrangersAreRefusedBeforeTheirBodies(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.knows = func(secret string) bool { return secret == "telegram's" }
 	began := time.Now()
 	for name, test := range map[string]struct {
@@ -116,7 +116,7 @@ func TestStrangersAreRefusedBeforeTheirBodies(t *testing.T) {
 
 // TestAConnectionOnWhichNothingCameIsClosedInSilence: an answer would be taken for that of the next request.
 func TestAConnectionOnWhichNothingCameIsClosedInSilence(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	began := time.Now()
 	if got := r.answers(""); len(got) != 0 {
 		t.Errorf("answers %v", got)
@@ -128,7 +128,7 @@ func TestAConnectionOnWhichNothingCameIsClosedInSilence(t *testing.T) {
 
 // TestBodiesShareABudget: what is full is full for its own class alone, and is given back.
 func TestBodiesShareABudget(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.fromKeys.most = 10 << 10 })
+	r := newHarness(t, func(s *Server) { s.fromKeys.most = 10 << 10 })
 	body := `{"from":"` + strings.Repeat("x", 15<<10) + `"}`
 	for range 3 {
 		r.want(r.send(r.alice.secret, body), 400, "INVALID_REQUEST", "")

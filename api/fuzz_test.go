@@ -49,7 +49,7 @@ func FuzzListOfTransactions(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
-	r := newRig(f)
+	r := newHarness(f)
 	const sends = 3
 	for range sends {
 		r.want(r.send(r.alice.secret, r.sendBody("amount", "0.1")), 202, "", "")
@@ -90,7 +90,7 @@ func FuzzListOfDeliveries(f *testing.F) {
 		{"0001-01-01T00:00:00Z", "..", "x"}, {"", "1.a.b.c", ""}, {"", "0.\xff.", ""}} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	r := newRig(f)
+	r := newHarness(f)
 	secret := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(secret, `["*"]`)
 	for range 3 {

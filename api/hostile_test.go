@@ -70,7 +70,7 @@ func TestHostileRequests(t *testing.T) {
 
 // hostility is what all attackers share.
 type hostility struct {
-	*rig
+	*harness
 	address string
 	targets []target
 	mallory person
@@ -101,8 +101,8 @@ type attackKey struct {
 }
 
 func newHostility(t *testing.T) *hostility {
-	r := newRig(t)
-	h := &hostility{rig: r, address: strings.TrimPrefix(r.base, "http://"), statuses: map[int]int{}, reached: map[string]int{}}
+	r := newHarness(t)
+	h := &hostility{harness: r, address: strings.TrimPrefix(r.base, "http://"), statuses: map[int]int{}, reached: map[string]int{}}
 	r.bot.auto = func(n int) chat.Outcome {
 		switch {
 		case n%11 == 0:
@@ -169,7 +169,7 @@ func (h *hostility) settle() {
 		h.keys = append(h.keys, attackKey{secret: secret})
 	}
 	h.ids = []string{h.send(h.keys[0].secret, h.sendBody("amount", "0.01")).text("data", "transaction_id")}
-	p := program{h.rig, h.keys[2].secret, h.NewKey()}
+	p := program{h.harness, h.keys[2].secret, h.NewKey()}
 	h.want(p.connects(), 200, "", "")
 	h.Fund(p.address(), sol/10)
 	sent := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01"))
@@ -177,7 +177,7 @@ func (h *hostility) settle() {
 	h.ids = append(h.ids, id, "tx_0000", "x")
 	// Nobody else knows of this one, so that it stays as it is.
 	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
-	next := program{h.rig, p.secret, h.NewKey()}
+	next := program{h.harness, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = h.hooks()
 	maps.Copy(h.ready, h.portal())

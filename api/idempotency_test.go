@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheSameRequestTwiceIsOneTransaction(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	first := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "order 1")
 	r.Pass(23 * time.Hour)
 	second := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "order 1")
@@ -35,7 +35,7 @@ func TestTheSameRequestTwiceIsOneTransaction(t *testing.T) {
 }
 
 func TestAnotherBodyUnderTheSameKeyIsRefused(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")
 	r.want(r.send(r.alice.secret, r.sendBody("amount", "2"), "Idempotency-Key", "k"), 422, wallet.IdempotencyConflict, "new Idempotency-Key")
 	if n := r.transactions(); n != 1 {
@@ -44,7 +44,7 @@ func TestAnotherBodyUnderTheSameKeyIsRefused(t *testing.T) {
 }
 
 func TestTheSameHeaderOfAnotherKeyIsAnotherRequest(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	other := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.alice.User.TelegramID})
 	first := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")
 	second := r.send(other, r.sendBody(), "Idempotency-Key", "k")
@@ -56,7 +56,7 @@ func TestTheSameHeaderOfAnotherKeyIsAnotherRequest(t *testing.T) {
 }
 
 func TestARefusalLeavesTheKeyFree(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.want(r.send(r.alice.secret, r.sendBody("amount", "1000"), "Idempotency-Key", "k"), 422, wallet.InsufficientFunds, "")
 	r.want(r.send(r.alice.secret, `{}`, "Idempotency-Key", "k"), 400, wallet.InvalidRequest, "")
 	if a := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k"); a.status != 202 {
@@ -65,7 +65,7 @@ func TestARefusalLeavesTheKeyFree(t *testing.T) {
 }
 
 func TestARequestInFlightHoldsItsKey(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r.Cluster.SetFault(func(string, json.RawMessage) solana.Fault {
 		select {
@@ -95,7 +95,7 @@ func TestARequestInFlightHoldsItsKey(t *testing.T) {
 }
 
 func TestIdempotencyKeysHaveAForm(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, key := range []string{"", strings.Repeat("k", 129), "ключ", "a\tb"} {
 		r.want(r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", key), 400, wallet.InvalidRequest, "Idempotency-Key")
 	}
@@ -106,7 +106,7 @@ func TestIdempotencyKeysHaveAForm(t *testing.T) {
 }
 
 func TestWithoutAKeyEveryRequestIsNew(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.send(r.alice.secret, r.sendBody())
 	r.send(r.alice.secret, r.sendBody())
 	if n := r.transactions(); n != 2 {

@@ -14,7 +14,7 @@ import (
 
 // customer is somebody whose data nobody else may see, with all that there is of it.
 type customer struct {
-	*rig
+	*harness
 	person
 	id      string // of a transaction
 	hook    string // of an API key
@@ -79,22 +79,22 @@ func foreignEnds() map[string]endOf {
 		"GET /v1/webhooks/:webhook_id":    noWebhook,
 	}
 	for _, path := range []string{"/v1/webhooks/:webhook_id", "/v1/telegram/webhook"} {
-		for _, deed := range []string{"POST %s/test", "POST %s/secret/rotate", "GET %s/deliveries", "GET %s/deliveries/:delivery_id",
+		for _, operation := range []string{"POST %s/test", "POST %s/secret/rotate", "GET %s/deliveries", "GET %s/deliveries/:delivery_id",
 			"POST %s/deliveries/:delivery_id/resend", "POST %s/recover"} {
-			ends[fmt.Sprintf(deed, path)] = noWebhook
+			ends[fmt.Sprintf(operation, path)] = noWebhook
 		}
 	}
 	return ends
 }
 
-func newCustomer(r *rig) *customer {
+func newCustomer(r *harness) *customer {
 	r.Helper()
 	carol := r.Somebody(1004, "Carolina")
 	carol.Username = "carolina_of_rome"
 	r.Meet(carol)
 	r.Connect(carol)
 	r.Fund(carol.Address(), 10*sol)
-	c := &customer{rig: r, person: person{carol, ""}}
+	c := &customer{harness: r, person: person{carol, ""}}
 	key, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1004})
 	r.Must(err)
 	c.secret = secret
@@ -191,7 +191,7 @@ func (c *customer) key(kind wallet.KeyKind, telegramID int64, app string) (strin
 
 // TestNobodySeesAnothersData walks every endpoint with every kind of key that is not the customer's.
 func TestNobodySeesAnothersData(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.bot.auto = sentAtOnce
 	c := newCustomer(r)
 	ends := foreignEnds()
@@ -360,7 +360,7 @@ func (c *customer) endedKeys(kind wallet.KeyKind) map[string]string {
 
 // TestAGrantOpensWhatItNamesAndNoMore: each scope by itself, against each endpoint of its kind.
 func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	c := newCustomer(r)
 	ends := foreignEnds()
 	opens := map[string]wallet.Scope{
@@ -392,7 +392,7 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 
 // TestAnAppReadsTheWalletsOfWhoeverLetsIt: and of nobody else, nor before or after.
 func TestAnAppReadsTheWalletsOfWhoeverLetsIt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	const ofBob = "/v1/wallets?chat_id=1002"
 	link := fmt.Sprintf("Ask them to allow wallet:read: send them this link, which also works for people who have never used the bot: https://t.me/purser_bot?start=%s", a.id)

@@ -18,13 +18,13 @@ func bearerOf(secret string) []string {
 	return []string{"Authorization", "Bearer " + secret, "Content-Type", "application/json"}
 }
 
-func (r *rig) call(method, path, secret, body string, headers ...string) answer {
+func (r *harness) call(method, path, secret, body string, headers ...string) answer {
 	r.Helper()
 	return r.do(method, path, body, append(bearerOf(secret), headers...)...)
 }
 
 func TestAKeySaysWhoItIsAndWhatIsLeft(t *testing.T) {
-	r := newRig(t, func(s *Server) {
+	r := newHarness(t, func(s *Server) {
 		s.Limits = quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30}
 	})
 	a := r.get("/v1/key", r.alice.secret)
@@ -48,7 +48,7 @@ func TestAKeySaysWhoItIsAndWhatIsLeft(t *testing.T) {
 
 // TestLimitsAreOfAnOwner: all API keys of one person share one limit; bot tokens have their own.
 func TestLimitsAreOfAnOwner(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.Limits = quota.Limits{APIFree: 10, APIPro: 20, BotFree: 5, BotPro: 6, Messages: 30} })
+	r := newHarness(t, func(s *Server) { s.Limits = quota.Limits{APIFree: 10, APIPro: 20, BotFree: 5, BotPro: 6, Messages: 30} })
 	second := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
 	for i := range 10 {
@@ -75,7 +75,7 @@ func TestLimitsAreOfAnOwner(t *testing.T) {
 }
 
 func TestARotatedKeyLivesADayBesideItsSuccessor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	old := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1001, Scopes: []wallet.Scope{wallet.WalletRead}})
 	a := r.call("POST", "/v1/key/rotate", old, "", "Idempotency-Key", "rotate-1")
 	r.want(a, 200, "", "")
@@ -118,7 +118,7 @@ func TestARotatedKeyLivesADayBesideItsSuccessor(t *testing.T) {
 }
 
 func TestAKeyRemembersItsLastUse(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.get("/v1/key", r.alice.secret)
 	r.Pass(time.Minute)
 	r.get("/v1/key", r.alice.secret)
@@ -131,7 +131,7 @@ func TestAKeyRemembersItsLastUse(t *testing.T) {
 // TestAnOldKeyTakesNoLineOver: whoever holds one that was rotated twice, or whose successor is used, has
 // nothing any more.
 func TestAnOldKeyTakesNoLineOver(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	rotated := func(secret string) string {
 		t.Helper()
 		a := r.call("POST", "/v1/key/rotate", secret, "")
@@ -158,7 +158,7 @@ func TestAnOldKeyTakesNoLineOver(t *testing.T) {
 
 // TestKeysOpenWhatTheirKindOpens: the wrong kind opens as little as no key at all.
 func TestKeysOpenWhatTheirKindOpens(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	for _, a := range []answer{r.get("/v1/wallets", token), r.get("/v1/telegram/user/1001", r.alice.secret), r.get("/v1/telegram/webhook", r.alice.secret)} {
 		r.want(a, http.StatusUnauthorized, wallet.InvalidAPIKey, "")
@@ -171,7 +171,7 @@ func TestKeysOpenWhatTheirKindOpens(t *testing.T) {
 }
 
 func TestWalletsAreListedAndDisconnected(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.get("/v1/wallets", r.alice.secret)
 	r.want(a, 200, "", "")
 	all, _ := a.field("data", "wallets").([]any)
@@ -189,7 +189,7 @@ func TestWalletsAreListedAndDisconnected(t *testing.T) {
 }
 
 func TestAWalletIsOfferedInItsOwnersChat(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"1002"}`), 403, wallet.ConsentRequired, "")
 	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":"9999"}`), 403, wallet.ConsentRequired, "")
 	r.want(r.call("POST", "/v1/wallet/create", r.alice.secret, `{"chat_id":1001}`), 400, wallet.InvalidRequest, "chat_id")
@@ -228,7 +228,7 @@ func TestAWalletIsOfferedInItsOwnersChat(t *testing.T) {
 }
 
 func TestNothingIsPromisedToWhoeverBlockedTheBot(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	r.Must(r.Update(func(tx store.Tx) error {
 		u, err := tx.User(r.alice.User.ID)

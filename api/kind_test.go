@@ -153,7 +153,7 @@ func TestAKindIsAddedByItsOwnValue(t *testing.T) {
 }
 
 // noteInChat writes a note of Alice's: asked for by a program, confirmed in the chat, signed through the page's API.
-func (r *rig) noteInChat() {
+func (r *harness) noteInChat() {
 	r.Helper()
 	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLine: r.keyOfPerson(r.alice).Lineage()}
 	row := r.propose(who, r.alice.Address(), "I was here <1>")
@@ -208,7 +208,7 @@ func (r *rig) noteInChat() {
 }
 
 // noteOnceMore proposes a note anew that nobody confirmed in time.
-func (r *rig) noteOnceMore() {
+func (r *harness) noteOnceMore() {
 	r.Helper()
 	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLine: r.keyOfPerson(r.alice).Lineage()}
 	first := r.propose(who, r.alice.Address(), "too late")
@@ -228,7 +228,7 @@ func (r *rig) noteOnceMore() {
 }
 
 // noteByProgram writes a note by a program that signs for its wallet: at once, without a question.
-func (r *rig) noteByProgram() {
+func (r *harness) noteByProgram() {
 	r.Helper()
 	p := r.program(r.alice.secret)
 	r.want(p.connects(), 202, "", "")
@@ -256,7 +256,7 @@ func (r *rig) noteByProgram() {
 }
 
 // propose stores a proposal of a note as the API does.
-func (r *rig) propose(who handlers.Caller, from wallet.Address, text string) wallet.Transaction {
+func (r *harness) propose(who handlers.Caller, from wallet.Address, text string) wallet.Transaction {
 	r.Helper()
 	proposal, err := notes{r.Parts}.prepare(context.Background(), who, from, text, "")
 	r.Must(err)
@@ -269,7 +269,7 @@ func (r *rig) propose(who handlers.Caller, from wallet.Address, text string) wal
 }
 
 // settledNote carries a signed note to its end, and holds what came of it against the chain.
-func (r *rig) settledNote(id wallet.TransactionID) {
+func (r *harness) settledNote(id wallet.TransactionID) {
 	r.Helper()
 	row := r.Settled(id)
 	query, err := r.Store.Kinds().Query(row)
@@ -285,7 +285,7 @@ func (r *rig) settledNote(id wallet.TransactionID) {
 	}
 }
 
-func (r *rig) keyOfPerson(p person) (key wallet.Key) {
+func (r *harness) keyOfPerson(p person) (key wallet.Key) {
 	r.Helper()
 	r.View(func(tx store.Tx) (err error) {
 		key, err = tx.KeyBySecret(p.secret)
@@ -295,14 +295,14 @@ func (r *rig) keyOfPerson(p person) (key wallet.Key) {
 }
 
 // record is GET /v1/wallet/transactions/{id}, not held to openapi.json, which names the kinds that are published.
-func (r *rig) record(id wallet.TransactionID, secret string) map[string]any {
+func (r *harness) record(id wallet.TransactionID, secret string) map[string]any {
 	r.Helper()
 	var answer struct{ Data map[string]any }
 	r.Must(json.Unmarshal([]byte(r.unchecked("/v1/wallet/transactions/"+string(id), secret)), &answer))
 	return answer.Data
 }
 
-func (r *rig) unchecked(path, secret string) string {
+func (r *harness) unchecked(path, secret string) string {
 	r.Helper()
 	req, err := http.NewRequest("GET", r.base+path, nil)
 	r.Must(err)
@@ -315,7 +315,7 @@ func (r *rig) unchecked(path, secret string) string {
 }
 
 // tap touches the newest button of a label in somebody's chat.
-func (r *rig) tap(p person, label string) {
+func (r *harness) tap(p person, label string) {
 	r.Helper()
 	var nonce string
 	for _, row := range storetest.Outbox(r, r.Store) {
@@ -338,13 +338,13 @@ func (r *rig) tap(p person, label string) {
 	r.does(p, chat.Input{Tap: &chat.Tap{CallbackID: "cb", Data: nonce}})
 }
 
-func (r *rig) says(p person, text string) {
+func (r *harness) says(p person, text string) {
 	r.Helper()
 	r.does(p, chat.Input{Text: text})
 }
 
 // does hands the chat what somebody does, as a front would.
-func (r *rig) does(p person, in chat.Input) {
+func (r *harness) does(p person, in chat.Input) {
 	r.Helper()
 	in.Chat, in.Private, in.MessageID, in.At = p.TelegramID, true, 7, r.Now()
 	in.From = chat.Person{TelegramID: p.TelegramID, FirstName: p.FirstName, Username: p.Username, Language: "en"}

@@ -11,7 +11,7 @@ import (
 )
 
 // rotated is the key in the place of another.
-func (r *rig) rotated(secret string) string {
+func (r *harness) rotated(secret string) string {
 	r.Helper()
 	a := r.call("POST", "/v1/key/rotate", secret, "")
 	r.want(a, 200, "", "")
@@ -21,7 +21,7 @@ func (r *rig) rotated(secret string) string {
 
 // TestPeopleAreShownTheKeyThatAsked: not the first one of its line, which may be long dead.
 func TestPeopleAreShownTheKeyThatAsked(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	second := r.rotated(r.alice.secret)
 	r.want(r.get("/v1/key", second), 200, "", "")
 	third := r.rotated(second)
@@ -65,7 +65,7 @@ func TestPeopleAreShownTheKeyThatAsked(t *testing.T) {
 
 // TestWhatAKeyBeganBelongsToItsLine: an operator's key owns its wallets and transactions by its line.
 func TestWhatAKeyBeganBelongsToItsLine(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	first := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	second := r.rotated(first)
 	p := r.program(second)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	product "purser/e2e/rig"
+	product "purser/e2e/harness"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -35,7 +35,7 @@ type line struct {
 }
 
 // listens opens a connection; next reads its lines, and is not ok at its end.
-func (r *rig) listens(secret, query string) (next func() (line, bool), hangUp func()) {
+func (r *harness) listens(secret, query string) (next func() (line, bool), hangUp func()) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.Cleanup(cancel)
@@ -62,7 +62,7 @@ func (r *rig) listens(secret, query string) (next func() (line, bool), hangUp fu
 }
 
 // hooks counts all webhooks in the store.
-func (r *rig) hooksLeft(want int) {
+func (r *harness) hooksLeft(want int) {
 	r.Helper()
 	var all []wallet.Webhook
 	for deadline := time.Now().Add(product.Wait); time.Now().Before(deadline); runtime.Gosched() {
@@ -79,7 +79,7 @@ func (r *rig) hooksLeft(want int) {
 
 // TestAListenerHearsWhatAReceiverWouldBeSent: signed bytes, over one connection, for as long as it lasts.
 func TestAListenerHearsWhatAReceiverWouldBeSent(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.beat = 50 * time.Millisecond })
+	r := newHarness(t, func(s *Server) { s.beat = 50 * time.Millisecond })
 	alice := r.person(1001, sol)
 	key := r.pro(wallet.APIKey, 1001, "")
 	defer r.delivers()()
@@ -116,7 +116,7 @@ func TestAListenerHearsWhatAReceiverWouldBeSent(t *testing.T) {
 
 // TestListenersAreFewAndEndWithTheServer.
 func TestListenersAreFewAndEndWithTheServer(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.person(1001, sol)
 	key := r.pro(wallet.APIKey, 1001, "")
 	var open []func() (line, bool)
@@ -137,7 +137,7 @@ func TestListenersAreFewAndEndWithTheServer(t *testing.T) {
 
 // TestHostileListeners: what is no list of events is refused, before anything listens.
 func TestHostileListeners(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.person(1001, sol)
 	key, free := r.pro(wallet.APIKey, 1001, ""), r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
 	token := r.pro(wallet.BotKey, 1001, "")
@@ -152,7 +152,7 @@ func TestHostileListeners(t *testing.T) {
 }
 
 // keyOf finds a key by its secret.
-func (r *rig) keyOf(secret string) wallet.Key {
+func (r *harness) keyOf(secret string) wallet.Key {
 	r.Helper()
 	var k wallet.Key
 	r.View(func(tx store.Tx) (err error) { k, err = tx.KeyBySecret(secret); return err })
@@ -160,7 +160,7 @@ func (r *rig) keyOf(secret string) wallet.Key {
 }
 
 // change stores a key another way.
-func (r *rig) change(secret string, how func(*wallet.Key)) {
+func (r *harness) change(secret string, how func(*wallet.Key)) {
 	r.Helper()
 	k := r.keyOf(secret)
 	how(&k)
@@ -169,7 +169,7 @@ func (r *rig) change(secret string, how func(*wallet.Key)) {
 
 // TestAListenerEndsWithItsKey: within a beat, and it is told why.
 func TestAListenerEndsWithItsKey(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.beat = 20 * time.Millisecond })
+	r := newHarness(t, func(s *Server) { s.beat = 20 * time.Millisecond })
 	r.person(1001, sol)
 	stays, _ := r.listens(r.pro(wallet.APIKey, 1001, ""), "")
 	stays()
@@ -213,7 +213,7 @@ func TestAListenerEndsWithItsKey(t *testing.T) {
 
 // TestARotationKeepsAListener: the key that took the place of the first one has what that had.
 func TestARotationKeepsAListener(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.person(1001, sol)
 	secret := r.pro(wallet.APIKey, 1001, "")
 	next, _ := r.listens(secret, "")
@@ -235,7 +235,7 @@ func TestARotationKeepsAListener(t *testing.T) {
 // TestHEADOfListeningIsRefused over one connection, which goes on: nothing is left of it in front of the next
 // answer. Neither is anything of a stream that has ended.
 func TestHEADOfListeningIsRefused(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.beat = 20 * time.Millisecond })
+	r := newHarness(t, func(s *Server) { s.beat = 20 * time.Millisecond })
 	r.person(1001, sol)
 	secret, other := r.pro(wallet.APIKey, 1001, ""), r.pro(wallet.APIKey, 1001, "")
 	host := strings.TrimPrefix(r.base, "http://")

@@ -29,7 +29,7 @@ func TestASamplerCountsWhatItLeavesOut(t *testing.T) {
 
 // TestStrangersCannotFillTheLog: what costs nothing to send must not fill the operator's disk.
 func TestStrangersCannotFillTheLog(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	const requests = 400
 	began := time.Now()
 	for _, ask := range []func(){
@@ -61,7 +61,7 @@ func TestStrangersCannotFillTheLog(t *testing.T) {
 }
 
 func TestBrowsersAreToldToStayWithHTTPS(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	if got := r.get("/healthz", "").header.Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("where there is no https: %q", got)
 	}

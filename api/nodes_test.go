@@ -9,7 +9,7 @@ import (
 )
 
 // node is a further server over the same store, as another node has it.
-func (r *rig) node() (base string) {
+func (r *harness) node() (base string) {
 	r.Helper()
 	second, err := New(r.server.Options)
 	r.Must(err)
@@ -29,7 +29,7 @@ func (r *rig) node() (base string) {
 
 // TestARequestThatComesToTwoNodesIsOne: whichever node is asked, and both at once.
 func TestARequestThatComesToTwoNodesIsOne(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	other := r.node()
 	for i := range 5 { // more proposals may not wait
 		before := r.transactions()
@@ -60,7 +60,7 @@ func TestARequestThatComesToTwoNodesIsOne(t *testing.T) {
 
 // TestAKeyThatIsRevokedOpensNothingOnAnyNode: at once.
 func TestAKeyThatIsRevokedOpensNothingOnAnyNode(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	other := r.node()
 	show := func() int {
 		return r.doAt(other, "GET", "/v1/key", "", "Authorization", "Bearer "+r.alice.secret).status

@@ -19,7 +19,7 @@ import (
 	"purser/wallet"
 )
 
-// contract is openapi.json, to which every answer of this package's tests is held (see rig.do).
+// contract is openapi.json, to which every answer of this package's tests is held (see harness.do).
 //
 // Only what OpenAPI 3.0 and 3.1 share is asked of kin-openapi for answers, since its checker of JSON
 // Schema 2020-12 compiles the schema anew for each value: enum and not const, a list of types for null.
@@ -193,7 +193,7 @@ func closed(t *testing.T, at string, value any) {
 // TestTheDocumentNamesEveryEndpoint: each registered route of /v1 is described, with the key that opens
 // it, and nothing else is.
 func TestTheDocumentNamesEveryEndpoint(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	described := map[string]*openapi3.Operation{}
 	for template, item := range r.contract.doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -375,11 +375,11 @@ func TestTheDocumentsListsAndLimitsAreOurs(t *testing.T) {
 	}
 }
 
-// TestEveryEndOfAMessageIsDescribed: what Telegram can make of it, and a replay that says so. The rig
+// TestEveryEndOfAMessageIsDescribed: what Telegram can make of it, and a replay that says so. The harness
 // holds each answer to the document.
 func TestEveryEndOfAMessageIsDescribed(t *testing.T) {
-	r := newRig(t)
-	r.bot.asked = make(chan string, 1)
+	r := newHarness(t)
+	r.bot.awaited = make(chan string, 1)
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	post := func(key string) answer {
 		return r.do("POST", "/v1/telegram/send-message", `{"chat_id":"1001","message":"Hello"}`,
@@ -407,7 +407,7 @@ func TestEveryEndOfAMessageIsDescribed(t *testing.T) {
 }
 
 func TestTheDocumentIsServedToEverybodyAndKept(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.do("GET", documentPath, "")
 	tag := a.header.Get("ETag")
 	if a.status != 200 || string(a.body) != string(Document()) || tag == "" || !strings.Contains(a.header.Get("Cache-Control"), "public") {

@@ -56,7 +56,7 @@ type subject struct {
 	address wallet.Address
 }
 
-func (r *rig) asksAbout(secret string, q askedAbout, s subject, headers ...string) answer {
+func (r *harness) asksAbout(secret string, q askedAbout, s subject, headers ...string) answer {
 	r.Helper()
 	fill := strings.NewReplacer("{id}", s.id, "{address}", s.address.String(), "{bob}", r.bob.Address().String(),
 		"{signature}", r.alice.Sign([]byte("something else")).String())
@@ -125,7 +125,7 @@ func (tx readsTx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, err
 // TestNobodyIsToldWhoUsesTheBot compares whole answers about a user with those about a stranger, and what
 // each costs.
 func TestNobodyIsToldWhoUsesTheBot(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	views, grants := &atomic.Int64{}, &atomic.Int64{}
 	r.People.Store = reads{r.People.Store, views, grants}
 	carol := r.Somebody(1004, "Carol")
@@ -271,7 +271,7 @@ func TestEveryQuestionAboutSomebodyIsCompared(t *testing.T) {
 
 // TestWhatIsReservedIsToldToWhoeverMayReadTheWallet: to others it would say that the wallet is one of ours.
 func TestWhatIsReservedIsToldToWhoeverMayReadTheWallet(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Confirmed(r.alice.Person, r.bob.Address(), "1.5", "SOL")
 	path := "/v1/wallet/balance?address=" + r.alice.Address().String()
 	reserved := func(secret string) string {

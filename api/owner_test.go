@@ -14,15 +14,15 @@ import (
 
 // TestAnAPIKeyWritesToItsOwner: POST /v1/messages is send-message for the key's own owner.
 func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.Limits.Messages = 3 })
+	r := newHarness(t, func(s *Server) { s.Limits.Messages = 3 })
 	const path = "/v1/messages"
 	sends := func(body string, o chat.Outcome, headers ...string) (answer, store.Reply) {
 		t.Helper()
-		r.bot.asked = make(chan string, 1)
+		r.bot.awaited = make(chan string, 1)
 		got := make(chan answer, 1)
 		go func() { got <- r.call("POST", path, r.alice.secret, body, headers...) }()
 		row := r.ends(o)
-		r.bot.asked = nil
+		r.bot.awaited = nil
 		return <-got, row
 	}
 	const body = `{"message":"The backup is done","parse_mode":"Markdown"}`
@@ -64,7 +64,7 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 
 // TestAnAPIKeyRunsCommandsForItsOwner: POST /v1/commands is execute-command for the key's own owner.
 func TestAnAPIKeyRunsCommandsForItsOwner(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	const path = "/v1/commands"
 	run := func(body string, headers ...string) answer {
 		return r.call("POST", path, r.alice.secret, body, headers...)
@@ -112,7 +112,7 @@ func TestAnAPIKeyRunsCommandsForItsOwner(t *testing.T) {
 
 // TestAnAPIKeysOwnScopesAreNotAskedOfOthers: an app whose API key may write to its owner asks nobody else for that.
 func TestAnAPIKeysOwnScopesAreNotAskedOfOthers(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 1002, App: "Bobs shop"})
 	r.Must(err)
 	r.View(func(tx store.Tx) error {

@@ -21,7 +21,7 @@ import (
 type fields map[string]string
 
 // refused requires the page's own shape of refusal: {error: {code, message}} and nothing more.
-func (r *rig) refused(a answer, status int, code wallet.Code, says string) {
+func (r *harness) refused(a answer, status int, code wallet.Code, says string) {
 	r.Helper()
 	var shape map[string]map[string]string
 	if err := json.Unmarshal(a.body, &shape); err != nil || len(shape) != 1 || len(shape["error"]) != 2 {
@@ -34,7 +34,7 @@ func (r *rig) refused(a answer, status int, code wallet.Code, says string) {
 }
 
 func TestThePageIsServedAsItIsEmbedded(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for path, file := range map[string]string{"/w/": "index.html", "/w/decode.js": "decode.js", "/w/icon.svg": "icon.svg"} {
 		a := r.do("GET", path, "")
 		content, contentType, ok := signer.File(file)
@@ -57,7 +57,7 @@ func TestThePageIsServedAsItIsEmbedded(t *testing.T) {
 }
 
 func TestAWalletIsProvenByThePage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	token := r.Link(r.bob.User)
 	a := r.page("/w/bind/challenge", fields{"token": token})
 	var ch map[string]string
@@ -90,7 +90,7 @@ func TestAWalletIsProvenByThePage(t *testing.T) {
 }
 
 // toSign brings a send of Alice to where the device is asked, and returns its sign id.
-func (r *rig) toSign() (wallet.TransactionID, string) {
+func (r *harness) toSign() (wallet.TransactionID, string) {
 	r.Helper()
 	id := wallet.TransactionID(r.send(r.alice.secret, r.sendBody()).text("data", "transaction_id"))
 	t, err := r.Confirm(r.alice.Caller(), id)
@@ -99,7 +99,7 @@ func (r *rig) toSign() (wallet.TransactionID, string) {
 }
 
 func TestATransactionIsSignedByThePage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	id, signID := r.toSign()
 	got := r.page("/w/tx/get", fields{"id": signID})
 	if got.status != 200 || got.text("status") != "awaiting_signature" || got.text("address") != r.alice.Address().String() ||
@@ -134,7 +134,7 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 
 // TestThePageLearnsHowLongASignatureIsGood by blocks, not by a clock: they come faster every year.
 func TestThePageLearnsHowLongASignatureIsGood(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	_, signID := r.toSign()
 	r.refused(r.page("/w/tx/blocks", fields{"id": signID}), 409, wallet.Conflict, "No blockhash was issued")
 	left := func() int {
@@ -167,7 +167,7 @@ func TestThePageLearnsHowLongASignatureIsGood(t *testing.T) {
 
 // TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse, ten at a time, and nothing but that.
 func TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	token := r.Link(r.alice.User)
 	ask := func(token string, addresses ...string) answer {
 		body, err := json.Marshal(map[string]any{"token": token, "addresses": append([]string{}, addresses...)})
@@ -188,7 +188,7 @@ func TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse(t *testing.T) {
 
 // TestThePageHearsWhatTheBytesDoNotSay: the owner's name for the recipient, the app that asked, and how it ends.
 func TestThePageHearsWhatTheBytesDoNotSay(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	id, signID := r.toSign()
 	told := func() answer {
 		t.Helper()
@@ -227,7 +227,7 @@ func TestThePageHearsWhatTheBytesDoNotSay(t *testing.T) {
 }
 
 func TestATransactionIsRejectedByThePage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	id, signID := r.toSign()
 	for range 2 {
 		if a := r.page("/w/tx/reject", fields{"id": signID}); a.status != 200 || string(a.body) != `{"status":"rejected"}` {
@@ -243,7 +243,7 @@ func TestATransactionIsRejectedByThePage(t *testing.T) {
 var pageRoutes = []string{"/w/bind/challenge", "/w/bind", "/w/bind/accounts", "/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}
 
 func TestOnlyOurOwnPageMayAsk(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	_, signID := r.toSign()
 	for _, path := range pageRoutes {
 		for _, origin := range []string{"", "null", "https://evil.example", r.base + "/", r.base + ".evil.example", strings.ToUpper(r.base), "http://localhost" + r.base[strings.LastIndex(r.base, ":"):]} {
@@ -261,7 +261,7 @@ func TestOnlyOurOwnPageMayAsk(t *testing.T) {
 }
 
 func TestHostileRequestsToThePageAreAnsweredPlainly(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	long := strings.Repeat("x", 20000)
 	for _, path := range pageRoutes {
 		r.Pass(time.Minute)
@@ -282,7 +282,7 @@ func TestHostileRequestsToThePageAreAnsweredPlainly(t *testing.T) {
 }
 
 func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	r := newHarness(t, func(s *Server) { s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	from := func(address string) answer { return r.page("/w/tx/get", fields{"id": "x"}, "X-Forwarded-For", address) }
 	for i := range pagePerMinute {
 		if a := from("192.0.2.1"); a.status != 404 {
@@ -308,7 +308,7 @@ func TestSixtyPageRequestsAMinuteFromOneAddress(t *testing.T) {
 
 // TestNobodyUsesUpWhatANeighbourNeedsToSign: all come from one address here, as behind a proxy that is not known.
 func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	_, signID := r.toSign()
 	for range pagePerMinute {
 		r.refused(r.page("/w/tx/get", fields{"id": "x"}, "X-Forwarded-For", "192.0.2.1"), 404, wallet.NotFound, "")
@@ -348,7 +348,7 @@ func TestNobodyUsesUpWhatANeighbourNeedsToSign(t *testing.T) {
 
 // TestMalformedRequestsWinBackNothing for who holds a living link, and neither does a new link for look-ups.
 func TestMalformedRequestsWinBackNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ask := func(token string, addresses ...string) answer {
 		body, err := json.Marshal(map[string]any{"token": token, "addresses": append([]string{}, addresses...)})
 		r.Must(err)
@@ -384,7 +384,7 @@ func TestMalformedRequestsWinBackNothing(t *testing.T) {
 
 // TestOtherPagesUseUpNothing: any page in the owner's browser can send what is refused.
 func TestOtherPagesUseUpNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for range 200 {
 		if got := r.do("POST", "/w/tx/get", "{}", "Content-Type", "text/plain", "Origin", "https://evil.example"); got.status != 403 {
 			t.Fatalf("status %d", got.status)

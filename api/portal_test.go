@@ -17,7 +17,7 @@ import (
 
 // portalKey is a key that may have webhooks, with a webhook.
 type portalKey struct {
-	*rig
+	*harness
 	key    wallet.Key
 	secret string
 	hook   string
@@ -25,12 +25,12 @@ type portalKey struct {
 
 func newPortalKey(t *testing.T, change ...func(*Server)) *portalKey {
 	t.Helper()
-	return portalKeyOf(newRig(t, change...), wallet.APIKey)
+	return portalKeyOf(newHarness(t, change...), wallet.APIKey)
 }
 
-func portalKeyOf(r *rig, kind wallet.KeyKind) *portalKey {
+func portalKeyOf(r *harness, kind wallet.KeyKind) *portalKey {
 	r.Helper()
-	k := &portalKey{rig: r, secret: r.newKey(handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: "Shop"})}
+	k := &portalKey{harness: r, secret: r.newKey(handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: "Shop"})}
 	var err error
 	k.key, err = r.Keys.Check(context.Background(), k.secret, kind)
 	r.Must(err)
@@ -115,7 +115,7 @@ func TestThePortalIsOpenedByALink(t *testing.T) {
 
 // TestAPortalSessionOpensWebhooksAndNothingElse walks the whole table with a session of each kind.
 func TestAPortalSessionOpensWebhooksAndNothingElse(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
 		k := portalKeyOf(r, kind)
 		opened := 0
@@ -174,7 +174,7 @@ func TestAPortalSessionIsRefusedAsItsKeyWouldBe(t *testing.T) {
 // TestAPortalSessionSeesItsOwnLineOnly: the webhooks of another owner, and of the same owner's other key.
 func TestAPortalSessionSeesItsOwnLineOnly(t *testing.T) {
 	k := newPortalKey(t)
-	other := portalKeyOf(k.rig, wallet.APIKey)
+	other := portalKeyOf(k.harness, wallet.APIKey)
 	session := k.session()
 	if a := k.asks("GET", "/v1/webhooks", session); strings.Contains(string(a.body), other.hook) {
 		t.Errorf("%s", a.body)

@@ -128,7 +128,7 @@ func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 }
 
 // onTransaction runs a POST about one transaction, with a body of the known fields or none. Each of these
-// deeds may be done again without harm, so the idempotency record may follow the deed.
+// operations may be done again without harm, so the idempotency record may follow the operation.
 func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do func(wallet.TransactionID, object) (any, string, error)) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {

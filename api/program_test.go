@@ -16,12 +16,12 @@ import (
 
 // program is a developer's program that holds a key of its own.
 type program struct {
-	*rig
+	*harness
 	secret string
 	key    ed25519.PrivateKey
 }
 
-func (r *rig) program(secret string) program {
+func (r *harness) program(secret string) program {
 	r.Helper()
 	return program{r, secret, r.NewKey()}
 }
@@ -61,7 +61,7 @@ func (p program) answered() {
 
 // TestEveryWalletOfAKeyIsAskedAbout: one question at a time, and a lost answer is given again.
 func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := func() (n int) {
 		r.View(func(tx store.Tx) error {
 			all, err := tx.PendingEvents(1000)
@@ -111,7 +111,7 @@ func (p program) unsignedMessage(a answer) []byte {
 }
 
 func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p := r.program(r.alice.secret)
 	r.want(p.post("/v1/wallet/connect", fmt.Sprintf(`{"address":%q,"signature":%q}`, p.address(), p.sign([]byte("x")))), 404, wallet.NotFound, "challenge")
 	got := p.connects()
@@ -139,7 +139,7 @@ func TestAProgramsWalletIsConnectedByItsOwnersAnswer(t *testing.T) {
 
 // TestANoHoldsForADay: and the person's own link goes on beside a program's challenge.
 func TestANoHoldsForADay(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	link := r.Link(r.alice.User)
 	p := r.program(r.alice.secret)
 	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 200, "", "")
@@ -165,7 +165,7 @@ func TestANoHoldsForADay(t *testing.T) {
 
 // TestNoLinkLeadsToAProgramsChallenge: what its attempt is kept under is no secret.
 func TestNoLinkLeadsToAProgramsChallenge(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p := r.program(r.alice.secret)
 	r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 200, "", "")
 	keys, err := r.Keys.List(context.Background())
@@ -185,7 +185,7 @@ func TestNoLinkLeadsToAProgramsChallenge(t *testing.T) {
 }
 
 func TestAnOperatorsKeyHasWalletsOfItsOwn(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p := r.program(r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier}))
 	got := p.connects()
 	if r.want(got, 200, "", ""); got.text("data", "status") != "done" {
@@ -244,7 +244,7 @@ func (p program) paysOnce() {
 }
 
 func TestForAPersonsWalletNothingIsSignedBeforeTheirConfirm(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	sent := r.send(r.alice.secret, r.sendBody())
 	r.want(sent, 202, "", "")
 	p := program{r, r.alice.secret, r.alice.Key}
@@ -252,8 +252,8 @@ func TestForAPersonsWalletNothingIsSignedBeforeTheirConfirm(t *testing.T) {
 	r.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "Confirm")
 	r.want(p.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, p.sign([]byte("x")))), 409, wallet.Conflict, "Confirm")
 	other := program{r, r.bob.secret, r.bob.Key}
-	for _, deed := range []string{"/refresh", "/reject"} {
-		r.want(other.post(path+deed, ""), 404, wallet.TransactionNotFound, "")
+	for _, operation := range []string{"/refresh", "/reject"} {
+		r.want(other.post(path+operation, ""), 404, wallet.TransactionNotFound, "")
 	}
 	r.want(other.post(path+"/signature", fmt.Sprintf(`{"signature":%q}`, other.sign([]byte("x")))), 404, wallet.TransactionNotFound, "")
 }

@@ -12,13 +12,13 @@ import (
 	"purser/wallet"
 )
 
-func (r *rig) requests(secret, fields string) answer {
+func (r *harness) requests(secret, fields string) answer {
 	return r.do("POST", "/v1/wallet/request", "{"+fields+"}", "Authorization", "Bearer "+secret, "Content-Type", "application/json")
 }
 
 // TestAProgramRequestsAPayment: by a link that any wallet reads, with what its owner is told of it once it is paid.
 func TestAProgramRequestsAPayment(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	own := fmt.Sprintf(`"address":%q`, r.alice.Address())
 	for fields, says := range map[string]string{
 		`"amount":"1","token":"SOL"`:                        "address is missing",
@@ -60,7 +60,7 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 
 // TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet: nobody is behind it who could be told in a chat; its programs are.
 func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	secret := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	key, err := r.Keys.Check(context.Background(), secret, "")
 	r.Must(err)

@@ -1,5 +1,5 @@
 // Package api knows HTTP: the routes of /v1 and /w, the envelope, keys, limits and the table from
-// error codes to statuses. It refuses to know what a deed does (see handlers), how Telegram's
+// error codes to statuses. It refuses to know what an operation does (see handlers), how Telegram's
 // updates are read (see bot) and what the signing page does on a device (see signer).
 package api
 
@@ -116,7 +116,7 @@ func New(o Options) (*Server, error) {
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
-		return nil, errors.New("api: a store, the deeds, the chat, the bot and a meter are needed")
+		return nil, errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
 	case o.Webhook != nil && (o.Webhook.Accept == nil || o.Webhook.Knows == nil || o.Webhook.MaxBody <= 0):
 		return nil, errors.New("api: Telegram's webhook is not described")
 	case o.Limits == (quota.Limits{}):
@@ -183,7 +183,7 @@ type endpoint struct {
 	pattern string
 	kind    wallet.KeyKind // of the key; "" is either
 	scope   wallet.Scope   // of the key; "" is any
-	run     deed
+	run     operation
 }
 
 // endpoints is the whole API, but for its document. A test holds openapi.json to it.

@@ -70,7 +70,7 @@ func TestErrorsThatNobodyLabelled(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.do("GET", "/healthz", "")
 	wantEnvelope(t, a)
 	if a.status != 200 || a.text("data", "status") != "ok" {
@@ -80,7 +80,7 @@ func TestHealth(t *testing.T) {
 
 // TestOnlyTheSigningPageIsHTML walks every route, and paths that are none, with every method.
 func TestOnlyTheSigningPageIsHTML(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	paths := []string{"/", "/docs", "/docs/", "/docs/style.css", "/index.html", "/v1", "/v1/", "/v1/wallet/Balance", "/v1/wallet/send/", "/V1/wallet/send", "/favicon.ico", "/healthz/", "/wallet",
 		"/w/nothing.js", "/w/bind/", "/w/tx/nothing", "/w/..", "/w/../v1", "/w/%2e%2e%2fgo.mod", "/w//", "//w/", "/w/page/index.html", "/w/index.html%00", "/<script>"}
 	for _, route := range r.server.app.GetRoutes(true) {
@@ -132,7 +132,7 @@ func TestOnlyTheSigningPageIsHTML(t *testing.T) {
 }
 
 func TestPathsAndMethodsThatDoNotExist(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.want(r.do("GET", "/v1/nothing", ""), 404, wallet.NotFound, "There is nothing at this path. https://docs.example/docs describes the API.")
 	r.want(r.do("GET", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "this path takes POST")
 	r.want(r.do("BREW", "/v1/wallet/send", ""), 405, wallet.MethodNotAllowed, "")
@@ -147,7 +147,7 @@ func TestPathsAndMethodsThatDoNotExist(t *testing.T) {
 }
 
 func TestRequestIDsAreTakenOverOnlyWhenSane(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	if got := r.do("GET", "/healthz", "", "X-Request-Id", "my.Request_1-a").header.Get("X-Request-Id"); got != "my.Request_1-a" {
 		t.Errorf("mine became %q", got)
 	}
@@ -159,7 +159,7 @@ func TestRequestIDsAreTakenOverOnlyWhenSane(t *testing.T) {
 }
 
 // raw writes bytes to a fresh connection and reads one answer.
-func (r *rig) raw(request string) answer {
+func (r *harness) raw(request string) answer {
 	r.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
 	r.Must(err)
@@ -176,7 +176,7 @@ func (r *rig) raw(request string) answer {
 	return a
 }
 
-func (r *rig) readAnswer(conn net.Conn) answer {
+func (r *harness) readAnswer(conn net.Conn) answer {
 	r.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	r.Must(err)
@@ -187,7 +187,7 @@ func (r *rig) readAnswer(conn net.Conn) answer {
 }
 
 func TestUnreadableRequestsGetTheEnvelopeToo(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	head := "POST /v1/wallet/send HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer " + r.alice.secret + "\r\n"
 	for name, test := range map[string]struct {
 		request string
@@ -227,7 +227,7 @@ func TestUnreadableRequestsGetTheEnvelopeToo(t *testing.T) {
 
 // An answer that the kernel's reset destroys on its way would show here as a broken connection.
 func TestOversizedBodiesHearWhy(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	body := strings.Repeat("x", 2<<20)
 	for range 20 {
 		r.want(r.send(r.alice.secret, body), 413, wallet.PayloadTooLarge, "65536")
@@ -235,13 +235,13 @@ func TestOversizedBodiesHearWhy(t *testing.T) {
 }
 
 func TestASlowBodyIsCutOff(t *testing.T) {
-	r := newRig(t, func(s *Server) { s.http.ReadTimeout = 100 * time.Millisecond })
+	r := newHarness(t, func(s *Server) { s.http.ReadTimeout = 100 * time.Millisecond })
 	a := r.raw("POST /v1/wallet/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + r.alice.secret + "\r\nContent-Length: 10\r\n\r\n{")
 	r.want(a, 400, wallet.InvalidRequest, "didn't arrive")
 }
 
 func TestAPanicIsAnAnswerAndALogLine(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.accept = func(context.Context, string, []byte) error { panic("the secret of a panic") }
 	a := r.do("POST", "/telegram/webhook", "{}")
 	r.want(a, 500, wallet.Internal, "")
@@ -257,7 +257,7 @@ func TestAPanicIsAnAnswerAndALogLine(t *testing.T) {
 }
 
 func TestTheLogHoldsNoSecrets(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret)
 	r.get("/v1/wallet/balance?address=query-secret", "pur_test_guessed")
 	r.send(r.alice.secret, `{"from":"body-secret"}`)
@@ -283,7 +283,7 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 }
 
 func TestShutdownLetsARequestFinish(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	begun, release := make(chan struct{}), make(chan struct{})
 	r.accept = func(ctx context.Context, _ string, _ []byte) error {
 		close(begun)
@@ -324,7 +324,7 @@ func TestShutdownLetsARequestFinish(t *testing.T) {
 }
 
 func TestEveryRequestHasADeadline(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var left time.Duration
 	r.accept = func(ctx context.Context, _ string, _ []byte) error {
 		at, ok := ctx.Deadline()
@@ -340,7 +340,7 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 }
 
 func TestTelegramsWebhook(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var got string
 	outcome := error(nil)
 	r.accept = func(_ context.Context, secret string, body []byte) error {
@@ -375,7 +375,7 @@ func TestTelegramsWebhook(t *testing.T) {
 }
 
 func TestWithoutAWebhookThereIsNoSuchRoute(t *testing.T) {
-	o := newRig(t).server.Options
+	o := newHarness(t).server.Options
 	o.Webhook = nil
 	s, err := New(o)
 	check(t, err)
@@ -387,7 +387,7 @@ func TestWithoutAWebhookThereIsNoSuchRoute(t *testing.T) {
 }
 
 func TestAServerIsNotBuiltOfHalves(t *testing.T) {
-	whole := newRig(t).server.Options
+	whole := newHarness(t).server.Options
 	for name, spoil := range map[string]func(*Options){
 		"public url": func(o *Options) { o.PublicURL = nil }, "store": func(o *Options) { o.Store = nil }, "clock": func(o *Options) { o.Now = nil },
 	} {
@@ -402,7 +402,7 @@ func TestAServerIsNotBuiltOfHalves(t *testing.T) {
 // TestHalfARequestHoldsUpNoEnd: a client that stops in the midst of a request is not waited for.
 func TestHalfARequestHoldsUpNoEnd(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newHarness(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
 	check(t, err)
 	defer conn.Close()

@@ -13,7 +13,7 @@ import (
 
 // TestATierStopsWebhooksAndStartsThemAgain: an operator's word on a key's tier, by the admin socket.
 func TestATierStopsWebhooksAndStartsThemAgain(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	path := socketPath(t)
 	stop := r.admin(path)
 	defer func() { check(t, stop()) }()

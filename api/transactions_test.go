@@ -13,7 +13,7 @@ import (
 )
 
 // history gives Alice transactions a minute apart: tx_h_01 is the oldest.
-func (r *rig) history(n int) {
+func (r *harness) history(n int) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		for i := 1; i <= n; i++ {
@@ -35,7 +35,7 @@ func (r *rig) history(n int) {
 }
 
 // listed follows the cursors of a query to the end.
-func (r *rig) listed(secret string, q url.Values) (ids []string, pages int) {
+func (r *harness) listed(secret string, q url.Values) (ids []string, pages int) {
 	r.Helper()
 	for cursor := ""; ; {
 		if cursor != "" {
@@ -55,7 +55,7 @@ func (r *rig) listed(secret string, q url.Values) (ids []string, pages int) {
 }
 
 func TestTransactionsAreListedByPagesAndFilters(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.history(30)
 	of := func(pick func(i int) bool) (want []string) {
 		for i := 30; i >= 1; i-- {
@@ -117,7 +117,7 @@ func TestTransactionsAreListedByPagesAndFilters(t *testing.T) {
 
 // TestAPageCostsWhatItLooksAt: a filter that nothing fits ends in bounded steps, by its cursor.
 func TestAPageCostsWhatItLooksAt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Must(r.Update(func(tx store.Tx) error {
 		for i := range 2500 {
 			if err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_m_%04d", i)), Kind: wallet.Send, Status: wallet.Failed, Closed: true,

@@ -158,7 +158,7 @@ func sendRequest(fields object) (handlers.SendRequest, error) {
 	if err != nil {
 		return handlers.SendRequest{}, err
 	}
-	// The zero address, in the deed's eyes, means the default wallet; a program must name its own.
+	// The zero address, in the operation's eyes, means the default wallet; a program must name its own.
 	if from.IsZero() {
 		return handlers.SendRequest{}, about("from", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestBalanceOfAWallet(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret)
 	wantEnvelope(t, a)
 	want := fmt.Sprintf(`{"success":true,"data":{"address":"%s","balances":{"SOL":{"amount":"1","reserved":"0","usd_value":"","mint":"","decimals":9}},"total_usd_value":"","updated_at":"2026-11-21T12:00:00.000Z"},"message":"Balance read.","timestamp":"2026-11-21T12:00:00.000Z"}`, r.bob.Address())
@@ -29,7 +29,7 @@ func TestBalanceOfAWallet(t *testing.T) {
 }
 
 func TestBalanceOfNobody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for query, want := range map[string]struct {
 		status int
 		code   wallet.Code
@@ -52,7 +52,7 @@ func TestBalanceOfNobody(t *testing.T) {
 
 // TestTheZeroAddressIsNobodys: inside it means "none"; outside it is the System program's.
 func TestTheZeroAddressIsNobodys(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	zero := wallet.SystemProgram.String()
 	if a := r.get("/v1/wallet/balance?address="+zero, r.alice.secret); a.status != 200 || a.text("data", "address") != zero {
 		t.Errorf("its balance: %d %s", a.status, a.body)
@@ -64,7 +64,7 @@ func TestTheZeroAddressIsNobodys(t *testing.T) {
 }
 
 func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.send(r.alice.secret, r.sendBody())
 	wantEnvelope(t, a)
 	id := a.text("data", "transaction_id")
@@ -86,7 +86,7 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	}
 }
 
-func (r *rig) transactions() int {
+func (r *harness) transactions() int {
 	r.Helper()
 	n := 0
 	r.View(func(tx store.Tx) error {
@@ -109,7 +109,7 @@ func TestALandedTransactionIsShownWhole(t *testing.T) {
 }
 
 func TestWhoMayReadATransaction(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	id := r.send(r.alice.secret, r.sendBody()).text("data", "transaction_id")
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	if a := r.get("/v1/wallet/transactions/"+id, operator); a.status != 200 {
@@ -129,14 +129,14 @@ func TestWhoMayReadATransaction(t *testing.T) {
 }
 
 func TestAnOperatorsKeySendsForNobody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
 	r.want(r.send(operator, r.sendBody()), 404, wallet.WalletNotFound, "")
 	r.want(r.send(r.bob.secret, r.sendBody()), 404, wallet.WalletNotFound, "")
 }
 
 // hostileBodies are sends that must be refused, each saying why.
-func hostileBodies(r *rig) []struct {
+func hostileBodies(r *harness) []struct {
 	name, body string
 	status     int
 	code       wallet.Code
@@ -234,7 +234,7 @@ func hostileBodies(r *rig) []struct {
 }
 
 func TestHostileSendsAreAnsweredPlainly(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, test := range hostileBodies(r) {
 		t.Run(test.name, func(t *testing.T) {
 			defer r.under(t)()
@@ -253,7 +253,7 @@ func TestAmountsAreExact(t *testing.T) {
 		`"000000001"`: "1",
 		`1e-7`:        "0.0000001", `"1E-7"`: "0.0000001", `12.5e-1`: "1.25", `0.15e+1`: "1.5", `1.500000000000`: "1.5",
 	} {
-		r := newRig(t) // each its own: only a few proposals may wait at once
+		r := newHarness(t) // each its own: only a few proposals may wait at once
 		a := r.send(r.alice.secret, r.sendBody("amount", raw))
 		got := r.get("/v1/wallet/transactions/"+a.text("data", "transaction_id"), r.alice.secret).text("data", "amount")
 		if a.status != 202 || got != want {
@@ -263,7 +263,7 @@ func TestAmountsAreExact(t *testing.T) {
 }
 
 func TestUnknownFieldsAreRefused(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	body := `{"tag":{"x":[1,2]},` + r.sendBody()[1:]
 	r.want(r.send(r.alice.secret, body), 400, wallet.InvalidRequest, "tag isn't known")
 	if n := r.transactions(); n != 0 {
@@ -272,7 +272,7 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 }
 
 func TestASendCarriesItsNoteAndWhatItIsFor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for field, value := range map[string]string{
 		"memo": `""`, "label": `7`, "memo ": `"x"`, "label\u0000": `"x"`,
 	} {
@@ -300,7 +300,7 @@ func TestASendCarriesItsNoteAndWhatItIsFor(t *testing.T) {
 }
 
 func TestContentTypeMustBeJSON(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "application/json; charset=latin1", "application/json;;", "json"} {
 		a := r.do("POST", "/v1/wallet/send", r.sendBody(), "Authorization", "Bearer "+r.alice.secret, "Content-Type", kind)
 		r.want(a, 400, wallet.InvalidRequest, "")
@@ -315,7 +315,7 @@ func TestContentTypeMustBeJSON(t *testing.T) {
 }
 
 func TestNetworkTroubleIs503(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Cluster.SetFault(func(string, json.RawMessage) solana.Fault { return solana.Fault{Status: http.StatusServiceUnavailable} })
 	r.want(r.send(r.alice.secret, r.sendBody()), 503, wallet.NetworkError, "")
 	r.want(r.get("/v1/wallet/balance?address="+r.bob.Address().String(), r.alice.secret), 503, wallet.NetworkError, "")

@@ -13,7 +13,7 @@ import (
 )
 
 // Webhooks of API keys under /v1/webhooks, and the one of a bot token at /v1/telegram/webhook: the same
-// deeds. Which webhook a bot token means needs no id.
+// operations. Which webhook a bot token means needs no id.
 
 // webhookData is a registration record (docs/webhooks.md, Registering). secret is told when purser made it, once: a
 // replay of that answer says secret_shown instead.
@@ -153,7 +153,7 @@ func (s *Server) deliveryOf(e store.LogEntry) deliveryData {
 
 // havingWebhooks lets a key that may have no webhooks any more look at those that it had, and remove them, and
 // nothing else.
-func havingWebhooks(next deed) deed {
+func havingWebhooks(next operation) operation {
 	return func(c *fiber.Ctx, key wallet.Key) error {
 		switch c.Method() {
 		case fiber.MethodGet, fiber.MethodHead, fiber.MethodDelete:
@@ -257,7 +257,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// idempotentSecret commits a deed and answers what it tells this once; what it keeps is what a replay tells.
+// idempotentSecret commits an operation and answers what it tells this once; what it keeps is what a replay tells.
 func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, message string, commit func(store.Tx) (told, kept any, err error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {

@@ -20,13 +20,13 @@ import (
 const hooksPath = "/v1/webhooks"
 
 // pro makes a pro key with a line of its own.
-func (r *rig) pro(kind wallet.KeyKind, owner int64, app string) string {
+func (r *harness) pro(kind wallet.KeyKind, owner int64, app string) string {
 	r.Helper()
 	return r.newKey(handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: owner, App: app})
 }
 
 // hook registers a webhook with a key, and returns its path and secret.
-func (r *rig) hook(secret, events string) (path, signs string) {
+func (r *harness) hook(secret, events string) (path, signs string) {
 	r.Helper()
 	a := r.call("POST", hooksPath, secret, `{"url":"https://hooks.example.com/in","events":`+events+`}`)
 	r.want(a, 201, "", "")
@@ -54,7 +54,7 @@ func (got *receipts) list() []webhooks.Message {
 }
 
 // receives lets a receiver answer with a status, and notes what it gets.
-func (r *rig) receives(status int, answer string) *receipts {
+func (r *harness) receives(status int, answer string) *receipts {
 	got := &receipts{}
 	r.Receiver = func(m webhooks.Message) webhooks.Result {
 		got.add(m)
@@ -68,7 +68,7 @@ func (r *rig) receives(status int, answer string) *receipts {
 }
 
 // delivers runs the engine until the returned function is called, or the test ends.
-func (r *rig) delivers() (stop func()) {
+func (r *harness) delivers() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Delivery.Run(ctx) }()
@@ -83,7 +83,7 @@ func (r *rig) delivers() (stop func()) {
 }
 
 // until asks again until an answer is as wanted.
-func (r *rig) until(path, secret string, done func(answer) bool) answer {
+func (r *harness) until(path, secret string, done func(answer) bool) answer {
 	r.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		a := r.get(path, secret)
@@ -97,7 +97,7 @@ func (r *rig) until(path, secret string, done func(answer) bool) answer {
 }
 
 // received emits a transaction.received of somebody.
-func (r *rig) received(to wallet.UserID) {
+func (r *harness) received(to wallet.UserID) {
 	r.Helper()
 	event, err := wallet.NewEvent(r.NewID("evt"), wallet.TransactionReceived, r.Now(), to, wallet.TransactionReceivedData{
 		TransactionID: "tx_1", WalletAddress: r.alice.Address(), Amount: "1", Token: "SOL", ReceivedAt: wallet.Timestamp(r.Now())})
@@ -106,7 +106,7 @@ func (r *rig) received(to wallet.UserID) {
 }
 
 func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	if a := r.get(hooksPath, key); a.field("data", "total_count") != 0.0 || !strings.Contains(string(a.body), `"webhooks":[]`) {
 		t.Errorf("none: %s", a.body)
@@ -196,7 +196,7 @@ func TestAKeyHasWebhooksOfItsOwn(t *testing.T) {
 
 // TestAKeyThatMayHaveNoWebhooksLooksAndRemoves: after a downgrade it sees what it had, and nothing leaves it.
 func TestAKeyThatMayHaveNoWebhooksLooksAndRemoves(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.person(1001, sol)
 	sent := r.receives(500, "")
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
@@ -230,7 +230,7 @@ func TestAKeyThatMayHaveNoWebhooksLooksAndRemoves(t *testing.T) {
 }
 
 func TestAKeyHasTwentyWebhooksAtMost(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	var path string
 	for range handlers.MaxWebhooks {
@@ -248,7 +248,7 @@ func TestAKeyHasTwentyWebhooksAtMost(t *testing.T) {
 }
 
 func TestASecretIsRotatedWithAGrace(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	token := r.pro(wallet.BotKey, 0, "")
 	set := r.call("POST", "/v1/telegram/webhook", token, `{"url":"https://hooks.example.com/in","events":["*"]}`)
 	key := r.pro(wallet.APIKey, 1001, "")
@@ -289,7 +289,7 @@ func TestASecretIsRotatedWithAGrace(t *testing.T) {
 }
 
 func TestATestTellsStatusAndNotTheBody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["price.alert"]`)
 	got := r.receives(500, "what the receiver says \xff")
@@ -328,7 +328,7 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 }
 
 func TestADeliveryIsReadResentAndCountsOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["transaction.*"]`)
 	got := r.receives(200, "thank you")
@@ -372,7 +372,7 @@ func TestADeliveryIsReadResentAndCountsOnce(t *testing.T) {
 }
 
 func TestWhatIsParkedIsRecovered(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["transaction.*"]`)
 	r.receives(404, "")
@@ -430,7 +430,7 @@ func TestWhatIsParkedIsRecovered(t *testing.T) {
 }
 
 // walk reads all pages of a list of deliveries, which must be in order and hold each once.
-func (r *rig) walk(path, key, query string) []string {
+func (r *harness) walk(path, key, query string) []string {
 	r.Helper()
 	var ids []string
 	last, cursor := "~", ""
@@ -458,7 +458,7 @@ func (r *rig) walk(path, key, query string) []string {
 // TestDeliveriesAreListedWholly: what is logged and what waits are one list, of which pages of any size hold
 // each one once.
 func TestDeliveriesAreListedWholly(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["*"]`)
 	hook := wallet.WebhookID(strings.TrimPrefix(path, hooksPath+"/"))
@@ -521,7 +521,7 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 // TestTheNextAttemptOfWhatWaitsForTheHour is foreseen for when there is room, in the list and alone; that of what was
 // put back too, and that of a retry is its own.
 func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Delivery.Limit.Count = 3
 	r.Delivery.Schedule = []time.Duration{time.Hour}
 	key := r.pro(wallet.APIKey, 1001, "")
@@ -563,7 +563,7 @@ func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 }
 
 func TestWithoutConsentNothingIsShownOrSent(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "Shop")
 	made, err := r.Keys.Check(context.Background(), key, wallet.APIKey)
 	r.Must(err)
@@ -603,7 +603,7 @@ func TestWithoutConsentNothingIsShownOrSent(t *testing.T) {
 }
 
 func TestTurningAWebhookOnAgainForgetsItsFailures(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, h := range []struct {
 		key          string
 		path, events string
@@ -636,7 +636,7 @@ func TestTurningAWebhookOnAgainForgetsItsFailures(t *testing.T) {
 
 // TestAWebhookThatIsTurnedOnAgainIsGivenItsTime: what it failed before is forgotten by the running engine too.
 func TestAWebhookThatIsTurnedOnAgainIsGivenItsTime(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["transaction.*"]`)
 	r.receives(404, "")
@@ -661,7 +661,7 @@ func TestAWebhookThatIsTurnedOnAgainIsGivenItsTime(t *testing.T) {
 
 // TestWhatIsSentAgainKeepsItsHistory: the attempts before a recovery stay in the log.
 func TestWhatIsSentAgainKeepsItsHistory(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["transaction.*"]`)
 	r.receives(500, "") // attempted twice
@@ -681,7 +681,7 @@ func TestWhatIsSentAgainKeepsItsHistory(t *testing.T) {
 
 // TestWebhooksEndWithTheLastKeyOfTheirLine: nobody could change or remove them afterwards.
 func TestWebhooksEndWithTheLastKeyOfTheirLine(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	for _, owner := range []int64{0, 1001} {
 		key, secret, err := r.Keys.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: owner})
@@ -712,7 +712,7 @@ func TestWebhooksEndWithTheLastKeyOfTheirLine(t *testing.T) {
 }
 
 func TestTheCatalogueIsForEveryKey(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, key := range []string{r.alice.secret, r.pro(wallet.BotKey, 0, "")} {
 		a := r.get(hooksPath+"/events", key)
 		r.want(a, 200, "", "")

@@ -19,7 +19,7 @@ import (
 )
 
 // told turns events into messages, and returns what waits to be said to a person, oldest first.
-func (r *rig) told(p person) []string {
+func (r *harness) told(p person) []string {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -36,7 +36,7 @@ func (r *rig) told(p person) []string {
 	return out
 }
 
-func (r *rig) wishes(token, id, body string) answer {
+func (r *harness) wishes(token, id, body string) answer {
 	r.Helper()
 	return r.call("PUT", "/v1/telegram/user/"+id+"/notifications", token, body)
 }
@@ -44,7 +44,7 @@ func (r *rig) wishes(token, id, body string) answer {
 // TestAnAppCannotSilenceAPerson: what an app wants to hear of somebody is its own affair. The person is told of
 // it, keeps their own alerts, and the wish ends with the access.
 func TestAnAppCannotSilenceAPerson(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	r.allows(r.alice, a)
 	before := len(r.told(r.alice))
@@ -111,7 +111,7 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 
 // TestKeysThatNeedNoGrantHaveWishesToo, which allow them nothing and show in no list of apps.
 func TestKeysThatNeedNoGrantHaveWishesToo(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	own := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
@@ -151,8 +151,8 @@ func TestKeysThatNeedNoGrantHaveWishesToo(t *testing.T) {
 	}))
 }
 
-// carol is the developer of rig.app.
-func (r *rig) carol(t *testing.T) person {
+// carol is the developer of harness.app.
+func (r *harness) carol(t *testing.T) person {
 	t.Helper()
 	p := person{Person: &world.Person{TelegramID: 1003}}
 	r.View(func(tx store.Tx) (err error) {
@@ -164,7 +164,7 @@ func (r *rig) carol(t *testing.T) person {
 
 // TestAppsCannotBuryAPersonInWishes: each change is told, so there is an end to them.
 func TestAppsCannotBuryAPersonInWishes(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a := r.app()
 	r.allows(r.alice, a)
 	for i := range 20 {

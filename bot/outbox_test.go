@@ -170,7 +170,7 @@ func TestANewerStateReplacesTheOneThatIsBeingSent(t *testing.T) {
 	var once sync.Once
 	w.telegram.OnCall(func(c telegram.Call) {
 		if c.Method == "sendMessage" {
-			// Carried out, not yet answered: now the deed goes on.
+			// Carried out, not yet answered: now the operation goes on.
 			once.Do(func() { w.enqueue(onCard(row(telegram.Alice, 0, says("second")), "tx_1")) })
 		}
 	})

@@ -338,10 +338,10 @@ func (h Inbound) tapAccess(at State, next Action) Action {
 	})
 }
 
-// tapChoice is onNewest for a button that ends a choice by a deed. What the deed refuses shows the choice again.
-func (h Inbound) tapChoice(deed Action, then Trigger) Action {
+// tapChoice is onNewest for a button that ends a choice by an operation. What the operation refuses shows the choice again.
+func (h Inbound) tapChoice(operation Action, then Trigger) Action {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
-		err := deed(s)
+		err := operation(s)
 		if labelled(err) {
 			return s.chooseAgain(err)
 		}

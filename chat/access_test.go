@@ -20,19 +20,19 @@ import (
 )
 
 // toChoice brings somebody to the choice of keys.
-func (r *rig) toChoice(name string) {
+func (r *harness) toChoice(name string) {
 	r.Helper()
 	for _, line := range []string{"/api", "Shop", "Takes orders."} {
 		r.says(name, line)
 	}
-	r.taps(name, "I accept", name)
+	r.presses(name, "I accept", name)
 	in := r.input(name)
 	in.Contact = &chat.Contact{TelegramID: in.From.TelegramID}
 	r.does(in)
 }
 
 // tapped is a touch of a button, not yet handled.
-func (r *rig) tapped(name, label string) chat.Input {
+func (r *harness) tapped(name, label string) chat.Input {
 	r.Helper()
 	b, id := r.button(name, label)
 	in := r.input(name)
@@ -41,7 +41,7 @@ func (r *rig) tapped(name, label string) chat.Input {
 }
 
 // outbox are the replies that wait.
-func (r *rig) outbox() []store.Reply {
+func (r *harness) outbox() []store.Reply {
 	r.Helper()
 	return storetest.Outbox(r, r.Store)
 }
@@ -60,7 +60,7 @@ func secretIn(replies []store.Reply) string {
 // conversation, in the events and in the log, after every single step; and finds what may be there, so
 // that it would find them.
 func TestOnboardingLeaksNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Steps = []wallet.Verification{wallet.ByContact, wallet.ByEmail}
 	var log bytes.Buffer
 	r.Developers.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -161,9 +161,9 @@ func onlyFiles(seen []string) string {
 
 // TestKeyIsRemovedAfterARestart: nothing but the store remembers that it has to be.
 func TestKeyIsRemovedAfterARestart(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
+	r.presses("alice", "Create", "alice")
 	r.seen = nil
 	r.Pass(chat.KeyShown)
 	var err error
@@ -183,7 +183,7 @@ func TestKeyIsRemovedAfterARestart(t *testing.T) {
 
 // TestKeyThatWasNotSentInTimeIsNeverSent: Telegram was away for a minute.
 func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
 	r.Must(r.try(r.tapped("alice", "Create")))
 	if secretIn(r.outbox()) == "" {
@@ -202,9 +202,9 @@ func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
 
 // TestKeyIsOverwrittenWhenTelegramDeletesNoMore: purser was away for days.
 func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
+	r.presses("alice", "Create", "alice")
 	r.seen = nil
 	r.Pass(72 * time.Hour)
 	r.Must(r.chat.Silent(context.Background()))
@@ -215,9 +215,9 @@ func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 
 // TestKeyIsRemovedFromTheChatOfWhoeverComesBack: they had blocked the bot, so that nothing could be deleted.
 func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
+	r.presses("alice", "Create", "alice")
 	r.seen = nil
 	reach := func(yes bool) {
 		r.Must(r.Update(func(tx store.Tx) error {
@@ -244,7 +244,7 @@ func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
 }
 
 func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
 	in := r.tapped("alice", "Create")
 	var turns []chat.Turn
@@ -268,13 +268,13 @@ func TestTwoTapsAtOnceMakeOneKey(t *testing.T) {
 func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 	hostile := []string{"<b>x</b>", "a\u202eb", "\x00", "&lt;", strings.Repeat("x", 4000), "a@b", "000000", "/", "🦊", "%s %d {{.App}}"}
 	for _, upTo := range [][]string{{"/api"}, {"/api", "Shop"}, {"/api", "Shop", "Takes orders."}} {
-		r := newRig(t)
+		r := newHarness(t)
 		r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
 		for _, line := range upTo {
 			r.says("alice", line)
 		}
 		if len(upTo) == 3 {
-			r.taps("alice", "I accept", "alice")
+			r.presses("alice", "I accept", "alice")
 		}
 		for _, text := range hostile {
 			before := len(r.seen)
@@ -287,17 +287,17 @@ func TestHostileAnswersInEveryStateOfTheOnboarding(t *testing.T) {
 
 // TestRotatedKeyIsNotRotatedByAnOldButton: a program rotated it since the message was drawn.
 func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
-	r.taps("alice", "I've saved it", "alice")
+	r.presses("alice", "Create", "alice")
+	r.presses("alice", "I've saved it", "alice")
 	r.says("alice", "/api")
 	key := r.keys()[0]
-	r.taps("alice", "API key …"+key.Hint, "alice")
+	r.presses("alice", "API key …"+key.Hint, "alice")
 	_, _, err := r.Keys.Rotate(r.Context(), key.ID, false)
 	r.Must(err)
 	r.seen = nil
-	r.taps("alice", "Rotate", "alice")
+	r.presses("alice", "Rotate", "alice")
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already rotated and expires 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
 		t.Errorf("said %q", said)
 	}
@@ -308,9 +308,9 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 
 // TestAKeyBesideAConversationIsRemovedOnceItCanBe: nothing can be deleted in the chat of somebody who has blocked the bot.
 func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
+	r.presses("alice", "Create", "alice")
 	r.happen("alice: /cancel_nothing") // a command that there is not leaves the key
 	r.happen("alice: /send 1 SOL")
 	unreachable := func(yes bool) {
@@ -347,9 +347,9 @@ func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
 // TestAKeyBesideAConversationLeavesWithThePerson: the second conversation holds the name and the purpose of an app, and
 // whose it is.
 func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.toChoice("alice")
-	r.taps("alice", "Create", "alice")
+	r.presses("alice", "Create", "alice")
 	r.says("alice", "/wallet balance")
 	silent := func() (list []store.Conversation) {
 		r.View(func(tx store.Tx) error {
@@ -363,7 +363,7 @@ func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
 		t.Fatalf("before: %v", list)
 	}
 	r.says("alice", "/delete_me")
-	r.taps("alice", "Delete everything", "alice")
+	r.presses("alice", "Delete everything", "alice")
 	if list := silent(); len(list) != 0 {
 		t.Errorf("left of an erased person: %v", list)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // announced lists what was announced of a name, as JSON, oldest first.
-func (r *rig) announced(name wallet.EventName) []string {
+func (r *harness) announced(name wallet.EventName) []string {
 	r.Helper()
 	var out []string
 	r.View(func(tx store.Tx) error {
@@ -33,7 +33,7 @@ func (r *rig) announced(name wallet.EventName) []string {
 }
 
 // listen registers somebody whom events can be told to.
-func (r *rig) listen() {
+func (r *harness) listen() {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.PutWebhook(wallet.Webhook{ID: "wh_1", Kind: wallet.BotKey, Lineage: "key_1", URL: "https://example.com/", Events: []string{"*"}, Active: true, CreatedAt: r.Now()})
@@ -42,7 +42,7 @@ func (r *rig) listen() {
 
 // TestCommandsAreAnnouncedWithTheirReply (docs/specification.md, Events), by the words that the person read.
 func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listen()
 	r.rich("alice", 10*sol)
 	before := len(r.announced(wallet.CommandExecuted))
@@ -77,7 +77,7 @@ func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 
 // TestWhatAnAppRunsIsAnnounced as what the person types is: the same words and reply, and no contact's name.
 func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listen()
 	r.rich("alice", 10*sol)
 	r.says("alice", "/contacts add Bob "+r.people["bob"].Address().String())
@@ -117,7 +117,7 @@ func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
 
 // TestAnAnswerToAnAppIsForThatAppAlone, with the words that the person wrote.
 func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.rich("bob", sol)
 	r.happen("alice has a pro token for Shop")
@@ -178,7 +178,7 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 
 // TestAnAnswerToAKeyOfNoAppIsForNobody: neither another program hears it, nor the conversation that is open.
 func TestAnAnswerToAKeyOfNoAppIsForNobody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listen()
 	r.rich("alice", 10*sol)
 	first, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: r.people["alice"].TelegramID})
@@ -210,7 +210,7 @@ func TestAnAnswerToAKeyOfNoAppIsForNobody(t *testing.T) {
 // TestOnlyWhatIsNotForPurserIsAnnounced (docs/specification.md, Events): nothing that a conversation asked for, no
 // forwarded or edited text, no words that nobody may see, and nothing said in a group.
 func TestOnlyWhatIsNotForPurserIsAnnounced(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listen()
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
@@ -246,7 +246,7 @@ func TestOnlyWhatIsNotForPurserIsAnnounced(t *testing.T) {
 
 // TestNothingIsAnnouncedToNobody: without any webhook no row is written.
 func TestNothingIsAnnouncedToNobody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.says("alice", "/wallet")
 	r.says("alice", "Where is my parcel?")
 	if got := slices.Concat(r.announced(wallet.CommandExecuted), r.announced(wallet.MessageReceived), r.announced(wallet.UserRegistered)); len(got) != 0 {
@@ -255,7 +255,7 @@ func TestNothingIsAnnouncedToNobody(t *testing.T) {
 }
 
 // told lists what was announced of a name since from, with its texts.
-func (r *rig) told(name wallet.EventName, from int) string {
+func (r *harness) told(name wallet.EventName, from int) string {
 	r.Helper()
 	return strings.Join(r.announced(name)[from:], "\n")
 }
@@ -263,7 +263,7 @@ func (r *rig) told(name wallet.EventName, from int) string {
 // TestWhatNoAppMayRunIsAnnouncedByItsNameAlone: neither the words of contacts, keys and apps nor their replies,
 // and no contact by a way around; the end of another question is no command's reply.
 func TestWhatNoAppMayRunIsAnnouncedByItsNameAlone(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
 	r.listen()
 	r.rich("alice", 10*sol)
@@ -285,7 +285,7 @@ func TestWhatNoAppMayRunIsAnnouncedByItsNameAlone(t *testing.T) {
 	for _, line := range []string{"/api", "Shop", "Takes orders."} {
 		r.says("alice", line)
 	}
-	r.taps("alice", "I accept", "alice")
+	r.presses("alice", "I accept", "alice")
 	for _, line := range []string{"alice@example.org", "/send", "/api", "/help", "/cancel"} {
 		r.says("alice", line)
 	}
@@ -299,7 +299,7 @@ func TestWhatNoAppMayRunIsAnnouncedByItsNameAlone(t *testing.T) {
 // mail address or code may be one for as long as it is waited for.
 func TestALateAnswerIsNoMessage(t *testing.T) {
 	for _, ended := range []bool{false, true} { // by the look for silence, or by the late answer itself
-		r := newRig(t)
+		r := newHarness(t)
 		r.listen()
 		r.rich("alice", 10*sol)
 		r.says("alice", "/send")
@@ -320,17 +320,17 @@ func TestALateAnswerIsNoMessage(t *testing.T) {
 		}
 	}
 
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Steps = []wallet.Verification{wallet.ByEmail}
 	r.listen()
 	for _, line := range []string{"/api", "Shop", "Takes orders."} {
 		r.says("alice", line)
 	}
-	r.taps("alice", "I accept", "alice")
+	r.presses("alice", "I accept", "alice")
 	for _, line := range []string{"/cancel", "alice@example.org", "/api"} {
 		r.says("alice", line)
 	}
-	r.taps("alice", "Shop", "alice")
+	r.presses("alice", "Shop", "alice")
 	for _, line := range []string{"alice@example.org", "/cancel"} {
 		r.says("alice", line)
 	}
@@ -344,7 +344,7 @@ func TestALateAnswerIsNoMessage(t *testing.T) {
 
 // TestKeysTypedIntoAChatAreTakenAway: they are removed, answered with what to do, and told to nobody.
 func TestKeysTypedIntoAChatAreTakenAway(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listen()
 	r.rich("alice", 10*sol)
 	key, err := wallet.NewKeySecret(r, wallet.APIKey, true)

@@ -10,7 +10,7 @@ import (
 )
 
 // counting has every call to the nodes counted from now on.
-func (r *rig) counting() *int {
+func (r *harness) counting() *int {
 	calls := new(int)
 	r.Cluster.SetFault(func(string, json.RawMessage) (f solana.Fault) { *calls++; return f })
 	return calls
@@ -18,7 +18,7 @@ func (r *rig) counting() *int {
 
 // TestOnePersonAsksTheNodesOnlySoOften, while others are not held up, and nothing that needs no node is refused.
 func TestOnePersonAsksTheNodesOnlySoOften(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	o := r.options()
 	o.Lookups = 0 // as in the product
 	var err error
@@ -77,7 +77,7 @@ func TestOnePersonAsksTheNodesOnlySoOften(t *testing.T) {
 
 // TestATapWithoutALookupLeftIsToldSo: the question waits on, and the same tap works later.
 func TestATapWithoutALookupLeftIsToldSo(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	o := r.options()
 	o.Lookups = 2
 	var err error
@@ -103,7 +103,7 @@ func TestATapWithoutALookupLeftIsToldSo(t *testing.T) {
 
 // TestNobodyWithoutAWalletHasANodeAsked: what they write is looked at as far as no node is needed.
 func TestNobodyWithoutAWalletHasANodeAsked(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.happen("alice: /start")
 	calls := r.counting()
 	for _, text := range []string{"/send 1 $carol $bob", "/send 1 SOL $bob", "/send", "/wallet", "/wallet balance", "/wallet address 1 SOL", "$bob"} {

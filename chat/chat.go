@@ -131,7 +131,7 @@ type Keyboard struct {
 	Remove  bool   `json:"remove,omitempty"`
 }
 
-// Turn is what an Input leads to. Commit writes all of it (conversation, deed, replies) in the
+// Turn is what an Input leads to. Commit writes all of it (conversation, operation, replies) in the
 // caller's store transaction, together with the inbox row; store.ErrConflict means that the
 // world moved meanwhile and the Input is to be handled again from the start.
 type Turn struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // conversation is where somebody is in their private chat.
-func (r *rig) conversation(name string) store.Conversation {
+func (r *harness) conversation(name string) store.Conversation {
 	r.Helper()
 	var conv store.Conversation
 	r.View(func(tx store.Tx) error {
@@ -29,7 +29,7 @@ func (r *rig) conversation(name string) store.Conversation {
 }
 
 func TestTwoConfirmsAtOnceConfirmOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1 SOL "+r.people["bob"].Address().String())
 	b, id := r.button("alice", "Confirm")
@@ -56,7 +56,7 @@ func TestTwoConfirmsAtOnceConfirmOnce(t *testing.T) {
 }
 
 func TestTurnIsForgottenWhenTheConversationMoved(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	in := r.input("alice")
 	in.Text = "/send"
@@ -72,7 +72,7 @@ func TestTurnIsForgottenWhenTheConversationMoved(t *testing.T) {
 }
 
 func TestTurnCanRunTwice(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	in := r.input("alice")
 	in.Text = "/send 1 " + r.people["bob"].Address().String()
@@ -90,7 +90,7 @@ func TestTurnCanRunTwice(t *testing.T) {
 }
 
 func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1")
 	before := r.conversation("alice")
@@ -102,7 +102,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Send 2 SOL?") || !strings.Contains(said, "An app asked for this, with your API key") {
 		t.Errorf("asked:\n%s", said)
 	}
-	r.taps("alice", "Confirm", "alice")
+	r.presses("alice", "Confirm", "alice")
 	if got := r.newest("alice"); got.Status != wallet.AwaitingSignature {
 		t.Errorf("the transaction is %s", got.Status)
 	}
@@ -111,7 +111,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	}
 }
 
-func (r *rig) userOf(name string) wallet.UserID {
+func (r *harness) userOf(name string) wallet.UserID {
 	r.Helper()
 	var user wallet.User
 	r.View(func(tx store.Tx) error {
@@ -133,7 +133,7 @@ func TestHostileTexts(t *testing.T) {
 		"/send 1 SOL <script>", "/send 18446744073709551616", "/send 0x10", "/send 1e3", "/send -1", "/send 0", "/send 1.0000000001", "/send ١", "/send ''",
 	}
 	for _, begin := range []string{"", "/send", "/send 1", "/wallet new"} {
-		r := newRig(t)
+		r := newHarness(t)
 		r.rich("alice", 10*sol)
 		for _, text := range texts {
 			if begin != "" {
@@ -153,7 +153,7 @@ func TestHostileTexts(t *testing.T) {
 }
 
 func TestHostileNamesAreShownAsText(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, name := range []string{"<b>x", "&", "a\u202eb", strings.Repeat("n", 5_000), "{{.}}", "", "\x00", "\xff"} {
 		in := r.input("alice")
 		in.Text, in.From.FirstName = "/start", name
@@ -165,7 +165,7 @@ func TestHostileNamesAreShownAsText(t *testing.T) {
 }
 
 func TestWordsOfAPhraseGoNowhere(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1")
 	before := r.conversation("alice")
@@ -190,7 +190,7 @@ func TestWordsOfAPhraseGoNowhere(t *testing.T) {
 }
 
 func TestBotsAndNobodyAreNotAnswered(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	in := r.input("alice")
 	in.Text, in.From.IsBot = "/start", true
 	r.does(in)
@@ -203,7 +203,7 @@ func TestBotsAndNobodyAreNotAnswered(t *testing.T) {
 }
 
 func TestGroupRegistersNobody(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	in := r.input("alice")
 	in.Chat, in.Private, in.Text = -500, false, "/start"
 	r.does(in)
@@ -217,7 +217,7 @@ func TestGroupRegistersNobody(t *testing.T) {
 }
 
 func TestBreakdownIsAnErrorAndHasAnApology(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Must(r.Store.Close())
 	in := r.input("alice")
 	in.Text = "/start"
@@ -239,7 +239,7 @@ func TestBreakdownIsAnErrorAndHasAnApology(t *testing.T) {
 }
 
 func TestMenuListsTheTable(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var names []string
 	for _, c := range r.chat.Commands() {
 		names = append(names, c.Name)
@@ -254,7 +254,7 @@ func TestMenuListsTheTable(t *testing.T) {
 
 // TestProfileFitsTelegram holds the texts to setMyDescription's and setMyShortDescription's limits.
 func TestProfileFitsTelegram(t *testing.T) {
-	description, short := newRig(t).chat.About()
+	description, short := newHarness(t).chat.About()
 	for text, limit := range map[string]int{description: 512, short: 120} {
 		if n := len([]rune(text)); n == 0 || n > limit || strings.ContainsAny(text, "<>&") {
 			t.Errorf("%d characters, at most %d fit: %q", n, limit, text)
@@ -263,7 +263,7 @@ func TestProfileFitsTelegram(t *testing.T) {
 }
 
 func TestRunEndsSilentConversations(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
@@ -286,7 +286,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 
 // TestSpeakingAfterSilenceIsNoAnswer is for the moments before the worker has looked.
 func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
@@ -301,7 +301,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	if _, err := chat.New(chat.Options{}); err == nil {
 		t.Error("a chat of nothing")
 	}
-	r := newRig(t)
+	r := newHarness(t)
 	for _, explorer := range []string{"explorer", "ftp://x.example", "javascript:alert(1)", "https://"} {
 		o := r.chat.Options
 		o.ExplorerURL = explorer
@@ -313,7 +313,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 
 // FuzzTap holds callback data, which any client can forge, to changing nothing but by a button.
 func FuzzTap(f *testing.F) {
-	r := newRig(f)
+	r := newHarness(f)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1 "+r.people["bob"].Address().String())
 	real, _ := r.button("alice", "Confirm")
@@ -340,7 +340,7 @@ func FuzzTap(f *testing.F) {
 }
 
 func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	strange := func(version uint64) {
 		r.Must(r.Update(func(tx store.Tx) error {
@@ -366,7 +366,7 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 
 // TestAClaimIsToldToWhoeverComesBack: while the bot was blocked, nobody could tell them.
 func TestAClaimIsToldToWhoeverComesBack(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	alice := r.people["alice"]
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -385,7 +385,7 @@ func TestAClaimIsToldToWhoeverComesBack(t *testing.T) {
 }
 
 func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -410,7 +410,7 @@ func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 // TestAShopsLinkIsPaidAsItAsks: with all its references, in its order, and its memo, by which other people's software
 // finds the payment.
 func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	shop, first, second := r.Rich(1777, "Shop", sol).Address(), r.Stranger(), r.Stranger()
 	link := wallet.PayLink{To: shop, Amount: "0.25", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x"}
@@ -419,7 +419,7 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 		!strings.Contains(said, "<blockquote>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</blockquote>") { // nothing in it ends it
 		t.Fatalf("said %s", said)
 	}
-	r.taps("alice", "Confirm", "alice")
+	r.presses("alice", "Confirm", "alice")
 	r.signs("alice")
 	paid := r.Settled(r.newest("alice").ID)
 	if paid.Status != wallet.Confirmed || paid.Memo != "order 7" || !slices.Equal(paid.LinkReferences, []wallet.Address{first, second}) {
@@ -448,7 +448,7 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 
 // TestARequestCarriesItsNote: the wallet that pays it puts it on chain, and the receipt shows it.
 func TestARequestCarriesItsNote(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
@@ -459,7 +459,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 		t.Fatalf("asked with %q, said %s", asked.Memo, said)
 	}
 	r.says("alice", link)
-	r.taps("alice", "Confirm", "alice")
+	r.presses("alice", "Confirm", "alice")
 	r.signs("alice")
 	paid := r.Settled(r.newest("alice").ID)
 	found, err := r.Chain.Payments(t.Context(), asked.To, paid.Reference, wallet.SOL, map[wallet.Signature]bool{})
@@ -476,7 +476,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 // TestAPayersNoteIsNoLink: whoever knows a request's link can write to whoever asked, for a lamport. In a fixed font,
 // Telegram makes no link of it.
 func TestAPayersNoteIsNoLink(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
@@ -495,7 +495,7 @@ func TestAPayersNoteIsNoLink(t *testing.T) {
 
 // TestALinkToBePaidIsPaidHere: whoever made it is told that it was.
 func TestALinkToBePaidIsPaidHere(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL")
@@ -525,7 +525,7 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 		}
 	}
 	r.says("alice", "/send "+link)
-	r.taps("alice", "Confirm", "alice")
+	r.presses("alice", "Confirm", "alice")
 	r.signs("alice")
 	r.seen = nil
 	r.Settled(r.newest("alice").ID)
@@ -542,7 +542,7 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 
 // TestAFailureRingsOnce, however often its event comes: a new message, and edits of it after that.
 func TestAFailureRingsOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 5*sol)
 	r.happen("alice: /send 1 SOL $bob")
 	r.happen("alice taps Confirm")
@@ -570,7 +570,7 @@ func TestAFailureRingsOnce(t *testing.T) {
 // while after that.
 func TestTheEndOfAPaymentRingsHoweverLongItWasUnclear(t *testing.T) {
 	const week = 7 * 24 * time.Hour
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 5*sol)
 	r.happen("alice: /send 1 SOL $bob")
 	r.happen("alice taps Confirm")
@@ -607,7 +607,7 @@ func TestPaidRequestsTakeNoPlaceInTheHistory(t *testing.T) {
 	const shown = 15
 	for name, unasked := range map[string]int{"each was asked for": 0, "the newest were": 2*shown - 5} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newHarness(t)
 			r.rich("bob", sol)
 			r.Must(r.Update(func(tx store.Tx) error {
 				for i := range 2 * shown {

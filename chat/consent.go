@@ -256,11 +256,11 @@ func (c *Chat) tapRefuse(_ context.Context, h Inbound, id string) (Action, error
 }
 
 // answerConsent does what the answer means, and redraws the question.
-func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, deed Action) Action {
+func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, operation Action) Action {
 	return func(s *replyTx) error {
 		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the app may be gone
 		if err == nil {
-			err = deed(s)
+			err = operation(s)
 		}
 		if ok, err := s.did(err, toasted); !ok {
 			return err

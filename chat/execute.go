@@ -22,7 +22,7 @@ type AppCommand struct {
 
 // Execute finds out what a command of an app leads to. It runs what the same command typed runs, in a
 // conversation of its own: whatever the person is just asked goes on. UNKNOWN_COMMAND for what is no
-// command, POLICY_VIOLATION for one that no app may run; else the refusals of its deed. commit writes what
+// command, POLICY_VIOLATION for one that no app may run; else the refusals of its operation. commit writes what
 // the command does, and posts to the person's chat; it returns the reply as Markdown.
 func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
 	line := read(cmd.Text)

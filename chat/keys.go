@@ -348,20 +348,20 @@ func (c *Chat) tapRevoke(_ context.Context, _ Inbound, id string) (Action, error
 	return askOfKey(id, "keys.revoke_ask", "button.revoke_yes", "revokeyes"), nil
 }
 
-func askOfKey(id, text, label, deed string) Action {
+func askOfKey(id, text, label, operation string) Action {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err != nil {
 			return s.refuse(err)
 		}
-		if deed == "rotateyes" && !key.RevokedAt.IsZero() {
+		if operation == "rotateyes" && !key.RevokedAt.IsZero() {
 			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
 		}
 		line, err := s.keyLine(key)
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours(label, deed+":"+id, keyCard(id), s.now.Add(Silence))
+		yes, err := s.ours(label, operation+":"+id, keyCard(id), s.now.Add(Silence))
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 // network makes something happen to somebody's newest transaction: the cluster does its part, and
 // the settler finds out.
-func (r *rig) network(who string, what wallet.Trigger) {
+func (r *harness) network(who string, what wallet.Trigger) {
 	r.Helper()
 	id, p := r.newest(who).ID, r.people[who]
 	r.Whole()
@@ -64,7 +64,7 @@ func (r *rig) network(who string, what wallet.Trigger) {
 }
 
 // forgets lets the nodes lose what they are handed, until its last block has passed.
-func (r *rig) forgets() {
+func (r *harness) forgets() {
 	r.Helper()
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Blocks(250)
@@ -74,7 +74,7 @@ func (r *rig) forgets() {
 }
 
 // fails has a payment find the wallet empty when its block comes: only its fee is taken.
-func (r *rig) fails(p *person, id wallet.TransactionID) {
+func (r *harness) fails(p *person, id wallet.TransactionID) {
 	r.Helper()
 	const rest = 1_000_000 // enough for the fee, and for the wallet to live on
 	r.During("sendTransaction", solana.Fault{Delay: 12})
@@ -87,7 +87,7 @@ func (r *rig) fails(p *person, id wallet.TransactionID) {
 }
 
 // clock lets time go by: silent conversations end, and the settler looks.
-func (r *rig) clock(d time.Duration) {
+func (r *harness) clock(d time.Duration) {
 	r.Helper()
 	r.Pass(d)
 	r.Must(r.chat.Silent(context.Background()))

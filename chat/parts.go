@@ -142,7 +142,7 @@ func domainLike(word string) bool {
 	return len(word) > 4 && strings.EqualFold(word[len(word)-4:], ".sol")
 }
 
-// checkAddress says more plainly than the deed what people write in the place of an address.
+// checkAddress says more plainly than the operation what people write in the place of an address.
 func checkAddress(text string) error {
 	switch {
 	case strings.HasPrefix(text, "@"):

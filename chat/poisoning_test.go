@@ -13,7 +13,7 @@ import (
 // TestNoTapConfirmsALookAlike plays a client that names a Confirm button which the card never had:
 // one that the store knows, for the owner, in time.
 func TestNoTapConfirmsALookAlike(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	r.says("alice", r.addresses("/contacts add bob $bob"))
@@ -67,7 +67,7 @@ func TestNoTapConfirmsALookAlike(t *testing.T) {
 
 // TestDustDoesNotOfferItsSender: who sent a little to be copied from the history is not offered.
 func TestDustDoesNotOfferItsSender(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
 	twin := r.addresses("$bob~")
@@ -86,7 +86,7 @@ func TestDustDoesNotOfferItsSender(t *testing.T) {
 
 // TestLongBooksFitOneMessage holds the list to Telegram's limit, with the longest names there are.
 func TestLongBooksFitOneMessage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.Must(r.Update(func(tx store.Tx) error {
 		for n := range 60 {
@@ -110,7 +110,7 @@ func TestLongBooksFitOneMessage(t *testing.T) {
 
 // TestAContactIsNamedAtItsTokenAccountToo: on the card, under the payment, in the history, and on the signing page.
 func TestAContactIsNamedAtItsTokenAccountToo(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	usdc, _ := r.Tokens.BySymbol("USDC")
 	r.rich("alice", 10*sol)
 	r.rich("bob", sol)
@@ -131,7 +131,7 @@ func TestAContactIsNamedAtItsTokenAccountToo(t *testing.T) {
 		if said := strings.Join(r.seen, ""); !strings.Contains(said, "To <b>"+name+"</b>") || !strings.Contains(said, "You entered") {
 			t.Fatalf("said %s", said)
 		}
-		r.taps("alice", "Confirm", "alice")
+		r.presses("alice", "Confirm", "alice")
 		view, err := r.Signing.Get(t.Context(), r.newest("alice").SignID)
 		if err != nil || view.Contact != name {
 			t.Errorf("the page shows %q, %v", view.Contact, err)

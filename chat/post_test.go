@@ -14,7 +14,7 @@ import (
 
 // TestALongMessageSaysAtItsEndTooThatItIsNotFromPurser: its first line may be above the screen by then.
 func TestALongMessageSaysAtItsEndTooThatItIsNotFromPurser(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.happen("alice has a pro token for Shop)")
 	keys := r.keys()

@@ -108,10 +108,10 @@ func pseudoOf(value any) any {
 	return value
 }
 
-// inPseudo is a rig whose people all speak the pseudo-language.
-func inPseudo(t *testing.T) *rig {
+// inPseudo is a harness whose people all speak the pseudo-language.
+func inPseudo(t *testing.T) *harness {
 	t.Helper()
-	r := newRig(t)
+	r := newHarness(t)
 	for _, p := range r.people {
 		p.Language = pseudoLanguage
 	}
@@ -218,7 +218,7 @@ func checkPseudo(t *testing.T, said chat.Reply, data map[string]bool) {
 
 // TestEachPersonIsToldInTheirLanguage: what one person does is told to another in that one's words.
 func TestEachPersonIsToldInTheirLanguage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.people["carol"].Language = pseudoLanguage
 	var err error
 	r.chat, err = chat.NewIn(r.options(), pseudoTexts(t))

@@ -16,7 +16,7 @@ import (
 )
 
 // received tells a person of a payment that came in.
-func (r *rig) received(name string, number int, token wallet.Token, units uint64, asked bool) {
+func (r *harness) received(name string, number int, token wallet.Token, units uint64, asked bool) {
 	r.Helper()
 	t := wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_in%03d", number)), Kind: wallet.Receive, Status: wallet.Received, Closed: true,
 		Owner: r.userOf(name), From: r.Stranger(), To: r.people[name].Address(), Token: token, Amount: units,
@@ -28,7 +28,7 @@ func (r *rig) received(name string, number int, token wallet.Token, units uint64
 }
 
 // said are the texts that wait for a person, in order.
-func (r *rig) said(name string) (texts []string) {
+func (r *harness) said(name string) (texts []string) {
 	r.Helper()
 	for _, row := range r.outbox() {
 		var reply chat.Reply
@@ -43,7 +43,7 @@ func (r *rig) said(name string) (texts []string) {
 // TestReceiptsThatWaitAreOneMessage: with how many they are, what came in of each token, and a way to all of them. One
 // that a worker has in its hands is told by itself, and other people's are nobody else's.
 func TestReceiptsThatWaitAreOneMessage(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.rich("bob", sol)
 	usdc := wallet.Token{Symbol: "USDC", Mint: r.Stranger(), Decimals: 6}
@@ -69,7 +69,7 @@ func TestReceiptsThatWaitAreOneMessage(t *testing.T) {
 	// The button leads to all of them.
 	r.settle()
 	r.seen = nil
-	r.taps("alice", "History", "alice")
+	r.presses("alice", "History", "alice")
 	if all := strings.Join(r.seen, ""); strings.Count(all, "Received") != 6 {
 		t.Errorf("the history: %s", all)
 	}
@@ -90,7 +90,7 @@ func TestReceiptsThatWaitAreOneMessage(t *testing.T) {
 
 // TestTotalsOfReceiptsAreExact, however large.
 func TestTotalsOfReceiptsAreExact(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.settle()
 	huge := wallet.Token{Symbol: "HUGE", Mint: r.Stranger()}
@@ -106,7 +106,7 @@ func TestTotalsOfReceiptsAreExact(t *testing.T) {
 
 // TestMessagesOfAppsAreRefusedWhereTooManyWait, and what the person does is answered all the same.
 func TestMessagesOfAppsAreRefusedWhereTooManyWait(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.rich("alice", sol)
 	r.settle()
 	operators := handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}

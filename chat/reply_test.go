@@ -17,7 +17,7 @@ func TestAReplyIsSentOnlyWhereItIsDelivered(t *testing.T) {
 		"without webhooks": func(key *wallet.Key) { key.Scopes = []wallet.Scope{wallet.BotSend, wallet.BotMessages} },
 		"without messages": func(key *wallet.Key) { key.Scopes = []wallet.Scope{wallet.BotSend, wallet.Webhooks} },
 	} {
-		r := newRig(t)
+		r := newHarness(t)
 		for _, line := range []string{"rich bob 5", "rich alice 5", "alice has a pro token for Shop", "alice: /api", "alice's app writes to bob: Your order is ready.",
 			"bob opens alice's app", "bob taps Allow", "alice has a webhook at https://shop.example/hook"} {
 			r.happen(line)

@@ -262,7 +262,7 @@ func (s *replyTx) refuse(err error) error {
 	return err
 }
 
-// did answers the tap that ran a deed: with its refusal, or else with a toast, once the button is used.
+// did answers the tap that ran an operation: with its refusal, or else with a toast, once the button is used.
 func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
 	if err != nil {
 		return false, s.refuse(err)

@@ -21,7 +21,7 @@ import (
 
 // inTelegram is a chat behind the real bot and its router, before a Telegram of the sandbox's.
 type inTelegram struct {
-	*rig
+	*harness
 	telegram *telegram.Server
 	last     int64 // the newest message that was waited for
 }
@@ -29,7 +29,7 @@ type inTelegram struct {
 // telegramOf runs the bot with a chat until the test ends.
 func telegramOf(t *testing.T, made func(chat.Options) (*chat.Chat, error)) *inTelegram {
 	t.Helper()
-	w := &inTelegram{rig: newRig(t)}
+	w := &inTelegram{harness: newHarness(t)}
 	var err error
 	w.chat, err = made(w.options())
 	w.Must(err)
@@ -121,7 +121,7 @@ func TestAConversationIsOneValue(t *testing.T) {
 
 // TestConversationOfAnotherDataVersionIsForgotten: what a row holds is read by the version that wrote it, or not at all.
 func TestConversationOfAnotherDataVersionIsForgotten(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var err error
 	r.chat, err = chat.NewWithProbe(r.options())
 	r.Must(err)
@@ -142,7 +142,7 @@ func TestConversationOfAnotherDataVersionIsForgotten(t *testing.T) {
 
 // TestACommandGoesWithItsValue: without its value, /privacy is in no menu, help, alias or endpoint.
 func TestACommandGoesWithItsValue(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var err error
 	r.chat, err = chat.NewWithout(r.options(), "privacy")
 	r.Must(err)

@@ -67,7 +67,7 @@ func (c catalogue) reason(r wallet.Reason) (html, error) {
 }
 
 // refusals is the one table from what went wrong to what is said of it; the refusal's own sentence
-// follows. A code that no chat deed answers with is worded all the same, in case one ever does.
+// follows. A code that no chat operation answers with is worded all the same, in case one ever does.
 func refusals() map[wallet.Code]string {
 	return map[wallet.Code]string{
 		wallet.InvalidRequest:      "refusal.invalid_request",

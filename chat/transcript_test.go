@@ -36,7 +36,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newRig(t)
+			r := newHarness(t)
 			var got strings.Builder
 			for line := range strings.Lines(string(want)) {
 				switch {
@@ -108,7 +108,7 @@ func difference(want, got string) string {
 //	network: landed alice            a wallet.Trigger befalls her newest transaction
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
-func (r *rig) happen(line string) {
+func (r *harness) happen(line string) {
 	r.Helper()
 	words := strings.Fields(line)
 	who := strings.TrimSuffix(strings.TrimSuffix(words[0], ":"), "'s")
@@ -242,7 +242,7 @@ func (r *rig) happen(line string) {
 		if owner, rest, ok := strings.Cut(label, "'s "); ok && r.people[owner] != nil {
 			label, whose = rest, owner
 		}
-		r.taps(who, r.addresses(label), whose)
+		r.presses(who, r.addresses(label), whose)
 	case words[1] == "app":
 		r.appProposes(who, words[3], words[4], r.addresses(words[5]))
 	case words[1] == "page":
@@ -253,7 +253,7 @@ func (r *rig) happen(line string) {
 }
 
 // writes plays somebody's app, or the operator's, that sends a message.
-func (r *rig) writes(developer, to, text string) {
+func (r *harness) writes(developer, to, text string) {
 	r.Helper()
 	by := handlers.Caller{KeyID: "key_op", KeyLine: "key_op", Bot: true}
 	if developer != "operator" {
@@ -270,7 +270,7 @@ func (r *rig) writes(developer, to, text string) {
 }
 
 // fromApp is the newest message of an app in somebody's chat.
-func (r *rig) fromApp(who string) int {
+func (r *harness) fromApp(who string) int {
 	r.Helper()
 	all := r.messages[r.people[who].TelegramID]
 	for i := len(all) - 1; i >= 0; i-- {
@@ -282,7 +282,7 @@ func (r *rig) fromApp(who string) int {
 	return 0
 }
 
-func (r *rig) page(who string, what []string) {
+func (r *harness) page(who string, what []string) {
 	r.Helper()
 	switch what[0] {
 	case "proves":
@@ -301,7 +301,7 @@ func (r *rig) page(who string, what []string) {
 }
 
 // proposes plays a program with a key of somebody's, as the API carries it.
-func (r *rig) proposes(who, amount, to string) {
+func (r *harness) proposes(who, amount, to string) {
 	r.Helper()
 	owner := r.userOf(who)
 	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, KeyID: "key_" + who, KeyLine: "key_" + who},
@@ -321,7 +321,7 @@ func (r *rig) proposes(who, amount, to string) {
 }
 
 // appProposes plays somebody's app with its newest API key, for a person who allows it.
-func (r *rig) appProposes(developer, who, amount, to string) {
+func (r *harness) appProposes(developer, who, amount, to string) {
 	r.Helper()
 	keys := r.keys()
 	i := len(keys) - 1
@@ -334,7 +334,7 @@ func (r *rig) appProposes(developer, who, amount, to string) {
 	r.settle()
 }
 
-func (r *rig) lamports(text string) uint64 {
+func (r *harness) lamports(text string) uint64 {
 	r.Helper()
 	if text == "0" {
 		return 0
@@ -344,7 +344,7 @@ func (r *rig) lamports(text string) uint64 {
 	return amount.Units
 }
 
-func (r *rig) fund(name, amount, token string) {
+func (r *harness) fund(name, amount, token string) {
 	r.Helper()
 	to := r.people[name].Address()
 	if token == wallet.SOL.Symbol {
@@ -358,7 +358,7 @@ func (r *rig) fund(name, amount, token string) {
 
 // addresses puts people's addresses in the place of $name, and …name in the place of the last six
 // characters. $bob~ is an address that Bob's could be taken for, and MIDDLE(bob~) what it asks for.
-func (r *rig) addresses(text string) string {
+func (r *harness) addresses(text string) string {
 	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4)
 	_, middle := twin.Middle()
 	text = strings.NewReplacer("$bob~", twin.String(), "MIDDLE(bob~)", middle).Replace(text)
@@ -374,7 +374,7 @@ func (r *rig) addresses(text string) string {
 }
 
 // hints puts …k1 in the place of the first key's last characters, …k2 for the second's, and so on.
-func (r *rig) hints(text string) string {
+func (r *harness) hints(text string) string {
 	for i, key := range r.keys() {
 		text = strings.ReplaceAll(text, "…"+key.Hint, fmt.Sprintf("…k%d", i+1))
 	}
@@ -382,7 +382,7 @@ func (r *rig) hints(text string) string {
 }
 
 // keys are all keys there are, oldest first.
-func (r *rig) keys() []wallet.Key {
+func (r *harness) keys() []wallet.Key {
 	r.Helper()
 	keys, err := r.Keys.List(r.Context())
 	r.Must(err)
@@ -395,7 +395,7 @@ func inGroups(text string) string {
 }
 
 // show is one delivered reply as a transcript shows it.
-func (r *rig) show(who, how string, reply chat.Reply) string {
+func (r *harness) show(who, how string, reply chat.Reply) string {
 	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4).String()
 	text := strings.NewReplacer(twin, "$bob~", inGroups(twin), "$bob~ in groups").Replace(reply.Text)
 	for name, p := range r.people {
@@ -447,7 +447,7 @@ func (r *rig) show(who, how string, reply chat.Reply) string {
 }
 
 // hook registers a webhook of somebody's newest key.
-func (r *rig) hook(who, url string) {
+func (r *harness) hook(who, url string) {
 	r.Helper()
 	owner := r.people[who].User.ID
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -462,7 +462,7 @@ func (r *rig) hook(who, url string) {
 }
 
 // hookTrouble lets something befall somebody's newest webhook, as the engine of deliveries does.
-func (r *rig) hookTrouble(who, what string) {
+func (r *harness) hookTrouble(who, what string) {
 	r.Helper()
 	owner := r.people[who].User.ID
 	r.Must(r.Update(func(tx store.Tx) error {

@@ -10,7 +10,7 @@ import (
 // TestNoAppBorrowsAName: neither a badge, nor an accent, nor a digit for a letter makes another app's name, or an
 // official one, a developer's own. Operators answer for their own apps' names.
 func TestNoAppBorrowsAName(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.meet(1001)
 	r.meet(1002)
 	named := func(telegram int64, name string) error {

@@ -114,7 +114,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 			return w.ask(tx, bind, address, choices)
 		}
 		status = wallet.BindDone
-		_, err = w.bound(tx, bind)
+		_, err = w.connectProven(tx, bind)
 		return err
 	})
 	return status, err
@@ -134,7 +134,7 @@ func connected(tx store.Tx, who Caller, address wallet.Address) (wallet.BindStat
 
 // bound connects the wallet of an attempt that is proven and, where a person is asked, answered. An
 // address of somebody else's is only claimed: false then.
-func (w *Wallets) bound(tx store.Tx, bind wallet.Bind) (bool, error) {
+func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 	held, err := tx.Wallet(bind.Address)
 	switch {
 	case err == nil && bind.User != "" && held.Owner != "" && held.Owner != bind.User:

@@ -15,7 +15,7 @@ import (
 // TestAProofForOneAddressAnswersNoOthersChallenge: a program that was given a challenge for one address proves that one,
 // whatever else it signs with which key.
 func TestAProofForOneAddressAnswersNoOthersChallenge(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.rich(1001, sol)
 	program := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	asked, other := r.NewKey(), r.NewKey()

@@ -7,7 +7,7 @@ import (
 	"purser/wallet"
 )
 
-// granted tells whether a person lets the caller's app do a family of deeds.
+// granted tells whether a person lets the caller's app do a family of operations.
 func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (bool, error) {
 	if who.App == "" || person == "" {
 		return false, nil

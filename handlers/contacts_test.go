@@ -12,7 +12,7 @@ import (
 )
 
 func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, carol := r.rich(1001, sol), r.rich(1002, sol), r.rich(1003, sol)
 	r.Must(r.adds(alice, "  Mum's   flat ", bob.Address()))
 	r.Must(r.adds(bob, "mum's flat", carol.Address())) // everybody has their own
@@ -63,7 +63,7 @@ func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
 }
 
 func TestAnAddressBookHasAnEnd(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.rich(1001, 0)
 	for n := range wallet.MaxContacts {
 		r.Must(r.adds(alice, fmt.Sprintf("friend %d", n), r.Stranger()))
@@ -76,7 +76,7 @@ func TestAnAddressBookHasAnEnd(t *testing.T) {
 // Who allows it is paid by being picked; of everybody else, nothing is told, not even that they are
 // here.
 func TestOnlyWhoAllowsItIsFound(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, shy, poor := r.rich(1001, sol), r.rich(1002, sol), r.meet(1003)
 	find := func(who wallet.UserID, yes bool) {
@@ -109,7 +109,7 @@ func TestOnlyWhoAllowsItIsFound(t *testing.T) {
 
 // TestARenamedContactKeepsItsAddress, and takes nobody else's name.
 func TestARenamedContactKeepsItsAddress(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	person, bob, carol := r.rich(1001, sol), r.rich(1002, sol), r.rich(1003, sol)
 	alice := person.User.ID
 	in := func(do func(tx store.Tx) error) error { return r.Update(do) }

@@ -14,7 +14,7 @@ import (
 )
 
 // Developers are people who ask for access to the API in chat (docs/specification.md, Keys), and the keys
-// that they make for themselves. Every deed but MailCode runs in the caller's transaction.
+// that they make for themselves. Every operation but MailCode runs in the caller's transaction.
 type Developers struct {
 	Store  store.Store
 	Keys   *Keys

@@ -17,7 +17,7 @@ import (
 // post is a mail server that tests look into. It writes to the store before it takes a mail: whoever
 // called it with a transaction open would wait for ever.
 type post struct {
-	*rig
+	*harness
 	down bool
 	last string // text of the newest mail
 	sent int
@@ -34,8 +34,8 @@ func (p *post) Send(ctx context.Context, _, _, text string) error {
 	return nil
 }
 
-func (r *rig) withMail() *post {
-	p := &post{rig: r}
+func (r *harness) withMail() *post {
+	p := &post{harness: r}
 	r.Developers.Mail = p
 	return p
 }
@@ -52,7 +52,7 @@ func (p *post) mail(user wallet.UserID, address string) (wallet.MailCode, error)
 func (p *post) code() string { return regexp.MustCompile(`[0-9]{6}`).FindString(p.last) }
 
 // try tries a code; what a refusal counts is stored, as the chat stores it.
-func (r *rig) try(user wallet.UserID, typed string) (refusal error) {
+func (r *harness) try(user wallet.UserID, typed string) (refusal error) {
 	r.Must(r.Update(func(tx store.Tx) error {
 		refusal = r.Developers.TryCode(tx, user, typed)
 		if wallet.CodeOf(refusal) == wallet.Internal {
@@ -63,7 +63,7 @@ func (r *rig) try(user wallet.UserID, typed string) (refusal error) {
 	return refusal
 }
 
-func (r *rig) developer(user wallet.UserID) wallet.Developer {
+func (r *harness) developer(user wallet.UserID) wallet.Developer {
 	r.Helper()
 	var dev wallet.Developer
 	r.View(func(tx store.Tx) error {
@@ -74,7 +74,7 @@ func (r *rig) developer(user wallet.UserID) wallet.Developer {
 	return dev
 }
 
-func (r *rig) standing(user wallet.UserID) handlers.Standing {
+func (r *harness) standing(user wallet.UserID) handlers.Standing {
 	r.Helper()
 	var st handlers.Standing
 	r.View(func(tx store.Tx) error {
@@ -86,7 +86,7 @@ func (r *rig) standing(user wallet.UserID) handlers.Standing {
 }
 
 // verified is somebody who has accepted the terms and shared their contact.
-func (r *rig) verified(telegramID int64) wallet.User {
+func (r *harness) verified(telegramID int64) wallet.User {
 	r.Helper()
 	user := r.meet(telegramID)
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -99,7 +99,7 @@ func wish(scopes ...wallet.Scope) wallet.AccessRequest {
 	return wallet.AccessRequest{App: "Shop", Purpose: "Takes orders", Kinds: []wallet.KeyKind{wallet.APIKey}, Scopes: scopes}
 }
 
-func (r *rig) makes(user wallet.UserID, w wallet.AccessRequest) (made handlers.Made, err error) {
+func (r *harness) makes(user wallet.UserID, w wallet.AccessRequest) (made handlers.Made, err error) {
 	err = r.Update(func(tx store.Tx) error {
 		var err error
 		made, err = r.Developers.Make(tx, user, w)
@@ -108,7 +108,7 @@ func (r *rig) makes(user wallet.UserID, w wallet.AccessRequest) (made handlers.M
 	return made, err
 }
 
-func (r *rig) asks(user wallet.UserID, w wallet.AccessRequest) (question string, err error) {
+func (r *harness) asks(user wallet.UserID, w wallet.AccessRequest) (question string, err error) {
 	err = r.Update(func(tx store.Tx) error {
 		dev, err := r.Developers.RequestApproval(tx, user, w)
 		if err == nil {
@@ -119,12 +119,12 @@ func (r *rig) asks(user wallet.UserID, w wallet.AccessRequest) (question string,
 	return question, err
 }
 
-func (r *rig) decides(admin int64, user wallet.UserID, question string, v handlers.Verdict) error {
+func (r *harness) decides(admin int64, user wallet.UserID, question string, v handlers.Verdict) error {
 	return r.Update(func(tx store.Tx) error { _, err := r.Developers.Decide(tx, admin, user, question, v); return err })
 }
 
 func TestOnlyOnesOwnContactCounts(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	user := r.meet(1001)
 	for _, other := range []int64{0, 1002, -1001} {
 		r.Refused(wallet.InvalidRequest, r.Update(func(tx store.Tx) error { return r.Developers.Share(tx, user, other) }))
@@ -135,7 +135,7 @@ func TestOnlyOnesOwnContactCounts(t *testing.T) {
 }
 
 func TestCodeProvesItsAddressOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p, user := r.withMail(), r.meet(1001)
 	sent, err := p.mail(user.ID, " alice@example.org ")
 	r.Must(err)
@@ -169,7 +169,7 @@ func TestCodeProvesItsAddressOnce(t *testing.T) {
 }
 
 func TestCodeEndsAfterTenMinutes(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p, user := r.withMail(), r.meet(1001)
 	_, err := p.mail(user.ID, "alice@example.org")
 	r.Must(err)
@@ -179,7 +179,7 @@ func TestCodeEndsAfterTenMinutes(t *testing.T) {
 
 // TestCodesAreCountedBeforeTheyAreMailed: a server that does not answer gives nobody more of them.
 func TestCodesAreCountedBeforeTheyAreMailed(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	p, user := r.withMail(), r.meet(1001)
 	p.down = true
 	_, err := p.mail(user.ID, "alice@example.org")
@@ -206,7 +206,7 @@ func TestCodesAreCountedBeforeTheyAreMailed(t *testing.T) {
 }
 
 func TestWalletOfAProgramProvesNoDevice(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Steps = []wallet.Verification{wallet.ByWallet, wallet.ByContact}
 	p := r.Somebody(1001, "Alice")
 	r.Meet(p)
@@ -229,7 +229,7 @@ func TestWalletOfAProgramProvesNoDevice(t *testing.T) {
 }
 
 func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	user := r.meet(1001)
 	_, err := r.makes(user.ID, wish(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
@@ -258,7 +258,7 @@ func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
 }
 
 func TestNobodyHasMoreThanTenKeys(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	user := r.verified(1001)
 	var last handlers.Made
 	for range handlers.MaxKeys {
@@ -284,7 +284,7 @@ func TestNobodyHasMoreThanTenKeys(t *testing.T) {
 }
 
 func TestFirstOperatorsWordCounts(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Admins = []int64{3001, 3002}
 	user := r.verified(1001)
 	w := wish(wallet.WalletRead, wallet.WalletSend)
@@ -319,7 +319,7 @@ func TestFirstOperatorsWordCounts(t *testing.T) {
 // right ask again; another key for the same does not.
 func TestApprovalIsForOneAppAndItsRights(t *testing.T) {
 	for _, steps := range [][]wallet.Verification{{wallet.ByContact}, {wallet.ByContact, wallet.ByApproval}} {
-		r := newRig(t)
+		r := newHarness(t)
 		r.Developers.Steps, r.Developers.Admins = steps, []int64{3001}
 		user := r.verified(1001)
 		w := wish(wallet.WalletRead, wallet.WalletSend, wallet.Webhooks)
@@ -371,7 +371,7 @@ func TestApprovalIsForOneAppAndItsRights(t *testing.T) {
 
 // TestWithdrawnQuestionIsOver: no answer counts any more, and the operators have their rest all the same.
 func TestWithdrawnQuestionIsOver(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Admins = []int64{3001}
 	user := r.verified(1001)
 	question, err := r.asks(user.ID, wish(wallet.WalletSend))
@@ -392,7 +392,7 @@ func TestWithdrawnQuestionIsOver(t *testing.T) {
 
 // TestWhatReachesOtherChatsNeedsAnOperatorsWord: writing there, and commands, which write there as well.
 func TestWhatReachesOtherChatsNeedsAnOperatorsWord(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Admins = []int64{3001}
 	user := r.verified(1001)
 	w := wallet.AccessRequest{App: "Shop", Purpose: "Takes orders", Kinds: []wallet.KeyKind{wallet.APIKey, wallet.BotKey}, Scopes: wallet.Scopes()}
@@ -420,7 +420,7 @@ func TestWhatReachesOtherChatsNeedsAnOperatorsWord(t *testing.T) {
 }
 
 func TestApprovalIsAStepOfItsOwn(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Steps, r.Developers.Admins = []wallet.Verification{wallet.ByContact, wallet.ByApproval}, []int64{3001}
 	user := r.verified(1001)
 	_, err := r.makes(user.ID, wish(wallet.WalletRead))
@@ -448,7 +448,7 @@ func TestApprovalIsAStepOfItsOwn(t *testing.T) {
 }
 
 func TestKeysAreTheirOwnersAlone(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.verified(1001), r.verified(1002)
 	made, err := r.makes(alice.ID, wish(wallet.WalletRead))
 	r.Must(err)
@@ -466,7 +466,7 @@ func TestKeysAreTheirOwnersAlone(t *testing.T) {
 // TestAYesToAnAPIKeyIsNoneToABotToken: an API key's bot:send reaches its owner alone and needs no operator. A yes
 // to a request with it opens other people's chats to no bot token.
 func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Developers.Admins = []int64{9}
 	r.meet(9)
 	user := r.verified(1001)
@@ -503,7 +503,7 @@ func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
 
 // TestAnAppIsAllowedWhatWasChosenOfWhatWasShown, and nothing else.
 func TestAnAppIsAllowedWhatWasChosenOfWhatWasShown(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.meet(1001), r.meet(1002)
 	app := wallet.App{ID: "app_1", Owner: alice.ID, Name: "Shop", Scopes: []wallet.Scope{wallet.WalletRead, wallet.WalletSend}, CreatedAt: r.Now()}
 	r.Must(r.Update(func(tx store.Tx) error { return tx.PutApp(app) }))

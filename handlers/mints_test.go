@@ -27,7 +27,7 @@ func (o *oddChain) TokenFacts(ctx context.Context, from, to, mint, program walle
 
 // TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid: whoever makes a token may keep powers over it.
 func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
@@ -78,7 +78,7 @@ func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
 
 // TestConfirmIsForWhatWasProposed: minutes pass between the proposal and the owner's word.
 func TestConfirmIsForWhatWasProposed(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 	r.FundToken(alice.Address(), "FEE", 100_000_000)
 	r.FundToken(bob.Address(), "FEE", 1)
@@ -145,7 +145,7 @@ func (l *liar) Simulate(ctx context.Context, message []byte) (uint64, error) {
 
 // TestAbsurdNumbersOfANodeCostNothing: no sum wraps around, and no fee leaves its bound.
 func TestAbsurdNumbersOfANodeCostNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, carol := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol), r.Rich(1003, "Carol", sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
@@ -183,7 +183,7 @@ func (n *thief) TokenAccountAt(_ context.Context, at wallet.Address) (wallet.Tok
 
 // TestANodeCannotSayWhoIsPaid: only what is derived from its owner stands for them.
 func TestANodeCannotSayWhoIsPaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, evil := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol), r.Rich(1003, "Evil", sol)
 	mint := r.token("USDC").Mint
 	r.Transfers.Chain = &thief{r.Chain, evil.Address(), mint}

@@ -43,8 +43,8 @@ func (c *changing) Simulate(ctx context.Context, message []byte) (uint64, error)
 	return c.node.Simulate(ctx, message)
 }
 
-// changed gives a rig such a network.
-func (r *rig) changed() *changing {
+// changed gives a harness such a network.
+func (r *harness) changed() *changing {
 	c := &changing{node: r.Chain}
 	r.dials(c)
 	return c
@@ -57,7 +57,7 @@ type node interface {
 }
 
 // dials has transfers ask another node.
-func (r *rig) dials(n node) { r.Transfers.Chain, r.Transfers.Network = n, n }
+func (r *harness) dials(n node) { r.Transfers.Chain, r.Transfers.Network = n, n }
 
 // asked counts the questions that a stranger's words cost.
 type asked struct {
@@ -77,7 +77,7 @@ func (a *asked) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.T
 
 // TestWhatNeedsNoNodeIsLookedAtFirst: who has no wallet, or sends to no address, has no mint read that they name.
 func TestWhatNeedsNoNodeIsLookedAtFirst(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, stranger := r.rich(1001, sol), handlers.Caller{User: r.meet(1009).ID}
 	mint := r.Stranger().String()
 	node := &asked{TransferChain: r.Transfers.Chain}
@@ -101,7 +101,7 @@ func second[T any](_ T, err error) error { return err }
 
 // TestWhatAFeeWillBeTheNetworkSays, not a constant: signatures may cost something else some day.
 func TestWhatAFeeWillBeTheNetworkSays(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	r.changed().fee = 7_000
 	tx, err := r.Prepare(alice, bob.Address(), "max", "SOL")
@@ -127,7 +127,7 @@ func TestWhatAFeeWillBeTheNetworkSays(t *testing.T) {
 // TestRentMayFallBetweenProposalAndConfirm: Solana lowers it step by step. What was shown then was the most that it
 // could cost, and what it cost is told in the end.
 func TestRentMayFallBetweenProposalAndConfirm(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, carol := r.rich(1001, 2*sol), r.Stranger()
 	usdc := r.token("USDC")
 	r.FundToken(alice.Address(), usdc.Mint.String(), 5_000_000)
@@ -155,7 +155,7 @@ func TestRentMayFallBetweenProposalAndConfirm(t *testing.T) {
 }
 
 func TestRentMayNotRiseBetweenProposalAndConfirm(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.rich(1001, 2*sol)
 	r.FundToken(alice.Address(), r.token("USDC").Mint.String(), 5_000_000)
 	proposed := r.Propose(alice, r.Stranger(), "1", "USDC")
@@ -169,7 +169,7 @@ func TestRentMayNotRiseBetweenProposalAndConfirm(t *testing.T) {
 
 // TestTheRentMinimumMayFallBeforeConfirm: what would have left too little then leaves enough now.
 func TestTheRentMinimumMayFallBeforeConfirm(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	network := r.changed()
 	network.rent = func(size, today uint64) uint64 { return today * 2 }
@@ -187,7 +187,7 @@ func TestTheRentMinimumMayFallBeforeConfirm(t *testing.T) {
 
 // TestConfirmAsksTheNetworkOnceMore: what it would carry out at the proposal, it may refuse minutes later.
 func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
 	network := r.changed()
@@ -204,7 +204,7 @@ func TestConfirmAsksTheNetworkOnceMore(t *testing.T) {
 
 // TestAmountsAtTheEdgeOf64BitsAreRefused: amount and fee must not wrap around to next to nothing.
 func TestAmountsAtTheEdgeOf64BitsAreRefused(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	network := r.changed()
 	for _, amount := range []string{"18446744073.709551615", "18446744073.709546616", "18446744073.709546615"} {
@@ -222,7 +222,7 @@ func TestAmountsAtTheEdgeOf64BitsAreRefused(t *testing.T) {
 
 // TestTheDeadlineIsLookedAtOnceMoreWhenAConfirmIsWritten: between the look at the chain and the commit it may pass.
 func TestTheDeadlineIsLookedAtOnceMoreWhenAConfirmIsWritten(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
 	c, err := r.Transfers.PrepareConfirm(context.Background(), alice.Caller(), id, "")
@@ -251,7 +251,7 @@ func (l lateHash) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 
 // TestNoBlockhashIsIssuedAfterTheDeadline, however long the node took to tell it: a device could sign with it.
 func TestNoBlockhashIsIssuedAfterTheDeadline(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	tx := r.Confirmed(alice, bob.Address(), "1", "SOL")
 	r.Signing.Chain = lateHash{r.Signing.Chain, func() { r.Pass(wallet.SignWindow) }}
@@ -265,7 +265,7 @@ func TestNoBlockhashIsIssuedAfterTheDeadline(t *testing.T) {
 // TestAnotherOwnersWalletIsNotSentFrom: between a program's proposal and its commit the wallet may have moved to
 // somebody else, who must not be asked for, nor pay, what was proposed to the first.
 func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, mallory := r.rich(1001, 2*sol), r.rich(1002, sol), r.rich(1003, sol)
 	app := handlers.Caller{App: "app_1", KeyID: "key_1", KeyLine: "key_1", Bot: true}
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -303,7 +303,7 @@ func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
 
 // TestAnotherTryCarriesTheSameWords: memo, label and the references of the link that it answers.
 func TestAnotherTryCarriesTheSameWords(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, reference := r.rich(1001, 2*sol), r.rich(1002, sol), r.Stranger()
 	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "1", Token: "SOL",
 		Memo: "order 7", Label: "Café", References: []wallet.Address{reference}})
@@ -328,7 +328,7 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 
 // TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked, in words of our own.
 func TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	node := r.changed()
 	proposed := r.Propose(alice, bob.Address(), "1", "SOL")
@@ -342,7 +342,7 @@ func TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked(t *testing.T) {
 
 // TestAReferenceIsNoAccountOfThePayment: what a link names beside the recipient must be able to lose nothing.
 func TestAReferenceIsNoAccountOfThePayment(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	fresh := r.Stranger()
 	for name, references := range map[string][]wallet.Address{"the recipient": {bob.Address()}, "the sender": {alice.Address()}, "one twice": {fresh, fresh}} {

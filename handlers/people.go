@@ -24,7 +24,7 @@ type People struct {
 	Bot   BotName // whose links ask for consent
 }
 
-// ByTelegram finds a person by their Telegram id, for whoever may do a family of deeds for them.
+// ByTelegram finds a person by their Telegram id, for whoever may do a family of operations for them.
 // CONSENT_REQUIRED, also for somebody who never wrote to the bot: only an operator's key is told the
 // difference (USER_NOT_FOUND).
 func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
@@ -61,7 +61,7 @@ func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope,
 	return consented(tx, p.Bot, who, nobody, scope)
 }
 
-// May is CONSENT_REQUIRED unless the caller may still do a family of deeds for a person, and when they are
+// May is CONSENT_REQUIRED unless the caller may still do a family of operations for a person, and when they are
 // erased meanwhile (USER_NOT_FOUND to an operator's key).
 func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	_, err := p.may(tx, who, person, scope)

@@ -12,9 +12,9 @@ import (
 )
 
 // portalKey is a key that may have webhooks, and a portal.
-func portalKey(t *testing.T) (*rig, *handlers.Portal, wallet.Key) {
+func portalKey(t *testing.T) (*harness, *handlers.Portal, wallet.Key) {
 	t.Helper()
-	r := newRig(t)
+	r := newHarness(t)
 	user := r.meet(1001)
 	key, _, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: user.TelegramID, App: "Shop"})
 	r.Must(err)

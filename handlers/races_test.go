@@ -16,15 +16,15 @@ import (
 	"purser/wallet"
 )
 
-// many runs a deed by many at once and tells how many of them succeeded.
-func many(n int, deed func(i int) error) int {
+// many runs an operation by many at once and tells how many of them succeeded.
+func many(n int, operation func(i int) error) int {
 	var won atomic.Int64
 	var all sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range n {
 		all.Go(func() {
 			<-begin
-			if deed(i) == nil {
+			if operation(i) == nil {
 				won.Add(1)
 			}
 		})
@@ -37,7 +37,7 @@ func many(n int, deed func(i int) error) int {
 // TestManyConfirmsAtOnceNeverSpendMoreThanThereIs: each proposal alone is covered, any two are not.
 func TestManyConfirmsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
 	for _, token := range []string{"SOL", "USDC"} {
-		r := newRig(t)
+		r := newHarness(t)
 		alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 		r.FundToken(alice.Address(), "USDC", 1_000_000)
 		r.FundToken(bob.Address(), "USDC", 1)
@@ -66,7 +66,7 @@ func TestManyConfirmsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
 func TestManyDevicesAtOnceMakeOneSignature(t *testing.T) {
 	ctx := context.Background()
 	for round := range 8 {
-		r := newRig(t)
+		r := newHarness(t)
 		alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 		confirmed := r.Confirmed(alice, bob.Address(), "0.5", "SOL")
 		var messages [][]byte
@@ -124,7 +124,7 @@ func TestManyDevicesAtOnceMakeOneSignature(t *testing.T) {
 
 // TestOneTryAgainAtATime: many taps on [Try again] make one new transaction.
 func TestOneTryAgainAtATime(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 	first := r.Propose(alice, bob.Address(), "0.5", "SOL")
 	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.Reject(tx, alice.Caller(), first.ID); return err }))
@@ -142,7 +142,7 @@ func TestOneTryAgainAtATime(t *testing.T) {
 
 // TestOneOwnerOfAnAddress: many people prove the same key at once, on links and by claims.
 func TestOneOwnerOfAnAddress(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	key := r.NewKey()
 	address := world.AddressOf(key)
 	people := make([]*world.Person, 6)
@@ -193,7 +193,7 @@ var errStopped = errors.New("not counted")
 // TestNoBlockhashForWhatWasPaid: a database from a backup may wait for a signature that was given long
 // ago.
 func TestNoBlockhashForWhatWasPaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.Rich(1001, "Alice", sol), r.Rich(1002, "Bob", sol)
 	confirmed := r.Confirmed(alice, bob.Address(), "0.3", "SOL")
 	r.SendBehind(alice, wallet.Transaction{From: confirmed.From, To: confirmed.To, Reference: confirmed.Reference, Amount: confirmed.Amount})

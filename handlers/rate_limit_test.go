@@ -11,7 +11,7 @@ import (
 )
 
 // again is somebody who has everything deleted and writes to the bot once more.
-func (r *rig) again(p *world.Person) {
+func (r *harness) again(p *world.Person) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error { return r.Users.Erase(tx, p.User.ID) }))
 	before := p.User.ID
@@ -24,7 +24,7 @@ func (r *rig) again(p *world.Person) {
 // whatever else happens to it meanwhile.
 func TestProgramsAskTwentyTimesAnHour(t *testing.T) {
 	for _, kind := range []wallet.WalletType{wallet.PageWallet, wallet.ExternalWallet, wallet.DeveloperWallet} {
-		r := newRig(t)
+		r := newHarness(t)
 		alice, bob := r.rich(1001, 5*sol), r.Stranger()
 		typed := func() {
 			r.Must(r.Update(func(tx store.Tx) error {
@@ -65,7 +65,7 @@ func TestProgramsAskTwentyTimesAnHour(t *testing.T) {
 
 // TestErasingGivesNoMoreMail: three codes an hour for one person, and to one address.
 func TestErasingGivesNoMoreMail(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	post, alice := r.withMail(), r.Somebody(1001, "Alice")
 	r.Meet(alice)
 	for range handlers.CodesAnHour {
@@ -91,7 +91,7 @@ func TestErasingGivesNoMoreMail(t *testing.T) {
 // TestErasingAsksNoOperatorAgain: neither after a no, nor while their word is waited for.
 func TestErasingAsksNoOperatorAgain(t *testing.T) {
 	for _, denied := range []bool{true, false} {
-		r := newRig(t)
+		r := newHarness(t)
 		r.Developers.Admins = []int64{3001}
 		alice := r.Somebody(1001, "Alice")
 		alice.User = r.verified(1001)
@@ -121,7 +121,7 @@ func TestErasingAsksNoOperatorAgain(t *testing.T) {
 // TestOneLinkIsOfferedInTwelveHours: another attempt of the person's, or a new account of theirs, hides
 // no offer that was made.
 func TestOneLinkIsOfferedInTwelveHours(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, operator := r.Somebody(1001, "Alice"), handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}
 	r.Meet(alice)
 	offers := func() error {
@@ -143,7 +143,7 @@ func TestOneLinkIsOfferedInTwelveHours(t *testing.T) {
 
 // TestNothingIsPutToWhoeverBlockedTheBot: it would be promised, and never be seen.
 func TestNothingIsPutToWhoeverBlockedTheBot(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.Stranger()
 	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	proposes := func(ask bool) error {

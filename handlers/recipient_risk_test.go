@@ -11,7 +11,7 @@ import (
 	"purser/wallet"
 )
 
-func (r *rig) adds(p *world.Person, name string, to wallet.Address) error {
+func (r *harness) adds(p *world.Person, name string, to wallet.Address) error {
 	return r.Update(func(tx store.Tx) error {
 		_, err := r.Contacts.Add(tx, p.User.ID, name, to.String())
 		return err
@@ -19,7 +19,7 @@ func (r *rig) adds(p *world.Person, name string, to wallet.Address) error {
 }
 
 // receives has p's own record say that dust came from an address.
-func (r *rig) receives(p *world.Person, from wallet.Address) {
+func (r *harness) receives(p *world.Person, from wallet.Address) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.NewID("tx_dust")), Kind: wallet.Receive,
@@ -28,7 +28,7 @@ func (r *rig) receives(p *world.Person, from wallet.Address) {
 }
 
 func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, carol, dave := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol), r.rich(1004, sol)
 	isNew := func(to wallet.Address) bool {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
 }
 
 func TestALookAlikeOfSomebodyKnownIsBlocked(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, carol, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol), r.rich(1004, sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.send(alice, bob.Address(), "0.1", "SOL")
@@ -116,7 +116,7 @@ func (p planted) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.
 // TestATokenAccountAtAnyAddressIsBlocked: one can be made at an address that was ground to look like
 // somebody's, and only an associated one proves whose it is.
 func TestATokenAccountAtAnyAddressIsBlocked(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, mallory := r.rich(1001, 5*sol), r.rich(1002, sol), r.rich(1003, sol)
 	r.Must(r.adds(alice, "bob", bob.Address()))
 	account := world.Resembling(r, bob.Address(), 4, 4)
@@ -129,7 +129,7 @@ func TestATokenAccountAtAnyAddressIsBlocked(t *testing.T) {
 }
 
 func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	r.Must(r.adds(alice, "bob", bob.Address()))
@@ -188,7 +188,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 // A program that signs for its owner's wallet needs no Confirm, save for a look-alike: that is the
 // owner's to judge.
 func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	r.Must(r.adds(alice, "bob", bob.Address()))
@@ -218,7 +218,7 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 
 // Every destination that cannot take money is refused, for SOL and for a token alike.
 func TestDestinationsAreJudgedForTokensToo(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
@@ -249,7 +249,7 @@ func TestDestinationsAreJudgedForTokensToo(t *testing.T) {
 // What a transfer of tokens costs in SOL must not leave the sender under the rent minimum, which
 // counts whole: 890,880 lamports for the wallet, 2,039,280 for the recipient's token account.
 func TestTokensAreNotSentOnSOLThatIsNotThere(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	bob := r.rich(1002, sol)
 	for lamports, code := range map[uint64]wallet.Code{
 		1_000_000:                     wallet.InsufficientFunds, // not even the account

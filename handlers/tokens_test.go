@@ -12,7 +12,7 @@ import (
 )
 
 // units is what an address holds of a token.
-func (r *rig) units(of wallet.Address, token string) uint64 {
+func (r *harness) units(of wallet.Address, token string) uint64 {
 	r.Helper()
 	held, err := r.Chain.Holdings(context.Background(), of)
 	r.Must(err)
@@ -26,7 +26,7 @@ func (r *rig) units(of wallet.Address, token string) uint64 {
 
 // send carries a transfer from proposal to finality, and returns it as it was signed. What landed
 // is what was signed, and is found by its reference alone.
-func (r *rig) send(p *world.Person, to wallet.Address, amount, token string) wallet.Transaction {
+func (r *harness) send(p *world.Person, to wallet.Address, amount, token string) wallet.Transaction {
 	r.Helper()
 	signed := r.Signed(p, to, amount, token)
 	end := r.Settled(signed.ID)
@@ -43,7 +43,7 @@ func (r *rig) send(p *world.Person, to wallet.Address, amount, token string) wal
 }
 
 func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, 0)
 	r.FundToken(alice.Address(), "USDC", 25_500_000)
 	sent := r.send(alice, bob.Address(), "25.5", "usdc")
@@ -71,7 +71,7 @@ func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
 }
 
 func TestATokensFeeIsShownAndWithheld(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
 	r.FundToken(alice.Address(), "FEE", 1_000_000_000)
 	sent := r.send(alice, bob.Address(), "100.00001", "FEE")
@@ -88,7 +88,7 @@ func TestATokensFeeIsShownAndWithheld(t *testing.T) {
 }
 
 func TestATokenAccountStandsForItsOwner(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(bob.Address(), "USDC", 1)
@@ -110,7 +110,7 @@ func TestATokenAccountStandsForItsOwner(t *testing.T) {
 }
 
 func TestTokensThatCannotBeSentAreRefusedWithAReason(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob, poor, carol := r.rich(1001, sol), r.rich(1002, sol), r.rich(1003, 0), r.rich(1004, sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.FundToken(poor.Address(), "USDC", 10_000_000)
@@ -139,7 +139,7 @@ func TestTokensThatCannotBeSentAreRefusedWithAReason(t *testing.T) {
 }
 
 func TestWhatIsReservedOfATokenIsNotPromisedTwice(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	first, err := r.Prepare(alice, bob.Address(), "7", "USDC")
@@ -161,7 +161,7 @@ func TestWhatIsReservedOfATokenIsNotPromisedTwice(t *testing.T) {
 }
 
 func TestAnUnlistedTokenHasNoNameHere(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
 	usdc := r.token("USDC")
 	r.FundToken(alice.Address(), "USDC", 10_000_000)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	broke := r.rich(1003, 0)
 	offCurve := wallet.Address{2} // y = 2 is no point of Ed25519
@@ -63,7 +63,7 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 }
 
 func TestMaxLeavesNothingButTheFeePaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "MAX", Token: "sol"})
 	r.Must(err)
@@ -74,7 +74,7 @@ func TestMaxLeavesNothingButTheFeePaid(t *testing.T) {
 
 // Two proposals may each be affordable; only confirmed ones hold money back.
 func TestConfirmedTransactionsReserveTheirFunds(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
 	first, second := r.proposed(alice, bob.Address(), "1.5"), r.proposed(alice, bob.Address(), "1.5")
 	_, err := r.Confirm(alice.Caller(), first)
@@ -96,7 +96,7 @@ func TestConfirmedTransactionsReserveTheirFunds(t *testing.T) {
 }
 
 func TestConfirmIsTheOwnersOnceAndInTime(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
 	_, err := r.Confirm(bob.Caller(), id)
@@ -116,7 +116,7 @@ func TestConfirmIsTheOwnersOnceAndInTime(t *testing.T) {
 }
 
 func TestConfirmLooksAtTheChainAgain(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "4")
 	spent := r.proposed(alice, bob.Address(), "3")
@@ -132,7 +132,7 @@ func TestConfirmLooksAtTheChainAgain(t *testing.T) {
 }
 
 // signable is a confirmed transaction of Alice's with a blockhash issued.
-func signable(r *rig) (*world.Person, wallet.Transaction, []byte) {
+func signable(r *harness) (*world.Person, wallet.Transaction, []byte) {
 	r.Helper()
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	t, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "1"))
@@ -143,7 +143,7 @@ func signable(r *rig) (*world.Person, wallet.Transaction, []byte) {
 }
 
 func TestOneSignatureInItsLife(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, tx, first := signable(r)
 	r.Must(r.Cluster.Advance(5))
@@ -174,7 +174,7 @@ func TestOneSignatureInItsLife(t *testing.T) {
 }
 
 func TestForeignSignaturesAndMessagesAreRefused(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, tx, message := signable(r)
 	_, other, _ := ed25519.GenerateKey(rand.Reader)
@@ -193,7 +193,7 @@ func TestForeignSignaturesAndMessagesAreRefused(t *testing.T) {
 }
 
 func TestRefreshesAreBoundedAndEndWithTheTransaction(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	_, tx, first := signable(r)
 	for range 2 * wallet.MaxRefreshes { // impatience uses nothing up
@@ -221,7 +221,7 @@ func TestRefreshesAreBoundedAndEndWithTheTransaction(t *testing.T) {
 }
 
 func TestRejectedOnTheDeviceStaysRejected(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice, tx, message := signable(r)
 	for range 2 { // said twice is said once
@@ -235,7 +235,7 @@ func TestRejectedOnTheDeviceStaysRejected(t *testing.T) {
 }
 
 func TestBalanceOfNobodyIsNotFoundAndOfOursIsZero(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	_, err := r.Wallets.Balance(context.Background(), r.Stranger())
 	r.Refused(wallet.WalletNotFound, err)
 	balance, err := r.Wallets.Balance(context.Background(), r.rich(1001, 0).Address())
@@ -245,7 +245,7 @@ func TestBalanceOfNobodyIsNotFoundAndOfOursIsZero(t *testing.T) {
 }
 
 func TestKeysOpenWhatTheyAreFor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx := context.Background()
 	alice := r.meet(1001)
 	key, secret, err := r.Keys.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001, ExpiresAt: r.Now().Add(time.Hour)})
@@ -291,7 +291,7 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 }
 
 func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	app := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	ask := func() error {

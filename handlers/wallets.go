@@ -263,7 +263,7 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 		bind.Status = wallet.BindRefused
 		return wallet.Wallet{}, tx.PutBind(bind)
 	}
-	if connected, err := w.bound(tx, bind); err != nil {
+	if connected, err := w.connectProven(tx, bind); err != nil {
 		return wallet.Wallet{}, err
 	} else if !connected {
 		return wallet.Wallet{Address: bind.Address}, nil

@@ -14,7 +14,7 @@ import (
 	"purser/wallet"
 )
 
-func (r *rig) choose(user wallet.UserID, choice wallet.Address) (wallet.Wallet, error) {
+func (r *harness) choose(user wallet.UserID, choice wallet.Address) (wallet.Wallet, error) {
 	nonce := r.bindOf(user).Nonce
 	var bound wallet.Wallet
 	err := r.Update(func(tx store.Tx) error {
@@ -26,7 +26,7 @@ func (r *rig) choose(user wallet.UserID, choice wallet.Address) (wallet.Wallet, 
 }
 
 func TestWalletIsBoundByProofAndTheRightAnswer(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.meet(1001)
 	key := r.NewKey()
 	r.Must(r.Prove(r.Link(alice), key))
@@ -57,7 +57,7 @@ func TestWalletIsBoundByProofAndTheRightAnswer(t *testing.T) {
 }
 
 func TestSecondWalletDoesNotBecomeTheDefault(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.meet(1001)
 	first, second := r.NewKey(), r.NewKey()
 	for _, key := range []ed25519.PrivateKey{first, second} {
@@ -73,7 +73,7 @@ func TestSecondWalletDoesNotBecomeTheDefault(t *testing.T) {
 
 // Somebody tricked the owner into opening a page with the thief's key: one wrong answer ends it.
 func TestWrongAnswerBindsNothingAndEndsTheAttempt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.meet(1001)
 	key := r.NewKey()
 	address := world.AddressOf(key)
@@ -89,7 +89,7 @@ func TestWrongAnswerBindsNothingAndEndsTheAttempt(t *testing.T) {
 }
 
 func TestLinksWorkOnceInTimeAndAreReplaced(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.meet(1001)
 	used := r.Link(alice)
 	r.Must(r.Prove(used, r.NewKey()))
@@ -107,7 +107,7 @@ func TestLinksWorkOnceInTimeAndAreReplaced(t *testing.T) {
 }
 
 func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.meet(1001)
 	token := r.Link(alice)
 	mine, other := r.NewKey(), r.NewKey()
@@ -134,7 +134,7 @@ func TestProofOfAnotherKeyOrTextIsRefused(t *testing.T) {
 }
 
 func TestAddressBelongsToOnePerson(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	alice := r.rich(1001, 0)
 	bob, carol := r.meet(1002), r.meet(1003)
 	r.Refused(wallet.Conflict, r.Prove(r.Link(alice.User), alice.Key))
@@ -194,7 +194,7 @@ func TestAddressBelongsToOnePerson(t *testing.T) {
 }
 
 func TestMeetFollowsNamesAndKeepsThePerson(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	first := r.meet(1001)
 	var again wallet.User
 	var isNew bool
@@ -210,7 +210,7 @@ func TestMeetFollowsNamesAndKeepsThePerson(t *testing.T) {
 
 // TestNobodyProvesAnAddressThatAllCanSignFor: of small order, a signature over anything is easily found.
 func TestNobodyProvesAnAddressThatAllCanSignFor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	who := r.meet(1001)
 	weak := wallet.Address{1} // the neutral element
 	// R and S that fit every message: R = S·B - k·A = O for S = 0.

@@ -71,18 +71,18 @@ func (l *listener) tell(tx store.Tx, what string, about wallet.TransactionID) er
 	return l.fail[about]
 }
 
-// rig is a notifier over a real store, with Alice (reachable), Bob (who blocked the bot) and three
+// harness is a notifier over a real store, with Alice (reachable), Bob (who blocked the bot) and three
 // transactions.
-type rig struct {
+type harness struct {
 	*testing.T
 	store    *records.Store
 	listener *listener
 	log      strings.Builder
 }
 
-func newRig(t *testing.T) *rig {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	r := &rig{T: t, store: world.OpenStore(t), listener: &listener{fail: map[wallet.TransactionID]error{}}}
+	r := &harness{T: t, store: world.OpenStore(t), listener: &listener{fail: map[wallet.TransactionID]error{}}}
 	r.update(func(tx store.Tx) error {
 		for id := range 3 {
 			err := tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprint("tx_", id)), Kind: wallet.Send,
@@ -97,14 +97,14 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) update(change func(store.Tx) error) {
+func (r *harness) update(change func(store.Tx) error) {
 	r.Helper()
 	if err := r.store.Update(context.Background(), change); err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *rig) emit(user wallet.UserID, id wallet.TransactionID, names ...wallet.EventName) {
+func (r *harness) emit(user wallet.UserID, id wallet.TransactionID, names ...wallet.EventName) {
 	r.Helper()
 	r.update(func(tx store.Tx) error {
 		for _, name := range names {
@@ -122,7 +122,7 @@ func (r *rig) emit(user wallet.UserID, id wallet.TransactionID, names ...wallet.
 }
 
 // run empties the queue, and tells what was said and what is left in the outbox.
-func (r *rig) run() (told, outbox []string) {
+func (r *harness) run() (told, outbox []string) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -171,7 +171,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 		wallet.UserRegistered:        "",
 		"a.later.version":            "",
 	} {
-		r := newRig(t)
+		r := newHarness(t)
 		r.emit("usr_alice", "tx_0", name)
 		told, outbox := r.run()
 		if strings.Join(told, ",") != want || !slices.Equal(told, outbox) {
@@ -181,7 +181,7 @@ func TestWhichEventBecomesWhat(t *testing.T) {
 }
 
 func TestEventsAreToldInOrderAndOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.emit("usr_alice", "tx_1", wallet.TransactionPending, wallet.TransactionConfirmed)
 	r.emit("usr_alice", "tx_0", wallet.TransactionReceived)
 	if told, _ := r.run(); !slices.Equal(told, []string{"show tx_1", "show tx_1", "received tx_0"}) {
@@ -193,7 +193,7 @@ func TestEventsAreToldInOrderAndOnce(t *testing.T) {
 }
 
 func TestNobodyIsToldWhoCannotBe(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.emit("usr_bob", "tx_0", wallet.TransactionConfirmed)
 	r.emit("usr_gone", "tx_0", wallet.TransactionConfirmed)
 	r.emit("", "tx_0", wallet.TransactionConfirmed)
@@ -204,7 +204,7 @@ func TestNobodyIsToldWhoCannotBe(t *testing.T) {
 }
 
 func TestEventThatCannotBeToldIsPutAsideAfterThreeTries(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.listener.fail["tx_0"] = errors.New("no words for it")
 	r.emit("usr_alice", "tx_0", wallet.TransactionConfirmed)
 	r.emit("usr_alice", "tx_1", wallet.TransactionConfirmed)
@@ -228,7 +228,7 @@ func TestEventThatCannotBeToldIsPutAsideAfterThreeTries(t *testing.T) {
 }
 
 func TestBrokenStoreEndsTheWorker(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestBrokenStoreEndsTheWorker(t *testing.T) {
 
 // TestLateEventWakesTheWorker emits while Run waits: the store's signal is enough.
 func TestLateEventWakesTheWorker(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	waiting, empty := make(chan struct{}, 1), make(chan struct{}, 1)
 	n := notify.Notifier{Store: signalling{r.store, waiting, empty}, Chat: r.listener, Node: "a", Now: time.Now, Log: slog.New(slog.DiscardHandler)}

@@ -13,12 +13,12 @@ import (
 )
 
 // node is a meter that writes only when it must: nothing runs beside the test.
-func (r *rig) node(name string) *quota.Meter {
+func (r *harness) node(name string) *quota.Meter {
 	return &quota.Meter{Store: r.store, Node: name, Now: r.clock, Log: slog.New(slog.DiscardHandler)}
 }
 
 // stopped is the clean end of a meter.
-func (r *rig) stopped(m *quota.Meter) {
+func (r *harness) stopped(m *quota.Meter) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -30,7 +30,7 @@ func (r *rig) stopped(m *quota.Meter) {
 // TestNodesTogetherExceedNoLimit has three nodes asked at random; they are paused, killed, stopped and started again.
 func TestNodesTogetherExceedNoLimit(t *testing.T) {
 	for seed := range uint64(4) {
-		r := newRig(t)
+		r := newHarness(t)
 		chance := rand.New(rand.NewPCG(seed, 2))
 		limit := quota.Limit{Count: 3 + chance.Uint64N(200), Span: time.Hour}
 		names := []string{"a", "b", "c"}
@@ -91,7 +91,7 @@ func TestNodesTogetherExceedNoLimit(t *testing.T) {
 
 // TestAnotherNodesLeaseCountsAsSpent until it is given back.
 func TestAnotherNodesLeaseCountsAsSpent(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a, b := r.node("a"), r.node("b")
 	if q := r.take(a, hourly); q.Left != 99 {
 		t.Fatalf("%+v", q)
@@ -108,7 +108,7 @@ func TestAnotherNodesLeaseCountsAsSpent(t *testing.T) {
 
 // TestTheLastOneIsNotGivenTwice: where nodes have leased all that is left, nobody gets more.
 func TestTheLastOneIsNotGivenTwice(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	limit := quota.Limit{Count: 2, Span: time.Hour}
 	given := 0
 	for i := range 6 {
@@ -123,7 +123,7 @@ func TestTheLastOneIsNotGivenTwice(t *testing.T) {
 
 // TestALeaseOfANodeThatIsGoneIsChargedOnce: as long as its span, and then no more.
 func TestALeaseOfANodeThatIsGoneIsChargedOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.take(r.node("gone"), hourly)
 	r.pass(time.Minute)
 	b := r.node("b")
@@ -142,7 +142,7 @@ func TestALeaseOfANodeThatIsGoneIsChargedOnce(t *testing.T) {
 
 // TestANodeThatStoodStillLeasesAnew: its lease may be another's by now.
 func TestANodeThatStoodStillLeasesAnew(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	a, b := r.node("a"), r.node("b")
 	limit := quota.Limit{Count: 20, Span: time.Hour} // one at a time
 	r.take(a, limit)
@@ -165,7 +165,7 @@ func TestANodeThatStoodStillLeasesAnew(t *testing.T) {
 
 // TestTwoProcessesOfOneNameAreNotBothServed: the later one counts on.
 func TestTwoProcessesOfOneNameAreNotBothServed(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	first := r.node("a")
 	r.take(first, hourly)
 	second := r.node("a")
@@ -181,7 +181,7 @@ func TestTwoProcessesOfOneNameAreNotBothServed(t *testing.T) {
 
 // TestARunIsLaterThanTheOneBefore: also where the clock was set back between them.
 func TestARunIsLaterThanTheOneBefore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.take(r.node("a"), hourly)
 	r.pass(-24 * time.Hour)
 	if q := r.take(r.node("a"), hourly); !q.OK {
@@ -192,12 +192,12 @@ func TestARunIsLaterThanTheOneBefore(t *testing.T) {
 // TestWhatWasLeasedSinceItWasReadCounts: a node that read a counter before others leased it gets what is left.
 func TestWhatWasLeasedSinceItWasReadCounts(t *testing.T) {
 	limit := quota.Limit{Count: 2, Span: time.Hour}
-	for name, before := range map[string]func(*rig){
-		"by two others":                   func(r *rig) { r.take(r.node("a"), limit); r.take(r.node("b"), limit) },
-		"by one that crashed and went on": func(r *rig) { r.take(r.node("a"), limit); r.take(r.node("a"), limit) },
+	for name, before := range map[string]func(*harness){
+		"by two others":                   func(r *harness) { r.take(r.node("a"), limit); r.take(r.node("b"), limit) },
+		"by one that crashed and went on": func(r *harness) { r.take(r.node("a"), limit); r.take(r.node("a"), limit) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newHarness(t)
 			late := r.node("late")
 			if q, err := late.Look(t.Context(), "api/usr_1", limit); err != nil || q.Left != 2 {
 				t.Fatalf("%+v, %v", q, err)
@@ -212,7 +212,7 @@ func TestWhatWasLeasedSinceItWasReadCounts(t *testing.T) {
 
 // TestWhatIsJustBeingWrittenIsSpent: also for who looks meanwhile.
 func TestWhatIsJustBeingWrittenIsSpent(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	slow := &gated{Store: r.store, waiting: make(chan struct{}), open: make(chan struct{})}
 	m := &quota.Meter{Store: slow, Now: r.clock, Log: slog.New(slog.DiscardHandler)}
 	for range 5 {

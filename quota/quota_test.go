@@ -15,32 +15,32 @@ import (
 	"purser/store"
 )
 
-// rig is a meter over a real file, with a clock of its own.
-type rig struct {
+// harness is a meter over a real file, with a clock of its own.
+type harness struct {
 	*testing.T
 	store store.Store
 	mu    sync.Mutex
 	now   time.Time
 }
 
-func newRig(t *testing.T) *rig {
-	return &rig{T: t, store: world.OpenStore(t), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+func newHarness(t *testing.T) *harness {
+	return &harness{T: t, store: world.OpenStore(t), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 }
 
-func (r *rig) clock() time.Time {
+func (r *harness) clock() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
-func (r *rig) pass(d time.Duration) {
+func (r *harness) pass(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = r.now.Add(d)
 }
 
 // start runs a meter; stop ends it cleanly. Without stop it ended in a crash, as far as its store knows.
-func (r *rig) start(s store.Store) (m *quota.Meter, stop func()) {
+func (r *harness) start(s store.Store) (m *quota.Meter, stop func()) {
 	at := time.After
 	if s == nil {
 		s = r.store
@@ -64,7 +64,7 @@ func (r *rig) start(s store.Store) (m *quota.Meter, stop func()) {
 	return m, stop
 }
 
-func (r *rig) take(m *quota.Meter, l quota.Limit) quota.Quota {
+func (r *harness) take(m *quota.Meter, l quota.Limit) quota.Quota {
 	r.Helper()
 	q, err := m.Take(context.Background(), "api/usr_1", l)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *rig) take(m *quota.Meter, l quota.Limit) quota.Quota {
 var hourly = quota.Limit{Count: 100, Span: time.Hour}
 
 func TestALimitIsWhatItSays(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m, stop := r.start(nil)
 	defer stop()
 	for i := range 100 {
@@ -104,7 +104,7 @@ func TestALimitIsWhatItSays(t *testing.T) {
 
 // TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
 func TestLookingCountsNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m, stop := r.start(nil)
 	defer stop()
 	look := func(want uint64) {
@@ -125,7 +125,7 @@ func TestLookingCountsNothing(t *testing.T) {
 
 func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 	for seed := range uint64(4) {
-		r := newRig(t)
+		r := newHarness(t)
 		chance := rand.New(rand.NewPCG(seed, 1))
 		limit := quota.Limit{Count: 5 + chance.Uint64N(30), Span: time.Minute * time.Duration(1+chance.IntN(60))}
 		m, stop := r.start(nil)
@@ -176,7 +176,7 @@ func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 type snapshot struct{ store.Store }
 
 func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m, stop := r.start(nil)
 	for range 10 {
 		r.take(m, hourly)
@@ -202,14 +202,14 @@ func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
 }
 
 // crash starts a meter over what the one before has written so far; that one is never stopped before the test ends.
-func (r *rig) crash() *quota.Meter {
+func (r *harness) crash() *quota.Meter {
 	m, stop := r.start(&snapshot{Store: r.store})
 	r.Cleanup(stop)
 	return m
 }
 
 func TestManyCrashesLockNobodyOut(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	takes := 0
 	var left uint64
 	for range 30 {
@@ -227,7 +227,7 @@ func TestManyCrashesLockNobodyOut(t *testing.T) {
 }
 
 func TestACrashChargesOnlyWhatWasOpen(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m := r.crash()
 	r.take(m, hourly)
 	r.pass(11 * time.Second)
@@ -246,7 +246,7 @@ func TestACrashChargesOnlyWhatWasOpen(t *testing.T) {
 
 // TestACrashDoesNotChargeWhatACleanRunHadOpen: what is open belongs to its run.
 func TestACrashDoesNotChargeWhatACleanRunHadOpen(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m, stop := r.start(nil)
 	r.take(m, hourly)
 	stop()
@@ -262,7 +262,7 @@ func TestACrashDoesNotChargeWhatACleanRunHadOpen(t *testing.T) {
 
 // TestACrashIsRememberedUntilItsCountersAreAskedFor: also when clean runs come between.
 func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m := r.crash()
 	for range 3 {
 		r.take(m, hourly)
@@ -291,7 +291,7 @@ func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
 
 // TestATierThatRisesLosesNoMore: what may be lost is written before it may be.
 func TestATierThatRisesLosesNoMore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	full := &failing{Store: r.store}
 	m, stop := r.start(full)
 	defer stop()
@@ -341,7 +341,7 @@ func (f *failing) Update(ctx context.Context, change func(store.Tx) error) error
 }
 
 func TestWhatCannotBeWrittenIsNotGivenAway(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	full := &failing{Store: r.store}
 	m, stop := r.start(full)
 	defer stop()
@@ -389,7 +389,7 @@ func (g *gated) Update(ctx context.Context, change func(store.Tx) error) error {
 
 // TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt: it stays within what a crash may lose.
 func TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	slow := &gated{Store: r.store, waiting: make(chan struct{}), open: make(chan struct{})}
 	m, stop := r.start(slow)
 	limit := quota.Limit{Count: 100, Span: time.Hour} // five may be unwritten
@@ -426,7 +426,7 @@ func TestWhatIsCountedDuringAWriteIsUnwrittenAfterIt(t *testing.T) {
 }
 
 func TestManyAtOnceGetNoMoreThanTheLimit(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	m, stop := r.start(nil)
 	defer stop()
 	var group sync.WaitGroup

@@ -14,7 +14,7 @@ func BenchmarkSignedToBroadcast(b *testing.B) {
 	for _, waiting := range []int{0, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("proposals=%d", waiting), func(b *testing.B) {
 			w := world.New(b, world.Options{})
-			r := &rig{World: w, alice: w.Rich(1001, "Alice", sol), bob: w.Rich(1002, "Bob", sol)}
+			r := &harness{World: w, alice: w.Rich(1001, "Alice", sol), bob: w.Rich(1002, "Bob", sol)}
 			r.propose(waiting)
 			node := newScripted()
 			r.Settler.Chain = node
@@ -39,7 +39,7 @@ func BenchmarkIdleLook(b *testing.B) {
 	for _, waiting := range []int{0, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("proposals=%d", waiting), func(b *testing.B) {
 			w := world.New(b, world.Options{})
-			r := &rig{World: w, alice: w.Rich(1001, "Alice", sol), bob: w.Rich(1002, "Bob", sol)}
+			r := &harness{World: w, alice: w.Rich(1001, "Alice", sol), bob: w.Rich(1002, "Bob", sol)}
 			r.propose(waiting)
 			r.Settler.Chain = newScripted()
 			for b.Loop() {

@@ -20,7 +20,7 @@ import (
 )
 
 // requests makes Bob ask for a payment, and returns what waits for it.
-func (r *rig) requests(amount, token string) handlers.PaymentRequest {
+func (r *harness) requests(amount, token string) handlers.PaymentRequest {
 	r.Helper()
 	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: amount, Token: token})
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *rig) requests(amount, token string) handlers.PaymentRequest {
 }
 
 // received lists what came in for Bob, oldest first.
-func (r *rig) received() []wallet.Transaction {
+func (r *harness) received() []wallet.Transaction {
 	r.Helper()
 	var in []wallet.Transaction
 	r.View(func(tx store.Tx) error {
@@ -47,7 +47,7 @@ func (r *rig) received() []wallet.Transaction {
 }
 
 // look lets the settler look for payments once more.
-func (r *rig) look() {
+func (r *harness) look() {
 	r.Helper()
 	r.Blocks(40)
 	r.Pass(r.Settler.Pace.Collect)
@@ -55,7 +55,7 @@ func (r *rig) look() {
 }
 
 func TestARequestIsPaidByItsReference(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("1.5", "SOL")
 	for _, part := range []string{"solana:" + r.bob.Address().String() + "?", "amount=1.5", "reference=" + asked.Transaction.Reference.String()} {
 		if !strings.Contains(asked.URL, part) {
@@ -92,7 +92,7 @@ func TestARequestIsPaidByItsReference(t *testing.T) {
 }
 
 func TestATokensRequestIsPaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	usdc, _ := r.Tokens.BySymbol("USDC")
 	r.FundToken(r.alice.Address(), usdc.Mint.String(), 30_000_000)
 	asked := r.requests("25", "USDC")
@@ -112,7 +112,7 @@ func TestATokensRequestIsPaid(t *testing.T) {
 }
 
 func TestWhatOnlyMentionsARequestDoesNotPayIt(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("1", "SOL")
 	elsewhere := r.Rich(1003, "Carol", sol)
 	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: elsewhere.Address(), Reference: asked.Transaction.Reference, Amount: sol})
@@ -133,7 +133,7 @@ func TestWhatOnlyMentionsARequestDoesNotPayIt(t *testing.T) {
 }
 
 func TestOnlyAFewRequestsAreLookedForAtOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for range 5 {
 		r.requests("1", "SOL")
 	}
@@ -158,7 +158,7 @@ func (forgetful) Statuses(_ context.Context, signatures []wallet.Signature) ([]*
 }
 
 func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.Settler.Chain = forgetful{r.Chain}
 	r.Settler.Pace.Search = time.Hour
@@ -183,7 +183,7 @@ func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 
 // TestARequestPaidInItsLastSecondIsPaid: finality comes after the deadline.
 func TestARequestPaidInItsLastSecondIsPaid(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("1", "SOL")
 	r.Pass(handlers.RequestWindow - time.Second)
 	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Amount: sol})
@@ -196,7 +196,7 @@ func TestARequestPaidInItsLastSecondIsPaid(t *testing.T) {
 
 // TestMentionsDoNotHideAPayment: whoever sees the link may mention its reference as often as they like.
 func TestMentionsDoNotHideAPayment(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("1", "SOL")
 	mallory, carol := r.Rich(1003, "Mallory", 10*sol), r.Rich(1004, "Carol", sol)
 	for i := range 50 {
@@ -236,7 +236,7 @@ func TestATransactionThatNobodyCanReadStopsNoTimeOut(t *testing.T) {
 		"nobody answered": {&wallet.Error{Code: wallet.NetworkError}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newHarness(t)
 			r.Trouble()
 			asked := r.requests("1", "SOL").Transaction
 			r.Settler.Chain = &mentioned{Chain: r.Chain, err: test.err}
@@ -260,7 +260,7 @@ func TestATransactionThatNobodyCanReadStopsNoTimeOut(t *testing.T) {
 
 // TestAPaymentBesideTroubleIsReceived: what else could not be read hides nothing.
 func TestAPaymentBesideTroubleIsReceived(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Trouble()
 	asked := r.requests("1", "SOL").Transaction
 	r.Settler.Chain = &mentioned{Chain: r.Chain, err: &wallet.Error{Code: wallet.NetworkError},
@@ -271,7 +271,7 @@ func TestAPaymentBesideTroubleIsReceived(t *testing.T) {
 
 // TestARequestForATokenIsPaidInThatToken: by whoever names its reference, and by one of our own people who answers its link.
 func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	usdc, _ := r.Tokens.BySymbol("USDC")
 	asked := r.requests("1", "USDC").Transaction // a million units: a lamport is not one of them
 	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Amount: sol})
@@ -301,7 +301,7 @@ func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
 
 // TestAPaymentThatCouldNotBeStoredIsLookedAtAgain: what is remembered between two looks is what is stored.
 func TestAPaymentThatCouldNotBeStoredIsLookedAtAgain(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Trouble()
 	asked := r.requests("1", "SOL").Transaction
 	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Reference, Amount: sol})
@@ -320,7 +320,7 @@ func TestAPaymentThatCouldNotBeStoredIsLookedAtAgain(t *testing.T) {
 
 // TestAPaymentInVersion1EndsARequest: wallets make such transactions since September.
 func TestAPaymentInVersion1EndsARequest(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("1", "SOL").Transaction
 	hash, err := r.Chain.Blockhash(context.Background())
 	r.Must(err)
@@ -349,7 +349,7 @@ func TestAPaymentInVersion1EndsARequest(t *testing.T) {
 func TestAReceiptShowsTheNoteOnChain(t *testing.T) {
 	for name, note := range map[string]string{"none": "", "another": "Order 8", "the one asked for": "Order 7"} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
+			r := newHarness(t)
 			p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1", Token: "SOL", Memo: "Order 7"})
 			r.Must(err)
 			r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) }))
@@ -368,7 +368,7 @@ func TestAReceiptShowsTheNoteOnChain(t *testing.T) {
 
 // TestAPaymentEndsOneRequestAtMost: a payer names the references of all that they have open, and pays once; then once more.
 func TestAPaymentEndsOneRequestAtMost(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	var ids []wallet.TransactionID
 	var references []wallet.Address
 	for _, amount := range []string{"1.5", "1.5", "0.2"} {
@@ -407,7 +407,7 @@ func TestAPaymentEndsOneRequestAtMost(t *testing.T) {
 
 // TestAPartOfOneRequestMayEndAnother: what ended none so far is free, whichever request it was first found for.
 func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Trouble()
 	large := r.requests("2", "SOL").Transaction
 	r.Settler.Chain = &mentioned{Chain: r.Chain,
@@ -426,7 +426,7 @@ func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
 
 // TestAPaymentOfOurOwnEndsOneRequestAtMost: its receipt is written when it is final, before any look.
 func TestAPaymentOfOurOwnEndsOneRequestAtMost(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
 	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "1", Token: "SOL",
 		References: []wallet.Address{r.Stranger(), first.Reference, second.Reference}})
@@ -451,7 +451,7 @@ func TestAPaymentOfOurOwnEndsOneRequestAtMost(t *testing.T) {
 // TestAPaymentOfAWalletThatLeftEndsNothing: no receipt is kept, so that nothing
 // could tell what it ended. Its requests expire.
 func TestAPaymentOfAWalletThatLeftEndsNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Trouble()
 	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteWallet(r.bob.Address()) }))
@@ -468,7 +468,7 @@ func TestAPaymentOfAWalletThatLeftEndsNothing(t *testing.T) {
 
 // TestNoProgramUsesUpTheRoomForRequests: of another, of the person in chat, and with keys of its own or much that came in since.
 func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	for _, k := range []wallet.Key{{ID: "key_1", App: "app_1"}, {ID: "key_2", App: "app_1"}, {ID: "key_3"}, {ID: "key_4", First: "key_3"},
 		{ID: "key_5", App: "app_2"}, {ID: "key_6", App: "app_3"}} {
 		r.Must(r.Update(func(tx store.Tx) error { return tx.CreateKey(k, "secret of "+k.ID) }))

@@ -163,7 +163,7 @@ func (c *counted) read() (rows, commits int) {
 }
 
 // payment is a signed payment of Alice's, as the store holds it once her device has signed.
-func (r *rig) payment(n int) wallet.Transaction {
+func (r *harness) payment(n int) wallet.Transaction {
 	signature := wallet.Signature{0: 1, 1: byte(n >> 16), 2: byte(n >> 8), 3: byte(n)}
 	signed := append([]byte{1}, signature[:]...)
 	now := r.Now().UTC()
@@ -174,7 +174,7 @@ func (r *rig) payment(n int) wallet.Transaction {
 }
 
 // sign stores a payment and its signature.
-func (r *rig) sign(n int) wallet.Transaction {
+func (r *harness) sign(n int) wallet.Transaction {
 	r.Helper()
 	t := r.payment(n)
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -185,7 +185,7 @@ func (r *rig) sign(n int) wallet.Transaction {
 }
 
 // propose stores many proposals that wait for Confirm, each of another person but for the sealing.
-func (r *rig) propose(count int) {
+func (r *harness) propose(count int) {
 	r.Helper()
 	for begin := 0; begin < count; begin += 1000 {
 		r.Must(r.Update(func(tx store.Tx) error {
@@ -203,7 +203,7 @@ func (r *rig) propose(count int) {
 }
 
 // run starts the settler as the product does; the returned function stops it and waits for its end.
-func (r *rig) run(s *settle.Settler) (stop func()) {
+func (r *harness) run(s *settle.Settler) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group errgroup.Group
 	group.Go(func() error { return s.Run(ctx) })
@@ -232,7 +232,7 @@ func TestASignedPaymentGoesOutBehindAnyNumberOfProposals(t *testing.T) {
 	if testing.Short() {
 		count = 1_000
 	}
-	r := newRig(t)
+	r := newHarness(t)
 	r.propose(count)
 	node := newScripted()
 	db := &counted{Store: r.Store}
@@ -257,7 +257,7 @@ func TestASignedPaymentGoesOutBehindAnyNumberOfProposals(t *testing.T) {
 }
 
 // closed waits until nothing can change a transaction any more.
-func (r *rig) closed(id wallet.TransactionID) wallet.Transaction {
+func (r *harness) closed(id wallet.TransactionID) wallet.Transaction {
 	r.Helper()
 	deadline := time.After(patience)
 	for {
@@ -277,7 +277,7 @@ func (r *rig) closed(id wallet.TransactionID) wallet.Transaction {
 
 // TestProposalsEndAtTheirTime, all of them, and nothing is left to be done.
 func TestProposalsEndAtTheirTime(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.propose(300)
 	r.Pass(wallet.ConfirmWindow - time.Millisecond)
 	r.Look()
@@ -291,7 +291,7 @@ func TestProposalsEndAtTheirTime(t *testing.T) {
 }
 
 // jobs are the queues in which a transaction has a job, with the time of its next look.
-func (r *rig) jobs(id wallet.TransactionID) map[store.Queue]time.Time {
+func (r *harness) jobs(id wallet.TransactionID) map[store.Queue]time.Time {
 	r.Helper()
 	found := map[store.Queue]time.Time{}
 	r.View(func(tx store.Tx) error {
@@ -309,7 +309,7 @@ func (r *rig) jobs(id wallet.TransactionID) map[store.Queue]time.Time {
 }
 
 // idle fails when any job is left.
-func (r *rig) idle() {
+func (r *harness) idle() {
 	r.Helper()
 	r.View(func(tx store.Tx) error {
 		for _, queue := range []store.Queue{store.Settlement, store.Collecting} {
@@ -324,7 +324,7 @@ func (r *rig) idle() {
 
 // TestEveryStepSaysWhenToLookNext walks all steps that there are, taken by somebody else than settle.
 func TestEveryStepSaysWhenToLookNext(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	now := r.Now().UTC()
 	deadline, soon := now.Add(time.Hour), now.Add(500*time.Millisecond)
 	want := map[wallet.Status]map[store.Queue]time.Time{
@@ -373,7 +373,7 @@ func TestEveryStepSaysWhenToLookNext(t *testing.T) {
 // TestRequestsAreLookedForLessOftenWithAge: every 5 seconds for 5 minutes, every 15 until 15 minutes, then every 30, and
 // once at the moment that ends it.
 func TestRequestsAreLookedForLessOftenWithAge(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	r.Settler.Chain = node
 	asked := r.requests("1", "SOL").Transaction
@@ -407,7 +407,7 @@ func TestRequestsAreLookedForLessOftenWithAge(t *testing.T) {
 
 // TestPollsOfAPendingPaymentWriteNothing: it stays in hand between them, and all that is pending is asked for at once.
 func TestPollsOfAPendingPaymentWriteNothing(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	db := &counted{Store: r.Store}
 	s := r.Settler
@@ -473,7 +473,7 @@ func TestPollsOfAPendingPaymentWriteNothing(t *testing.T) {
 // TestRequestsStayInNobodysHands: between two looks they are in the store, or the eight that are looked at at once would
 // keep all others waiting.
 func TestRequestsStayInNobodysHands(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	r.Settler.Chain = node
 	r.Settler.Pace.Hold = time.Hour
@@ -498,7 +498,7 @@ func TestRequestsStayInNobodysHands(t *testing.T) {
 
 // TestAPartThatIsStoredIsNotReadAgain: each reading costs calls. One that could not be stored is.
 func TestAPartThatIsStoredIsNotReadAgain(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	asked := r.requests("2", "SOL").Transaction
 	part := wallet.Payment{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}
 	node := &remembering{mentioned: mentioned{Chain: r.Chain, payments: []wallet.Payment{part}}}
@@ -561,7 +561,7 @@ func TestTroubleIsTriedAgainLessAndLessOften(t *testing.T) {
 
 // TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile: a node that forgets for a moment costs no search.
 func TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	r.Settler.Chain = node
 	tx := r.sign(1)
@@ -589,7 +589,7 @@ func TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile(t *testing.T) {
 
 // TestAHintHasAPaymentLookedAtAtOnce, whatever the pace is.
 func TestAHintHasAPaymentLookedAtAtOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	s := r.Settler
 	r.Pass(time.Since(r.Now())) // from here on the real clock
@@ -617,7 +617,7 @@ func TestAHintHasAPaymentLookedAtAtOnce(t *testing.T) {
 
 // TestWhatANodeHeldIsTakenOverAfterItsLease: it died with a payment in hand that it had not sent.
 func TestWhatANodeHeldIsTakenOverAfterItsLease(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	node := newScripted()
 	r.Settler.Chain = node
 	tx := r.sign(1)
@@ -641,7 +641,7 @@ func TestWhatANodeHeldIsTakenOverAfterItsLease(t *testing.T) {
 }
 
 // nodeOf is one more process over the same store.
-func (r *rig) nodeOf(name string, node settle.Chain) (*settle.Settler, *counted) {
+func (r *harness) nodeOf(name string, node settle.Chain) (*settle.Settler, *counted) {
 	db := &counted{Store: r.Store, broken: errors.New("cut off")}
 	pace := r.Settler.Pace
 	return &settle.Settler{Store: db, Chain: node, Now: r.Now, Log: slog.New(slog.DiscardHandler), Pace: pace, Node: name}, db
@@ -650,7 +650,7 @@ func (r *rig) nodeOf(name string, node settle.Chain) (*settle.Settler, *counted)
 // TestTwoNodesSettleEachPaymentOnce: no payment is looked at by two at once, one of the nodes is cut off in the middle, and
 // the other ends what it held after its lease.
 func TestTwoNodesSettleEachPaymentOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	const payments = 60
 	var mu sync.Mutex
 	busy := map[wallet.Signature]string{}

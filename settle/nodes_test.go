@@ -171,7 +171,7 @@ func (n *node) answer(method string, params []json.RawMessage) (result string, c
 
 // two is the money path up to the signature, and then two nodes that say what the test wants.
 type two struct {
-	*rig
+	*harness
 	first, second *node
 	urls          map[*node]string
 }
@@ -181,7 +181,7 @@ func (r *two) serverOf(n *node) string { return r.urls[n] }
 // newTwo has the settler ask two scripted nodes, which agree: nothing is on chain, and its blocks are far away.
 func newTwo(t *testing.T) *two {
 	t.Helper()
-	r := &two{rig: newRig(t), urls: map[*node]string{}}
+	r := &two{harness: newHarness(t), urls: map[*node]string{}}
 	r.Trouble() // silent nodes are the subject
 	var urls []string
 	for _, n := range []**node{&r.first, &r.second} {

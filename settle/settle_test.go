@@ -17,7 +17,7 @@ import (
 )
 
 func TestSignedTransactionIsCarriedToItsEnd(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("1.5")
 	r.Rounds(1)
 	r.is(tx.ID, wallet.Pending)
@@ -41,7 +41,7 @@ func TestSignedTransactionIsCarriedToItsEnd(t *testing.T) {
 }
 
 func TestRecipientOfOursIsToldOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("1.5")
 	r.Rounds(1)
 	r.Blocks(3)
@@ -65,7 +65,7 @@ func TestRecipientOfOursIsToldOnce(t *testing.T) {
 }
 
 func TestLostAnswerOfSendTransactionEndsInTheTruth(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{DropAnswer: true})
 	r.Rounds(1)
@@ -81,7 +81,7 @@ func TestLostAnswerOfSendTransactionEndsInTheTruth(t *testing.T) {
 }
 
 func TestSwallowedTransactionIsSentAgain(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Rounds(1)
@@ -105,7 +105,7 @@ func TestTroubledNodeDelaysAndLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newHarness(t)
 			tx := r.signed("2")
 			r.During("", fault)
 			r.Rounds(1)
@@ -123,7 +123,7 @@ func TestTroubledNodeDelaysAndLosesNothing(t *testing.T) {
 
 // The whole never-to-land rule: each condition alone is not enough.
 func TestNeverFailedWhileItCouldLand(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Rounds(1)
@@ -145,7 +145,7 @@ func TestNeverFailedWhileItCouldLand(t *testing.T) {
 }
 
 func TestLateByOurClockButWithinItsBlocksIsHeldThenSettled(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Rounds(1)
@@ -183,7 +183,7 @@ type silent struct {
 func (s silent) CanSeeBackTo(context.Context, uint64) (bool, error) { return s.sees, nil }
 
 func TestNodeWithoutHistoryCannotProveThatNothingLanded(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Settler.Chain = silent{Chain: r.Chain, sees: false}
@@ -201,7 +201,7 @@ func TestNodeWithoutHistoryCannotProveThatNothingLanded(t *testing.T) {
 }
 
 func TestFailureOnChainCountsOnlyWhenFinal(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("9")
 	r.During("sendTransaction", solana.Fault{Delay: 12}) // preflight passes, then the money is gone
 	r.Rounds(1)
@@ -221,14 +221,14 @@ func TestFailureOnChainCountsOnlyWhenFinal(t *testing.T) {
 }
 
 // drain moves lamports out of Alice's wallet behind purser's back.
-func (r *rig) drain(lamports uint64) {
+func (r *harness) drain(lamports uint64) {
 	r.Helper()
 	elsewhere := r.Rich(1003, "Carol", sol)
 	r.SendBehind(r.alice, wallet.Transaction{From: r.alice.Address(), To: elsewhere.Address(), Amount: lamports})
 }
 
 func TestRefusalOfANodeIsNoVerdictButNamesTheReasonInTheEnd(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("9")
 	r.drain(5 * sol)
 	r.Blocks(3)
@@ -245,7 +245,7 @@ func TestRefusalOfANodeIsNoVerdictButNamesTheReasonInTheEnd(t *testing.T) {
 }
 
 func TestWhatADeviceKeptAndSentItselfIsFoundByItsReference(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.confirmed("2")
 	message := r.Issue(tx.SignID)
 	var named [32]byte
@@ -272,7 +272,7 @@ func TestWhatADeviceKeptAndSentItselfIsFoundByItsReference(t *testing.T) {
 }
 
 func TestSomebodyElsesPaymentWithOurReferenceIsNotOurs(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.During("sendTransaction", solana.Fault{Swallow: true})
 	r.Rounds(1)
@@ -286,7 +286,7 @@ func TestSomebodyElsesPaymentWithOurReferenceIsNotOurs(t *testing.T) {
 }
 
 func TestRolledBackTransactionIsPendingAgainAndLandsOnce(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.Rounds(1)
 	r.Blocks(3)
@@ -311,7 +311,7 @@ func TestRolledBackTransactionIsPendingAgainAndLandsOnce(t *testing.T) {
 
 // One row that cannot be written must not hold up the payments of all others.
 func TestOneFailingRowHoldsUpNoOther(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	late := r.confirmed("1")
 	r.Pass(wallet.SignWindow - time.Minute)
 	tx := r.signed("2")
@@ -333,7 +333,7 @@ func TestOneFailingRowHoldsUpNoOther(t *testing.T) {
 
 // TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms: nobody is behind its address who could be told in a chat.
 func TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	carol := r.Rich(1003, "Carol", sol)
 	r.Must(r.Update(func(tx store.Tx) error {
 		if err := tx.DeleteWallet(carol.Address()); err != nil {
@@ -370,7 +370,7 @@ func TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms(t *testing.T) {
 
 // TestWhatHasNoBytesHereIsNotBroadcast: it was found on chain after it ended here, and rolled back.
 func TestWhatHasNoBytesHereIsNotBroadcast(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.confirmed("1")
 	view, err := r.Signing.Refresh(context.Background(), handlers.ByLink(tx.SignID))
 	r.Must(err)
@@ -413,7 +413,7 @@ func (tx refusingTx) PutTransaction(t wallet.Transaction) error {
 }
 
 func TestTimeEndsWhatNobodyConfirmedOrSigned(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.confirmed("2")
 	r.Pass(wallet.SignWindow - time.Second)
 	r.Rounds(1)
@@ -459,7 +459,7 @@ func (l *lyingPoll) FindEverywhere(ctx context.Context, sought wallet.Transactio
 
 // TestOneNodesWordThatAPaymentFailedIsNotEnough: whoever believed it would pay again.
 func TestOneNodesWordThatAPaymentFailedIsNotEnough(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2")
 	r.Rounds(1)
 	r.Blocks(40)
@@ -479,7 +479,7 @@ func TestOneNodesWordThatAPaymentFailedIsNotEnough(t *testing.T) {
 // TestARestoredDatabaseFindsWhatHappenedSince: a backup of the moment before the device asked for a
 // blockhash knows nothing of the payment that was made after it.
 func TestARestoredDatabaseFindsWhatHappenedSince(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.confirmed("2") // this is what the backup holds
 	r.SendBehind(r.alice, wallet.Transaction{From: tx.From, To: tx.To, Reference: tx.Reference, Amount: tx.Amount})
 	r.Blocks(40)
@@ -501,7 +501,7 @@ func TestARestoredDatabaseFindsWhatHappenedSince(t *testing.T) {
 }
 
 func TestRestartGoesOnFromTheStore(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	tx := r.signed("2") // the process dies before the first broadcast
 	r.Restart()
 	r.Rounds(1)
@@ -518,7 +518,7 @@ func TestRestartGoesOnFromTheStore(t *testing.T) {
 
 // Run itself: woken by the commit of a signature, not by its idle timer.
 func TestRunIsWokenByASignature(t *testing.T) {
-	r := newRig(t)
+	r := newHarness(t)
 	r.Settler.Pace.Idle = time.Hour
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

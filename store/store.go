@@ -305,7 +305,7 @@ type Apps interface {
 }
 
 // Counter is how often something was done, in equal slots of time, so that a limit that is rolling
-// need not remember every time. Its name is the counting room's own; no secret and no Telegram id may
+// need not remember every time. Its name is its counter's own (see quota); no secret and no Telegram id may
 // be in it (see CounterName).
 type Counter struct {
 	Name      string    `json:"name"`

@@ -41,7 +41,7 @@ func (k Key) WishHolder() AppID {
 	return AppID(k.Lineage())
 }
 
-// Covers tells whether the grant allows a family of deeds.
+// Covers tells whether the grant allows a family of operations.
 func (g Grant) Covers(scope Scope) bool { return slices.Contains(g.Scopes, scope) }
 
 // Verification is one step by which a developer's identity is verified (verification.steps).

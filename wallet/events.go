@@ -10,7 +10,7 @@ import (
 )
 
 // EventName names what happened. The first group is public (docs/specification.md, Events); the second is for
-// purser's own rooms and never leaves it.
+// purser's own packages and never leaves it.
 type EventName string
 
 // Public events.

@@ -26,7 +26,7 @@ const (
 	ProTier  Tier = "pro"
 )
 
-// Scope is one family of deeds that a key may do.
+// Scope is one family of operations that a key may do.
 type Scope string
 
 // Scopes that guard what exists today (docs/specification.md, Keys).

@@ -19,7 +19,7 @@ import (
 
 // TestWhoseEvents walks docs/webhooks.md, Whose events, at the making of a delivery.
 func TestWhoseEvents(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, bob, carol := r.person(), r.person(), r.person()
 		own := r.hook(r.key(alice, wallet.APIKey), "*")
 		dev := r.key(bob, wallet.APIKey)
@@ -80,33 +80,33 @@ func TestWhoseEvents(t *testing.T) {
 // TestWhatIsTakenBackStopsDeliveries: consent, key, tier and activity are asked for again before each attempt.
 func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(r *rig, tx store.Tx, alice wallet.UserID, k wallet.Key, w wallet.Webhook) error
+		change func(r *harness, tx store.Tx, alice wallet.UserID, k wallet.Key, w wallet.Webhook) error
 		want   store.DeliveryState
 	}{
-		"the grant": {func(_ *rig, tx store.Tx, alice wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+		"the grant": {func(_ *harness, tx store.Tx, alice wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			return tx.DeleteGrant(alice, k.App)
 		}, store.DeliveryRevoked},
-		"the key": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+		"the key": {func(_ *harness, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			k.RevokedAt = time.Now()
 			return tx.PutKey(k)
 		}, store.DeliveryRevoked},
-		"the tier": {func(_ *rig, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
+		"the tier": {func(_ *harness, tx store.Tx, _ wallet.UserID, k wallet.Key, _ wallet.Webhook) error {
 			k.Tier = wallet.FreeTier
 			return tx.PutKey(k)
 		}, store.DeliveryRevoked},
-		"the webhook is turned off": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
+		"the webhook is turned off": {func(_ *harness, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
 			w.Active = false
 			return tx.PutWebhook(w)
 		}, store.DeliveryDeadLettered},
-		"the webhook is removed": {func(_ *rig, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
+		"the webhook is removed": {func(_ *harness, tx store.Tx, _ wallet.UserID, _ wallet.Key, w wallet.Webhook) error {
 			return tx.DeleteWebhook(w.ID)
 		}, ""},
-		"the person is erased": {func(_ *rig, tx store.Tx, alice wallet.UserID, _ wallet.Key, _ wallet.Webhook) error {
+		"the person is erased": {func(_ *harness, tx store.Tx, alice wallet.UserID, _ wallet.Key, _ wallet.Webhook) error {
 			return tx.EraseUser(alice)
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				alice := r.person()
 				k := r.key(r.person(), wallet.APIKey)
 				hook := r.hook(k, "*")
@@ -140,7 +140,7 @@ func TestWhatIsTakenBackStopsDeliveries(t *testing.T) {
 // TestAKeyThatCannotBeReadBarsItsLine: the one before it, which it may have ended, opens nothing for it.
 func TestAKeyThatCannotBeReadBarsItsLine(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
-		inBubble(t, func(r *rig) {
+		inBubble(t, func(r *harness) {
 			alice := r.person()
 			newer := r.key(alice, wallet.APIKey)
 			older := r.key(alice, wallet.APIKey, func(k *wallet.Key) { k.Next = newer.ID })
@@ -164,7 +164,7 @@ func TestAKeyThatCannotBeReadBarsItsLine(t *testing.T) {
 
 // TestOperatorsHearNoMoreOfWhoWasErased, though a delivery about them waits in memory for its next attempt.
 func TestOperatorsHearNoMoreOfWhoWasErased(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, bob := r.person(), r.person()
 		hook := r.hook(r.key("", wallet.APIKey), "*")
 		r.answer(hook, func(webhooks.Message) webhooks.Result { return webhooks.Result{Status: 500} })
@@ -181,7 +181,7 @@ func TestOperatorsHearNoMoreOfWhoWasErased(t *testing.T) {
 // TestAnAppIsToldWhatItWishes (docs/specification.md, Messages and commands): events about a person reach an app's
 // webhooks as its wish about that person says, and those about others as before.
 func TestAnAppIsToldWhatItWishes(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		person, other := r.person(), r.person()
 		dev := r.key(r.person(), wallet.APIKey)
 		bot := r.key(dev.Owner, wallet.BotKey, func(k *wallet.Key) { k.App = dev.App })
@@ -274,7 +274,7 @@ func TestAnAppIsToldWhatItWishes(t *testing.T) {
 
 // TestWhatIsForOneAppReachesNoOther, whatever the others may read: it reaches that app, and operators.
 func TestWhatIsForOneAppReachesNoOther(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		person := r.person()
 		shop, other, own, operator := r.key(r.person(), wallet.BotKey), r.key(r.person(), wallet.BotKey), r.key(person, wallet.BotKey), r.key("", wallet.BotKey)
 		hooks := map[string]wallet.Webhook{"shop": r.hook(shop, "*"), "other": r.hook(other, "*"), "own": r.hook(own, "*"), "operator": r.hook(operator, "*")}
@@ -313,7 +313,7 @@ func TestWhatIsForOneAppReachesNoOther(t *testing.T) {
 // TestATierStopsDeliveries: what waits when a key loses the tier pro is kept for a resend, what happens then is not
 // queued, and back on pro deliveries go on.
 func TestATierStopsDeliveries(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		person := r.person()
 		key := r.key(person, wallet.APIKey)
 		hook := r.hook(key, "*")

@@ -42,7 +42,7 @@ func (c *crashing) Update(ctx context.Context, change func(store.Tx) error) erro
 func (c *crashing) dead() bool { return c.commits.Load() >= c.at }
 
 // crash runs the service until it dies at a commit, and tells whether it did: else it had no more to write.
-func (r *rig) crash(at int64, durable bool) bool {
+func (r *harness) crash(at int64, durable bool) bool {
 	r.Helper()
 	dying := &crashing{Store: r.store, at: at, durable: durable}
 	r.service.Store = dying
@@ -76,7 +76,7 @@ func TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder(t *testing.T) {
 		died := true
 		for at := int64(1); died; at++ {
 			t.Run(fmt.Sprintf("commit %d, durable %v", at, durable), func(t *testing.T) {
-				inBubble(t, func(r *rig) { died = r.crashedAt(at, durable) })
+				inBubble(t, func(r *harness) { died = r.crashedAt(at, durable) })
 			})
 			if t.Failed() {
 				return
@@ -88,7 +88,7 @@ func TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder(t *testing.T) {
 	}
 }
 
-func (r *rig) crashedAt(at int64, durable bool) (died bool) {
+func (r *harness) crashedAt(at int64, durable bool) (died bool) {
 	alice := r.person()
 	key := r.key(alice, wallet.APIKey)
 	hooks := []wallet.Webhook{r.hook(key, "*"), r.hook(key, "transaction.*")}
@@ -145,7 +145,7 @@ func (r *rig) crashedAt(at int64, durable bool) (died bool) {
 
 // TestWhatCannotBeCountedIsTriedAgainAfterAPause, and not at once for ever.
 func TestWhatCannotBeCountedIsTriedAgainAfterAPause(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, _ := r.subscriber()
 		broken := &refusing{Store: r.store}
 		broken.left.Store(4) // the first of them is when the meter begins
@@ -193,7 +193,7 @@ func (w *witness) Log(ctx context.Context, entries []store.LogEntry) error {
 // TestTheLogIsWrittenBeforeTheStoreForgets: while an entry is not in the log, its delivery still waits in the store as
 // it did before. A crash between the two repeats it; the other way round it would lose what became of it.
 func TestTheLogIsWrittenBeforeTheStoreForgets(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		var seen atomic.Int64
 		log := &witness{DeliveryLog: r.log, look: func(e store.LogEntry) {

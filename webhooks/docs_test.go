@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	product "purser/e2e/rig"
+	product "purser/e2e/harness"
 
 	"purser/wallet"
 )

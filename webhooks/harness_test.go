@@ -32,9 +32,9 @@ type sent struct {
 	body    string
 }
 
-// rig is a service over a real store and log, inside a bubble of testing/synctest: its receivers are
+// harness is a service over a real store and log, inside a bubble of testing/synctest: its receivers are
 // functions, its clock is the bubble's.
-type rig struct {
+type harness struct {
 	*testing.T
 	dir     string
 	store   *records.Store
@@ -49,17 +49,17 @@ type rig struct {
 	serial  int
 }
 
-// inBubble runs a test with a rig.
-func inBubble(t *testing.T, test func(*rig)) {
+// inBubble runs a test with a harness.
+func inBubble(t *testing.T, test func(*harness)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, dir: t.TempDir(), limit: 10_000, answers: map[string]func(webhooks.Message) webhooks.Result{}}
+		r := &harness{T: t, dir: t.TempDir(), limit: 10_000, answers: map[string]func(webhooks.Message) webhooks.Result{}}
 		r.open()
 		defer r.close()
 		test(r)
 	})
 }
 
-func (r *rig) open() {
+func (r *harness) open() {
 	r.Helper()
 	var err error
 	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
@@ -77,7 +77,7 @@ func (r *rig) open() {
 }
 
 // run starts the service; restart and close stop it.
-func (r *rig) run() {
+func (r *harness) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- r.service.Meter.Run(ctx) }()
@@ -94,7 +94,7 @@ func (r *rig) run() {
 	synctest.Wait()
 }
 
-func (r *rig) close() {
+func (r *harness) close() {
 	if r.stop != nil {
 		r.stop()
 	}
@@ -107,13 +107,13 @@ func (r *rig) close() {
 }
 
 // restart is a stop and a start of the process.
-func (r *rig) restart() {
+func (r *harness) restart() {
 	r.close()
 	r.open()
 	r.run()
 }
 
-func (r *rig) post(ctx context.Context, m webhooks.Message) webhooks.Result {
+func (r *harness) post(ctx context.Context, m webhooks.Message) webhooks.Result {
 	r.mu.Lock()
 	r.sent = append(r.sent, sent{time.Now(), m.URL, m.EventID, string(m.Body)})
 	answer := r.answers[m.URL]
@@ -125,13 +125,13 @@ func (r *rig) post(ctx context.Context, m webhooks.Message) webhooks.Result {
 }
 
 // quiet waits until all that can go has gone, and is written.
-func (r *rig) quiet() {
+func (r *harness) quiet() {
 	time.Sleep(100 * time.Millisecond)
 	synctest.Wait()
 }
 
 // took is what the receivers were sent since the last look.
-func (r *rig) took() []sent {
+func (r *harness) took() []sent {
 	r.quiet()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *rig) took() []sent {
 	return out
 }
 
-func (r *rig) update(change func(store.Tx) error) {
+func (r *harness) update(change func(store.Tx) error) {
 	r.Helper()
 	if err := r.store.Update(context.Background(), change); err != nil {
 		r.Fatal(err)
@@ -148,12 +148,12 @@ func (r *rig) update(change func(store.Tx) error) {
 }
 
 // id makes a name that no other row has.
-func (r *rig) id(prefix string) string {
+func (r *harness) id(prefix string) string {
 	r.serial++
 	return fmt.Sprintf("%s_%d", prefix, r.serial)
 }
 
-func (r *rig) person() wallet.UserID {
+func (r *harness) person() wallet.UserID {
 	id := wallet.UserID(r.id("usr"))
 	r.update(func(tx store.Tx) error {
 		return tx.PutUser(wallet.User{ID: id, TelegramID: int64(1000 + r.serial), RegisteredAt: time.Now().UTC()})
@@ -162,7 +162,7 @@ func (r *rig) person() wallet.UserID {
 }
 
 // key makes a key of an owner that may have webhooks.
-func (r *rig) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wallet.Key)) wallet.Key {
+func (r *harness) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wallet.Key)) wallet.Key {
 	k := wallet.Key{ID: r.id("key"), Kind: kind, Tier: wallet.ProTier, Scopes: wallet.Scopes(), Owner: owner, CreatedAt: time.Now().UTC()}
 	if owner != "" {
 		k.App = wallet.AppID(r.id("app"))
@@ -178,13 +178,13 @@ func (r *rig) key(owner wallet.UserID, kind wallet.KeyKind, change ...func(*wall
 }
 
 // subscriber is a person with a webhook that gets all events of theirs.
-func (r *rig) subscriber() (wallet.UserID, wallet.Webhook) {
+func (r *harness) subscriber() (wallet.UserID, wallet.Webhook) {
 	r.Helper()
 	person := r.person()
 	return person, r.hook(r.key(person, wallet.APIKey), "*")
 }
 
-func (r *rig) hook(k wallet.Key, events ...string) wallet.Webhook {
+func (r *harness) hook(k wallet.Key, events ...string) wallet.Webhook {
 	w := wallet.Webhook{ID: wallet.WebhookID(r.id("wh")), Kind: k.Kind, Lineage: k.Lineage(), Owner: k.Owner, Events: events, Active: true,
 		Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC()}
 	w.URL = "https://example.com/" + string(w.ID)
@@ -192,31 +192,31 @@ func (r *rig) hook(k wallet.Key, events ...string) wallet.Webhook {
 	return w
 }
 
-func (r *rig) grant(who wallet.UserID, k wallet.Key, scopes ...wallet.Scope) {
+func (r *harness) grant(who wallet.UserID, k wallet.Key, scopes ...wallet.Scope) {
 	r.update(func(tx store.Tx) error {
 		return tx.PutGrant(wallet.Grant{User: who, App: k.App, Scopes: scopes, GrantedAt: time.Now().UTC()})
 	})
 }
 
 // answer has a webhook's receiver answer so.
-func (r *rig) answer(w wallet.Webhook, answer func(webhooks.Message) webhooks.Result) {
+func (r *harness) answer(w wallet.Webhook, answer func(webhooks.Message) webhooks.Result) {
 	r.mu.Lock()
 	r.answers[w.URL] = answer
 	r.mu.Unlock()
 }
 
-func (r *rig) emit(events ...wallet.Event) {
+func (r *harness) emit(events ...wallet.Event) {
 	r.Helper()
 	r.update(func(tx store.Tx) error { return tx.Emit(events...) })
 }
 
 // paid is a transaction.confirmed of a wallet, named by one byte.
-func (r *rig) paid(user wallet.UserID, of byte) wallet.Event {
+func (r *harness) paid(user wallet.UserID, of byte) wallet.Event {
 	return r.event(user, wallet.TransactionConfirmed, wallet.TransactionConfirmedData{TransactionID: wallet.TransactionID(r.id("tx")),
 		WalletAddress: wallet.Address{of}, Amount: "1", Token: "SOL", Fee: "0.000005", Type: wallet.Send, Confirmations: 1, ConfirmedAt: wallet.Timestamp(time.Now())})
 }
 
-func (r *rig) event(user wallet.UserID, name wallet.EventName, data any) wallet.Event {
+func (r *harness) event(user wallet.UserID, name wallet.EventName, data any) wallet.Event {
 	r.Helper()
 	e, err := wallet.NewEvent(r.id("evt"), name, time.Now().UTC(), user, data)
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *rig) event(user wallet.UserID, name wallet.EventName, data any) wallet.
 }
 
 // logged is a webhook's log, oldest first.
-func (r *rig) logged(w wallet.Webhook) []store.LogEntry {
+func (r *harness) logged(w wallet.Webhook) []store.LogEntry {
 	r.Helper()
 	r.quiet()
 	list, err := r.log.List(context.Background(), w.ID, store.LogPage{Limit: 1000})
@@ -237,7 +237,7 @@ func (r *rig) logged(w wallet.Webhook) []store.LogEntry {
 	return list
 }
 
-func (r *rig) states(w wallet.Webhook) map[store.DeliveryState]int {
+func (r *harness) states(w wallet.Webhook) map[store.DeliveryState]int {
 	out := map[store.DeliveryState]int{}
 	for _, e := range r.logged(w) {
 		out[e.State]++
@@ -269,7 +269,7 @@ func fails(status int) func(webhooks.Message) webhooks.Result {
 }
 
 // told counts events that wait for notify.
-func (r *rig) told(name wallet.EventName) int {
+func (r *harness) told(name wallet.EventName) int {
 	r.quiet()
 	n := 0
 	err := r.store.View(context.Background(), func(tx store.Tx) error {
@@ -288,7 +288,7 @@ func (r *rig) told(name wallet.EventName) int {
 }
 
 // damage cuts every row of a bucket of the store's file, or those of some keys.
-func (r *rig) damage(bucket string, only ...string) {
+func (r *harness) damage(bucket string, only ...string) {
 	r.Helper()
 	db, err := bbolt.Open(filepath.Join(r.dir, "purser.db"), 0o600, nil)
 	if err != nil {
@@ -317,7 +317,7 @@ func (r *rig) damage(bucket string, only ...string) {
 }
 
 // comes checks what receivers were sent since the last look.
-func (r *rig) comes(want ...string) {
+func (r *harness) comes(want ...string) {
 	r.Helper()
 	if got := ids(r.took()); !slices.Equal(got, want) {
 		r.Errorf("came %v, not %v", got, want)

@@ -15,7 +15,7 @@ import (
 // TestOrderHoldsForEachWallet: while one wallet's event waits for its next attempt, no later one of that
 // wallet goes, and those of others do.
 func TestOrderHoldsForEachWallet(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		a1, a2, b1, b2 := r.paid(alice, 'a'), r.paid(alice, 'a'), r.paid(alice, 'b'), r.paid(alice, 'b')
 		failed := 0
@@ -40,7 +40,7 @@ func TestOrderHoldsForEachWallet(t *testing.T) {
 
 // TestTheLimitOfAnHourDelays: what is over it comes later, in order, and nothing is dropped.
 func TestTheLimitOfAnHourDelays(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.service.Limit.Count = 60
 		r.run()
@@ -73,7 +73,7 @@ func TestTheLimitOfAnHourDelays(t *testing.T) {
 // TestAnotherSpellingOfAnAddressBeginsNoNewHour: the query, the default port and the case of the host name the same
 // receiver, whoever changes them; another path is another receiver.
 func TestAnotherSpellingOfAnAddressBeginsNoNewHour(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.service.Limit.Count = 60
 		r.run()
@@ -118,7 +118,7 @@ func TestAnotherSpellingOfAnAddressBeginsNoNewHour(t *testing.T) {
 
 // TestMoneyGoesFirst: when a receiver cannot take all at once, transactions overtake prices.
 func TestMoneyGoesFirst(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice := r.person()
 		r.hook(r.key(alice, wallet.APIKey), "*")
 		r.limit = 60
@@ -144,7 +144,7 @@ func TestMoneyGoesFirst(t *testing.T) {
 
 // TestANewerBalanceTakesThePlaceOfAnOlderOne, where neither was attempted; nothing else is left out.
 func TestANewerBalanceTakesThePlaceOfAnOlderOne(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		balance := func(of byte) wallet.Event {
 			return r.event(alice, wallet.BalanceUpdated, wallet.BalanceUpdatedData{WalletAddress: wallet.Address{of}})
@@ -174,7 +174,7 @@ func TestANewerBalanceTakesThePlaceOfAnOlderOne(t *testing.T) {
 
 // TestNoBalanceTakesThePlaceOfAnotherPersons, though both have the same address: each may be withdrawn alone.
 func TestNoBalanceTakesThePlaceOfAnotherPersons(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, bob := r.person(), r.person()
 		hook := r.hook(r.key("", wallet.APIKey), "*")
 		release := make(chan struct{})
@@ -199,7 +199,7 @@ func TestNoBalanceTakesThePlaceOfAnotherPersons(t *testing.T) {
 
 // TestTheLimitOfAnHourHoldsUpNoRetry: only first attempts count, so only they wait.
 func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.service.Limit.Count = 60
 		var failing string
@@ -228,7 +228,7 @@ func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
 
 // TestWhatIsPutBackKeepsItsHistory, also when it ends before it is sent.
 func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.answer(hook, fails(500))
 		r.run()
@@ -258,7 +258,7 @@ func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
 // TestWhatIsPutByHandKeepsItsPlace: deliveries that the relay has put are handed over, unless something was put
 // before them that nobody has told of yet.
 func TestWhatIsPutByHandKeepsItsPlace(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.run()
 		first, second := r.paid(alice, 1), r.paid(alice, 1)

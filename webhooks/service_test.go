@@ -16,7 +16,7 @@ import (
 
 // TestAnEventIsDelivered: signed bytes, once, and the log says so.
 func TestAnEventIsDelivered(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice := r.person()
 		hook := r.hook(r.key(alice, wallet.APIKey), "transaction.*")
 		other := r.hook(r.key(r.person(), wallet.APIKey), "*")
@@ -52,7 +52,7 @@ func TestAnEventIsDelivered(t *testing.T) {
 // TestScheduleOfAttempts is docs/specification.md, Limits: at once, then after 1, 2, 4, 8 and 16 s; then the delivery
 // is parked and its owner told, once for a row of failures.
 func TestScheduleOfAttempts(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.answer(hook, fails(503))
 		r.run()
@@ -103,7 +103,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{webhooks.Result{Reason: wallet.Because("attempt.no_connection")}, []float64{0, 1, 3, 7, 15, 31}, store.DeliveryDeadLettered},
 	} {
 		t.Run(fmt.Sprint(c.result.Status, c.result.Forbidden), func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				alice, hook := r.subscriber()
 				r.answer(hook, func(webhooks.Message) webhooks.Result { return c.result })
 				r.run()
@@ -122,7 +122,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 
 // TestAScheduleSurvivesARestart: what was attempted goes on where it was, with its log whole.
 func TestAScheduleSurvivesARestart(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.answer(hook, fails(500))
 		r.run()
@@ -143,7 +143,7 @@ func TestAScheduleSurvivesARestart(t *testing.T) {
 
 // TestAStopWaitsForWhatIsOnItsWay, and what did not end comes again.
 func TestAStopWaitsForWhatIsOnItsWay(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		quick, slow := r.paid(alice, 1), r.paid(alice, 2)
 		r.answer(hook, func(m webhooks.Message) webhooks.Result {

@@ -17,7 +17,7 @@ import (
 // TestAnOwnerIsToldOfTroubleSeldom: of a receiver that works and fails in turns once in ten minutes at most, and
 // of an outage that lasts all the same.
 func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.run()
 		for range 5 {
@@ -46,7 +46,7 @@ func TestAnOwnerIsToldOfTroubleSeldom(t *testing.T) {
 // TestABrokenReceiverIsAskedSparingly: after a row of failures one delivery at a time is on its way, new ones
 // wait with all their attempts, and when the receiver is back everything comes, in order.
 func TestABrokenReceiverIsAskedSparingly(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.answer(hook, fails(502))
 		r.run()
@@ -80,7 +80,7 @@ func TestAReceiverThatIsGoneIsTurnedOff(t *testing.T) {
 		ended  wallet.Ending
 	}{{410, time.Minute, wallet.EndedGone}, {500, 80 * time.Hour, wallet.EndedFailing}, {500, 60 * time.Hour, ""}} {
 		t.Run(fmt.Sprint(c.status, c.wait), func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				alice, hook := r.subscriber()
 				r.answer(hook, fails(c.status))
 				r.run()
@@ -107,7 +107,7 @@ func TestAReceiverThatIsGoneIsTurnedOff(t *testing.T) {
 
 // TestOneThatHangsHoldsUpNobody: one dead, one hanging and one failing receiver among a hundred.
 func TestOneThatHangsHoldsUpNobody(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		operator := r.key("", wallet.APIKey)
 		alice := r.person()
 		var healthy []wallet.Webhook
@@ -145,7 +145,7 @@ func TestOneThatHangsHoldsUpNobody(t *testing.T) {
 func TestClockJumpsDoNoHarm(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -365 * 24 * time.Hour, "ahead": 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				alice, hook := r.subscriber()
 				failed := false
 				r.answer(hook, func(webhooks.Message) webhooks.Result {
@@ -175,11 +175,11 @@ func TestClockJumpsDoNoHarm(t *testing.T) {
 // retry waits for its own pause, and a restart between the two changes neither.
 func TestAClockThatIsPutBackStallsNothing(t *testing.T) {
 	var back atomic.Int64
-	at := func(r *rig) {
+	at := func(r *harness) {
 		r.service.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 	}
 	t.Run("behind another", func(t *testing.T) {
-		inBubble(t, func(r *rig) {
+		inBubble(t, func(r *harness) {
 			back.Store(0)
 			at(r)
 			alice, hook := r.subscriber()
@@ -198,7 +198,7 @@ func TestAClockThatIsPutBackStallsNothing(t *testing.T) {
 		})
 	})
 	t.Run("a retry", func(t *testing.T) {
-		inBubble(t, func(r *rig) {
+		inBubble(t, func(r *harness) {
 			back.Store(0)
 			at(r)
 			alice, hook := r.subscriber()
@@ -224,7 +224,7 @@ func TestAClockThatIsPutBackStallsNothing(t *testing.T) {
 		"a restart with the same clock": {30 * time.Second, 3 * time.Second, 0, 30, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				back.Store(0)
 				at(r)
 				alice, hook := r.subscriber()
@@ -252,7 +252,7 @@ func TestAClockThatIsPutBackStallsNothing(t *testing.T) {
 
 // TestSlowReceiversHoldUpNobodyElse: many that answer just in time, of one person, leave room for others.
 func TestSlowReceiversHoldUpNobodyElse(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		mallory, alice := r.person(), r.person()
 		for range 2 {
 			key := r.key(mallory, wallet.APIKey)
@@ -283,7 +283,7 @@ func TestSlowReceiversHoldUpNobodyElse(t *testing.T) {
 func TestADamagedRowStopsNobodyElse(t *testing.T) {
 	for _, bucket := range []string{"keys", "apps", "grants", "webhooks", "webhook_health", "users"} {
 		t.Run(bucket, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *harness) {
 				alice, bob := r.person(), r.person()
 				r.run()
 				theirs := r.key(bob, wallet.APIKey)

@@ -16,7 +16,7 @@ import (
 
 // TestBacklogIsReadInWindows: ten thousand wait, and all come, in order, while few are in memory.
 func TestBacklogIsReadInWindows(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		const many = 3000
 		r.service.Limit.Count = 1_000_000
@@ -41,7 +41,7 @@ func TestBacklogIsReadInWindows(t *testing.T) {
 
 // TestAnEventForVeryManyIsWrittenInPieces, each of them short, and reaches everybody once.
 func TestAnEventForVeryManyIsWrittenInPieces(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		operator := r.key("", wallet.APIKey)
 		const many = 2500
 		for range many {
@@ -101,7 +101,7 @@ func (t countedTx) PutDeliveries(rows []store.Delivery) ([]store.PlacedDelivery,
 
 // TestAQuietOwnerGoesWhileAllSlotsAreTaken by four others, whose receivers answer just in time.
 func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		r.limit = 1_000_000
 		r.close()
 		r.open()
@@ -146,7 +146,7 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 // TestMoreThanAWindowIsHandedOver keeps its order where a slow receiver lets far more gather than is held in
 // memory.
 func TestMoreThanAWindowIsHandedOver(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.run()
 		r.emit(r.paid(alice, 0))

@@ -122,9 +122,9 @@ func (c *Client) Transaction(ctx context.Context, id string) (Transaction, error
 	return do[Transaction](ctx, c, call{method: http.MethodGet, path: path})
 }
 
-func ofTransaction(id, deed string) (string, error) {
+func ofTransaction(id, operation string) (string, error) {
 	id, err := segment("transaction id", id)
-	return "/v1/wallet/transactions/" + id + deed, err
+	return "/v1/wallet/transactions/" + id + operation, err
 }
 
 // TransactionFilter chooses transactions; its zero value is all of them.

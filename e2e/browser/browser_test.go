@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 var program string
 
 func TestMain(m *testing.M) {
-	path, remove, err := rig.Build()
+	path, remove, err := harness.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -86,11 +86,11 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return string(t.text) }
 
-// deeds are what a scenario may ask of the test, by name.
-type deeds map[string]func(value json.RawMessage) any
+// operations are what a scenario may ask of the test, by name.
+type operations map[string]func(value json.RawMessage) any
 
 // play runs a scenario (scenario.mjs) to its end and reads its result.
-func play(t *testing.T, script string, settings any, can deeds, result any) {
+func play(t *testing.T, script string, settings any, can operations, result any) {
 	t.Helper()
 	evidence, err := os.MkdirTemp("", "purser-browser-")
 	if err != nil {
@@ -108,7 +108,7 @@ func play(t *testing.T, script string, settings any, can deeds, result any) {
 		t.Fatal(err)
 	}
 	// The scenario gives up first, and says where it stood.
-	ctx, cancel := context.WithTimeout(t.Context(), patience+rig.Wait)
+	ctx, cancel := context.WithTimeout(t.Context(), patience+harness.Wait)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", script, string(argument))
 	node.Env = append(os.Environ(), "DEBUG=pw:api", "DEBUG_COLORS=0") // Playwright then says each of its steps, and what it waits for
@@ -142,12 +142,12 @@ func play(t *testing.T, script string, settings any, can deeds, result any) {
 			finished = json.Unmarshal(line.Result, result) == nil
 			continue
 		}
-		deed, ok := can[line.Ask]
+		operation, ok := can[line.Ask]
 		if !ok {
 			t.Errorf("%s asks for %q", script, line.Ask)
-			deed = func(json.RawMessage) any { return nil }
+			operation = func(json.RawMessage) any { return nil }
 		}
-		answer, err := json.Marshal(deed(line.Value))
+		answer, err := json.Marshal(operation(line.Value))
 		if err != nil {
 			t.Fatal(err)
 		}

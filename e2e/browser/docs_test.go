@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // The documentation in a browser: phone and desktop, light and dark, by keyboard, and with nothing
@@ -12,8 +12,8 @@ import (
 func TestTheDocumentationIsReadableByEverybody(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	world := rig.World(t, 100*time.Millisecond)
-	purser := rig.NewProduct(t, program, world)
+	world := harness.World(t, 100*time.Millisecond)
+	purser := harness.NewProduct(t, program, world)
 	purser.Start()
 	var end walked
 	play(t, "docs.mjs", settings{Page: purser.Pages + "/docs", Profiles: profiles(t), Executable: executable}, nil, &end)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // Alice and Bob share a browser: the chat page's faucet and the signing page tell them apart, also
@@ -12,10 +12,10 @@ import (
 func TestOneBrowserOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	purser, chat := rig.Unconfigured(t, program)
+	purser, chat := harness.Unconfigured(t, program)
 	purser.Start()
 	var end any
-	play(t, "faucet.mjs", settings{Chat: chat, Profiles: profiles(t), Executable: executable}, deeds{
+	play(t, "faucet.mjs", settings{Chat: chat, Profiles: profiles(t), Executable: executable}, operations{
 		"fresh": func(json.RawMessage) any {
 			purser.Stop()
 			purser.Start("--fresh")

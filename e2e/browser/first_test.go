@@ -3,7 +3,7 @@ package browser
 import (
 	"testing"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // Somebody who tries purser pays the sandbox's shop with the first wallet that they make, and nobody else has to
@@ -11,7 +11,7 @@ import (
 func TestTheFirstPaymentTakesOneWallet(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	purser, chat := rig.Unconfigured(t, program)
+	purser, chat := harness.Unconfigured(t, program)
 	purser.Start()
 	var effort struct{ Clicks, Fields int }
 	play(t, "first.mjs", settings{Chat: chat, Profiles: profiles(t), Executable: executable}, nil, &effort)

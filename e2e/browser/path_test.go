@@ -12,7 +12,7 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // settings are what a scenario wants to know.
@@ -42,13 +42,13 @@ type walked struct {
 func TestWholePathInTheBrowser(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	purser, chat := rig.Unconfigured(t, program, "PURSER_LOG_LEVEL=debug")
+	purser, chat := harness.Unconfigured(t, program, "PURSER_LOG_LEVEL=debug")
 	purser.Start()
 	wire := newRecorder(t)
 	folders := profiles(t)
 	var end walked
 	play(t, "journey.mjs", settings{Chat: chat, Page: purser.URL + "/w/", Profiles: folders, Proxy: wire.URL,
-		Executable: executable, Restart: true, Plant: true}, deeds{
+		Executable: executable, Restart: true, Plant: true}, operations{
 		"restart": func(json.RawMessage) any { purser.Stop(); purser.Start(); return nil },
 		"needles": func(value json.RawMessage) any {
 			var s secrets

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/telegram"
 )
 
@@ -103,8 +103,8 @@ func hostileAnswers() map[string]hostile {
 func TestThePortalInTheBrowser(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	world := rig.World(t, 100*time.Millisecond)
-	purser := rig.NewProduct(t, program, world, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true", "PURSER_WEBHOOKS_SCHEDULE=1s",
+	world := harness.World(t, 100*time.Millisecond)
+	purser := harness.NewProduct(t, program, world, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true", "PURSER_WEBHOOKS_SCHEDULE=1s",
 		"PURSER_LOG_LEVEL=debug")
 	purser.Start()
 	hooks := newReceiver(t)
@@ -120,7 +120,7 @@ func TestThePortalInTheBrowser(t *testing.T) {
 		Hostile  []string `json:"hostile"`
 		Album    string   `json:"album"` // where pictures go; "" takes none
 	}{settings{Chat: world.TelegramURL(), Page: purser.Pages + "/portal", Profiles: profiles(t), Executable: executable},
-		hooks.URL, purser.URL, []string{"markup", "bidi", "towers", "bytes", "much", "wide"}, os.Getenv("PORTAL_PICTURES")}, deeds{
+		hooks.URL, purser.URL, []string{"markup", "bidi", "towers", "bytes", "much", "wide"}, os.Getenv("PORTAL_PICTURES")}, operations{
 		"key": func(value json.RawMessage) any {
 			var kind string
 			check(t, json.Unmarshal(value, &kind))

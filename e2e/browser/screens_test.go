@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
 )
@@ -19,8 +19,8 @@ import (
 func TestScreensAreAccessibleAndNoMiniApp(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	world := rig.World(t, 100*time.Millisecond)
-	purser := rig.NewProduct(t, program, world)
+	world := harness.World(t, 100*time.Millisecond)
+	purser := harness.NewProduct(t, program, world)
 	purser.Start()
 	var end walked
 	play(t, "journey.mjs", settings{Chat: world.TelegramURL(), Page: purser.URL + "/w/", Profiles: profiles(t),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // view is an answer of /w/tx/get and /w/tx/refresh (docs/architecture.md, Custody and the signing page).
@@ -41,7 +41,7 @@ func (v *view) replace(t *testing.T, from, to string) {
 // address is somebody's.
 func address(t *testing.T) string {
 	t.Helper()
-	device, err := rig.NewDevice()
+	device, err := harness.NewDevice()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func (k trick) apply(t *testing.T, path string, answer []byte) []byte {
 func TestAHostileServerGetsNoSignature(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)
-	world := rig.World(t, 100*time.Millisecond)
-	purser := rig.NewProduct(t, program, world)
+	world := harness.World(t, 100*time.Millisecond)
+	purser := harness.NewProduct(t, program, world)
 	purser.Start()
 	wire := newRecorder(t)
 	bob, eve := address(t), address(t)
@@ -147,7 +147,7 @@ func TestAHostileServerGetsNoSignature(t *testing.T) {
 		}
 		before = wire.Count("/w/tx/refresh")
 	}
-	play(t, "tamper.mjs", settings{Chat: world.TelegramURL(), To: bob, Profiles: profiles(t), Proxy: wire.URL, Executable: executable}, deeds{
+	play(t, "tamper.mjs", settings{Chat: world.TelegramURL(), To: bob, Profiles: profiles(t), Proxy: wire.URL, Executable: executable}, operations{
 		"tricks": func(value json.RawMessage) any {
 			var alice string
 			if err := json.Unmarshal(value, &alice); err != nil {

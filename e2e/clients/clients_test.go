@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
 )
@@ -29,7 +29,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	path, remove, err := rig.Build()
+	path, remove, err := harness.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -44,18 +44,18 @@ func TestMain(m *testing.M) {
 type town struct {
 	*testing.T
 	world  *sandbox.World
-	purser *rig.Product
-	alice  *rig.Person
+	purser *harness.Product
+	alice  *harness.Person
 	losing *httptest.Server
 	hooks  *httptest.Server
 }
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	w := rig.World(t, 50*time.Millisecond)
-	p := rig.NewProduct(t, binary, w, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")
+	w := harness.World(t, 50*time.Millisecond)
+	p := harness.NewProduct(t, binary, w, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")
 	p.Start()
-	alice := rig.NewPerson(t, w, telegram.Alice)
+	alice := harness.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")
 	alice.Connect()
 	alice.Fund(1_000_000_000)
@@ -104,7 +104,7 @@ type settings struct {
 
 func (w *town) settings() settings {
 	w.Helper()
-	to, err := rig.NewDevice()
+	to, err := harness.NewDevice()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func node(t *testing.T) func(folder string, args ...string) string {
 	}
 	run := func(folder string, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*rig.Wait)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*harness.Wait)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Dir = folder

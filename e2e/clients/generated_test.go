@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	purser "purser/clients/go"
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // Other people make their own clients of openapi.json: with oapi-codegen in Go and openapi-typescript in
@@ -30,7 +30,7 @@ func (w *town) program(s settings) program {
 	if err != nil {
 		w.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.Context(), rig.Wait)
+	ctx, cancel := context.WithTimeout(w.Context(), harness.Wait)
 	defer cancel()
 	j := &journey{w.T, ctx, s, key}
 	client := purser.New(s.URL, s.Operator)
@@ -48,7 +48,7 @@ func (w *town) program(s settings) program {
 // runs a command in a folder, and returns what it printed.
 func runs(t *testing.T, folder string, env []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*rig.Wait)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Wait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), env...)

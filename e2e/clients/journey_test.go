@@ -11,7 +11,7 @@ import (
 	"time"
 
 	purser "purser/clients/go"
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // journey is a program's day with the Go client. Keep journey.mjs like it.
@@ -29,7 +29,7 @@ func TestGoClientOverTheRealBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*rig.Wait)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*harness.Wait)
 	defer cancel()
 	j := &journey{t, ctx, s, key}
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	purser "purser/clients/go"
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 )
 
@@ -167,7 +167,7 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 			if !strings.Contains(code, sandbox.OwnBotToken) {
 				t.Fatalf("the token of the second bot is %s", sandbox.OwnBotToken)
 			}
-			p, chat := rig.Unconfigured(t, binary)
+			p, chat := harness.Unconfigured(t, binary)
 			p.Start()
 			if said := shell(t, replaced(t, code, documentedTelegram, chat)); !strings.Contains(said, `"ok":true`) {
 				t.Errorf("it said %s", said)
@@ -196,7 +196,7 @@ func paid(t *testing.T, w *town, s settings, amount string, run func() string) {
 	if out := run(); !strings.Contains(out, " "+amount+" SOL") || !strings.HasPrefix(out, "tx_") {
 		t.Errorf("it printed %q", out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), rig.Wait)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
 	defer cancel()
 	j := &journey{T: t, ctx: ctx, settings: s}
 	client := purser.New(s.URL, s.Operator)
@@ -242,7 +242,7 @@ func listens(t *testing.T, s settings, code string) {
 	if err := os.Symlink(binary, filepath.Join(folder, "purser")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), rig.Wait)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-euc", "export "+strings.Replace(strings.Replace(listen, "=… ./purser", "="+s.Own+"\nexec ./purser", 1), "http://localhost:3000/hook", s.Receiver+"/hook", 1)+" --api "+s.URL)
 	cmd.Dir = folder
@@ -286,7 +286,7 @@ func commandsExist(t *testing.T, code string) {
 				t.Errorf("%q: no such program (%v)", command, err)
 			}
 		case strings.Join(words, " ") == "go run .":
-			p, chat := rig.Unconfigured(t, binary) // it begins with nothing configured
+			p, chat := harness.Unconfigured(t, binary) // it begins with nothing configured
 			p.Start()
 			if said := shell(t, "curl -s "+chat+"/"); !strings.Contains(said, "<title>") {
 				t.Errorf("its chat page is %.200s", said)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/telegram"
 )
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	path, remove, err := rig.Build()
+	path, remove, err := harness.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -45,11 +45,11 @@ func manyAtOnce() error {
 }
 
 func TestMoneyPathOverTheRealBinary(t *testing.T) {
-	w := rig.World(t, 50*time.Millisecond)
-	p := rig.NewProduct(t, binary, w)
+	w := harness.World(t, 50*time.Millisecond)
+	p := harness.NewProduct(t, binary, w)
 	p.Start()
-	alice, bob := rig.NewPerson(t, w, telegram.Alice), rig.NewPerson(t, w, telegram.Bob)
-	for _, person := range []*rig.Person{alice, bob} {
+	alice, bob := harness.NewPerson(t, w, telegram.Alice), harness.NewPerson(t, w, telegram.Bob)
+	for _, person := range []*harness.Person{alice, bob} {
 		person.Say("/start")
 		person.Connect()
 	}
@@ -58,8 +58,8 @@ func TestMoneyPathOverTheRealBinary(t *testing.T) {
 	alice.Hear("the balance", func(m telegram.Message) bool { return strings.Contains(m.Text, "5 SOL") })
 	alice.Say("/send 1.5 SOL " + bob.Device.Address())
 	alice.Tap(alice.HearButton("Confirm"))
-	card := alice.Hear("a sign link", func(m telegram.Message) bool { return rig.SignLink(m) != "" })
-	signing, err := alice.Device.Approve(context.Background(), rig.SignLink(card))
+	card := alice.Hear("a sign link", func(m telegram.Message) bool { return harness.SignLink(m) != "" })
+	signing, err := alice.Device.Approve(context.Background(), harness.SignLink(card))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/telegram"
 	"purser/wallet"
 )
@@ -25,7 +25,7 @@ import (
 // by a program, through a gate that sees every call of purser to the world.
 type crowd struct {
 	*couple
-	gate   *rig.Gate
+	gate   *harness.Gate
 	people []*payer
 	ended  chan struct{} // closed when nobody is to begin anything new
 
@@ -39,7 +39,7 @@ type crowd struct {
 // payer is one of the crowd, as persons are: they tap twice, tap again when nothing happens, and
 // hand a signature in until somebody has said yes.
 type payer struct {
-	*rig.Person
+	*harness.Person
 	crowd  *crowd
 	to     *payer
 	key    string // of their program
@@ -65,13 +65,13 @@ const carol = 1003
 
 func newCrowd(t *testing.T, slot time.Duration, random *rand.Rand) *crowd {
 	t.Helper()
-	w := rig.World(t, slot)
-	c := &crowd{couple: &couple{T: t, world: w}, gate: rig.NewGate(t, w), ended: make(chan struct{}), before: map[string]bool{}}
+	w := harness.World(t, slot)
+	c := &crowd{couple: &couple{T: t, world: w}, gate: harness.NewGate(t, w), ended: make(chan struct{}), before: map[string]bool{}}
 	c.must(w.Telegram.AddUser(telegram.User{ID: carol, FirstName: "Carol"}, ""))
-	c.purser = rig.NewProduct(t, binary, w, c.gate.Settings()...)
+	c.purser = harness.NewProduct(t, binary, w, c.gate.Settings()...)
 	c.purser.Start()
 	for _, id := range []int64{telegram.Alice, telegram.Bob, carol} {
-		c.people = append(c.people, &payer{Person: rig.NewPerson(t, w, id), crowd: c, random: rand.New(rand.NewPCG(random.Uint64(), uint64(id)))})
+		c.people = append(c.people, &payer{Person: harness.NewPerson(t, w, id), crowd: c, random: rand.New(rand.NewPCG(random.Uint64(), uint64(id)))})
 	}
 	c.alice, c.bob = c.people[0].Person, c.people[1].Person
 	for i, p := range c.people {
@@ -230,7 +230,7 @@ func (p *payer) propose(ctx context.Context, o *order, program bool) error {
 	} else if _, err := p.World.Telegram.Say(p.ID, "/send "+o.amount()+" SOL "+o.to.Device.Address()); err != nil {
 		return err
 	}
-	if _, _, ok := o.await(ctx, rig.Wait, ""); !ok {
+	if _, _, ok := o.await(ctx, harness.Wait, ""); !ok {
 		return fmt.Errorf("%s SOL (by a program: %v): no card ever came", o.amount(), program)
 	}
 	return nil
@@ -279,7 +279,7 @@ var errOver = errors.New("over")
 
 // until does something again and again: errors are what a dead or dying process answers.
 func (c *crowd) until(ctx context.Context, what string, do func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, rig.Wait)
+	ctx, cancel := context.WithTimeout(ctx, harness.Wait)
 	defer cancel()
 	for {
 		err := do()
@@ -296,7 +296,7 @@ func (c *crowd) until(ctx context.Context, what string, do func() error) error {
 
 // tapUntil taps a button of the card, several times at once, until the card has left a state.
 func (o *order) tapUntil(ctx context.Context, label string, taps int, leaves state) error {
-	for deadline := time.Now().Add(rig.Wait); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(harness.Wait); time.Now().Before(deadline); {
 		m, s := o.card()
 		if s != leaves {
 			return nil
@@ -315,17 +315,17 @@ func (o *order) tapUntil(ctx context.Context, label string, taps int, leaves sta
 // sign has the device approve, and hands the signature in until purser has spoken. With again the
 // person begins anew, with a fresh blockhash, when an answer was lost; else they try the same again.
 func (o *order) sign(ctx context.Context, again bool) error {
-	var signing *rig.Signing
+	var signing *harness.Signing
 	err := o.from.crowd.until(ctx, "sign "+o.amount(), func() error {
 		if signing == nil || again {
 			m, _ := o.card()
-			link := rig.SignLink(m)
+			link := harness.SignLink(m)
 			if link == "" {
 				return errOver // the card knows more than the device: an answer was lost
 			}
 			var err error
 			signing, err = o.from.Device.Approve(ctx, link)
-			if errors.Is(err, rig.ErrNotOffered) || conflict(err) {
+			if errors.Is(err, harness.ErrNotOffered) || conflict(err) {
 				return errOver
 			}
 			if err != nil {
@@ -346,14 +346,14 @@ func (o *order) sign(ctx context.Context, again bool) error {
 	if err != nil {
 		return err
 	}
-	if _, s, ok := o.await(ctx, rig.Wait, "", review, toSign, underway); !ok {
+	if _, s, ok := o.await(ctx, harness.Wait, "", review, toSign, underway); !ok {
 		return fmt.Errorf("%s SOL is stuck: %s", o.amount(), s)
 	}
 	return nil
 }
 
 func conflict(err error) bool {
-	var refused *rig.Refused
+	var refused *harness.Refused
 	return errors.As(err, &refused) && refused.Status == http.StatusConflict
 }
 
@@ -383,7 +383,7 @@ func (c *crowd) killed(random *rand.Rand) error {
 		})
 		return first
 	}
-	at, skip := rig.Moment(random.IntN(3)), int64(random.IntN(90))
+	at, skip := harness.Moment(random.IntN(3)), int64(random.IntN(90))
 	if random.IntN(4) == 0 {
 		skip = math.MaxInt64
 		delay := time.Duration(random.IntN(6000)) * time.Microsecond
@@ -391,7 +391,7 @@ func (c *crowd) killed(random *rand.Rand) error {
 		defer c.listen(nil)
 	}
 	var seen atomic.Int64
-	c.gate.Watch(func(call rig.Call) bool {
+	c.gate.Watch(func(call harness.Call) bool {
 		c.witness(call)
 		return call.Moment == at && seen.Add(1) > skip && strike()
 	})
@@ -418,8 +418,8 @@ var (
 
 // witness checks each message at the moment that purser sends it: nobody is told that a payment
 // arrived which is not on the chain.
-func (c *crowd) witness(call rig.Call) {
-	if call.Moment != rig.Asked || call.Method != "sendMessage" && call.Method != "editMessageText" {
+func (c *crowd) witness(call harness.Call) {
+	if call.Moment != harness.Asked || call.Method != "sendMessage" && call.Method != "editMessageText" {
 		return
 	}
 	var said struct{ Text string }
@@ -464,7 +464,7 @@ func TestKilledAtAnyCallWhileManyPay(t *testing.T) {
 			break
 		}
 	}
-	c.gate.Watch(func(call rig.Call) bool { c.witness(call); return false })
+	c.gate.Watch(func(call harness.Call) bool { c.witness(call); return false })
 	close(c.ended)
 	for range c.people {
 		if err := <-results; err != nil {

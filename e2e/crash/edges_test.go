@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 )
@@ -37,10 +37,10 @@ func TestTelegramThatHangs(t *testing.T) {
 	c.sign(link)
 	select {
 	case <-hung:
-	case <-time.After(rig.Wait):
+	case <-time.After(harness.Wait):
 		t.Fatal("purser says nothing of a signed payment")
 	}
-	for deadline := time.After(rig.Wait); c.world.Solana.Balance(c.bob.Device.Address()) != p.lamports; {
+	for deadline := time.After(harness.Wait); c.world.Solana.Balance(c.bob.Device.Address()) != p.lamports; {
 		select {
 		case <-deadline:
 			t.Fatal("a payment waits for Telegram")
@@ -78,13 +78,13 @@ func TestSignatureOverAnExpiredBlockhash(t *testing.T) {
 	c := newCouple(t, 20*time.Millisecond)
 	p := c.propose(nth(1))
 	link := c.confirm(p, 1)
-	var old *rig.Signing
+	var old *harness.Signing
 	c.must(c.patiently("approve", func(ctx context.Context) (err error) {
 		old, err = c.alice.Device.Approve(ctx, link)
 		return err
 	}))
 	begun := c.world.Solana.Height()
-	for deadline := time.After(rig.Wait); c.world.Solana.Height() < begun+200; {
+	for deadline := time.After(harness.Wait); c.world.Solana.Height() < begun+200; {
 		select {
 		case <-deadline:
 			t.Fatal("no blocks come")
@@ -105,7 +105,7 @@ func TestSignatureOverAnExpiredBlockhash(t *testing.T) {
 	}))
 	select {
 	case <-enough:
-	case <-time.After(rig.Wait):
+	case <-time.After(harness.Wait):
 		t.Fatal("purser gave up on bytes that it cannot know to be dead")
 	}
 	for range 2 { // in this life and in the next
@@ -132,13 +132,13 @@ func TestSignatureOverAnExpiredBlockhash(t *testing.T) {
 // TestStartSaysWhatIsInTheWay: one line and status 1, from the binary itself.
 func TestStartSaysWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
-	w := rig.World(t, 100*time.Millisecond)
+	w := harness.World(t, 100*time.Millisecond)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	p := rig.NewProduct(t, binary, w)
+	p := harness.NewProduct(t, binary, w)
 	file := filepath.Join(p.Dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -173,10 +173,10 @@ func TestStartSaysWhatIsInTheWay(t *testing.T) {
 // TestKilledDuringItsFirstStart: key and store are made in an order that a kill cannot spoil.
 func TestKilledDuringItsFirstStart(t *testing.T) {
 	t.Parallel()
-	w := rig.World(t, 100*time.Millisecond)
+	w := harness.World(t, 100*time.Millisecond)
 	random := seeded(t)
 	for range 30 {
-		p := rig.NewProduct(t, binary, w)
+		p := harness.NewProduct(t, binary, w)
 		if err := p.Launch(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 	"purser/store"
@@ -64,7 +64,7 @@ func TestTroubledNodeAfterTheSignature(t *testing.T) {
 			c.sign(link)
 			select {
 			case <-asked:
-			case <-time.After(rig.Wait):
+			case <-time.After(harness.Wait):
 				t.Fatal("purser gave up asking")
 			}
 			m := c.alice.Hear("the card", p.shows)
@@ -134,7 +134,7 @@ func TestFullDiskStopsAndLosesNothing(t *testing.T) {
 	c.must(c.world.Telegram.AddUser(telegram.User{ID: carol, FirstName: "Carol"}, ""))
 	ended := make(chan error, 1)
 	go func() { ended <- c.purser.Ended() }()
-	deadline := time.After(rig.Wait)
+	deadline := time.After(harness.Wait)
 	for full := false; !full; {
 		select {
 		case err := <-ended:
@@ -163,8 +163,8 @@ func TestFullDiskStopsAndLosesNothing(t *testing.T) {
 // TestFullDiskAtTheStartIsSaidAtOnce: purser does not say that it serves before it has written something.
 func TestFullDiskAtTheStartIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	w := rig.World(t, 100*time.Millisecond)
-	before := rig.NewProduct(t, binary, w)
+	w := harness.World(t, 100*time.Millisecond)
+	before := harness.NewProduct(t, binary, w)
 	before.Start()
 	before.Stop()
 	file := filepath.Join(before.Dir, "purser.db")
@@ -173,7 +173,7 @@ func TestFullDiskAtTheStartIsSaidAtOnce(t *testing.T) {
 	if err := os.WriteFile(limited, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := rig.NewProduct(t, limited, w, "PURSER_STORE_URL=bolt:"+file)
+	p := harness.NewProduct(t, limited, w, "PURSER_STORE_URL=bolt:"+file)
 	if err := p.Launch(); err != nil {
 		t.Fatal(err)
 	}

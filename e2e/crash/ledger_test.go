@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/store"
 	"purser/store/local"
 	"purser/store/storetest"
@@ -45,7 +45,7 @@ func (c *couple) settled(paid []payment) {
 // finish waits until nothing can change any more, and leaves purser stopped, politely.
 func (c *couple) finish() {
 	c.Helper()
-	for deadline := time.Now().Add(rig.Wait); ; {
+	for deadline := time.Now().Add(harness.Wait); ; {
 		c.purser.Stop()
 		left := c.left()
 		if len(left) == 0 {

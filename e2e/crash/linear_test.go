@@ -17,7 +17,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 	"purser/wallet"
 )
@@ -82,8 +82,8 @@ func TestIdempotentPostsAreLinearizable(t *testing.T) {
 		clients, kills, keys = 16, 3, 10
 	}
 	random := seeded(t)
-	w := rig.World(t, 100*time.Millisecond)
-	p := rig.NewProduct(t, binary, w)
+	w := harness.World(t, 100*time.Millisecond)
+	p := harness.NewProduct(t, binary, w)
 	p.Start()
 	program := newProgram(t, w, p)
 
@@ -165,14 +165,14 @@ func TestIdempotentPostsAreLinearizable(t *testing.T) {
 // program is an operator's, with a key and a wallet of its own: what it sends asks nobody.
 type program struct {
 	*testing.T
-	purser  *rig.Product
+	purser  *harness.Product
 	secret  string
 	address wallet.Address
 	to      wallet.Address
 	client  *http.Client
 }
 
-func newProgram(t *testing.T, w *sandbox.World, p *rig.Product) *program {
+func newProgram(t *testing.T, w *sandbox.World, p *harness.Product) *program {
 	t.Helper()
 	out, err := p.CLI("key", "create", "--tier", "pro", "--json")
 	if err != nil {
@@ -208,7 +208,7 @@ func newProgram(t *testing.T, w *sandbox.World, p *rig.Product) *program {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(rig.Wait); ; <-time.After(20 * time.Millisecond) { // blocks come by the clock
+	for deadline := time.Now().Add(harness.Wait); ; <-time.After(20 * time.Millisecond) { // blocks come by the clock
 		_, raw := g.do("GET", "/v1/wallet/balance?address="+g.address.String(), "", "")
 		if bytes.Contains(raw, []byte(`"amount":"10"`)) {
 			return g

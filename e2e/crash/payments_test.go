@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 	"purser/sandbox"
 	"purser/sandbox/telegram"
 	"purser/wallet"
@@ -20,17 +20,17 @@ import (
 type couple struct {
 	*testing.T
 	world      *sandbox.World
-	purser     *rig.Product
-	alice, bob *rig.Person
+	purser     *harness.Product
+	alice, bob *harness.Person
 }
 
 const funds = 1_000_000_000_000
 
 func newCouple(t *testing.T, slot time.Duration, extra ...string) *couple {
 	t.Helper()
-	w := rig.World(t, slot)
-	c := &couple{T: t, world: w, purser: rig.NewProduct(t, binary, w, extra...),
-		alice: rig.NewPerson(t, w, telegram.Alice), bob: rig.NewPerson(t, w, telegram.Bob)}
+	w := harness.World(t, slot)
+	c := &couple{T: t, world: w, purser: harness.NewProduct(t, binary, w, extra...),
+		alice: harness.NewPerson(t, w, telegram.Alice), bob: harness.NewPerson(t, w, telegram.Bob)}
 	c.purser.Start()
 	c.alice.Connect()
 	c.bob.Connect()
@@ -76,18 +76,18 @@ func (c *couple) confirm(p payment, taps int) (link string) {
 	for range taps {
 		c.alice.Tap(p.card, b)
 	}
-	m := c.alice.Hear("the sign link of "+p.amount(), func(m telegram.Message) bool { return p.shows(m) && rig.SignLink(m) != "" })
-	return rig.SignLink(m)
+	m := c.alice.Hear("the sign link of "+p.amount(), func(m telegram.Message) bool { return p.shows(m) && harness.SignLink(m) != "" })
+	return harness.SignLink(m)
 }
 
 // patiently does something over HTTP again and again until purser has answered: a person whose page
 // cannot reach it taps again.
 func (c *couple) patiently(what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), rig.Wait)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Wait)
 	defer cancel()
 	for {
 		err := do(ctx)
-		var refused *rig.Refused
+		var refused *harness.Refused
 		if err == nil || errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
 			return err
 		}
@@ -102,7 +102,7 @@ func (c *couple) patiently(what string, do func(context.Context) error) error {
 // sign approves on the device and hands the signature in until purser has acknowledged it.
 func (c *couple) sign(link string) {
 	c.Helper()
-	var signing *rig.Signing
+	var signing *harness.Signing
 	err := c.patiently("approve", func(ctx context.Context) (err error) {
 		signing, err = c.alice.Device.Approve(ctx, link)
 		return err

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"purser/e2e/rig"
+	"purser/e2e/harness"
 )
 
 // Bounds of what strangers may cost. The attackers share the machine with whom they attack, so that some probes
@@ -30,7 +30,7 @@ const (
 // TestStrangersCostLittle: whoever connects and shows no secret takes neither memory nor time from others,
 // from one address or from many.
 func TestStrangersCostLittle(t *testing.T) {
-	w := rig.World(t, 100*time.Millisecond)
+	w := harness.World(t, 100*time.Millisecond)
 	for name, attack := range map[string]struct {
 		connections int
 		says        string
@@ -43,7 +43,7 @@ func TestStrangersCostLittle(t *testing.T) {
 	} {
 		for _, addresses := range []int{fromOneAddress, fromMany} {
 			t.Run(fmt.Sprintf("%s from %d", name, addresses), func(t *testing.T) {
-				p := rig.NewProduct(t, binary, w, "PURSER_TELEGRAM_MODE=webhook", "PURSER_TELEGRAM_WEBHOOK_SECRET=0123456789abcdef")
+				p := harness.NewProduct(t, binary, w, "PURSER_TELEGRAM_MODE=webhook", "PURSER_TELEGRAM_WEBHOOK_SECRET=0123456789abcdef")
 				p.Start()
 				quiet := memory(t, p.PID(), "VmRSS")
 				probes := probe(p.URL)

@@ -1,6 +1,6 @@
-// Package world knows how the rooms are put together for a test: real deeds over a real store and a
+// Package world knows how the packages are put together for a test: real operations over a real store and a
 // real cluster, with a clock, ids, chance and blocks that the test moves. It refuses to know what a
-// test is about, and how a front (chat, api, bot) carries a deed.
+// test is about, and how a front (chat, api, bot) carries an operation.
 package world
 
 import (

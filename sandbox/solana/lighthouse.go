@@ -363,7 +363,7 @@ func (s shape) name() string {
 }
 
 // option reads what a token program keeps as an option: four bytes of 0 or 1, then the value.
-func (in *invocation) option(data []byte, s shape, offset int) (quantity, *InstructionError) {
+func (in *invocation) coption(data []byte, s shape, offset int) (quantity, *InstructionError) {
 	if len(data) < offset+4+s.size {
 		in.say("Failed to deserialize COption")
 		return quantity{}, custom(lighthouseDeserialize)
@@ -558,8 +558,8 @@ func readInfoAssertion(d *borshReader) assertion {
 // field is a place in a mint or token account that can be asserted.
 type field struct {
 	shape
-	offset int
-	option bool
+	offset   int
+	optional bool
 }
 
 var (
@@ -600,15 +600,15 @@ func readFieldAssertion(d *borshReader, fields []field) assertion {
 	}
 	f := fields[kind]
 	var wanted quantity
-	if !f.option || d.flag() {
+	if !f.optional || d.flag() {
 		wanted = d.value(f.shape)
 	}
-	operator := d.operator(f.ordered() && !f.option)
+	operator := d.operator(f.ordered() && !f.optional)
 	return func(in *invocation, level byte) *InstructionError {
 		data := in.account(0).Data
 		read := func() (quantity, *InstructionError) { return in.at(data, f.shape, uint64(f.offset)) }
-		if f.option {
-			read = func() (quantity, *InstructionError) { return in.option(data, f.shape, f.offset) }
+		if f.optional {
+			read = func() (quantity, *InstructionError) { return in.coption(data, f.shape, f.offset) }
 		}
 		actual, err := read()
 		if err != nil {

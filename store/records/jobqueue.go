@@ -53,7 +53,7 @@ const (
 // by which its index is found when it cannot be unsealed.
 type jobRow struct {
 	Name      []byte        `json:"name"`
-	Line      []byte        `json:"line,omitempty"`  // nil without a key
+	Ordering  []byte        `json:"line,omitempty"`  // nil without a key
 	Owner     []byte        `json:"owner,omitempty"` // nil without an owner
 	Priority  int           `json:"priority,omitempty"`
 	NotBefore time.Time     `json:"not_before,omitzero"` // as it was put
@@ -155,7 +155,7 @@ func dueKey(at time.Time) []byte {
 }
 
 func (q *jobQueue) lineKey(j *storedJob) []byte {
-	return q.at(lineOfKey, j.Line, []byte{j.class()}, numberKey(j.seq))
+	return q.at(lineOfKey, j.Ordering, []byte{j.class()}, numberKey(j.seq))
 }
 
 func (q *jobQueue) headKey(j *storedJob) []byte {
@@ -219,7 +219,7 @@ func (q *jobQueue) move(was, is *storedJob) error {
 	if err := errors.Join(q.unlist(was, is), q.list(is, was)); err != nil {
 		return err
 	}
-	if j.Line == nil {
+	if j.Ordering == nil {
 		if was != nil && !was.inFlight() {
 			if err := q.dropHead(was); err != nil {
 				return err
@@ -240,15 +240,15 @@ func (q *jobQueue) move(was, is *storedJob) error {
 			return err
 		}
 	}
-	return q.raiseHead(j.Line, is)
+	return q.raiseHead(j.Ordering, is)
 }
 
 // lineHead is the head of a job's key: the first of it, if none is in flight.
 func (q *jobQueue) lineHead(j *storedJob) (head bool, seq uint64) {
-	if j.Line == nil {
+	if j.Ordering == nil {
 		return false, 0
 	}
-	class, seq, found := q.firstOfLine(j.Line)
+	class, seq, found := q.firstOfLine(j.Ordering)
 	return found && class > 0, seq
 }
 
@@ -298,7 +298,7 @@ func (q *jobQueue) addHead(j *storedJob) error {
 	o := q.owner(j.Owner)
 	q.touch(o, j.Priority)
 	q.woke = true
-	return q.put(jobIndex, q.headKey(j), j.Line)
+	return q.put(jobIndex, q.headKey(j), j.Ordering)
 }
 
 func (q *jobQueue) dropHead(j *storedJob) error {
@@ -319,7 +319,7 @@ func (q *jobQueue) list(is, was *storedJob) error {
 		return nil
 	}
 	var err error
-	if is.Line != nil {
+	if is.Ordering != nil {
 		err = errors.Join(err, q.put(jobIndex, q.lineKey(is), nil))
 	}
 	if is.Owner != nil && (was == nil || !bytes.Equal(is.Owner, was.Owner)) {
@@ -334,7 +334,7 @@ func (q *jobQueue) list(is, was *storedJob) error {
 	o := q.owner(is.Owner)
 	o.count, o.dirty, q.state.dirty = o.count+1, true, true
 	if is.inFlight() {
-		err = errors.Join(err, q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Line), []byte(is.Node))))
+		err = errors.Join(err, q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node))))
 		q.state.inFlight++
 		o.inFlight++
 	} else {
@@ -349,7 +349,7 @@ func (q *jobQueue) unlist(was, is *storedJob) error {
 		return nil
 	}
 	var err error
-	if was.Line != nil {
+	if was.Ordering != nil {
 		err = errors.Join(err, q.delete(jobIndex, q.lineKey(was)))
 	}
 	if was.Owner != nil && (is == nil || !bytes.Equal(is.Owner, was.Owner)) {

@@ -135,7 +135,7 @@ func (q *jobQueue) putJob(j *store.Job) (*storedJob, error) {
 			return nil, err
 		}
 	}
-	is := &storedJob{jobRow: jobRow{Line: q.hash("key", j.Key), Owner: q.hash("owner", j.Owner), Priority: int(j.Priority),
+	is := &storedJob{jobRow: jobRow{Ordering: q.hash("key", j.Key), Owner: q.hash("owner", j.Owner), Priority: int(j.Priority),
 		NotBefore: j.NotBefore, At: j.At, About: j.About}}
 	if j.NotBefore.After(j.At) {
 		is.Due = j.NotBefore.Add(q.state.offset)
@@ -150,7 +150,7 @@ func (q *jobQueue) putJob(j *store.Job) (*storedJob, error) {
 			j.ID = store.JobID(fmt.Sprintf("%012x-%x", uint64(j.At.UnixMilli()), is.seq))
 		}
 	} else {
-		if !bytes.Equal(was.Line, is.Line) {
+		if !bytes.Equal(was.Ordering, is.Ordering) {
 			return nil, errors.New("store: a job that is put anew keeps its key")
 		}
 		is.seq, is.Attempt = was.seq, was.Attempt
@@ -193,7 +193,7 @@ func (q *jobQueue) handOver(j *storedJob, c store.Claim) (*storedJob, error) {
 	if j.inFlight() || !j.Due.IsZero() && j.Due.After(c.Now.Add(q.state.offset)) {
 		return nil, nil
 	}
-	if head, seq := q.lineHead(j); j.Line != nil && (!head || seq != j.seq) {
+	if head, seq := q.lineHead(j); j.Ordering != nil && (!head || seq != j.seq) {
 		return nil, nil
 	}
 	o := q.owner(j.Owner)

@@ -103,7 +103,7 @@ func differ(what string, got, want any) error {
 	return fmt.Errorf("%s:\n got %.500s\nwant %.500s", what, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 }
 
-// step does one random deed to both. It returns an error when they disagree.
+// step does one random operation to both. It returns an error when they disagree.
 func (m *model) step(tx store.Tx, r *rand.Rand, round int) error {
 	switch r.IntN(14) {
 	case 0:

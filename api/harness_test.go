@@ -40,8 +40,8 @@ var (
 // pagesURL is where the portal is.
 var pagesURL = &url.URL{Scheme: "https", Host: "pages.example"}
 
-// rig is the server over a real socket, before the world.
-type rig struct {
+// harness is the server over a real socket, before the world.
+type harness struct {
 	*world.World
 	server  *Server
 	base    string // http://127.0.0.1:port
@@ -81,18 +81,18 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func newRig(t testing.TB, change ...func(*Server)) *rig {
+func newHarness(t testing.TB, change ...func(*Server)) *harness {
 	t.Helper()
 	return newRigWith(t, nil, change...)
 }
 
 // newRigWith is newRig of a binary that knows more kinds of transactions.
-func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *rig {
+func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *harness {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
-	r := &rig{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second, Kinds: kinds}), base: public.String(), logged: &safeBuffer{}}
+	r := &harness{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second, Kinds: kinds}), base: public.String(), logged: &safeBuffer{}}
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)
@@ -137,7 +137,7 @@ func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *ri
 }
 
 // under lets a subtest answer for what goes wrong until the returned function is called.
-func (r *rig) under(t *testing.T) func() {
+func (r *harness) under(t *testing.T) func() {
 	outer := r.TB
 	r.TB = t
 	return func() { r.TB = outer }
@@ -151,7 +151,7 @@ func check(t testing.TB, err error) {
 }
 
 // person is somebody with a bound wallet, a key for programs, and a name to be careful with.
-func (r *rig) person(telegramID int64, lamports uint64) person {
+func (r *harness) person(telegramID int64, lamports uint64) person {
 	r.Helper()
 	p := r.Somebody(telegramID, "Alice <b>")
 	p.Username = "alice"
@@ -161,7 +161,7 @@ func (r *rig) person(telegramID int64, lamports uint64) person {
 	return person{p, r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: telegramID})}
 }
 
-func (r *rig) newKey(req handlers.KeyRequest) string {
+func (r *harness) newKey(req handlers.KeyRequest) string {
 	r.Helper()
 	_, secret, err := r.Keys.Create(context.Background(), req)
 	r.Must(err)
@@ -171,7 +171,7 @@ func (r *rig) newKey(req handlers.KeyRequest) string {
 
 // canary looks for secrets where none may be, whatever the test has done: in the log, in events, in what
 // waits to be said, and in the file. A key is in none of them; the search is shown to work by an id.
-func (r *rig) canary() {
+func (r *harness) canary() {
 	r.Helper()
 	control := r.alice.User.ID
 	var rows bytes.Buffer
@@ -242,13 +242,13 @@ func (a answer) text(path ...string) string {
 
 func (a answer) code() wallet.Code { return wallet.Code(a.text("error", "code")) }
 
-func (r *rig) do(method, path, body string, headers ...string) answer {
+func (r *harness) do(method, path, body string, headers ...string) answer {
 	r.Helper()
 	return r.doAt(r.base, method, path, body, headers...)
 }
 
 // doAt is do at the server of an origin.
-func (r *rig) doAt(base, method, path, body string, headers ...string) answer {
+func (r *harness) doAt(base, method, path, body string, headers ...string) answer {
 	r.Helper()
 	req, err := http.NewRequest(method, base+path, strings.NewReader(body))
 	r.Must(err)
@@ -269,19 +269,19 @@ func (r *rig) doAt(base, method, path, body string, headers ...string) answer {
 	return a
 }
 
-func (r *rig) get(path, secret string) answer {
+func (r *harness) get(path, secret string) answer {
 	r.Helper()
 	return r.do("GET", path, "", "Authorization", "Bearer "+secret)
 }
 
-func (r *rig) send(secret, body string, headers ...string) answer {
+func (r *harness) send(secret, body string, headers ...string) answer {
 	r.Helper()
 	return r.do("POST", "/v1/wallet/send", body,
 		append([]string{"Authorization", "Bearer " + secret, "Content-Type", "application/json"}, headers...)...)
 }
 
 // page posts as the signing page does.
-func (r *rig) page(path string, body any, headers ...string) answer {
+func (r *harness) page(path string, body any, headers ...string) answer {
 	r.Helper()
 	raw, err := json.Marshal(body)
 	r.Must(err)
@@ -289,7 +289,7 @@ func (r *rig) page(path string, body any, headers ...string) answer {
 }
 
 // sendBody is a good send of Alice to Bob, with fields replaced by raw JSON ("" leaves one out).
-func (r *rig) sendBody(replace ...string) string {
+func (r *harness) sendBody(replace ...string) string {
 	fields := map[string]string{"from": `"` + r.alice.Address().String() + `"`, "to": `"` + r.bob.Address().String() + `"`, "amount": `1.5`, "token": `"SOL"`}
 	for i := 0; i+1 < len(replace); i += 2 {
 		fields[replace[i]] = replace[i+1]
@@ -332,7 +332,7 @@ func wantEnvelope(t testing.TB, a answer) {
 	}
 }
 
-func (r *rig) want(a answer, status int, code wallet.Code, says string) {
+func (r *harness) want(a answer, status int, code wallet.Code, says string) {
 	r.Helper()
 	wantEnvelope(r, a)
 	if a.status != status || a.code() != code || !strings.Contains(strings.ToLower(a.text("error", "details")), strings.ToLower(says)) {

@@ -10,16 +10,16 @@ import (
 
 const sol = world.SOL
 
-// rig is the world, with what only the tests of the deeds do.
-type rig struct{ *world.World }
+// harness is the world, with what only the tests of the operations do.
+type harness struct{ *world.World }
 
-func newRig(t *testing.T) *rig {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	return &rig{world.New(t, world.Options{})}
+	return &harness{world.New(t, world.Options{})}
 }
 
 // meet registers somebody without a wallet.
-func (r *rig) meet(telegramID int64) wallet.User {
+func (r *harness) meet(telegramID int64) wallet.User {
 	r.Helper()
 	p := r.Somebody(telegramID, "Alice")
 	r.Meet(p)
@@ -27,19 +27,19 @@ func (r *rig) meet(telegramID int64) wallet.User {
 }
 
 // rich registers somebody with a bound wallet and lamports in it.
-func (r *rig) rich(telegramID int64, lamports uint64) *world.Person {
+func (r *harness) rich(telegramID int64, lamports uint64) *world.Person {
 	r.Helper()
 	return r.Rich(telegramID, "Alice", lamports)
 }
 
 // proposed stores a proposal of p's to pay SOL.
-func (r *rig) proposed(p *world.Person, to wallet.Address, amount string) wallet.TransactionID {
+func (r *harness) proposed(p *world.Person, to wallet.Address, amount string) wallet.TransactionID {
 	r.Helper()
 	return r.Propose(p, to, amount, "SOL").ID
 }
 
 // token is what the list knows by a symbol.
-func (r *rig) token(symbol string) wallet.Token {
+func (r *harness) token(symbol string) wallet.Token {
 	r.Helper()
 	token, ok := r.Tokens.BySymbol(symbol)
 	if !ok {
@@ -49,7 +49,7 @@ func (r *rig) token(symbol string) wallet.Token {
 }
 
 // bindOf is somebody's newest bind link.
-func (r *rig) bindOf(user wallet.UserID) wallet.Bind {
+func (r *harness) bindOf(user wallet.UserID) wallet.Bind {
 	r.Helper()
 	var bind wallet.Bind
 	r.View(func(tx store.Tx) error {

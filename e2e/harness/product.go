@@ -1,6 +1,6 @@
-// Package rig runs the built binary against a sandbox world in the test's own process, so that the
+// Package harness runs the built binary against a sandbox world in the test's own process, so that the
 // product can be killed while the world goes on. It refuses to know what a test is about.
-package rig
+package harness
 
 import (
 	"bytes"

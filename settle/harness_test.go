@@ -10,31 +10,31 @@ import (
 
 const sol = world.SOL
 
-// rig is the money path without its fronts: Alice, who pays, and Bob, who is paid.
-type rig struct {
+// harness is the money path without its fronts: Alice, who pays, and Bob, who is paid.
+type harness struct {
 	*world.World
 	alice, bob *world.Person
 }
 
-func newRig(t *testing.T) *rig {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	w := world.New(t, world.Options{Timeout: 2 * time.Second})
-	return &rig{World: w, alice: w.Rich(1001, "Alice", 10*sol), bob: w.Rich(1002, "Bob", sol)}
+	return &harness{World: w, alice: w.Rich(1001, "Alice", 10*sol), bob: w.Rich(1002, "Bob", sol)}
 }
 
 // confirmed has Alice pay Bob, up to and with Confirm.
-func (r *rig) confirmed(amount string) wallet.Transaction {
+func (r *harness) confirmed(amount string) wallet.Transaction {
 	r.Helper()
 	return r.Confirmed(r.alice, r.bob.Address(), amount, "SOL")
 }
 
 // signed has Alice pay Bob, up to and with the device's signature.
-func (r *rig) signed(amount string) wallet.Transaction {
+func (r *harness) signed(amount string) wallet.Transaction {
 	r.Helper()
 	return r.Signed(r.alice, r.bob.Address(), amount, "SOL")
 }
 
-func (r *rig) is(id wallet.TransactionID, want wallet.Status) wallet.Transaction {
+func (r *harness) is(id wallet.TransactionID, want wallet.Status) wallet.Transaction {
 	r.Helper()
 	t := r.Transaction(id)
 	if t.Status != want {
@@ -43,7 +43,7 @@ func (r *rig) is(id wallet.TransactionID, want wallet.Status) wallet.Transaction
 	return t
 }
 
-func (r *rig) paid(lamports uint64) {
+func (r *harness) paid(lamports uint64) {
 	r.Helper()
 	if got := r.Cluster.Balance(r.bob.Address().String()); got != sol+lamports {
 		r.Fatalf("Bob holds %d lamports, want %d", got, sol+lamports)

@@ -12,7 +12,7 @@ import (
 type fakeBot struct {
 	mu      sync.Mutex
 	waiting map[string]chan chat.Outcome
-	asked   chan string              // cards, as somebody begins to wait for them
+	awaited chan string              // cards, as somebody begins to wait for them
 	auto    func(n int) chat.Outcome // what becomes of the nth message, at once; nil: a test decides
 	count   int
 }
@@ -30,8 +30,8 @@ func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
 		return ch, func() {}
 	}
 	b.waiting[card] = ch
-	if b.asked != nil {
-		b.asked <- card
+	if b.awaited != nil {
+		b.awaited <- card
 	}
 	return ch, func() {}
 }
@@ -40,9 +40,9 @@ func (b *fakeBot) Await(_ int64, card string) (<-chan chat.Outcome, func()) {
 func sentAtOnce(n int) chat.Outcome { return chat.Outcome{MessageID: n} }
 
 // ends takes a message of an app out of the outbox, as the bot does.
-func (r *rig) ends(o chat.Outcome) store.Reply {
+func (r *harness) ends(o chat.Outcome) store.Reply {
 	r.Helper()
-	card := <-r.bot.asked
+	card := <-r.bot.awaited
 	for { // it is enqueued a moment after somebody waits for it
 		var row store.Reply
 		for _, one := range storetest.Outbox(r, r.Store) {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// rooms says what each room may import of ours (docs/architecture.md). A room that is not listed may import
+// packages says what each package may import of ours (docs/architecture.md). A package that is not listed may import
 // nothing of ours, and a new one has to be written down here.
-func rooms() map[string][]string {
+func packages() map[string][]string {
 	return map[string][]string{
 		"purser":           nil, // wires everything: exempt below
 		"wallet":           {},
@@ -39,7 +39,7 @@ func rooms() map[string][]string {
 		"quota":            {"store", "wallet"},
 		"mail":             {"wallet"},
 		"webhooks":         {"locale", "quota", "store", "wallet", "work"},
-		"e2e/rig":          {"sandbox", "sandbox/telegram", "sandbox/solana"},
+		"e2e/harness":      {"sandbox", "sandbox/telegram", "sandbox/solana"},
 		"product":          {"chain", "chat", "config", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks"},
 		"e2e/world":        {"chain", "config", "handlers", "product", "quota", "sandbox/solana", "settle", "store", "store/local", "store/records", "wallet", "webhooks"},
 		"e2e/crash":        {},
@@ -53,8 +53,8 @@ func rooms() map[string][]string {
 	}
 }
 
-// owners says which room alone may use a library.
-func owners() map[string][]string {
+// owners says which package alone may use a library.
+func libraryOwners() map[string][]string {
 	return map[string][]string{
 		"gopkg.in/telebot.v3":                                      {"bot"},
 		"github.com/gofiber/fiber/v2":                              {"api"},
@@ -75,7 +75,7 @@ func owners() map[string][]string {
 	}
 }
 
-func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -93,23 +93,23 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen++
-		room := strings.TrimPrefix(pkg.ImportPath, "purser/")
-		allowed, listed := rooms()[room]
+		name := strings.TrimPrefix(pkg.ImportPath, "purser/")
+		allowed, listed := packages()[name]
 		if !listed {
-			t.Errorf("room %q is not in the table of rooms", room)
+			t.Errorf("package %q is not in the table of packages", name)
 		}
 		for _, imported := range pkg.Imports {
-			if ours, ok := strings.CutPrefix(imported, "purser/"); ok && room != "purser" && !slices.Contains(allowed, ours) {
-				t.Errorf("%s imports %s", room, ours)
+			if ours, ok := strings.CutPrefix(imported, "purser/"); ok && name != "purser" && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s", name, ours)
 			}
-			for library, by := range owners() {
-				if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(by, room) {
-					t.Errorf("%s imports %s, which is %v's alone", room, library, by)
+			for library, by := range libraryOwners() {
+				if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(by, name) {
+					t.Errorf("%s imports %s, which is %v's alone", name, library, by)
 				}
 			}
 		}
 	}
 	if seen < 12 {
-		t.Fatalf("go list told of %d rooms only", seen)
+		t.Fatalf("go list told of %d packages only", seen)
 	}
 }

@@ -25,9 +25,9 @@ import (
 
 const sol = world.SOL
 
-// rig is a chat before the world. It plays Telegram: it delivers what is in the outbox, and
+// harness is a chat before the world. It plays Telegram: it delivers what is in the outbox, and
 // remembers which message shows what.
-type rig struct {
+type harness struct {
 	*world.World
 	chat   *chat.Chat
 	people map[string]*person
@@ -60,9 +60,9 @@ type person struct {
 	handle string // their username in Telegram; "" for their own
 }
 
-func newRig(t testing.TB) *rig {
+func newHarness(t testing.TB) *harness {
 	t.Helper()
-	r := &rig{World: world.New(t, world.Options{}), people: map[string]*person{}, messages: map[int64][]*message{}}
+	r := &harness{World: world.New(t, world.Options{}), people: map[string]*person{}, messages: map[int64][]*message{}}
 	for i, name := range []string{"alice", "bob", "carol", "dave", "erin", "frank"} {
 		seed := sha256.Sum256([]byte(name))
 		r.people[name] = &person{Person: &world.Person{TelegramID: 1001 + int64(i), Username: name, FirstName: title(name), Key: ed25519.NewKeyFromSeed(seed[:])}}
@@ -74,7 +74,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-func (r *rig) options() chat.Options {
+func (r *harness) options() chat.Options {
 	o := r.Chat()
 	o.DocsURL, o.Hourly = &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, hourly
 	o.Lookups = 1000 // transcripts stand still for long
@@ -94,7 +94,7 @@ func hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
 type mail struct{ to, subject, text string }
 
 // Send plays a mail server.
-func (r *rig) Send(_ context.Context, to, subject, text string) error {
+func (r *harness) Send(_ context.Context, to, subject, text string) error {
 	if r.noMail {
 		return errors.New("no mail server answers")
 	}
@@ -104,7 +104,7 @@ func (r *rig) Send(_ context.Context, to, subject, text string) error {
 }
 
 // code is the newest code that was mailed.
-func (r *rig) code() string {
+func (r *harness) code() string {
 	r.Helper()
 	if len(r.mails) == 0 {
 		r.Fatal("no mail was sent")
@@ -113,7 +113,7 @@ func (r *rig) code() string {
 }
 
 // rich gives somebody a profile with a connected wallet and lamports in it.
-func (r *rig) rich(name string, lamports uint64) {
+func (r *harness) rich(name string, lamports uint64) {
 	r.Helper()
 	p := r.people[name].Person
 	r.Meet(p)
@@ -126,7 +126,7 @@ func (r *rig) rich(name string, lamports uint64) {
 func title(name string) string { return string(name[0]-'a'+'A') + name[1:] }
 
 // input is what somebody does in their private chat with the bot.
-func (r *rig) input(name string) chat.Input {
+func (r *harness) input(name string) chat.Input {
 	p := r.people[name]
 	r.lastID++
 	return chat.Input{Chat: p.TelegramID, Private: true, MessageID: r.lastID, At: r.Now(),
@@ -134,7 +134,7 @@ func (r *rig) input(name string) chat.Input {
 }
 
 // does hands an input to the chat as the bot does, and delivers what comes of it.
-func (r *rig) does(in chat.Input) {
+func (r *harness) does(in chat.Input) {
 	r.Helper()
 	before := len(r.seen)
 	r.Must(r.try(in))
@@ -145,7 +145,7 @@ func (r *rig) does(in chat.Input) {
 	}
 }
 
-func (r *rig) try(in chat.Input) error {
+func (r *harness) try(in chat.Input) error {
 	for range 3 {
 		turn, err := r.chat.Handle(context.Background(), in)
 		if err != nil {
@@ -160,7 +160,7 @@ func (r *rig) try(in chat.Input) error {
 }
 
 // says is a text in the private chat.
-func (r *rig) says(name, text string) {
+func (r *harness) says(name, text string) {
 	r.Helper()
 	in := r.input(name)
 	in.Text = text
@@ -168,7 +168,7 @@ func (r *rig) says(name, text string) {
 }
 
 // taps touches the newest button of a label in a chat, as it is or as it once was.
-func (r *rig) taps(name, label, whose string) {
+func (r *harness) presses(name, label, whose string) {
 	r.Helper()
 	b, id := r.button(whose, label)
 	in := r.input(name)
@@ -176,7 +176,7 @@ func (r *rig) taps(name, label, whose string) {
 	r.does(in)
 }
 
-func (r *rig) button(name, label string) (chat.Button, int) {
+func (r *harness) button(name, label string) (chat.Button, int) {
 	r.Helper()
 	all := r.messages[r.people[name].TelegramID]
 	for i := len(all) - 1; i >= 0; i-- {
@@ -191,7 +191,7 @@ func (r *rig) button(name, label string) (chat.Button, int) {
 }
 
 // settle tells every event, and delivers the outbox.
-func (r *rig) settle() {
+func (r *harness) settle() {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -203,7 +203,7 @@ func (r *rig) settle() {
 }
 
 // deliver plays Telegram for one reply: a card that has a message is edited in place.
-func (r *rig) deliver(row store.Reply) {
+func (r *harness) deliver(row store.Reply) {
 	r.Helper()
 	var reply chat.Reply
 	r.Must(json.Unmarshal(row.Body, &reply))
@@ -259,7 +259,7 @@ func (r *rig) deliver(row store.Reply) {
 
 // delete takes a message out of a chat, and tells how it began if it was the bot's. Its buttons stay
 // known: somebody may have tapped one just before.
-func (r *rig) delete(chat int64, id int) string {
+func (r *harness) delete(chat int64, id int) string {
 	for _, m := range r.messages[chat] {
 		if m.id == id {
 			m.card = ""
@@ -277,7 +277,7 @@ func (m *message) put(reply chat.Reply) {
 	}
 }
 
-func (r *rig) nameOf(id int64) string {
+func (r *harness) nameOf(id int64) string {
 	for name, p := range r.people {
 		if p.TelegramID == id {
 			return name
@@ -287,7 +287,7 @@ func (r *rig) nameOf(id int64) string {
 }
 
 // linkIn remembers the link of a page of ours that came to somebody's chat.
-func (r *rig) linkIn(who string, reply chat.Reply) {
+func (r *harness) linkIn(who string, reply chat.Reply) {
 	if link := regexp.MustCompile(`start=(app_[0-9a-z_]+)`).FindStringSubmatch(reply.Text); link != nil {
 		r.people[who].app = link[1]
 	}
@@ -307,14 +307,14 @@ func (r *rig) linkIn(who string, reply chat.Reply) {
 }
 
 // proves plays the signing page of somebody's newest bind link, with a key.
-func (r *rig) proves(who string, key ed25519.PrivateKey) {
+func (r *harness) proves(who string, key ed25519.PrivateKey) {
 	r.Helper()
 	r.Must(r.Prove(r.people[who].link[len("b="):], key))
 	r.settle()
 }
 
 // signs plays the signing page of somebody's newest sign link.
-func (r *rig) signs(who string) {
+func (r *harness) signs(who string) {
 	r.Helper()
 	p := r.people[who]
 	id := p.link[len("s="):]
@@ -324,7 +324,7 @@ func (r *rig) signs(who string) {
 }
 
 // keeps plays a device that signs and does not hand in what it signed.
-func (r *rig) keeps(who string) {
+func (r *harness) keeps(who string) {
 	r.Helper()
 	p := r.people[who]
 	message := r.Issue(p.link[len("s="):])
@@ -334,7 +334,7 @@ func (r *rig) keeps(who string) {
 }
 
 // newest is somebody's newest transaction.
-func (r *rig) newest(who string) wallet.Transaction {
+func (r *harness) newest(who string) wallet.Transaction {
 	r.Helper()
 	var t wallet.Transaction
 	r.View(func(tx store.Tx) error {
