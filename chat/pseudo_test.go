@@ -249,3 +249,20 @@ func TestEachPersonIsToldInTheirLanguage(t *testing.T) {
 		t.Errorf("told %v in the pseudo-language, of %+v", told, r.delivered)
 	}
 }
+
+// TestAnAppsMessageIsMarkedInItsReadersLanguage: purser's own line above it, whoever's app it is.
+func TestAnAppsMessageIsMarkedInItsReadersLanguage(t *testing.T) {
+	r := newHarness(t)
+	r.people["carol"].Language = pseudoLanguage
+	var err error
+	r.chat, err = chat.NewIn(r.options(), pseudoTexts(t))
+	r.Must(err)
+	r.says("carol", "/start")
+	r.says("alice", "/start")
+	r.happen("alice has a pro token for Shop")
+	r.delivered = nil
+	r.happen("alice's app writes to carol: hello")
+	if len(r.delivered) != 1 || !strings.Contains(r.delivered[0].Text, "Ƞǿŧ ƒřǿḿ ƥŭřşḗř") {
+		t.Errorf("delivered %+v", r.delivered)
+	}
+}
