@@ -599,7 +599,7 @@ func TestAHintHasAPaymentLookedAtAtOnce(t *testing.T) {
 	r.Must(r.Update(func(db store.Tx) error { // as the network has accepted it, an hour before the next poll
 		row, err := db.Transaction(tx.ID)
 		if err == nil {
-			row, err = store.Step(db, row, wallet.TransitionInput{By: wallet.NetworkAccepted, At: r.Now().UTC()})
+			_, err = store.Step(db, row, wallet.TransitionInput{By: wallet.NetworkAccepted, At: r.Now().UTC()})
 		}
 		return err
 	}))

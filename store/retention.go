@@ -10,9 +10,6 @@ const (
 	// SeenFor is how long an update id is known as seen (docs/architecture.md, Telegram), from when it was last taken
 	// in.
 	SeenFor = 48 * time.Hour
-	// DeadLetteredFor is how long an update that was given up is kept for the operator to look at, from
-	// its arrival.
-	DeadLetteredFor = 7 * 24 * time.Hour
 	// BindKeptFor is how long a bind link is kept after it expired, so that a late visitor is told
 	// what became of it.
 	BindKeptFor = 24 * time.Hour

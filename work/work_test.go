@@ -400,7 +400,14 @@ func TestAPoolThatStopsLeavesNothingLeased(t *testing.T) {
 		h.put("quick", "slow", "waits1", "waits2", "waits3")
 		h.same("begun", h.begun(), "quick slow")
 		begin := time.Now()
-		stop()
+		stopped := make(chan struct{})
+		go func() {
+			stop()
+			close(stopped)
+		}()
+		synctest.Wait()
+		h.same("what was not begun is given back at once", h.stats(), store.JobStats{Waiting: 3, InFlight: 2, Oldest: begin})
+		<-stopped
 		h.same("the time to stop", time.Since(begin), time.Second)
 		h.same("left", h.stats(), store.JobStats{Waiting: 4, Oldest: begin})
 		h.same("ended", h.ended, map[Outcome]int{Done: 1, Returned: 1})
@@ -434,6 +441,57 @@ func TestJobsAreHandedOverFromMemory(t *testing.T) {
 		h.same("updates of the pool: one look by its signal, one end", counting.updates()-before, 2)
 		stop()
 		h.same("left", h.stats(), store.JobStats{})
+	})
+}
+
+// What was put and not leased is claimed like any other.
+func TestOnlyWhatWasLeasedIsHandedOver(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		p := h.pool(nil)
+		if p.Offer() != nil {
+			t.Error("a pool that does not run takes jobs")
+		}
+		stop := h.run(p)
+		h.begun()
+		offer := p.Offer()
+		offer.Max = 1
+		var jobs []store.Job
+		h.update(func(tx store.Tx) (err error) {
+			jobs, err = tx.PutJobs([]store.Job{{ID: "leased", Queue: queue, At: time.Now()}, {ID: "not", Queue: queue, At: time.Now()}}, offer)
+			return err
+		})
+		p.Hand(jobs)
+		h.same("each once", h.begun(), "leased not")
+		stop()
+		h.same("ended", h.ended, map[Outcome]int{Done: 2})
+	})
+}
+
+func TestAnOwnerHasTheirShare(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		p := h.pool(func(context.Context, store.Job) (Result, error) { <-time.After(time.Second); return Result{}, nil })
+		p.PerOwner = 2
+		stop := h.run(p)
+		h.put("a1//a", "a2//a", "a3//a", "b//b")
+		h.same("begun", h.begun(), "a1 a2 b")
+		time.Sleep(time.Second)
+		h.same("then", h.begun(), "a1 a2 a3 b")
+		stop()
+	})
+}
+
+func TestAJobIsHandledWhenItIsDue(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		stop := h.run(h.pool(nil))
+		h.update(func(tx store.Tx) error {
+			_, err := tx.PutJobs([]store.Job{{ID: "job", Queue: queue, At: time.Now(), NotBefore: time.Now().Add(300 * time.Millisecond)}}, nil)
+			return err
+		})
+		time.Sleep(300*time.Millisecond - time.Nanosecond)
+		h.same("not before", h.begun(), "")
+		time.Sleep(time.Nanosecond)
+		h.same("then", h.begun(), "job")
+		stop()
 	})
 }
 
@@ -518,6 +576,8 @@ func TestAClockSetForwardDoublesNothing(t *testing.T) {
 		mu.Lock()
 		ahead = 48 * time.Hour
 		mu.Unlock()
+		time.Sleep(2 * time.Second)
+		h.same("the newest is begun at once", h.begun(), "job job job")
 		time.Sleep(10 * time.Minute)
 		h.same("begun", h.begun(), "job job job")
 		h.same("the newest is committed", h.committed("second"), 1)
@@ -702,6 +762,28 @@ func TestOneNodeLeads(t *testing.T) {
 		stopC()
 		h.same("nobody", who(), "map[]")
 		stopA()
+	})
+}
+
+// A leader that is told that another node leads stops with its next word to the store.
+func TestALeaderGivesWayToAnother(t *testing.T) {
+	inBubble(t, func(h *harness) {
+		ctx, cancel := context.WithCancel(context.Background())
+		l := &Leader{Store: h.store, Name: "poll", Node: "a", Lease: time.Minute, Now: time.Now}
+		led, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- l.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); close(led); return nil })
+		}()
+		synctest.Wait()
+		h.update(func(tx store.Tx) error {
+			_, err := tx.Lead("poll", "b", time.Now().Add(time.Minute), time.Minute)
+			return err
+		})
+		begin := time.Now()
+		<-led
+		h.same("how long it went on", time.Since(begin), 20*time.Second)
+		cancel()
+		h.same("ended", <-ended, nil)
 	})
 }
 

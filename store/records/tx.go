@@ -171,13 +171,5 @@ func (t *tx) telegramHash(id int64) store.Hash { return t.store.lookup.Number(st
 
 func (t *tx) chatHash(id int64) store.Hash { return t.store.lookup.Number(store.ByChat, id) }
 
-// chatOwner is the user whose data key seals what is said in a chat.
-func (t *tx) chatOwner(chat int64) wallet.UserID {
-	if chat <= 0 { // groups and channels belong to nobody
-		return ""
-	}
-	return t.personBy(t.telegramHash(chat))
-}
-
 // erased tells whether an error says that a row belonged to an erased user: lists pass over it.
 func erased(err error) bool { return errors.Is(err, store.ErrNotFound) }

@@ -49,14 +49,6 @@ func (m *model) check(tx store.Tx) error {
 		differ("events", append([]wallet.Event{}, pending...), append([]wallet.Event{}, m.pending...)))
 }
 
-func inOrder[T any](rows map[uint64]T) []T {
-	var out []T
-	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		out = append(out, rows[key])
-	}
-	return out
-}
-
 func (m *model) checkWallets(tx store.Tx) error {
 	for n := range 3 {
 		owner := wallet.UserID(fmt.Sprintf("usr_%d", n))
