@@ -85,3 +85,57 @@ func TestWhatNobodyIntendedIsNotRecognised(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenTransferIsRecognisedByAllOfItsAccounts: the same units of the same token with the same reference are
+// another payment where they leave or reach another account.
+func TestATokenTransferIsRecognisedByAllOfItsAccounts(t *testing.T) {
+	usdc := wallet.Token{Mint: wallet.Address{7}, Decimals: 6, Program: wallet.TokenProgram}
+	paid := wallet.Transaction{From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Token: usdc, Amount: 5}
+	raw, err := Build(paid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := structure(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*wallet.Action)
+		found  bool
+	}{
+		"the one":           {func(*wallet.Action) {}, true},
+		"another recipient": {func(a *wallet.Action) { a.Account = wallet.Address{9} }, false},
+		"another sender":    {func(a *wallet.Action) { a.From = wallet.Address{9} }, false},
+		"another mint":      {func(a *wallet.Action) { a.Mint = wallet.Address{9} }, false},
+		"another amount":    {func(a *wallet.Action) { a.Units++ }, false},
+		"another reference": {func(a *wallet.Action) { a.Reference = wallet.Address{9} }, false},
+	} {
+		intended := wallet.TransferActions(paid)[0]
+		c.change(&intended)
+		found, err := Codec{}.recognises(m, wallet.TransactionQuery{From: paid.From, Actions: []wallet.Action{intended}})
+		if found != c.found || err != nil {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+}
+
+// TestARowThatLacksAPartIsRefused, and so is a second one for an action.
+func TestARowThatLacksAPartIsRefused(t *testing.T) {
+	for lacks, change := range map[string]func(*ActionCodec){
+		"type":            func(r *ActionCodec) { r.Type = "" },
+		"programs":        func(r *ActionCodec) { r.Programs = nil },
+		"Decode":          func(r *ActionCodec) { r.Decode = nil },
+		"Encode":          func(r *ActionCodec) { r.Encode = nil },
+		"Matches":         func(r *ActionCodec) { r.Matches = nil },
+		"name of its own": func(r *ActionCodec) { r.Type = wallet.ActionMemo },
+	} {
+		row := shout()
+		change(&row)
+		if _, err := NewCodec(row); err == nil {
+			t.Errorf("a row without %s is taken", lacks)
+		}
+	}
+	if _, err := NewCodec(shout(), shout()); err == nil {
+		t.Error("one action has two rows")
+	}
+}

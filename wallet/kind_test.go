@@ -30,6 +30,11 @@ func TestAKindThatLacksAPartIsRefused(t *testing.T) {
 	if _, err := NewKinds(SendRules(), SendRules()); err == nil {
 		t.Error("one kind is taken twice")
 	}
+	for kind, typ := range map[Kind]Kind{Send: Send, Receive: Receive, Request: Receive} {
+		if rules, err := StandardKinds().Of(kind); err != nil || rules.Type != typ {
+			t.Errorf("programs see a %s as %q, %v", kind, rules.Type, err)
+		}
+	}
 	if names := StandardKinds().Names(); !slices.Equal(names, []Kind{Receive, Request, Send}) {
 		t.Errorf("there are %v", names)
 	}
@@ -75,11 +80,11 @@ func TestAStepOfAKindAnnouncesItsOwnEventToo(t *testing.T) {
 	rules := SendRules()
 	rules.Kind, rules.Type = "stake", "stake"
 	rules.Announces = func(t Transaction, by Trigger) (Announcement, bool) {
-		return Announcement{StakeDelegated, StakeDelegatedData{Amount: t.Money().String()}}, by == Finalized
+		return Announcement{StakeDelegated, StakeDelegatedData{Amount: t.Money().String()}}, by == Finalized || by == Landed
 	}
 	landed := Transaction{ID: "tx_1", Kind: "stake", Status: Signed, Token: SOL, Amount: 5, Owner: "usr_1"}
 	confirmed, events, err := rules.Apply(landed, TransitionInput{By: Landed, At: at, Landing: &Landing{}})
-	if err != nil || len(events) != 2 || !strings.Contains(string(events[1].Data), `"type":"stake"`) {
+	if err != nil || len(events) != 3 || !strings.Contains(string(events[1].Data), `"type":"stake"`) || !slices.Contains(confirmed.EventIDs(), events[2].ID) {
 		t.Fatalf("landed: %v, %v", events, err)
 	}
 	final, events, err := rules.Apply(confirmed, TransitionInput{By: Finalized, At: at, Landing: &Landing{}})
