@@ -70,7 +70,7 @@ func TestRefusedKeysAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 		}
 	}
 	a := r.get(path, "guess")
-	r.want(a, 429, wallet.RateLimitExceeded, "60 seconds")
+	r.want(a, 429, wallet.RateLimitExceeded, "1 minute")
 	if a.header.Get("Retry-After") != "60" || a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("RateLimit-Limit") != "60" {
 		t.Errorf("%v", a.header)
 	}

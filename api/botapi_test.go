@@ -397,7 +397,7 @@ func TestAppsKnowWhoAllowsIt(t *testing.T) {
 		r.want(r.call("PUT", "/v1/notifications", r.alice.secret, body), 400, wallet.InvalidRequest, says)
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "an ownerless key has no chat")
+	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "This key belongs to no person")
 }
 
 func TestABotTokenHasOneWebhook(t *testing.T) {
@@ -459,7 +459,7 @@ func TestAMistakeInAMessageIsNotPlacedInPursersOwnLine(t *testing.T) {
 		r := newHarness(t)
 		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 		a, _ := r.sends(token, `{"chat_id":"1001","message":"a *b","parse_mode":"Markdown"}`, chat.Outcome{Refusal: telegram})
-		r.want(a, 400, wallet.InvalidRequest, "message: Telegram does not take it: "+told)
+		r.want(a, 400, wallet.InvalidRequest, "message: Telegram doesn't accept it: "+told)
 	}
 }
 

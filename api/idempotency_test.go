@@ -79,7 +79,7 @@ func TestARequestInFlightHoldsItsKey(t *testing.T) {
 	go func() { first <- r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k") }()
 	<-begun
 	meanwhile := r.send(r.alice.secret, r.sendBody(), "Idempotency-Key", "k")
-	r.want(meanwhile, 409, wallet.Conflict, "being worked on")
+	r.want(meanwhile, 409, wallet.Conflict, "still running")
 	if meanwhile.header.Get("Retry-After") != "1" {
 		t.Error("a program cannot tell that it should ask again")
 	}

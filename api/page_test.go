@@ -180,7 +180,7 @@ func TestOnlyAnOpenLinkLearnsWhichAccountsAreInUse(t *testing.T) {
 	}
 	r.refused(ask("another", ruled), 404, wallet.NotFound, "")
 	r.refused(ask(token), 400, wallet.InvalidRequest, "1 to 10")
-	r.refused(ask(token, slices.Repeat([]string{ruled}, 11)...), 400, wallet.InvalidRequest, "10 at most")
+	r.refused(ask(token, slices.Repeat([]string{ruled}, 11)...), 400, wallet.InvalidRequest, "at most 10")
 	r.refused(ask(token, ruled, "x"), 400, wallet.InvalidRequest, "Addresses: ")
 	r.Pass(11 * time.Minute)
 	r.refused(ask(token, ruled), 404, wallet.NotFound, "")
