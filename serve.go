@@ -152,10 +152,6 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 	if err != nil {
 		return p, "", err
 	}
-	// What an earlier life of this process had in hand waits for no lease.
-	if err = p.store.Update(context.Background(), func(tx store.Tx) error { return tx.ReleaseNode(node) }); err != nil {
-		return p, "", err
-	}
 	return p, note, p.addFronts(c, log)
 }
 
@@ -244,7 +240,12 @@ func (p *process) canWrite(ctx context.Context, path string) error {
 	if err := probe(path + ".probe"); err != nil {
 		return fmt.Errorf("store %s: nothing can be written beside it; is the disk full? %w", path, err)
 	}
-	if err := p.Meter.Begin(ctx); err != nil {
+	// What an earlier life of this process had in hand waits for no lease.
+	err := p.store.Update(ctx, func(tx store.Tx) error { return tx.ReleaseNode(node) })
+	if err == nil {
+		err = p.Meter.Begin(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("store %s: nothing can be written into it; is the disk full? %w", path, err)
 	}
 	return nil

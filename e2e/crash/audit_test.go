@@ -3,7 +3,9 @@ package crash
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"purser/sandbox/telegram"
@@ -112,6 +114,9 @@ func (o *order) proved(c *crowd, card telegram.Message, landed map[string]bool, 
 	}
 }
 
+// several is the message that tells of payments that came faster than they could be told of one by one.
+var several = regexp.MustCompile(`^💰 You received (\d+) payments[^\n]*\n\n([\d.]+) SOL$`)
+
 // toldOnce checks that what is sent as a message of its own (a question, news of a payment) was
 // sent once. A second time is excused only by a kill while the first was on its way: Telegram had
 // it, and purser died before it could note that (bot.deliver).
@@ -123,10 +128,15 @@ func (c *crowd) toldOnce() {
 	for _, call := range c.world.Telegram.Calls() {
 		text := tags.ReplaceAllString(call.Params["text"], "")
 		s, amount := readCard(text)
-		if call.Method != "sendMessage" || call.Status != 200 || s != received && s != review {
+		what := telling{call.Params["chat_id"], string(s) + amount}
+		switch {
+		case call.Method != "sendMessage" || call.Status != 200:
+			continue
+		case several.MatchString(text):
+			what.text = text
+		case s != received && s != review:
 			continue
 		}
-		what := telling{call.Params["chat_id"], string(s) + amount}
 		before, again := last[what]
 		last[what] = call.At
 		if !again {
@@ -135,15 +145,47 @@ func (c *crowd) toldOnce() {
 		if !slices.ContainsFunc(c.kills, func(k time.Time) bool {
 			return k.Sub(before).Abs() < slack && k.Before(call.At)
 		}) {
-			c.Errorf("chat %s was told twice that %s SOL is %s, for no reason", what.chat, amount, s)
+			c.Errorf("chat %s was told twice for no reason: %s", what.chat, what.text)
 		}
 		excused++
 	}
-	for _, p := range c.people {
-		for _, o := range p.orders {
-			if _, told := last[telling{fmt.Sprint(o.to.ID), string(received) + o.amount()}]; told == o.rejected {
-				c.Errorf("%s SOL (rejected: %v): its recipient was told: %v", o.amount(), o.rejected, told)
+	folded := map[string]map[string]bool{} // by chat: messages that tell of several payments, each text once
+	for what := range last {
+		if several.MatchString(what.text) {
+			if folded[what.chat] == nil {
+				folded[what.chat] = map[string]bool{}
 			}
+			folded[what.chat][what.text] = true
+		}
+	}
+	for _, to := range c.people {
+		chat := fmt.Sprint(to.ID)
+		var left, sum uint64 // payments that were told of in no message of their own
+		for _, from := range c.people {
+			for _, o := range from.orders {
+				if o.to.ID != to.ID {
+					continue
+				}
+				_, told := last[telling{chat, string(received) + o.amount()}]
+				switch {
+				case told && o.rejected:
+					c.Errorf("%s SOL was rejected, and its recipient was told of it", o.amount())
+				case !told && !o.rejected:
+					left, sum = left+1, sum+o.lamports
+				}
+			}
+		}
+		for text := range folded[chat] {
+			found := several.FindStringSubmatch(text)
+			n, err := strconv.ParseUint(found[1], 10, 64)
+			total, amountErr := wallet.ParseAmount(found[2], wallet.SOL.Decimals)
+			if err != nil || amountErr != nil {
+				c.Fatalf("%q: %v, %v", text, err, amountErr)
+			}
+			left, sum = left-n, sum-total.Units
+		}
+		if left != 0 || sum != 0 {
+			c.Errorf("%s was told of %d payments and %d lamports too few, or too many", chat, int64(left), int64(sum))
 		}
 	}
 	c.Logf("%d messages were sent twice, each with a kill between", excused)
