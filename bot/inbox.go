@@ -146,7 +146,7 @@ func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job
 			continue
 		}
 		job := store.Job{Queue: store.Inbox, Key: store.ChatKey(u.in.Chat), Owner: store.ChatKey(u.in.Chat), At: now, Body: u.body}
-		if job.About, err = store.ChatPerson(tx, u.in.Chat); err != nil {
+		if job.About, err = store.ChatPerson(tx, u.in.From.TelegramID); err != nil {
 			return nil, nil, nil, err
 		}
 		jobs = append(jobs, job)

@@ -1,6 +1,12 @@
-// Package store is the contract of what purser remembers, and the sealing of what is sensitive in
-// it. It refuses to know how an engine lays out its bytes (see store/bolt) and what the rows mean
-// to the people they are about (see handlers).
+// Package store is the contract of what purser remembers, and the sealing of what is sensitive in it.
+//
+// Store is one database. Its View and Update give a Tx, whose verbs (Users, Wallets, Transactions, Jobs ...) read and
+// write rows that become true together. A Job is work that waits in a Queue; package work claims and ends jobs.
+// Create, Step and Schedule write a step of a transaction with its events and the job that looks at it next. A Sweeper
+// removes what is over. Key and Keyring seal fields by a key for each person.
+//
+// It refuses to know how rows are laid out (see store/records), how an engine keeps bytes (see store/engine and
+// store/bolt), and what the rows mean to the people they are about (see handlers).
 package store
 
 import (
@@ -72,8 +78,7 @@ const (
 // returned belongs to the caller: nothing in it points into the engine.
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
-// The lists that workers live by (UnsettledTransactions, SilentConversations,
-// PendingEvents, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf) and Sweep pass over such a
+// The lists that workers live by (SilentConversations, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a
 // row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
 // without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
@@ -141,7 +146,7 @@ type Transactions interface {
 	// any other version is ErrConflict, and so is a sign id or signature that is another's (a
 	// receipt may share its sender's signature, which finds the sender's). No row: ErrNotFound.
 	PutTransaction(t wallet.Transaction) error
-	// UnsettledTransactions lists, oldest first, those that are not Final. It passes over damaged rows.
+	// UnsettledTransactions lists, oldest first, those that are not Closed. It passes over damaged rows.
 	UnsettledTransactions(limit int) ([]wallet.Transaction, error)
 	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over. A
 	// damaged row is an error.

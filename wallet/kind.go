@@ -55,7 +55,7 @@ type Announcement struct {
 }
 
 // Rules are what the domain knows of one kind of transaction. Its functions are pure, and judge a row by nothing but
-// itself. What a kind needs of other packages stands beside it in the package kinds.
+// itself. What a kind needs of other packages stands beside it in package product.
 type Rules struct {
 	Kind Kind
 	Life Life

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxFlying is how many deliveries are on their way at once, to all webhooks.
+	// maxInFlight is how many deliveries are on their way at once, to all webhooks.
 	maxInFlight = 2048
 	// maxOfOwner is how many are on their way to the webhooks of one owner.
 	maxOfOwner = 512

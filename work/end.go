@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -62,13 +63,18 @@ func (p *Pool) call(ctx context.Context, job store.Job) (result Result, err erro
 	return result, err
 }
 
-// panicked is the panic of a handler.
+// panicked is the panic of a handler. Its value may hold somebody's words, so only what the Go runtime says is told of it.
 type panicked struct {
 	value any
-	stack []byte
+	stack []byte // addresses, and no values
 }
 
-func (e *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+func (e *panicked) Error() string {
+	if known, ok := e.value.(runtime.Error); ok {
+		return fmt.Sprintf("panic: %v\n%s", known, e.stack)
+	}
+	return fmt.Sprintf("panic with a %T\n%s", e.value, e.stack)
+}
 
 // run makes an error of a panic.
 func (p *Pool) run(f func() error) (err error) {

@@ -850,3 +850,13 @@ func TestTheOperatorHearsOfQueues(t *testing.T) {
 		}
 	})
 }
+
+// TestAPanicTellsNobodysWords: its value may be what a person wrote.
+func TestAPanicTellsNobodysWords(t *testing.T) {
+	for value, want := range map[any]string{"my phone is 0791234567": "panic with a string\n", errors.New("somebody's words"): "panic with a *errors.errorString\n"} {
+		err := (&Pool{}).run(func() error { panic(value) })
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "words\n") || strings.Contains(err.Error(), "0791234567") {
+			t.Errorf("%v", err)
+		}
+	}
+}

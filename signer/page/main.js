@@ -11,17 +11,17 @@ import { Refused } from './server.js';
 import { signFlow } from './sign.js';
 
 /**
- * Reads and clears the fragment; returns {kind: home|bind|sign|broken|gone, secret, language}. The secret is kept
+ * Reads and clears the fragment; returns {kind: home|bind|sign|broken|gone, fragment, secret, language}. The secret is kept
  * nowhere, so a reload has lost it: the history entry remembers only that there was one. A link may end with
  * "&lang=<tag>", the person's language as the chat knows it; it only chooses among the page's own catalogues.
  */
 function takeRequest() {
   const fragment = location.hash;
-  if (fragment === '' || fragment === '#') return { kind: history.state?.link ? 'gone' : 'home', secret: '', language: '' };
+  if (fragment === '' || fragment === '#') return { kind: history.state?.link ? 'gone' : 'home', fragment, secret: '', language: '' };
   history.replaceState({ link: true }, '', location.pathname);
   const [, letter, secret, language = ''] = /^#([bs])=([A-Za-z0-9_-]{16,128})(?:&lang=([A-Za-z0-9-]{2,35}))?$/.exec(fragment) ?? [];
-  if (!letter) return { kind: 'broken', secret: '', language };
-  return { kind: letter === 'b' ? 'bind' : 'sign', secret, language };
+  if (!letter) return { kind: 'broken', fragment, secret: '', language };
+  return { kind: letter === 'b' ? 'bind' : 'sign', fragment, secret, language };
 }
 
 async function run(ui, { kind, secret }) {
@@ -87,7 +87,11 @@ function open() {
   const request = takeRequest();
   const ui = new Ui(document.getElementById('main'), document.getElementById('status'));
   loaded ??= load(LANGUAGES, [request.language, ...(navigator.languages ?? [])].filter(Boolean)).then(() => translate());
-  loaded.then(() => start(ui, request), () => { document.getElementById('unloaded').hidden = false; }); // written in the HTML
+  loaded.then(() => start(ui, request), () => {
+    loaded = null; // the next link, or a reload, asks again
+    if (request.fragment) history.replaceState(null, '', location.pathname + request.fragment); // nothing was done with it
+    document.getElementById('unloaded').hidden = false; // written in the HTML
+  });
   // A second link opened in the same tab only changes the fragment: end this flow, begin that one.
   addEventListener('hashchange', () => {
     ui.close();

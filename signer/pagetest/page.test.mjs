@@ -253,6 +253,9 @@ it('without its texts the page says so in its own English, and asks the server f
       await tab.getByText('This page did not load completely.').waitFor();
       assert.equal((await text(tab)).trim(), '');
       assert.deepEqual(server.received, []);
+      server.world.lost = [];
+      await tab.reload(); // the link was not used up
+      await tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor();
     }, { locale: file === 'eo.json' ? 'eo' : 'en-GB' });
   }
 });
