@@ -203,7 +203,7 @@ func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(map[string]string{"id": key.ID, "key": secret})
 	}
-	_, err := fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown this once: keep it secret.\n", secret, key.ID)
+	_, err := fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown only once. Keep it secret.\n", secret, key.ID)
 	return err
 }
 

@@ -72,7 +72,7 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 // rotatePath is the one path whose idempotency keys belong to a key and not to its line.
 const rotatePath = "/v1/key/rotate"
 
-// rotatedData is `data` of POST /v1/key/rotate. The key is told this once: a replay of the answer says
+// rotatedData is `data` of POST /v1/key/rotate. The key is shown only once: a replay of the answer says
 // secret_shown instead.
 type rotatedData struct {
 	KeyID       string `json:"key_id"`
@@ -106,12 +106,12 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 				return err
 			}
 			data := rotatedData{KeyID: next.Key.ID, Key: next.Secret, OldEndsAt: stamp(ends)}
-			const message = "The key is told this once: keep it secret."
+			const message = "This key is shown only once. Keep it secret."
 			if body, err = s.envelope(message, data); err != nil {
 				return err
 			}
 			data.Key, data.SecretShown = "", true
-			replay, err := s.envelope("The key was told when it was made, and is not told again.", data)
+			replay, err := s.envelope("The key was shown when it was made and is not shown again.", data)
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func (e endpoint) portal() bool {
 	return e.scope == wallet.Webhooks && !strings.HasSuffix(e.pattern, "/listen") || e.method == fiber.MethodGet && (e.pattern == "/v1/key" || e.pattern == "/v1/webhooks/events")
 }
 
-// portalData is `data` of POST /v1/portal/session. The session is told this once.
+// portalData is `data` of POST /v1/portal/session. The session is shown only once.
 type portalData struct {
 	Session   string         `json:"session"`
 	ExpiresAt string         `json:"expires_at"`
@@ -57,7 +57,7 @@ func (s *Server) openPortal(c *fiber.Ctx) error {
 	if err != nil {
 		return s.notAKey(c, err)
 	}
-	return s.succeed(c, fiber.StatusOK, "The session is told this once: keep it secret.", portalData{
+	return s.succeed(c, fiber.StatusOK, "This session is shown only once. Keep it secret.", portalData{
 		Session: opened.Secret, ExpiresAt: stamp(opened.EndsAt), App: opened.AppName, KeyHint: opened.Key.Hint,
 		Kind: opened.Key.Kind, Tier: opened.Key.Tier, Cluster: s.Cluster, Bot: s.BotName(),
 	})

@@ -366,7 +366,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-		return s.idempotentSecret(c, remember, fiber.StatusOK, "The secret is told once.", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, remember, fiber.StatusOK, "This secret is shown only once.", func(tx store.Tx) (any, any, error) {
 			hook, err := s.Webhooks.RotateSecret(tx, handlers.CallerOf(key), id, secret, time.Duration(grace)*time.Second)
 			kept := secretData{WebhookID: hook.ID, SecretShown: true, PreviousUntil: stamp(hook.PreviousUntil)}
 			told := kept

@@ -45,7 +45,7 @@ const (
 // PortalSession begins the secret of a session, by which it is told from a key.
 const PortalSession = "pur_session_"
 
-// PortalOpened is a session that has begun. Its secret is told this once.
+// PortalOpened is a session that has begun. Its secret is shown only once.
 type PortalOpened struct {
 	Secret  string
 	EndsAt  time.Time

@@ -36,7 +36,7 @@ type Webhook struct {
 	LastTriggered time.Time `json:"last_triggered"` // zero: never
 	FailingSince  time.Time `json:"failing_since"`  // zero: it does not fail
 	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", or "tier" (until the key has pro again); "" when it did not
-	Secret        Secret    `json:"secret"`         // one that purser drew, told this once; else ""
+	Secret        Secret    `json:"secret"`         // one that purser drew, shown only once; else ""
 	SecretShown   bool      `json:"secret_shown"`   // it was told in an answer that was lost
 }
 
@@ -206,7 +206,7 @@ type SecretRotation struct {
 // WebhookSecret is the new secret of a webhook.
 type WebhookSecret struct {
 	WebhookID     string    `json:"webhook_id"`
-	Secret        Secret    `json:"secret"`         // told this once
+	Secret        Secret    `json:"secret"`         // shown only once
 	SecretShown   bool      `json:"secret_shown"`   // it was told in an answer that was lost
 	PreviousUntil time.Time `json:"previous_until"` // until when deliveries are signed by the one before too
 }

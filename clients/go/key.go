@@ -43,7 +43,7 @@ type Rotation struct {
 // RotatedKey is the successor of a key.
 type RotatedKey struct {
 	KeyID       string    `json:"key_id"`
-	Key         Secret    `json:"key"`          // told this once
+	Key         Secret    `json:"key"`          // shown only once
 	SecretShown bool      `json:"secret_shown"` // it was told in an answer that was lost
 	OldEndsAt   time.Time `json:"old_ends_at"`
 }

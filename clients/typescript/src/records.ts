@@ -324,7 +324,7 @@ export interface Webhook {
   failingSince: Date | undefined;
   /** Why purser turned it off: "gone" (410), "failing", or "tier" (until the key has pro again); "" when it did not. */
   ended: string;
-  /** One that purser drew, told this once; else "". */
+  /** One that purser drew, shown only once; else "". */
   secret: string;
 }
 
