@@ -141,7 +141,7 @@ type Jobs interface {
 	// notBefore (zero: they may be claimed at once).
 	SnoozeJobs(notBefore time.Time, refs ...Ref) error
 	// DeadLetterJobs takes jobs out of their queue, so that what is behind them in their keys goes on, and keeps them for
-	// the operator.
+	// the operator. One that was put anew meanwhile stays, and waits as it was put.
 	DeadLetterJobs(now time.Time, reason string, refs ...Ref) error
 
 	// Job is the job of an ID, in flight or not; ErrNotFound when none waits.

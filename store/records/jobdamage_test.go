@@ -1,6 +1,7 @@
 package records
 
 import (
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -61,4 +62,107 @@ func TestADamagedJobHoldsUpNobody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tables are what a transaction reads and writes entries by.
+type tables interface {
+	get(b table, key []byte) []byte
+	put(b table, key, value []byte) error
+}
+
+// TestADamagedStateOfAQueueIsCountedAgain damages the entry of a queue that has a job in flight, two that wait in a key,
+// one without a key and a dead letter: all goes on, and what was counted again is written.
+func TestADamagedStateOfAQueueIsCountedAgain(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	put := func(tx store.Tx, id, key string) error {
+		_, err := tx.PutJobs([]store.Job{{ID: store.JobID(id), Queue: "work", Key: key, Owner: id, At: at}}, nil)
+		return err
+	}
+	claim := store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		if err := put(tx, "dead", ""); err != nil {
+			return err
+		}
+		claimed, _, err := tx.ClaimJobs(claim)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeadLetterJobs(at, "broken", claimed[0].Ref()); err != nil {
+			return err
+		}
+		for _, j := range [][2]string{{"0", "key"}, {"1", "key"}, {"2", "key"}, {"3", ""}} {
+			if err := put(tx, j[0], j[1]); err != nil {
+				return err
+			}
+		}
+		_, _, err = tx.ClaimJobs(claim)
+		return err
+	})
+	entry := func(tx store.Tx) []byte {
+		return tx.(tables).get(jobIndex, append([]byte("work\x00"), stateOf))
+	}
+	var turns uint64
+	mustUpdate(t, s, func(tx store.Tx) error {
+		turns = binary.BigEndian.Uint64(entry(tx))
+		return tx.(tables).put(jobIndex, append([]byte("work\x00"), stateOf), []byte{1, 2, 3})
+	})
+	mustUpdate(t, s, func(tx store.Tx) error {
+		got, err := tx.JobStats("work")
+		if want := (store.JobStats{Waiting: 3, InFlight: 1, Dead: 1, Oldest: at}); got != want {
+			t.Errorf("counted %+v, want %+v", got, want)
+		}
+		if err != nil {
+			return err
+		}
+		return put(tx, "4", "")
+	})
+	mustUpdate(t, s, func(tx store.Tx) error {
+		raw := entry(tx)
+		if len(raw) < 24 {
+			t.Fatalf("the entry is still %x", raw)
+		}
+		if got := binary.BigEndian.Uint64(raw); got <= turns {
+			t.Errorf("the turn after %d is %d", turns, got)
+		}
+		if waiting := binary.BigEndian.Uint64(raw[16:]); waiting != 4 {
+			t.Errorf("the entry tells of %d that wait, want 4", waiting)
+		}
+		return nil
+	})
+}
+
+// TestADeadLetterLeavesWhatWasPutAnew puts a job anew while an attempt of what it was before is in flight and fails for
+// good: the new one is tried.
+func TestADeadLetterLeavesWhatWasPutAnew(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	claim := store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		if _, err := tx.PutJobs([]store.Job{{ID: "x", Queue: "work", At: at, Body: []byte("old")}}, nil); err != nil {
+			return err
+		}
+		claimed, _, err := tx.ClaimJobs(claim)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.PutJobs([]store.Job{{ID: "x", Queue: "work", At: at, Body: []byte("new")}}, nil); err != nil {
+			return err
+		}
+		return tx.DeadLetterJobs(at, "broken", claimed[0].Ref())
+	})
+	mustUpdate(t, s, func(tx store.Tx) error {
+		claimed, _, err := tx.ClaimJobs(claim)
+		if err != nil {
+			return err
+		}
+		if len(claimed) != 1 || string(claimed[0].Body) != "new" || claimed[0].Failures != 0 {
+			t.Errorf("claimed %+v, want what was put anew", claimed)
+		}
+		letters, err := tx.DeadLetters("work", 9)
+		if len(letters) != 0 {
+			t.Errorf("dead letters %+v, want none", letters)
+		}
+		return err
+	})
 }

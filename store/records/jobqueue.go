@@ -109,7 +109,8 @@ func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 		return nil, err
 	}
 	q := &jobQueue{tx: t, name: name, prefix: append([]byte(name), 0), owners: map[string]*jobOwner{}}
-	return q, q.state.decode(t.get(jobIndex, q.at(stateOf)))
+	q.readState()
+	return q, nil
 }
 
 // at is a key of the index.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"purser/store"
+	"purser/store/engine"
 )
 
 // What the index of jobs (jobqueue.go) keeps of a queue and of each owner in it, in one entry each.
@@ -89,4 +90,53 @@ func (s *queueState) decode(raw []byte) error {
 	var err error
 	s.clock, err = keyTime(raw[48:])
 	return err
+}
+
+// readState reads the queue's entry. A damaged one stops nothing: what it said is counted again from the index, the
+// operator hears of it once, and the next call that changes the queue writes it anew.
+func (q *jobQueue) readState() {
+	key := q.at(stateOf)
+	if q.state.decode(q.get(jobIndex, key)) == nil {
+		return
+	}
+	if q.store.damageReports.first(jobIndex.String(), key) {
+		q.store.log.Error("what the store noted of a queue is damaged and is counted again from its jobs; no job is lost by it",
+			"table", jobIndex.String(), "queue", string(q.name))
+	}
+	q.state = q.recount()
+}
+
+// recount makes a queue's state out of the entries that lead to its jobs. By what the clock was set back is lost: what
+// was put for a time of then may wait longer by as much.
+func (q *jobQueue) recount() queueState {
+	s := queueState{dirty: true}
+	for priority := range store.Priorities { // the last turn given out that somebody still has
+		prefix := q.at(turnOf, []byte{byte(priority), readyTurn})
+		last := engine.Prefix(prefix)
+		last.Backward = true
+		for key := range q.scan(jobIndex, last) {
+			if len(key) == len(prefix)+8+hashSize {
+				s.turns = max(s.turns, binary.BigEndian.Uint64(key[len(prefix):]))
+				break
+			}
+		}
+	}
+	lines := q.at(lineOfKey)
+	for key := range q.scan(jobIndex, engine.Prefix(lines)) {
+		if len(key) == len(lines)+hashSize+9 && key[len(lines)+hashSize] > 0 { // class 0 is in flight, and counted among the leases
+			s.waiting++
+		}
+	}
+	for _, line := range q.scan(jobIndex, engine.Prefix(q.at(headOf))) {
+		if len(line) == 0 { // one without a key; the others were counted above
+			s.waiting++
+		}
+	}
+	for range q.scan(jobIndex, engine.Prefix(q.at(leaseOf))) {
+		s.inFlight++
+	}
+	for range q.scan(deadJobs, engine.Prefix(q.prefix)) {
+		s.dead++
+	}
+	return s
 }
