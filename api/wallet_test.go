@@ -90,7 +90,7 @@ func (r *harness) transactions() int {
 	r.Helper()
 	n := 0
 	r.View(func(tx store.Tx) error {
-		all, err := tx.UnsettledTransactions(1000)
+		all, err := tx.UnsettledTransactions(wallet.Transaction{}, 1000)
 		n = len(all)
 		return err
 	})

@@ -138,7 +138,7 @@ func (l *ledger) step() {
 func (l *ledger) scheduled() {
 	l.Helper()
 	l.View(func(tx store.Tx) error {
-		open, err := tx.UnsettledTransactions(1 << 20)
+		open, err := tx.UnsettledTransactions(wallet.Transaction{}, 1<<20)
 		jobs := 0
 		for _, queue := range []store.Queue{store.Settlement, store.Collecting} {
 			stats, failed := tx.JobStats(queue)

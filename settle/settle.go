@@ -8,7 +8,8 @@
 // A transaction that can still change has one job in the store (store.Step), due when it is to be looked at next.
 // Settler.Handle takes one look: it asks the chain what there is to ask, and returns what becomes true of it, which the
 // pool writes in the same store transaction as the end of the job. What it remembers between two looks (memory) only
-// saves questions; a restart, or another node, begins without it.
+// saves questions; a restart, or another node, begins without it. A job that is lost or damaged is put back from its
+// transaction (Settler.Restore).
 package settle
 
 import (
@@ -113,6 +114,7 @@ func (s *Settler) Run(ctx context.Context) error {
 		s.listen(ctx)
 		return nil
 	})
+	group.Go(func() error { return s.restore(ctx) })
 	return group.Wait()
 }
 

@@ -146,8 +146,9 @@ type Transactions interface {
 	// any other version is ErrConflict, and so is a sign id or signature that is another's (a
 	// receipt may share its sender's signature, which finds the sender's). No row: ErrNotFound.
 	PutTransaction(t wallet.Transaction) error
-	// UnsettledTransactions lists, oldest first, those that are not Closed. It passes over damaged rows.
-	UnsettledTransactions(limit int) ([]wallet.Transaction, error)
+	// UnsettledTransactions lists, oldest first, those that are not Closed, behind the last one of the page before:
+	// the zero Transaction begins. That one may have ended meanwhile. It passes over damaged rows.
+	UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error)
 	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over. A
 	// damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)

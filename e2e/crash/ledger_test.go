@@ -66,7 +66,7 @@ func (c *couple) finish() {
 func (c *couple) left() (left []string) {
 	c.Helper()
 	c.look(func(tx store.Tx) {
-		open, err := tx.UnsettledTransactions(math.MaxInt32)
+		open, err := tx.UnsettledTransactions(wallet.Transaction{}, math.MaxInt32)
 		c.must(err)
 		for _, t := range open {
 			if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {

@@ -132,7 +132,7 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
 		transactions: func(tx store.Tx) ([]int, error) {
-			rows, err := tx.UnsettledTransactions(10)
+			rows, err := tx.UnsettledTransactions(wallet.Transaction{}, 10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Amount) }), err
 		},
 		conversations: func(tx store.Tx) ([]int, error) {

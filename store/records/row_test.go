@@ -88,7 +88,7 @@ func FuzzDamagedRows(f *testing.F) {
 // everyVerb calls each verb, whatever it answers.
 func everyVerb(contract store.Tx, x storetest.Samples) {
 	_ = x.Read(contract)
-	_, _ = contract.UnsettledTransactions(10)
+	_, _ = contract.UnsettledTransactions(wallet.Transaction{}, 10)
 	_, _ = contract.UnsettledFrom(x.Transaction.From)
 	_, _ = contract.TransactionsOf(x.User.ID, store.Page{After: x.Transaction.ID, Limit: 10})
 	_, _ = contract.TransactionsAt(x.Transaction.From, store.Page{After: x.Transaction.ID, Limit: 10})

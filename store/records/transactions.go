@@ -346,9 +346,13 @@ func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err er
 	return x, true, err
 }
 
-func (t *tx) UnsettledTransactions(limit int) ([]wallet.Transaction, error) {
+func (t *tx) UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
-	for key := range t.scan(unsettled, all()) {
+	r := all()
+	if after.ID != "" {
+		r.From = join(timeKey(after.CreatedAt), []byte(after.ID), []byte{0}) // the first key behind that one's
+	}
+	for key := range t.scan(unsettled, r) {
 		if len(out) >= limit {
 			break
 		}

@@ -82,7 +82,7 @@ func (m *model) checkTransactions(tx store.Tx) error {
 		}
 		return out
 	}
-	got, err := tx.UnsettledTransactions(1 << 20)
+	got, err := tx.UnsettledTransactions(wallet.Transaction{}, 1<<20)
 	if err := errors.Join(err, differ("unsettled", got, pick(func(t wallet.Transaction) bool { return !t.Closed }))); err != nil {
 		return err
 	}

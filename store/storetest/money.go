@@ -138,7 +138,9 @@ func testTransactionLists(t *testing.T, open Open) {
 		update(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
 	}
 	unsettled := func(limit int) []wallet.TransactionID {
-		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledTransactions(limit) }))
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) {
+			return tx.UnsettledTransactions(wallet.Transaction{}, limit)
+		}))
 	}
 	from := func(n byte) []wallet.TransactionID {
 		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledFrom(wallet.Address{n}) }))
@@ -151,6 +153,12 @@ func testTransactionLists(t *testing.T, open Open) {
 	type list = []wallet.TransactionID
 	same(t, "unsettled", unsettled(10), list{"tx_001", "tx_002", "tx_003", "tx_004", "tx_004_twin", "tx_005", "tx_006"})
 	same(t, "unsettled, limited", unsettled(2), list{"tx_001", "tx_002"})
+	behind := func(row wallet.Transaction, limit int) []wallet.TransactionID {
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledTransactions(row, limit) }))
+	}
+	same(t, "unsettled, the next page", behind(transaction(2, "usr_a", 2), 2), list{"tx_003", "tx_004"})
+	same(t, "unsettled, behind one of the same instant", behind(transaction(4, "usr_a", 1), 1), list{"tx_004_twin"})
+	same(t, "unsettled, behind the last", behind(transaction(6, "", 3), 2), list{})
 	same(t, "unsettled, none wanted", unsettled(0), list{})
 	same(t, "unsettled from", from(1), list{"tx_001", "tx_004", "tx_004_twin", "tx_005"})
 	same(t, "an owner's", of("usr_a", "", 3), list{"tx_005", "tx_004_twin", "tx_004"})

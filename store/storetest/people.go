@@ -130,7 +130,7 @@ func testErase(t *testing.T, open Open) {
 			}
 			counts[what] = n
 		}
-		x, err := tx.UnsettledTransactions(10)
+		x, err := tx.UnsettledTransactions(wallet.Transaction{}, 10)
 		count("unsettled", len(x), err)
 		x, err = tx.UnsettledFrom(wallet.Address{1})
 		count("unsettled of hers", len(x), err)
