@@ -88,8 +88,8 @@ func hasJob(tx store.Tx, id wallet.TransactionID) bool {
 	return false
 }
 
-// putBack puts the jobs of transactions that have none, each as its row asks for it now. What is left of a
-// damaged job is removed first.
+// putBack puts the jobs of transactions that have none, each as its row asks for it now. A damaged job
+// does not hold its ID, and a claim takes what leads to it out of the index; one that cannot be unsealed is removed first.
 func (s *Settler) putBack(ctx context.Context, ids []wallet.TransactionID) error {
 	if len(ids) == 0 {
 		return nil

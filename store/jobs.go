@@ -155,7 +155,7 @@ type Jobs interface {
 	// JobStats says how a queue stands. It costs the same for any number of jobs.
 	JobStats(Queue) (JobStats, error)
 	// RemoveJobs cancels jobs, in flight or not: an attempt that is under way can no longer be ended. It passes
-	// over IDs that are not in the queue. Of a damaged job it sets the ID free for another.
+	// over IDs that are not in the queue.
 	RemoveJobs(queue Queue, ids ...JobID) error
 
 	// DeadLetters lists what was given up, newest first.

@@ -339,22 +339,12 @@ func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
 		case err != nil:
 			return err
 		default:
-			if err := q.removeJob(id, j); err != nil {
+			if err := q.move(j, nil); err != nil {
 				return err
 			}
 		}
 	}
 	return q.flush()
-}
-
-// removeJob removes a job. Of one that cannot be unsealed nobody knows whether its plain part is what was written, nor
-// whether a claim has passed over it and counted it out: only its ID is set free, so that a new job may take it, and
-// the claim that meets what is left in the index takes that out and counts it.
-func (q *jobQueue) removeJob(id store.JobID, j *storedJob) error {
-	if _, err := q.unsealJob(j); err != nil && !erased(err) {
-		return errors.Join(q.skipJob(j.seq, err), q.delete(jobIndex, q.at(idOf, q.hash("id", string(id)))))
-	}
-	return q.move(j, nil)
 }
 
 func (t *tx) Job(queue store.Queue, id store.JobID) (store.Job, error) {
