@@ -311,7 +311,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// backoff is 1, 2, 4, ... seconds, at most limit, for the attempts 1, 2, 3, ...
-func backoff(attempt int, limit time.Duration) time.Duration {
-	return min(time.Second<<min(max(attempt, 1)-1, 16), limit)
+// backoff is how long is waited after so many failures in a row to reach Telegram: 1, 2, 4 ... seconds, at most patience.
+func backoff(failures int) time.Duration {
+	return work.Schedule{First: time.Second, Most: patience}.Span(failures)
 }

@@ -22,6 +22,7 @@ func (w *world) answeredWithin(who int64, text string) (took time.Duration, befo
 	begun, sent := time.Now(), len(w.calls("sendMessage"))
 	w.must(w.telegram.Say(who, text))
 	w.hears(who, "you said: "+text)
+	synctest.Wait() // a message is in its chat a moment before its call is listed
 	for _, c := range w.calls("sendMessage")[sent:] {
 		if c.Params["chat_id"] != fmt.Sprint(who) {
 			continue

@@ -66,7 +66,7 @@ func (b *Bot) insist(ctx context.Context, method string, params, result any) err
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		wait := backoff(attempt, patience)
+		wait := backoff(attempt)
 		if no := refused(err); no != nil {
 			if no.retryAfter == 0 {
 				return err
@@ -165,7 +165,7 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 
 // afterFailedPoll says what is wrong and waits; false when it is time to stop.
 func (b *Bot) afterFailedPoll(ctx context.Context, err error, failures int) bool {
-	wait := backoff(failures, patience)
+	wait := backoff(failures)
 	no := refused(err)
 	switch {
 	case no != nil && no.says("while webhook is active"):

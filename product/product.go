@@ -76,7 +76,7 @@ type Parts struct {
 
 // New makes the parts. Its error is one of the settings.
 func New(o Options) (*Parts, error) {
-	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
+	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.Node == "" || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
 		return nil, errors.New("product: an option is missing")
 	}
 	c := o.Config
@@ -117,7 +117,7 @@ func New(o Options) (*Parts, error) {
 // deliver makes what brings events to webhooks, and what their owners do with them.
 func (p *Parts) deliver() {
 	c := p.Config.Webhooks
-	p.Meter = &quota.Meter{Store: p.Store, Now: p.Now, Log: p.Log}
+	p.Meter = &quota.Meter{Store: p.Store, Node: p.Node, Now: p.Now, Log: p.Log}
 	p.Delivery = &webhooks.Service{Store: p.Store, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
 		Schedule: c.Schedule, Retention: c.Retention, Now: p.Now, Logger: p.Log}
 	p.Webhooks = &handlers.Webhooks{Store: p.Store, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,

@@ -141,15 +141,16 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, le
 	c.spent = add(c.spent, one)
 	c.unsaved++
 	m.dirty[name] = struct{}{}
-	m.signal(m.wake)
+	m.wakeUp()
 	q := c.quota(used+1, now)
 	q.OK = true
 	return q, false, nil
 }
 
-func (m *Meter) signal(to chan struct{}) {
+// wakeUp says that something is to be written.
+func (m *Meter) wakeUp() {
 	select {
-	case to <- struct{}{}:
+	case m.wake <- struct{}{}:
 	default:
 	}
 }
@@ -373,7 +374,7 @@ func (m *Meter) write(ctx context.Context, last bool) error {
 		c.granted, c.until, c.fenced = s.granted, s.now+int64(leaseFor/time.Second), s.fenced
 	}
 	if err != nil && len(m.dirty) > 0 {
-		m.signal(m.wake)
+		m.wakeUp()
 	}
 	maps.DeleteFunc(m.counters, func(name string, c *counter) bool {
 		_, waits := m.dirty[name]
