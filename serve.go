@@ -210,7 +210,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	p.bound = api.BoundConnections(c.HTTP.TrustedProxies, log)
+	p.bound = p.server.BoundConnections()
 	p.pages, err = pages.New(pages.Options{Document: api.Document(), Events: catalogue, API: c.HTTP.PublicURL, URL: c.HTTP.PagesURL, Limits: c.Limits, Log: log})
 	return err
 }

@@ -176,7 +176,7 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 		if refusal != nil {
 			return r.free(tx)
 		}
-		if body, err = s.envelope("Sent.", sentMessageData{o.MessageID, wallet.Timestamp(s.Now())}); err != nil {
+		if body, err = s.envelope("done.message_sent", sentMessageData{o.MessageID, wallet.Timestamp(s.Now())}); err != nil {
 			return err
 		}
 		return r.replace(tx, fiber.StatusOK, body)
@@ -311,7 +311,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 			if err != nil {
 				return nil, err
 			}
-			return s.envelope("The command ran.", executedData{command, response, wallet.Timestamp(s.Now())})
+			return s.envelope("done.command_ran", executedData{command, response, wallet.Timestamp(s.Now())})
 		})
 	})
 }
@@ -336,5 +336,5 @@ func (s *Server) user(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	data := userData{TelegramID: c.Params("telegram_id"), Username: p.User.Handle(), RegisteredAt: stamp(p.User.RegisteredAt), WalletConnected: p.HasWallet, NotificationsEnabled: p.Notifications}
-	return s.succeed(c, fiber.StatusOK, "User read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.user", data)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,16 +33,23 @@ type Connections struct {
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 
+	full failureError // what a connection is answered that is turned away
+
 	mu        sync.Mutex
 	all       map[*boundConn]struct{}
 	byAddress map[netip.Prefix]map[*boundConn]struct{}
 	warned    time.Time // when it was last said that there is no room
 }
 
-// BoundConnections is the bound of purser's own listeners.
-func BoundConnections(trusted []netip.Prefix, log *slog.Logger) *Connections {
-	return &Connections{Most: mostConnections, MostOfOne: mostOfOneAddress, TrustedProxies: trusted, Log: log}
+// BoundConnections is the bound of one of purser's own listeners, apart from the Server's: it makes a new one each time.
+func (s *Server) BoundConnections() *Connections {
+	return &Connections{Most: mostConnections, MostOfOne: mostOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
+		full: failureError{Code: wallet.NetworkError, Message: s.text("connections.full"), Details: s.text(closeSome), Reason: closeSome,
+			Arguments: map[string]any{}}}
 }
+
+// closeSome is the reason that a connection is turned away for.
+const closeSome = "connections.close_some"
 
 // Listener is ln with this bound. One of it is made for each Connections.
 func (l *Connections) Listener(ln net.Listener) net.Listener { return &boundListener{ln, l} }
@@ -89,7 +97,7 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	}
 	if full && out == nil {
 		l.mu.Unlock()
-		turnAway(accepted)
+		l.turnAway(accepted)
 		return nil
 	}
 	if out != nil {
@@ -173,11 +181,10 @@ func networkOf(from netip.Addr) netip.Prefix {
 
 // turnAway answers a connection for which there is no room, and closes it. Nothing here waits for the client: a
 // new connection takes this much at once.
-func turnAway(c net.Conn) {
+func (l *Connections) turnAway(c net.Conn) {
 	now := time.Now()
-	body := fmt.Sprintf(`{"success":false,"error":{"code":%q,"message":"Too many connections are open.","details":"close some, or try again in a moment"},"timestamp":%q}`,
-		wallet.NetworkError, wallet.Timestamp(now))
-	if c.SetDeadline(now.Add(time.Second)) == nil {
+	body, err := json.Marshal(failure{Error: l.full, Timestamp: wallet.Timestamp(now)})
+	if err == nil && c.SetDeadline(now.Add(time.Second)) == nil {
 		_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	_ = c.Close()

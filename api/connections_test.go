@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"purser/locale"
 )
 
 // hall is a bound and its listener; enter makes a connection through it.
@@ -27,7 +29,10 @@ func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
 	check(t, err)
 	check(t, ln.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Second))) // of Accept, where all are turned away
 	log := &safeBuffer{}
-	l := &Connections{Most: most, MostOfOne: mostOfOne, TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}
+	texts, err := locale.New()
+	check(t, err)
+	l := (&Server{Options: Options{TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}, english: texts.Printer("en", locale.Style{})}).BoundConnections()
+	l.Most, l.MostOfOne = most, mostOfOne
 	h := &hall{t, l, l.Listener(ln), log}
 	t.Cleanup(func() { _ = h.ln.Close() })
 	return h
@@ -123,7 +128,8 @@ func TestWorkIsNeverInterruptedForANewConnection(t *testing.T) {
 	check(t, err)
 	body, err := io.ReadAll(resp.Body)
 	check(t, err)
-	wantEnvelope := resp.Header.Get("Content-Type") == "application/json" && strings.Contains(string(body), `"success":false,"error":{"code":"NETWORK_ERROR"`)
+	wantEnvelope := resp.Header.Get("Content-Type") == "application/json" && strings.HasPrefix(string(body), `{"success":false,"error":{"code":"NETWORK_ERROR","message":"Too many connections are open.",`+
+		`"details":"Close some, or try again in a moment.","field":"","reason":"connections.close_some","arguments":{}},"timestamp":"2`)
 	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !resp.Close || !wantEnvelope {
 		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
 	}

@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// success is the envelope of docs/specification.md, Versions and envelopes, as envelope writes it.
+// success is the envelope of docs/specification.md, Versions and envelopes, as writeSuccess writes it.
 type success struct {
 	Success   bool   `json:"success"`
 	Data      any    `json:"data"`
@@ -48,16 +48,25 @@ type pageFailure struct {
 	} `json:"error"`
 }
 
-// succeed answers with the envelope.
-func (s *Server) succeed(c *fiber.Ctx, status int, message string, data any) error {
-	body, err := s.envelope(message, data)
+// succeed answers with the envelope. said is the key of its message.
+func (s *Server) succeed(c *fiber.Ctx, status int, said string, data any) error {
+	body, err := s.envelope(said, data)
 	if err != nil {
 		return err
 	}
 	return sendJSON(c, status, body)
 }
 
-func (s *Server) envelope(message string, data any) ([]byte, error) {
+// envelope is the answer to what was done: its data, and the text of the key said with the arguments given, in English.
+func (s *Server) envelope(said string, data any, args ...wallet.Arg) ([]byte, error) {
+	if len(args) == 0 {
+		return writeSuccess(s.text(said), data, s.Now())
+	}
+	return writeSuccess(s.explainReason(wallet.Because(said, args...)), data, s.Now())
+}
+
+// writeSuccess writes a success as encoding/json would, faster.
+func writeSuccess(message string, data any, now time.Time) ([]byte, error) {
 	body := append(make([]byte, 0, usualBody), `{"success":true,"data":`...)
 	if own, ok := data.(jsonAppender); ok {
 		body = own.appendJSON(body)
@@ -70,7 +79,7 @@ func (s *Server) envelope(message string, data any) ([]byte, error) {
 	}
 	body = appendText(append(body, `,"message":`...), message)
 	body = append(body, `,"timestamp":"`...)
-	body = wallet.AppendTimestamp(body, s.Now())
+	body = wallet.AppendTimestamp(body, now)
 	return append(body, `"}`...), nil
 }
 

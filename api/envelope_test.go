@@ -10,7 +10,6 @@ import (
 
 func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.UTC)
-	s := &Server{Options: Options{Now: func() time.Time { return now }}}
 	strange := "a <b> & \"c\" \\ \u2028 \x00 \x7f \xff é"
 	for _, message := range []string{"", "Key read.", strange} {
 		for _, data := range []any{
@@ -20,7 +19,7 @@ func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 		} {
 			want, err := json.Marshal(success{true, data, message, wallet.Timestamp(now)})
 			check(t, err)
-			if got, err := s.envelope(message, data); err != nil || string(got) != string(want) {
+			if got, err := writeSuccess(message, data, now); err != nil || string(got) != string(want) {
 				t.Errorf("%s %v, not %s", got, err, want)
 			}
 		}

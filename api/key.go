@@ -62,7 +62,7 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
 		ends = key.RevokedAt // it was rotated
 	}
-	return s.succeed(c, fiber.StatusOK, "Key read.", &keyData{
+	return s.succeed(c, fiber.StatusOK, "done.key", &keyData{
 		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: key.Scopes, Owner: key.Owner, AppID: key.App,
 		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
 		RateLimit: rateLimitData{q.Limit, q.Left, int64(q.Reset.Seconds())},
@@ -106,12 +106,11 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 				return err
 			}
 			data := rotatedData{KeyID: next.Key.ID, Key: next.Secret, OldEndsAt: stamp(ends)}
-			const message = "This key is shown only once. Keep it secret."
-			if body, err = s.envelope(message, data); err != nil {
+			if body, err = s.envelope("done.key_created", data); err != nil {
 				return err
 			}
 			data.Key, data.SecretShown = "", true
-			replay, err := s.envelope("The key was shown when it was made and is not shown again.", data)
+			replay, err := s.envelope("done.key_shown_before", data)
 			if err != nil {
 				return err
 			}

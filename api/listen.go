@@ -127,7 +127,7 @@ func (e *eventStream) hangUp() {
 
 // write writes what is heard until the connection or the server ends.
 func (e *eventStream) write(w *bufio.Writer, first listeningData) {
-	if e.line(w, "Listening.", first) != nil {
+	if e.line(w, "done.listening", first) != nil {
 		return
 	}
 	ticker := time.NewTicker(e.s.beat)
@@ -141,7 +141,7 @@ func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 				return
 			}
 		case h := <-e.heard:
-			err := e.line(w, "Event.", h)
+			err := e.line(w, "done.event", h)
 			select {
 			case e.taken <- err:
 			case <-e.ctx.Done():
@@ -160,7 +160,7 @@ func (e *eventStream) beat(w *bufio.Writer) error {
 		refused = nil
 	}
 	if refused == nil {
-		return e.line(w, "Alive.", heardData{Headers: map[string]string{}})
+		return e.line(w, "done.alive", heardData{Headers: map[string]string{}})
 	}
 	known := labelled(refused)
 	body, err := json.Marshal(e.s.failure(known))
@@ -170,8 +170,8 @@ func (e *eventStream) beat(w *bufio.Writer) error {
 	return errors.Join(refused, e.put(w, body))
 }
 
-func (e *eventStream) line(w *bufio.Writer, message string, data any) error {
-	body, err := e.s.envelope(message, data)
+func (e *eventStream) line(w *bufio.Writer, said string, data any) error {
+	body, err := e.s.envelope(said, data)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (s *Server) notifications(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "Notifications read.", notificationsOf(n))
+	return s.succeed(c, fiber.StatusOK, "done.notifications", notificationsOf(n))
 }
 
 // setNotifications is PUT /v1/notifications {enabled, events}: the owner's own settings.
@@ -92,7 +92,7 @@ func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bo
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "Notifications set.", notificationsOf(set))
+	return s.succeed(c, fiber.StatusOK, "done.notifications_set", notificationsOf(set))
 }
 
 // maxEvents bounds lists of event names.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,8 +163,33 @@ func judged(method string, a answer, response *openapi3.Response) error {
 	if err := json.Unmarshal(a.body, &told); err != nil {
 		return err
 	}
-	return content.Schema.Value.VisitJSON(told)
+	if err := content.Schema.Value.VisitJSON(told); err != nil {
+		return err
+	}
+	return sameMessage(told, content.Example)
 }
+
+// elsewhere are the messages of answers that the document has no example for.
+var elsewhere = []string{"Sign the transaction and submit the signature.", "The key was shown when it was created. It can't be shown again.", "The test was sent, but not delivered."}
+
+// sameMessage compares the message of a success with the one of its example; numbers and plural forms may differ.
+func sameMessage(told, example any) error {
+	answer, _ := told.(map[string]any)
+	shown, _ := example.(map[string]any)
+	if answer["success"] != true || shown == nil {
+		return nil
+	}
+	plain := func(message any) string {
+		text, _ := message.(string)
+		return strings.Replace(countLike.ReplaceAllString(text, "N"), "N delivery ", "N deliveries ", 1)
+	}
+	if got, want := plain(answer["message"]), plain(shown["message"]); got != want && !slices.Contains(elsewhere, got) {
+		return fmt.Errorf("the message is %q, and in the example %q", got, want)
+	}
+	return nil
+}
+
+var countLike = regexp.MustCompile("[0-9]+")
 
 func TestTheDocumentIsOpenAPI(t *testing.T) {
 	k := readContract(t)

@@ -57,7 +57,7 @@ func (s *Server) openPortal(c *fiber.Ctx) error {
 	if err != nil {
 		return s.notAKey(c, err)
 	}
-	return s.succeed(c, fiber.StatusOK, "This session is shown only once. Keep it secret.", portalData{
+	return s.succeed(c, fiber.StatusOK, "done.session_opened", portalData{
 		Session: opened.Secret, ExpiresAt: stamp(opened.EndsAt), App: opened.AppName, KeyHint: opened.Key.Hint,
 		Kind: opened.Key.Kind, Tier: opened.Key.Tier, Cluster: s.Cluster, Bot: s.BotName(),
 	})
@@ -75,7 +75,7 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 		return s.notAKey(c, err)
 	}
 	s.Portal.End(secret)
-	return s.succeed(c, fiber.StatusOK, "The session has ended.", portalEndData{Ended: true})
+	return s.succeed(c, fiber.StatusOK, "done.session_ended", portalEndData{Ended: true})
 }
 
 // authenticateSession finds the key that a session stands for, and counts the request: the portal uses up

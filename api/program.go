@@ -43,7 +43,7 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.Wallets.CommitInvitation(tx, invitation); err != nil {
 				return nil, err
 			}
-			return s.envelope("Sign the message and hand in the signature.",
+			return s.envelope("done.sign_message",
 				challengeData{address, invitation.Message, invitation.ExpiresAt()})
 		})
 	})
@@ -78,12 +78,12 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-		code, message := fiber.StatusAccepted, "The owner is asked in chat which address it is."
+		code, said := fiber.StatusAccepted, "done.wallet_proven"
 		if status == wallet.BindDone {
-			code, message = fiber.StatusOK, "The wallet is connected."
+			code, said = fiber.StatusOK, "done.wallet_connected"
 		}
 		return s.answer(c, code, remember, func(store.Tx) ([]byte, error) {
-			return s.envelope(message, connectData{address, status})
+			return s.envelope(said, connectData{address, status})
 		})
 	})
 }
@@ -96,7 +96,7 @@ func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
 			return nil, "", err
 		}
 		return sendData{TransactionID: id, Status: view.Status, Recipient: view.Transaction.To,
-			ExpiresAt: wallet.Timestamp(view.Transaction.Deadline), UnsignedTransaction: unsigned(view)}, "Sign it and hand in the signature.", nil
+			ExpiresAt: wallet.Timestamp(view.Transaction.Deadline), UnsignedTransaction: unsigned(view)}, "done.sign_transaction", nil
 	})
 }
 
@@ -115,7 +115,7 @@ func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 			return nil, "", err
 		}
 		status, err := s.Signing.Submit(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id), given)
-		return progressData{id, status}, "The signature is kept; the transaction goes to the network.", err
+		return progressData{id, status}, "done.signature", err
 	})
 }
 
@@ -123,7 +123,7 @@ func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
 		status, err := s.Signing.Reject(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id))
-		return progressData{id, status}, "Rejected. Nothing was sent.", err
+		return progressData{id, status}, "done.rejected", err
 	})
 }
 
@@ -142,11 +142,11 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 		return err
 	}
 	return s.idempotent(c, key, func(remember save) error {
-		data, message, err := do(id, fields)
+		data, said, err := do(id, fields)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusOK, remember, func(store.Tx) ([]byte, error) { return s.envelope(message, data) })
+		return s.answer(c, fiber.StatusOK, remember, func(store.Tx) ([]byte, error) { return s.envelope(said, data) })
 	})
 }
 

@@ -45,7 +45,7 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 				return nil, err
 			}
 			t := p.Transaction
-			return s.envelope("Payment requested.", requestData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Amount: t.Money().String(),
+			return s.envelope("done.payment_requested", requestData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Amount: t.Money().String(),
 				Token: t.Token.Name(), URL: p.URL, Reference: t.Reference, ExpiresAt: wallet.Timestamp(t.Deadline)})
 		})
 	})

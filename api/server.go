@@ -142,11 +142,11 @@ func New(o Options) (*Server, error) {
 		busy:           newInFlight(),
 		english:        texts.Printer("en", locale.Style{}),
 
-		connections: BoundConnections(o.TrustedProxies, o.Log),
 		documentTag: documentTag(document),
 		deprecated:  deprecated(),
 		beat:        usualBeat,
 	}
+	s.connections = s.BoundConnections()
 	s.fromStrangers.most, s.fromKeys.most, s.fromTelegram.most = strangersBudget, keysBudget, telegramBudget
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.serving, s.hangUp = context.WithCancel(s.base)
@@ -302,7 +302,7 @@ func (s *Server) named(method, pattern string, h fiber.Handler) fiber.Handler {
 }
 
 func (s *Server) healthz(c *fiber.Ctx) error {
-	return s.succeed(c, fiber.StatusOK, "Serving.", map[string]string{"status": "ok"})
+	return s.succeed(c, fiber.StatusOK, "done.health", map[string]string{"status": "ok"})
 }
 
 // Run serves ln until ctx ends, then takes no new connection and lets requests finish, within 10 s.

@@ -73,7 +73,7 @@ func TestHealth(t *testing.T) {
 	r := newHarness(t)
 	a := r.do("GET", "/healthz", "")
 	wantEnvelope(t, a)
-	if a.status != 200 || a.text("data", "status") != "ok" {
+	if a.status != 200 || a.text("data", "status") != "ok" || a.text("message") != "Serving." {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

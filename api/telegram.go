@@ -42,7 +42,7 @@ func (s *Server) telegram(c *fiber.Ctx) error {
 	err := s.Webhook.Accept(c.UserContext(), secret, c.BodyRaw())
 	switch {
 	case err == nil:
-		return s.succeed(c, fiber.StatusOK, "Update kept.", struct{}{})
+		return s.succeed(c, fiber.StatusOK, "done.update", struct{}{})
 	case errors.Is(err, s.Webhook.Forbidden):
 		return s.notTelegram(c, err)
 	case errors.Is(err, s.Webhook.BadUpdate):

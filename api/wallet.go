@@ -58,7 +58,7 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 			Mint: held.Token.Mint.String(), Decimals: held.Token.Decimals,
 		}
 	}
-	return s.succeed(c, fiber.StatusOK, "Balance read.", balanceData{
+	return s.succeed(c, fiber.StatusOK, "done.balance", balanceData{
 		Address: b.Address.String(), Balances: balances, UpdatedAt: wallet.Timestamp(b.At),
 	})
 }
@@ -91,14 +91,14 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: wallet.Timestamp(t.Deadline)}
 	if t.Status != wallet.AwaitingSignature {
-		return s.envelope("The owner is asked in chat to confirm.", data)
+		return s.envelope("done.owner_asked", data)
 	}
 	view, err := s.Signing.View(t)
 	if err != nil {
 		return nil, err
 	}
 	data.UnsignedTransaction = unsigned(view)
-	return s.envelope("Sign it and hand in the signature.", data)
+	return s.envelope("done.sign_transaction", data)
 }
 
 // unsigned is a transaction without its signature, in base64; nil when none is awaited.
@@ -258,5 +258,5 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "Transaction read.", s.recordOf(t, rules))
+	return s.succeed(c, fiber.StatusOK, "done.transaction", s.recordOf(t, rules))
 }

@@ -48,7 +48,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	for _, w := range listed {
 		data.Wallets = append(data.Wallets, walletData{w.Address, w.Type, stamp(w.ConnectedAt)})
 	}
-	return s.succeed(c, fiber.StatusOK, "Wallets read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.wallets", data)
 }
 
 // disconnect is DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money
@@ -66,7 +66,7 @@ func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "The wallet is disconnected.", walletData{gone.Address, gone.Type, stamp(gone.ConnectedAt)})
+	return s.succeed(c, fiber.StatusOK, "done.wallet_disconnected", walletData{gone.Address, gone.Type, stamp(gone.ConnectedAt)})
 }
 
 // createData is `data` of POST /v1/wallet/create.
@@ -98,7 +98,7 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.People.OfferLink(tx, handlers.CallerOf(key), person.ID); err != nil {
 				return nil, err
 			}
-			return s.envelope("A link goes to the person's chat.",
+			return s.envelope("done.link_sent",
 				createData{"sent_to_chat", wallet.Timestamp(s.Now().Add(wallet.BindWindow))})
 		})
 	})
@@ -135,7 +135,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 		}
 		data.Transactions = append(data.Transactions, s.recordOf(t, rules))
 	}
-	return s.succeed(c, fiber.StatusOK, "Transactions read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.transactions", data)
 }
 
 func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,14 +124,6 @@ type attemptData struct {
 	Answer    string `json:"answer"` // the first KiB, as text
 }
 
-// recoveredWords are the message of POST …/recover.
-func recoveredWords(n int) string {
-	if n == 1 {
-		return "1 delivery will be attempted again."
-	}
-	return strconv.Itoa(n) + " deliveries will be attempted again."
-}
-
 // recoveredData is `data` of POST …/recover.
 type recoveredData struct {
 	Recovered int    `json:"recovered"`
@@ -177,7 +168,7 @@ func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 
 // webhookEvents is GET /v1/webhooks/events: the catalogue.
 func (s *Server) webhookEvents(c *fiber.Ctx, _ wallet.Key) error {
-	return s.succeed(c, fiber.StatusOK, "Events read.", fiber.Map{"events": s.Catalogue})
+	return s.succeed(c, fiber.StatusOK, "done.events", fiber.Map{"events": s.Catalogue})
 }
 
 // listWebhooks is GET /v1/webhooks.
@@ -193,7 +184,7 @@ func (s *Server) listWebhooks(c *fiber.Ctx, key wallet.Key) error {
 	for _, r := range all {
 		data.Webhooks = append(data.Webhooks, webhookOf(r))
 	}
-	return s.succeed(c, fiber.StatusOK, "Webhooks read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.webhooks", data)
 }
 
 // webhook is GET of one webhook.
@@ -212,7 +203,7 @@ func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
 	for _, t := range status.Hours {
 		data.Health.Hours = append(data.Health.Hours, hourData{stamp(t.Hour), t.Succeeded, t.Failed, t.DeadLettered})
 	}
-	return s.succeed(c, fiber.StatusOK, "Webhook read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.webhook", data)
 }
 
 // createWebhook is POST /v1/webhooks {url, events, secret, active}, and POST /v1/telegram/webhook {url,
@@ -251,24 +242,24 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 		if wanted.Secret == "" {
 			told.Secret, kept.SecretShown = made.Secret, true
 		}
-		return s.idempotentSecret(c, remember, fiber.StatusCreated, "Webhook set.", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, remember, fiber.StatusCreated, "done.webhook_set", func(tx store.Tx) (any, any, error) {
 			return told, kept, s.Webhooks.Commit(tx, made)
 		})
 	})
 }
 
 // idempotentSecret commits an operation and answers what it tells this once; what it keeps is what a replay tells.
-func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, message string, commit func(store.Tx) (told, kept any, err error)) error {
+func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, said string, commit func(store.Tx) (told, kept any, err error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 		told, kept, err := commit(tx)
 		if err != nil {
 			return err
 		}
-		if body, err = s.envelope(message, told); err != nil {
+		if body, err = s.envelope(said, told); err != nil {
 			return err
 		}
-		replay, err := s.envelope(message, kept)
+		replay, err := s.envelope(said, kept)
 		if err != nil {
 			return err
 		}
@@ -304,7 +295,7 @@ func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	s.Webhooks.Wake(changed.ID)
-	return s.succeed(c, fiber.StatusOK, "Webhook changed.", webhookOf(changed))
+	return s.succeed(c, fiber.StatusOK, "done.webhook_changed", webhookOf(changed))
 }
 
 func changeOf(fields object) (change handlers.HookChange, err error) {
@@ -345,7 +336,7 @@ func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	s.Webhooks.Wake(gone.ID)
-	return s.succeed(c, fiber.StatusOK, "Webhook removed.", webhookOf(gone))
+	return s.succeed(c, fiber.StatusOK, "done.webhook_removed", webhookOf(gone))
 }
 
 // usualGrace is for how long the secret before a rotation goes on, in seconds.
@@ -366,7 +357,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
-		return s.idempotentSecret(c, remember, fiber.StatusOK, "This secret is shown only once.", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, remember, fiber.StatusOK, "done.secret_rotated", func(tx store.Tx) (any, any, error) {
 			hook, err := s.Webhooks.RotateSecret(tx, handlers.CallerOf(key), id, secret, time.Duration(grace)*time.Second)
 			kept := secretData{WebhookID: hook.ID, SecretShown: true, PreviousUntil: stamp(hook.PreviousUntil)}
 			told := kept
@@ -389,15 +380,15 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 		}
 		last := tested.Attempted[0]
 		data := testData{tested.ID, tested.State == store.DeliveryDelivered, last.Status, last.Latency.Milliseconds(), s.explainReason(last.Reason)}
-		message := "The test was delivered."
+		said := "done.test_delivered"
 		if !data.Delivered {
-			message = "The test was sent, and not delivered."
+			said = "done.test_not_delivered"
 		}
 		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
 			if err := s.Webhooks.CommitTest(tx, tested); err != nil {
 				return nil, err
 			}
-			return s.envelope(message, data)
+			return s.envelope(said, data)
 		})
 	})
 }
@@ -433,7 +424,7 @@ func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
 	for _, e := range page.Entries {
 		data.Deliveries = append(data.Deliveries, s.deliveryOf(e))
 	}
-	return s.succeed(c, fiber.StatusOK, "Deliveries read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.deliveries", data)
 }
 
 func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilter, err error) {
@@ -484,7 +475,7 @@ func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	for _, a := range e.Attempted {
 		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, s.explainReason(a.Reason), strings.ToValidUTF8(string(a.Answer), "\ufffd")})
 	}
-	return s.succeed(c, fiber.StatusOK, "Delivery read.", data)
+	return s.succeed(c, fiber.StatusOK, "done.delivery", data)
 }
 
 // resend is POST …/deliveries/{delivery_id}/resend.
@@ -507,7 +498,7 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.Webhooks.CommitResend(tx, who, hook, again); err != nil {
 				return nil, err
 			}
-			return s.envelope("It will be sent again.", s.deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
+			return s.envelope("done.resend", s.deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
 		})
 	})
 }
@@ -532,7 +523,7 @@ func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 			return err
 		}
 		return s.answer(c, fiber.StatusAccepted, remember, func(store.Tx) ([]byte, error) {
-			return s.envelope(recoveredWords(done.Count), recoveredData{done.Count, stamp(done.Next)})
+			return s.envelope("done.recovered", recoveredData{done.Count, stamp(done.Next)}, wallet.NumberArg("Count", done.Count))
 		})
 	})
 }

@@ -32,14 +32,18 @@ func (c *Chat) TellWish(tx store.Tx, user wallet.UserID, wish wallet.AppWishedDa
 
 // subjectsOf lists in words what names of events are about, each once; "" for none.
 func (s *replyTx) subjectsOf(events []string) (html, error) {
-	subjects := []struct{ word, families string }{
-		{"wish.transactions", "transaction"}, {"wish.wallets", "wallet balance portfolio"}, {"wish.prices", "price market"}, {"wish.staking", "stake validator"},
+	subjects := []struct {
+		word     string
+		families []string
+	}{
+		{"wish.transactions", []string{"transaction"}}, {"wish.wallets", []string{"wallet", "balance", "portfolio"}},
+		{"wish.prices", []string{"price", "market"}}, {"wish.staking", []string{"stake", "validator"}},
 	}
 	var words []string
 	for _, subject := range subjects {
 		about := func(event string) bool {
 			family, _, _ := strings.Cut(event, ".")
-			return event == "*" || slices.Contains(strings.Fields(subject.families), family)
+			return event == "*" || slices.Contains(subject.families, family)
 		}
 		if !slices.ContainsFunc(events, about) {
 			continue

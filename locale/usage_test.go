@@ -285,6 +285,72 @@ func TestNobodyIsRefusedInALiteral(t *testing.T) {
 	}
 }
 
+// sentenceLike is what reads as a text for people: two words with a space between them, or one that ends as a sentence.
+// A command ("/wallet new", "run:/wallet use ") is none.
+var sentenceLike = regexp.MustCompile(`^[^/]*(\pL{2,}[,:;.]? \pL{2,}|^\p{Lu}\pL+\.$)`)
+
+// notForPeople are the calls and types whose literals reach programs, operators and diagrams alone: errors and log
+// lines, patterns, headers, and the names in tables of conversations.
+var notForPeople = map[string]bool{
+	"Errorf": true, "New": true, "Debug": true, "Info": true, "Warn": true, "Error": true, "WarnContext": true, "ErrorContext": true,
+	"warn": true, "makeRoom": true, // of api: both log
+	"MustCompile": true, "Set": true, "claim": true,
+	"State": true, "Trigger": true, // of chat's flow tables
+}
+
+// TestNoTextForPeopleIsALiteral: what the fronts answer, also when nothing is refused, is in a catalogue.
+func TestNoTextForPeopleIsALiteral(t *testing.T) {
+	seen := 0
+	files, set := sources(t, "api", "chat")
+	for _, file := range files {
+		var path []ast.Node
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n == nil {
+				path = path[:len(path)-1]
+				return true
+			}
+			path = append(path, n)
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, ok := literal(e)
+			if !ok {
+				return true
+			}
+			seen++
+			if sentenceLike.MatchString(text) && !strings.HasPrefix(text, "HTTP/1.1 ") && !notForPeople[context(path)] {
+				t.Errorf("%s: %q is a text for people: put it into a catalogue", set.Position(n.Pos()), text)
+			}
+			return true
+		})
+	}
+	if seen < 1000 {
+		t.Errorf("only %d literals were found: the search is broken", seen)
+	}
+}
+
+// context is what the last node of a path belongs to: the name of the innermost call, or the type of a constant.
+func context(path []ast.Node) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		switch n := path[i].(type) {
+		case *ast.CallExpr:
+			return called(n)
+		case *ast.FuncDecl:
+			if n.Name.Name == "Error" { // the text of an error, for logs
+				return "Errorf"
+			}
+		case *ast.Field:
+			return "Set" // the tag of a field
+		case *ast.ValueSpec:
+			if id, ok := n.Type.(*ast.Ident); ok {
+				return id.Name
+			}
+		}
+	}
+	return ""
+}
+
 // TestTextsAreWholePlainSentences: they go into HTML and JSON as they stand, and begin and end as sentences do.
 func TestTextsAreWholePlainSentences(t *testing.T) {
 	begins := regexp.MustCompile(`^“?(\p{Lu}|\{\{|/|purser )`)
