@@ -80,8 +80,10 @@ func noteCard() chat.Card {
 		texts[stage], lines[stage] = "note."+string(stage), "note."+string(stage)
 		fmt.Fprintf(file, "%s = \"%s: note of {{.Length}} bytes, {{.Text}}\"\n", stage, stage)
 	}
+	fmt.Fprintf(file, "finalized = \"Written for good: {{.Text}}\"\n")
 	return chat.Card{Kind: note, Texts: texts, Lines: lines, Locales: fstest.MapFS{"note.en.toml": {Data: file.Bytes()}},
-		With: func(t wallet.Transaction) wallet.Address { return t.From },
+		With:   func(t wallet.Transaction) wallet.Address { return t.From },
+		Events: map[wallet.EventName]string{noted: "note.finalized"},
 		Vars: func(t wallet.Transaction) map[string]any {
 			return map[string]any{"Text": t.Memo, "Length": len(t.Memo)}
 		}}
@@ -197,6 +199,9 @@ func (r *harness) noteInChat() {
 	said := r.told(r.alice)
 	if !slices.Contains(said, "confirmed: note of 14 bytes, I was here &lt;1&gt;") {
 		r.Errorf("of its end she is told %q", said)
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s != "Written for good: I was here &lt;1&gt;" })); n != 1 {
+		r.Errorf("of the kind's own event she is told %d times: %q", n, said)
 	}
 	r.says(r.alice, "/wallet history")
 	if said = r.told(r.alice); !strings.Contains(said[len(said)-1], "confirmed: note of 14 bytes, I was here &lt;1&gt;") {

@@ -44,11 +44,11 @@ func TestPeopleAreShownTheKeyThatAsked(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return r.chat.ShowTransaction(tx, proposed)
+		return r.notify(tx, r.alice, wallet.TransactionProposed, proposed.ID, struct{}{})
 	})
 	p := r.program(third)
 	r.want(p.connects(), 202, "", "")
-	shows("the question about a program's wallet", func(tx store.Tx) error { return r.chat.AskWhichWallet(tx, r.alice.User.ID) })
+	shows("the question about a program's wallet", func(tx store.Tx) error { return r.notify(tx, r.alice, wallet.WalletProven, "", struct{}{}) })
 	p.answered()
 
 	r.want(r.call("POST", "/v1/wallet/create", third, `{"chat_id":"1001"}`), 202, "", "")
@@ -59,8 +59,17 @@ func TestPeopleAreShownTheKeyThatAsked(t *testing.T) {
 		return err
 	})
 	shows("the offer of a link", func(tx store.Tx) error {
-		return r.chat.OfferLink(tx, r.alice.User.ID, strings.Trim(strings.TrimPrefix(string(wanted.Data), `{"key_id":`), `"}`))
+		return r.chat.Notify(tx, r.alice.User, wanted)
 	})
+}
+
+// notify has the chat tell a person of an event, in a transaction of the test's.
+func (r *harness) notify(tx store.Tx, who person, name wallet.EventName, about wallet.TransactionID, data any) error {
+	r.Helper()
+	event, err := wallet.NewEvent("evt_test", name, r.Now(), who.User.ID, data)
+	r.Must(err)
+	event.Transaction = about
+	return r.chat.Notify(tx, who.User, event)
 }
 
 // TestWhatAKeyBeganBelongsToItsLine: an operator's key owns its wallets and transactions by its line.

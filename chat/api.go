@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"purser/store"
+	"purser/wallet"
 )
 
 // apiFlow is the name of the conversation of /api.
@@ -51,9 +52,14 @@ func apiConversation() conversation {
 		commands: []command{{name: "api", menu: "menu.api", usage: "usage.api", run: (*Chat).api,
 			aliases: map[string]string{"key": "", "keys": "", "token": "", "developer": "", "webhook": "", "webhooks": ""}}},
 		flow: onboarding(), version: 1, data: func() any { return new(access) },
-		texts:      texts,
-		contacts:   map[State]Handler{sharing: (*Chat).hearContact},
-		callbacks:  apiCallbacks(),
+		texts:     texts,
+		contacts:  map[State]Handler{sharing: (*Chat).hearContact},
+		callbacks: apiCallbacks(),
+		events: map[wallet.EventName]notice{
+			wallet.WebhookDeadLettered: {priority: alerts, notify: withData((*replyTx).notifyWebhook)},
+			wallet.WebhookEnded:        {priority: alerts, notify: withData((*replyTx).notifyWebhook)},
+			wallet.KeyTierSet:          {priority: alerts, notify: withData((*replyTx).notifyTier)},
+		},
 		topics:     map[string]string{"api": "help.api"},
 		cancelIdle: (*replyTx).cancelRequest,
 		lateAnswer: (*replyTx).lateMailAnswer,

@@ -15,13 +15,20 @@ import (
 // TransactionCard names the one message that shows a transaction, drawn anew at each of its states.
 func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id) }
 
-// ShowTransaction draws the card of a transaction as it stands, in its owner's chat, and moves the
-// conversation that was about it. It writes to the transaction of its caller.
-func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
-	s, err := c.replyTxOf(tx, t.Owner, confirmations)
-	if err != nil {
-		return err
+// paymentEvents are the steps that the card of every transaction shows, and the receipt of what came in.
+func paymentEvents() map[wallet.EventName]notice {
+	out := map[wallet.EventName]notice{
+		wallet.TransactionReceived: {priority: alerts, optional: true, notify: withTransaction((*replyTx).notifyReceived)},
 	}
+	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,
+		wallet.TransactionConfirmed, wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed} {
+		out[name] = notice{priority: confirmations, notify: withTransaction((*replyTx).showTransaction)}
+	}
+	return out
+}
+
+// showTransaction draws the card of a transaction as it stands, and moves the conversation that was about it.
+func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	if err := s.ring(t); err != nil {
 		return err
 	}
@@ -37,11 +44,9 @@ func (c *Chat) ShowTransaction(tx store.Tx, t wallet.Transaction) error {
 		if err != nil {
 			return err
 		}
-		if err := s.show("late:"+string(t.ID), card.Texts[StageLandedLate], v); err != nil {
-			return err
-		}
+		return s.show("late:"+string(t.ID), card.Texts[StageLandedLate], v)
 	}
-	return s.end()
+	return nil
 }
 
 // ring has the card of a payment sent anew, below all others, when something became of it that its owner must

@@ -77,14 +77,14 @@ type Card struct {
 	Lines map[Stage]string
 	// With is whose name its line shows: who is paid, or who paid.
 	With func(wallet.Transaction) wallet.Address
+	// Events are the types of events of the kind's own that its owner is told of by a message, and the key of its
+	// sentence, which may use what the card's texts may. What all kinds announce draws the card itself.
+	Events map[wallet.EventName]string
 	// Vars are what its texts use beside what every text may use; nil: nothing. Text is escaped.
 	Vars func(wallet.Transaction) map[string]any
 	// Locales hold sentences of its own, as files like those of this package; nil: it has none.
 	Locales fs.FS
 }
-
-// StandardCards are those of the kinds that purser has by itself.
-func StandardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard()} }
 
 // SendCard shows a transfer.
 func SendCard() Card {
@@ -139,6 +139,11 @@ func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 				wrong = append(wrong, fmt.Errorf("the line of %s has no sentence for %q", c.Kind, stage))
 			}
 		}
+		for _, name := range slices.Sorted(maps.Keys(c.Events)) {
+			if !words.has(c.Events[name]) {
+				wrong = append(wrong, fmt.Errorf("the kind %s has no sentence for the event %s", c.Kind, name))
+			}
+		}
 		out[c.Kind] = c
 	}
 	for _, kind := range kinds.Names() {
@@ -160,4 +165,31 @@ func (s *replyTx) cardOf(t wallet.Transaction) (Card, Stage, error) {
 		return Card{}, "", fmt.Errorf("%w: no card for %q", wallet.ErrUnknownKind, t.Kind)
 	}
 	return card, stageOf(t, rules.Life), nil
+}
+
+// notices are those of the kinds' own events (Card.Events), by name: each is a message of its own. Several kinds may
+// share an event.
+func (all cards) notices() map[wallet.EventName]notice {
+	out := map[wallet.EventName]notice{}
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		for name := range all[kind].Events {
+			out[name] = notice{priority: alerts, optional: true, notify: func(s *replyTx, event wallet.Event) error {
+				return withTransaction(func(s *replyTx, t wallet.Transaction) error { return s.sayEvent(t, event.Name) })(s, event)
+			}}
+		}
+	}
+	return out
+}
+
+// sayEvent says the sentence that a transaction's kind has for an event; nothing where it has none.
+func (s *replyTx) sayEvent(t wallet.Transaction, name wallet.EventName) error {
+	card, _, err := s.cardOf(t)
+	if err != nil || card.Events[name] == "" {
+		return err
+	}
+	v, err := s.facts(t)
+	if err != nil {
+		return err
+	}
+	return s.reply(card.Events[name], v)
 }

@@ -302,6 +302,11 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		t.Error("a chat of nothing")
 	}
 	r := newHarness(t)
+	o := r.chat.Options
+	o.Cards = nil
+	if _, err := chat.New(o); err == nil || !strings.Contains(err.Error(), "Cards") {
+		t.Errorf("a chat that can show no transaction: %v", err)
+	}
 	for _, explorer := range []string{"explorer", "ftp://x.example", "javascript:alert(1)", "https://"} {
 		o := r.chat.Options
 		o.ExplorerURL = explorer
@@ -554,7 +559,9 @@ func TestAFailureRingsOnce(t *testing.T) {
 	}
 	r.seen = nil
 	for range 2 {
-		r.Must(r.Update(func(tx store.Tx) error { return r.chat.ShowTransaction(tx, r.newest("alice")) }))
+		r.Must(r.Update(func(tx store.Tx) error {
+			return r.notifies(tx, "alice", wallet.TransactionFailed, r.newest("alice").ID, struct{}{})
+		}))
 		r.settle()
 	}
 	if len(r.seen) != 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"purser/handlers"
-	"purser/store"
 	"purser/wallet"
 )
 
@@ -24,21 +23,13 @@ func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
 }
 
-// TellClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
-// It writes to the transaction of its caller.
-func (c *Chat) TellClaimed(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.replyTxOf(tx, owner, confirmations)
+// notifyClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
+func (s *replyTx) notifyClaimed(claim wallet.WalletClaimedData) error {
+	b, err := s.stopClaim(claim.WalletAddress, "")
 	if err != nil {
 		return err
 	}
-	b, err := s.stopClaim(address, "")
-	if err != nil {
-		return err
-	}
-	if err := s.reply("claim.told", vars{"Address": code(address.String())}, []Button{b}); err != nil {
-		return err
-	}
-	return s.end()
+	return s.reply("claim.told", vars{"Address": code(claim.WalletAddress.String())}, []Button{b})
 }
 
 // stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
@@ -50,16 +41,13 @@ func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error)
 	return s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
 }
 
-// TellMoved tells the first owner of an address that it is another account's now.
-func (c *Chat) TellMoved(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
-	s, err := c.replyTxOf(tx, owner, confirmations)
-	if err != nil {
-		return err
+// notifyDisconnected tells the first owner of an address that it is another account's now. Who disconnected it by
+// themselves was answered when they did.
+func (s *replyTx) notifyDisconnected(lost wallet.WalletDisconnectedData) error {
+	if lost.Reason != wallet.MovedToAnother {
+		return nil
 	}
-	if err := s.reply("claim.lost", vars{"Address": code(address.String())}); err != nil {
-		return err
-	}
-	return s.end()
+	return s.reply("claim.lost", vars{"Address": code(lost.WalletAddress.String())})
 }
 
 // tapTakeOver moves an address here that its first owner did not keep.

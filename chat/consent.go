@@ -37,6 +37,7 @@ func appsCommand() conversation {
 			"takeback":     (*Chat).tapTakeBack,
 			"changeaccess": (*Chat).tapChangeAccess,
 		},
+		events: map[wallet.EventName]notice{wallet.AppWished: {priority: alerts, notify: withData((*replyTx).notifyWished)}},
 	}
 }
 

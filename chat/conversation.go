@@ -50,6 +50,10 @@ type conversation struct {
 	// nil Action for what is none of theirs.
 	intercept, offer Handler
 
+	// events are the types of events that a person is told of, beside those that a kind of transactions tells of itself
+	// (Card.Events).
+	events map[wallet.EventName]notice
+
 	links   map[string]func(payload string) Action // deep links (t.me/bot?start=payload), by how the payload begins
 	topics  map[string]string                      // topics of /help, and the catalogue key of each
 	planned []string                               // commands that do not work yet, told apart from typing mistakes

@@ -41,17 +41,13 @@ func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	return err
 }
 
-// TellWebhook tells the owner of a webhook that it does not take events, or that it was turned off for
-// that. It writes to the transaction of its caller.
-func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.WebhookTroubleData) error {
-	hook, err := tx.Webhook(trouble.WebhookID)
+// notifyWebhook tells the owner of a webhook that it does not take events, or that it was turned off for
+// that.
+func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
+	hook, err := s.tx.Webhook(trouble.WebhookID)
 	if errors.Is(err, store.ErrNotFound) { // removed meanwhile
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	s, err := c.replyTxOf(tx, owner, alerts)
 	if err != nil {
 		return err
 	}
@@ -71,10 +67,7 @@ func (c *Chat) TellWebhook(tx store.Tx, owner wallet.UserID, trouble wallet.Webh
 		v["Path"] = "/v1/telegram/webhook"
 	}
 	said := map[wallet.Ending]string{"": "hook.dead_lettered", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
-	if err := s.reply(said, v); err != nil {
-		return err
-	}
-	return s.end()
+	return s.reply(said, v)
 }
 
 // tapPortal sends a link to the page where the webhooks of a key are looked after. Whoever has it can do

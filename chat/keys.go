@@ -428,16 +428,12 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, er
 	}, nil
 }
 
-// TellTier says to a key's owner that an operator changed its tier, and what became of its webhooks.
-func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetData) error {
-	key, err := tx.Key(set.KeyID)
+// notifyTier says to a key's owner that an operator changed its tier, and what became of its webhooks.
+func (s *replyTx) notifyTier(set wallet.KeyTierSetData) error {
+	key, err := s.tx.Key(set.KeyID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	s, err := c.replyTxOf(tx, owner, alerts)
 	if err != nil {
 		return err
 	}
@@ -449,9 +445,5 @@ func (c *Chat) TellTier(tx store.Tx, owner wallet.UserID, set wallet.KeyTierSetD
 	if err != nil {
 		return err
 	}
-	err = s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
-	if err != nil {
-		return err
-	}
-	return s.end()
+	return s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
 }

@@ -57,27 +57,21 @@ func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
 }
 
-// OfferLink sends a person a link to connect a wallet because a program asks for that. Their own
-// conversation goes on where it is. It writes to the transaction of its caller.
-func (c *Chat) OfferLink(tx store.Tx, user wallet.UserID, keyID string) error {
-	s, err := c.replyTxOf(tx, user, confirmations)
-	if err != nil {
-		return err
-	}
-	switch old, err := tx.BindOf(user); {
+// notifyWanted sends a person a link to connect a wallet because a program asks for that. Their own
+// conversation goes on where it is.
+func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
+	switch old, err := s.tx.BindOf(s.user.ID); {
 	case err == nil && (old.OpenAt(s.now) || old.ChoosableAt(s.now)): // they have begun by themselves meanwhile
 		return nil
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": ""}
-	if err := s.askedBy(keyID, user, v); err != nil {
+	if err := s.askedBy(wanted.KeyID, s.user.ID, v); err != nil {
 		return err
 	}
-	if _, err := s.newLink(keyID, "link.offered", v); err != nil {
-		return err
-	}
-	return s.end()
+	_, err := s.newLink(wanted.KeyID, "link.offered", v)
+	return err
 }
 
 // page is a link to the signing page; what follows # never reaches a server by itself.
@@ -99,14 +93,10 @@ func cardOf(b wallet.Bind) string {
 	return linkCard(b)
 }
 
-// AskWhichWallet asks a person which address their device shows, once a page has proven one: the
-// page that was opened might not have been theirs. It writes to the transaction of its caller.
-func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
-	s, err := c.replyTxOf(tx, user, confirmations)
-	if err != nil {
-		return err
-	}
-	bind, err := tx.BindOf(user)
+// notifyProven asks a person which address their device shows, once a page has proven one: the
+// page that was opened might not have been theirs.
+func (s *replyTx) notifyProven(wallet.Event) error {
+	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !bind.ChoosableAt(s.now) {
 		return nil // answered, replaced or over meanwhile
 	}
@@ -148,7 +138,7 @@ func (c *Chat) AskWhichWallet(tx store.Tx, user wallet.UserID) error {
 		}
 		s.conv.ExpiresAt = bind.ExpiresAt
 	}
-	return s.end()
+	return nil
 }
 
 // choose takes the answer to which address the device shows.

@@ -44,9 +44,8 @@ type Options struct {
 	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
 	Random      io.Reader
 	Log         *slog.Logger
-	Lookups     int // that one person has at once; 0: Lookups
-	// Cards are how the kinds of transactions are shown that the store knows, each once; none: StandardCards.
-	Cards []Card
+	Lookups     int    // that one person has at once; 0: Lookups
+	Cards       []Card // how the kinds of transactions are shown that the store knows, each once
 }
 
 // Chat answers what people say and tap. What it must remember is in the store; by itself it holds only how
@@ -69,8 +68,8 @@ func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales)
 // newChat is New with a list of conversations, and the roots of the files with what they say.
 func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
-		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random and Log are needed")
+		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -82,9 +81,6 @@ func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	}
 	if o.After == nil {
 		o.After = time.After
-	}
-	if o.Cards == nil {
-		o.Cards = StandardCards()
 	}
 	for _, card := range o.Cards {
 		if card.Locales != nil {
@@ -99,7 +95,7 @@ func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	registry, err := newRegistry(append([]conversation{menuButtons()}, all...), words)
+	registry, err := newRegistry(append([]conversation{menuButtons()}, all...), cards.notices(), words)
 	if err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing/fstest"
+
+	"purser/wallet"
 )
 
 // The probe is a conversation that exists in tests alone: one value and its sentences, and nothing else anywhere.
@@ -36,6 +38,7 @@ stopped = "As you like."
 silent = "You fell silent."
 app = "An app asks about colours."
 topic = "All about colours."
+mixed = "Somebody mixed {{.Colour}}."
 `
 
 func probe() conversation {
@@ -93,6 +96,9 @@ func probe() conversation {
 			return saidColour(colour), nil
 		}},
 		topics: map[string]string{"colours": "probe.topic"},
+		events: map[wallet.EventName]notice{"colour.mixed": {priority: alerts, notify: withData(func(s *replyTx, data probeData) error {
+			return s.reply("probe.mixed", vars{"Colour": data.Colour})
+		})}},
 	}
 }
 

@@ -66,26 +66,17 @@ func takeWaitingReceipts(tx store.Tx, chat int64) (r Receipts, ok bool, err erro
 	return Receipts{}, false, nil
 }
 
-// TellReceived tells the owner of a wallet of a payment that came in. Payments that come faster than a chat takes
+// notifyReceived tells the owner of a wallet of a payment that came in. Payments that come faster than a chat takes
 // messages are told in one message: ninety payments of next to nothing must not hold up what the person wants to know.
-func (c *Chat) TellReceived(tx store.Tx, t wallet.Transaction) error {
-	s, err := c.replyTxOf(tx, t.Owner, alerts)
-	if err != nil {
-		return err
-	}
-	before, several, err := takeWaitingReceipts(tx, s.conv.Chat)
+func (s *replyTx) notifyReceived(t wallet.Transaction) error {
+	before, several, err := takeWaitingReceipts(s.tx, s.conv.Chat)
 	switch {
 	case err != nil:
 		return err
 	case several:
-		err = s.showReceipts("receipts:"+string(t.ID), before.plus(receiptOf(t)))
-	default:
-		err = s.showReceipt(t)
+		return s.showReceipts("receipts:"+string(t.ID), before.plus(receiptOf(t)))
 	}
-	if err != nil {
-		return err
-	}
-	return s.end()
+	return s.showReceipt(t)
 }
 
 // showReceipt tells of one payment, with all that is known of it.

@@ -24,7 +24,9 @@ func (r *harness) received(name string, number int, token wallet.Token, units ui
 	if asked {
 		t.PaymentRequestRef = r.Stranger()
 	}
-	r.Must(r.Update(func(tx store.Tx) error { return errors.Join(tx.CreateTransaction(t), r.chat.TellReceived(tx, t)) }))
+	r.Must(r.Update(func(tx store.Tx) error {
+		return errors.Join(tx.CreateTransaction(t), r.notifies(tx, name, wallet.TransactionReceived, t.ID, struct{}{}))
+	}))
 }
 
 // said are the texts that wait for a person, in order.

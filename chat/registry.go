@@ -18,13 +18,16 @@ type registry struct {
 	callbacks map[string]Callback
 	aliases   map[string][]string // a command of other wallets: the command here, and its arguments
 	topics    map[string]string
+	notices   map[wallet.EventName]notice
 	planned   []string
 }
 
-// newRegistry joins conversations. Two of them may not claim the same thing, and none may name what it does not have:
-// such a mistake is found at start, not by the person who meets it.
-func newRegistry(all []conversation, words catalogue) (*registry, error) {
-	r := &registry{all: all, byName: map[string]*conversation{}, callbacks: map[string]Callback{}, aliases: map[string][]string{}, topics: map[string]string{}}
+// newRegistry joins conversations, and the notices of the kinds' own events. Two of them may not claim the
+// same thing, and none may name what it does not have: such a mistake is found at start, not by the person who meets it.
+func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words catalogue) (*registry, error) {
+	r := &registry{all: all, byName: map[string]*conversation{}, callbacks: map[string]Callback{}, aliases: map[string][]string{}, topics: map[string]string{},
+		notices: map[wallet.EventName]notice{}}
+	maps.Copy(r.notices, ofKinds)
 	var wrong []error
 	for i := range all {
 		c := &all[i]
@@ -33,7 +36,8 @@ func newRegistry(all []conversation, words catalogue) (*registry, error) {
 		}
 		r.byName[c.name] = c
 		r.planned = append(r.planned, c.planned...)
-		wrong = append(wrong, c.check(), claim(r.callbacks, c.callbacks, "action"), claim(r.topics, c.topics, "topic of help"))
+		wrong = append(wrong, c.check(), claim(r.callbacks, c.callbacks, "action"), claim(r.topics, c.topics, "topic of help"),
+			claim(r.notices, c.events, "event"))
 	}
 	for _, c := range all {
 		for _, row := range c.commands {
@@ -62,11 +66,11 @@ func newRegistry(all []conversation, words catalogue) (*registry, error) {
 }
 
 // claim adds what one conversation has to what all have.
-func claim[V any](all, one map[string]V, what string) error {
+func claim[K ~string, V any](all, one map[K]V, what string) error {
 	var wrong []error
 	for _, key := range slices.Sorted(maps.Keys(one)) {
 		if _, taken := all[key]; taken {
-			wrong = append(wrong, fmt.Errorf("two conversations have the %s %q", what, key))
+			wrong = append(wrong, fmt.Errorf("two conversations have the %s %q", what, string(key)))
 		}
 		all[key] = one[key]
 	}
@@ -84,6 +88,11 @@ func (c *conversation) check() error {
 			if c.flow[state] == nil || state == idle {
 				wrong = append(wrong, fmt.Errorf("the conversation %q waits for a %s in %q, which is no state of it", c.name, kind, state))
 			}
+		}
+	}
+	for name, n := range c.events {
+		if name == "" || n.notify == nil {
+			wrong = append(wrong, fmt.Errorf("the conversation %q says nothing of the event %q", c.name, string(name)))
 		}
 	}
 	for action := range c.callbacks {

@@ -2,8 +2,12 @@ package chat
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	"purser/wallet"
 )
 
 // TestRegistryRefusesWhatTwoConversationsClaim: what would be decided by order alone is refused at start.
@@ -17,6 +21,7 @@ func TestRegistryRefusesWhatTwoConversationsClaim(t *testing.T) {
 	row := func(name string) command {
 		return command{name: name, menu: "menu.privacy", usage: "usage.privacy", run: run}
 	}
+	said := notice{notify: func(*replyTx, wallet.Event) error { return nil }}
 	flow := Flow{idle: {}, "asking": {}}
 	data := func() any { return new(payment) }
 	for what, list := range map[string][]conversation{
@@ -37,13 +42,51 @@ func TestRegistryRefusesWhatTwoConversationsClaim(t *testing.T) {
 		`two conversations end the slot`:                     {{name: "a", slots: apiConversation().slots}, {name: "b", slots: apiConversation().slots}},
 		`two conversations answer`:                           {{name: "a", refusals: walletConversation().refusals}, {name: "b", refusals: walletConversation().refusals}},
 		`/one works: it is not planned`:                      {{name: "a", commands: []command{row("one")}, planned: []string{"one"}}},
+		`two conversations have the event "a.b"`:             {{name: "a", events: map[wallet.EventName]notice{"a.b": said}}, {name: "b", events: map[wallet.EventName]notice{"a.b": said}}},
+		`says nothing of the event "a.b"`:                    {{name: "a", events: map[wallet.EventName]notice{"a.b": {}}}},
+		`says nothing of the event ""`:                       {{name: "a", events: map[wallet.EventName]notice{"": said}}},
 		`deep links of two conversations begin with "app_x"`: {{name: "a", links: map[string]func(string) Action{"app_": nil}}, {name: "b", links: map[string]func(string) Action{"app_x": nil}}},
 	} {
-		if _, err := newRegistry(list, words); err == nil || !strings.Contains(err.Error(), what) {
+		if _, err := newRegistry(list, nil, words); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := newRegistry(append([]conversation{menuButtons()}, conversations()...), words); err != nil {
+	if _, err := newRegistry(append([]conversation{menuButtons()}, conversations()...), nil, words); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhichConversationTellsOfWhichEvent: everything else was told when it happened (wallet.connected, user.registered),
+// shows nowhere (finalized), or belongs to a later version.
+func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
+	want := map[string][]wallet.EventName{
+		"send": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
+			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionReceived},
+		"wallet": {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
+		"api":    {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
+		"apps":   {wallet.AppWished},
+	}
+	for _, c := range conversations() {
+		got := slices.Sorted(maps.Keys(c.events))
+		slices.Sort(want[c.name])
+		if !slices.Equal(got, want[c.name]) {
+			t.Errorf("%s tells of %v, want %v", c.name, got, want[c.name])
+		}
+	}
+}
+
+// TestKindsMayShareAnEventAndNoConversationTakesIt from them.
+func TestKindsMayShareAnEventAndNoConversationTakesIt(t *testing.T) {
+	words, err := newCatalogue(locales)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := cards{"one": {Events: map[wallet.EventName]string{"a.b": "help.security"}}, "two": {Events: map[wallet.EventName]string{"a.b": "help.security"}}}
+	if r, err := newRegistry(conversations(), shown.notices(), words); err != nil || r.notices["a.b"].notify == nil || !r.notices["a.b"].optional {
+		t.Errorf("two kinds: %v", err)
+	}
+	said := notice{notify: func(*replyTx, wallet.Event) error { return nil }}
+	if _, err := newRegistry([]conversation{{name: "a", events: map[wallet.EventName]notice{"a.b": said}}}, shown.notices(), words); err == nil || !strings.Contains(err.Error(), `the event "a.b"`) {
+		t.Errorf("a conversation and a kind: %v", err)
 	}
 }

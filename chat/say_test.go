@@ -121,7 +121,7 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := newCards(StandardCards(), wallet.StandardKinds(), words)
+	all, err := newCards(standardCards(), wallet.StandardKinds(), words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +168,8 @@ type knowing struct{ store.Tx }
 
 func (knowing) Kinds() wallet.Kinds { return wallet.StandardKinds() }
 
+func standardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard()} }
+
 // TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.
 func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {
 	words, err := newCatalogue(locales)
@@ -180,13 +182,14 @@ func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {
 		return []Card{card, ReceiptCard(), RequestCard()}
 	}
 	for what, all := range map[string][]Card{
-		"a kind without a card":   {ReceiptCard(), RequestCard()},
-		"two cards of a kind":     append(StandardCards(), SendCard()),
-		"an unknown kind":         change(func(c *Card) { c.Kind = "tomorrow" }),
-		"nobody that it is with":  change(func(c *Card) { c.With = nil }),
-		"a stage without a text":  change(func(c *Card) { delete(c.Texts, StageHeld) }),
-		"a text that is not here": change(func(c *Card) { c.Texts[StageHeld] = "card.nowhere" }),
-		"a line that is not here": change(func(c *Card) { c.Lines[StageHeld] = "history.nowhere" }),
+		"a kind without a card":       {ReceiptCard(), RequestCard()},
+		"two cards of a kind":         append(standardCards(), SendCard()),
+		"an unknown kind":             change(func(c *Card) { c.Kind = "tomorrow" }),
+		"nobody that it is with":      change(func(c *Card) { c.With = nil }),
+		"a stage without a text":      change(func(c *Card) { delete(c.Texts, StageHeld) }),
+		"a text that is not here":     change(func(c *Card) { c.Texts[StageHeld] = "card.nowhere" }),
+		"an event without a sentence": change(func(c *Card) { c.Events = map[wallet.EventName]string{"stake.reward": "card.nowhere"} }),
+		"a line that is not here":     change(func(c *Card) { c.Lines[StageHeld] = "history.nowhere" }),
 	} {
 		if _, err := newCards(all, wallet.StandardKinds(), words); err == nil {
 			t.Errorf("%s is taken", what)

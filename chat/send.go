@@ -37,8 +37,8 @@ type payment struct {
 	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
 }
 
-// sendConversation is /send: from words to a card that waits for Confirm. A transaction's own steps come by
-// ShowTransaction.
+// sendConversation is /send: from words to a card that waits for Confirm. A transaction's own steps come as
+// events.
 func sendConversation() conversation {
 	return conversation{
 		name: sendFlow,
@@ -63,6 +63,7 @@ func sendConversation() conversation {
 			"check":     (*Chat).tapCheck,
 			"sendagain": (*Chat).tapSendAgain,
 		},
+		events:     paymentEvents(),
 		intercept:  (*Chat).hearTyped,
 		offer:      (*Chat).offerPayment,
 		cancelIdle: (*replyTx).cancelUnsigned,

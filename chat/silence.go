@@ -103,11 +103,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 }
 
 // replyTxOf is a replyTx that no Input began: purser has something to tell by itself.
-func (c *Chat) replyTxOf(tx store.Tx, id wallet.UserID, priority int) (*replyTx, error) {
-	user, err := tx.User(id)
-	if err != nil {
-		return nil, err
-	}
+func (c *Chat) replyTxOf(tx store.Tx, user wallet.User, priority int) (*replyTx, error) {
 	conv, err := tx.Conversation(user.TelegramID, user.TelegramID, "") // their private chat
 	if err != nil {
 		return nil, err

@@ -59,6 +59,12 @@ func walletConversation() conversation {
 			"takeover":   (*Chat).tapTakeOver,
 			"stopclaim":  (*Chat).tapStopClaim,
 		},
+		events: map[wallet.EventName]notice{
+			wallet.WalletProven:       {priority: confirmations, notify: (*replyTx).notifyProven},
+			wallet.WalletWanted:       {priority: confirmations, notify: withData((*replyTx).notifyWanted)},
+			wallet.WalletClaimed:      {priority: confirmations, notify: withData((*replyTx).notifyClaimed)},
+			wallet.WalletDisconnected: {priority: confirmations, notify: withData((*replyTx).notifyDisconnected)},
+		},
 		cancelIdle: (*replyTx).cancelOfferedLink,
 		refusals: map[wallet.Code]func(*replyTx, html, html) (bool, error){
 			wallet.WalletNotFound:    (*replyTx).offerFirstWallet,

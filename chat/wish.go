@@ -4,30 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"purser/store"
 	"purser/wallet"
 )
 
-// TellWish says that an app changed which events about a person it receives. Their own notifications are
+// notifyWished says that an app changed which events about a person it receives. Their own notifications are
 // another thing: what the app wants changes none of them, and this says so.
-func (c *Chat) TellWish(tx store.Tx, user wallet.UserID, wish wallet.AppWishedData) error {
-	s, err := c.replyTxOf(tx, user, alerts)
-	if err != nil {
-		return err
-	}
+func (s *replyTx) notifyWished(wish wallet.AppWishedData) error {
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
-	if err := s.askedBy(wish.KeyID, user, v); err != nil {
+	if err := s.askedBy(wish.KeyID, s.user.ID, v); err != nil {
 		return err
 	}
 	if wish.Enabled {
-		if v["About"], err = s.subjectsOf(wish.Events); err != nil {
+		about, err := s.subjectsOf(wish.Events)
+		if err != nil {
 			return err
 		}
+		v["About"] = about
 	}
-	if err := s.reply("wish.told", v); err != nil {
-		return err
-	}
-	return s.end()
+	return s.reply("wish.told", v)
 }
 
 // subjectsOf lists in words what names of events are about, each once; "" for none.

@@ -1,13 +1,12 @@
-// Package notify knows which event becomes which chat message: a Notifier handles the jobs of the queue store.Events. It refuses to know how a message is
-// worded (see chat), how it is sent (see bot), and who else hears of an event.
+// Package notify brings events to the chat of the person whom they are about: a Notifier handles the jobs of the queue
+// store.Events, one transaction each. It knows who can be reached. It refuses to know which events a person is told of
+// and in which words (a value of package chat each), how a message is sent (see bot), and who else hears of an event.
 package notify
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -27,17 +26,10 @@ const (
 	lease    = time.Minute
 )
 
-// Talker is what notify needs of chat: each writes messages into the transaction that it is given.
+// Talker is what notify needs of chat: Notify writes what a person is told of an event into the transaction that it is
+// given, and nothing for an event that nobody is told of.
 type Talker interface {
-	ShowTransaction(store.Tx, wallet.Transaction) error
-	TellReceived(store.Tx, wallet.Transaction) error
-	AskWhichWallet(store.Tx, wallet.UserID) error
-	TellClaimed(store.Tx, wallet.UserID, wallet.Address) error
-	TellMoved(store.Tx, wallet.UserID, wallet.Address) error
-	OfferLink(tx store.Tx, person wallet.UserID, keyID string) error
-	TellWebhook(store.Tx, wallet.UserID, wallet.WebhookTroubleData) error
-	TellWish(store.Tx, wallet.UserID, wallet.AppWishedData) error
-	TellTier(store.Tx, wallet.UserID, wallet.KeyTierSetData) error
+	Notify(tx store.Tx, person wallet.User, event wallet.Event) error
 }
 
 // Notifier turns events into chat messages.
@@ -59,93 +51,28 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return pool.Run(ctx)
 }
 
-// handle tells one event. There is nothing to be done but to write, so all of it is the commit.
+// handle routes one event. There is nothing to be done but to write, so all of it is the commit.
 func (n *Notifier) handle(_ context.Context, job store.Job) (work.Result, error) {
 	event, err := store.EventOf(job)
 	if err != nil {
 		return work.Result{}, work.Permanent(err)
 	}
-	return work.Result{Commit: func(tx store.Tx) error { return n.tell(tx, event) }}, nil
+	return work.Result{Commit: func(tx store.Tx) error { return n.route(tx, event) }}, nil
 }
 
-// tell writes an event's messages. What is shown is the state that the store holds now: an event
-// that comes late redraws the same card once more, and says nothing that is no longer true.
-func (n *Notifier) tell(tx store.Tx, event wallet.Event) error {
+// route hands an event to the chat, if it is about a person who is still here and can be reached.
+func (n *Notifier) route(tx store.Tx, event wallet.Event) error {
 	if event.User == "" {
 		return nil
 	}
-	user, err := tx.User(event.User)
+	person, err := tx.User(event.User)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // erased meanwhile
 		return nil
 	case err != nil:
 		return err
-	case user.Unreachable: // the card is drawn again when they ask for something
+	case person.Unreachable: // the card is drawn again when they ask for something
 		return nil
 	}
-	switch event.Name {
-	case wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned,
-		wallet.TransactionPending, wallet.TransactionConfirmed, wallet.TransactionFailed,
-		wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed:
-		return n.about(tx, event, n.Chat.ShowTransaction)
-	case wallet.TransactionReceived:
-		if !user.Wants(string(event.Name)) {
-			return nil
-		}
-		return n.about(tx, event, n.Chat.TellReceived)
-	case wallet.WalletProven:
-		return n.Chat.AskWhichWallet(tx, event.User)
-	case wallet.WalletWanted:
-		var data wallet.WalletWantedData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		return n.Chat.OfferLink(tx, event.User, data.KeyID)
-	case wallet.WalletClaimed:
-		var data wallet.WalletClaimedData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		return n.Chat.TellClaimed(tx, event.User, data.WalletAddress)
-	case wallet.WebhookDeadLettered, wallet.WebhookEnded:
-		var data wallet.WebhookTroubleData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		return n.Chat.TellWebhook(tx, event.User, data)
-	case wallet.KeyTierSet:
-		var data wallet.KeyTierSetData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		return n.Chat.TellTier(tx, event.User, data)
-	case wallet.AppWished:
-		var data wallet.AppWishedData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		return n.Chat.TellWish(tx, event.User, data)
-	case wallet.WalletDisconnected:
-		var data wallet.WalletDisconnectedData
-		if err := json.Unmarshal(event.Data, &data); err != nil {
-			return fmt.Errorf("read %s: %w", event.Name, err)
-		}
-		if data.Reason == wallet.MovedToAnother { // else they were told when they did it
-			return n.Chat.TellMoved(tx, event.User, data.WalletAddress)
-		}
-	}
-	// The rest was told when it happened (wallet.connected, user.registered), shows nowhere
-	// (finalized), or belongs to a later version.
-	return nil
-}
-
-func (n *Notifier) about(tx store.Tx, event wallet.Event, show func(store.Tx, wallet.Transaction) error) error {
-	t, err := tx.Transaction(event.Transaction)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return show(tx, t)
+	return n.Chat.Notify(tx, person, event)
 }

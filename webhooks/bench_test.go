@@ -114,7 +114,7 @@ func newBench(b *testing.B, address string, endpoints int, paths ...string) *ben
 func newIdle(b *testing.B, address string, endpoints int, paths ...string) *bench {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,7 +45,7 @@ const (
 // runVictim opens the store, delivers, and publishes until it is killed: each line on its output names an
 // event that is durable.
 func runVictim(dir, url, round string) error {
-	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func inBubble(t *testing.T, test func(*harness)) {
 func (r *harness) open() {
 	r.Helper()
 	var err error
-	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader})
+	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
 	if err != nil {
 		r.Fatal(err)
 	}

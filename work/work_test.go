@@ -37,7 +37,7 @@ type harness struct {
 
 func inBubble(t *testing.T, run func(*harness)) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := local.Open(local.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader})
+		db, err := local.Open(local.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader, Kinds: wallet.StandardKinds()})
 		if err != nil {
 			t.Fatal(err)
 		}

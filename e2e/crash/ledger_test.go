@@ -115,7 +115,7 @@ func (c *couple) open(with func(store.Store)) {
 	c.must(err)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	c.must(err)
-	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader})
+	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader, Kinds: wallet.StandardKinds()})
 	c.must(err)
 	defer func() { c.must(s.Close()) }()
 	with(s)

@@ -15,6 +15,7 @@ import (
 	"purser/store/engine"
 	"purser/store/records"
 	"purser/store/storetest"
+	"purser/wallet"
 )
 
 // masterKey is the key of the tests' stores.
@@ -43,7 +44,7 @@ func openWhole(o wholeOptions) (*whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := records.Open(e, records.Options{MasterKey: o.MasterKey, Random: o.Random, Log: o.Log})
+	s, err := records.Open(e, records.Options{MasterKey: o.MasterKey, Random: o.Random, Log: o.Log, Kinds: wallet.StandardKinds()})
 	return &whole{s, e, o.Log}, err
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 	MasterKey []byte       // 32 bytes; the one that the store was created with
 	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. It is read by one goroutine at a time
 	Log       *slog.Logger // hears of damaged rows; nil for silence
-	Kinds     wallet.Kinds // of transactions; the zero Kinds are the standard ones
+	Kinds     wallet.Kinds // of transactions, at least one: what a binary cannot judge it must not open
 }
 
 // Open opens or creates (mode 0600) the store in a file, and brings an older schema up to date. Errors that a person

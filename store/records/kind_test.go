@@ -93,3 +93,16 @@ func forget(t *testing.T, path, name string) {
 		t.Fatal(err)
 	}
 }
+
+// TestAStoreWithoutKindsIsRefused: there is no list that it falls back to, so a binary cannot forget to say what it knows.
+func TestAStoreWithoutKindsIsRefused(t *testing.T) {
+	o := at(filepath.Join(t.TempDir(), "purser.db"))
+	o.kinds = wallet.Kinds{}
+	if s, err := o.open(); err == nil {
+		t.Error("a store that knows no kind of transactions", s.Close())
+	}
+	o.kinds = wallet.StandardKinds()
+	if err := o.mustOpen(t).Close(); err != nil { // what was refused holds no lock
+		t.Error(err)
+	}
+}

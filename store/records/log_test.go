@@ -45,7 +45,7 @@ func TestALongWalkHoldsNoTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := &countedViews{Engine: in}
-	s, err := Open(counted, Options{MasterKey: masterKey(), Random: rand.Reader})
+	s, err := Open(counted, Options{MasterKey: masterKey(), Random: rand.Reader, Kinds: wallet.StandardKinds()})
 	if err != nil {
 		t.Fatal(err)
 	}

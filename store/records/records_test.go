@@ -32,7 +32,9 @@ type options struct {
 	tables int // how many tables more than the layout has, for steps that make some
 }
 
-func at(path string) options { return options{path: path, key: masterKey(), random: rand.Reader} }
+func at(path string) options {
+	return options{path: path, key: masterKey(), random: rand.Reader, kinds: wallet.StandardKinds()}
+}
 
 func (o options) open() (*Store, error) {
 	in, err := bolt.Open(bolt.Options{Path: o.path, Random: o.random, Log: o.log})

@@ -34,7 +34,7 @@ type Options struct {
 	MasterKey []byte       // 32 bytes; the one that the store was created with
 	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
 	Log       *slog.Logger // hears of damaged rows; nil for silence
-	Kinds     wallet.Kinds // of transactions; the zero Kinds are the standard ones
+	Kinds     wallet.Kinds // of transactions, at least one: what a binary cannot judge it must not open
 }
 
 // Store is a store.Store in an engine, which it owns.
@@ -75,14 +75,11 @@ func open(in engine.Engine, o Options, tables engine.Layout, all []step) (*Store
 }
 
 func newStore(in engine.Engine, o Options) (*Store, error) {
-	if o.Random == nil {
-		return nil, errors.New("records: Options.Random is missing")
+	if o.Random == nil || len(o.Kinds.Names()) == 0 {
+		return nil, errors.New("records: Options.Random and Options.Kinds are needed")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if len(o.Kinds.Names()) == 0 {
-		o.Kinds = wallet.StandardKinds()
 	}
 	random := Shared(o.Random)
 	master, err := store.NewKey(o.MasterKey, random)
