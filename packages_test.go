@@ -38,7 +38,7 @@ func packages() map[string][]string {
 		"sandbox":          {"sandbox/mail", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store", "wallet"},
 		"mail":             {"wallet"},
-		"webhooks":         {"locale", "quota", "store", "wallet"},
+		"webhooks":         {"locale", "quota", "store", "wallet", "work"},
 		"e2e/harness":      {"sandbox", "sandbox/telegram"},
 		"product":          {"chain", "chat", "config", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks"},
 		"e2e/world":        {"chain", "config", "handlers", "product", "quota", "sandbox/solana", "settle", "store", "store/local", "store/records", "wallet", "webhooks"},

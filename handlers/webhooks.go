@@ -19,6 +19,7 @@ import (
 // id is "" here. What is another line of keys' is WEBHOOK_NOT_FOUND.
 type Webhooks struct {
 	Store     store.Store
+	Node      string // the name of this node, which holds the connections of its listeners
 	Log       store.DeliveryLog
 	Retention time.Duration // of Log
 	Networks  wallet.WebhookNetworks
@@ -247,7 +248,7 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 // PrepareListener makes the webhook of a connection that takes events of a key. TIER_REQUIRED,
 // INVALID_REQUEST.
 func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webhook, error) {
-	made := wallet.Webhook{Active: true, Listener: true}
+	made := wallet.Webhook{Active: true, Listener: true, Node: w.Node}
 	err := MayHaveWebhooks(key)
 	if err != nil {
 		return made, err

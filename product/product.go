@@ -118,9 +118,9 @@ func New(o Options) (*Parts, error) {
 func (p *Parts) deliver() {
 	c := p.Config.Webhooks
 	p.Meter = &quota.Meter{Store: p.Store, Node: p.Node, Now: p.Now, Log: p.Log}
-	p.Delivery = &webhooks.Service{Store: p.Store, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
+	p.Delivery = &webhooks.Service{Store: p.Store, Node: p.Node, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
 		Schedule: c.Schedule, Retention: c.Retention, Now: p.Now, Logger: p.Log}
-	p.Webhooks = &handlers.Webhooks{Store: p.Store, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
+	p.Webhooks = &handlers.Webhooks{Store: p.Store, Node: p.Node, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
 }
 

@@ -31,6 +31,8 @@ type Webhook struct {
 	// Listener marks one whose receiver is a connection to purser (purser listen), not a URL: it lasts as
 	// long as that.
 	Listener bool `json:"listener,omitzero"`
+	// Node is the node that holds the connection of a listener, "" of any other: the row goes with it.
+	Node string `json:"node,omitzero"`
 }
 
 // EventsOf lists the events that webhooks of a kind can ask for (docs/specification.md, Events).

@@ -129,7 +129,7 @@ func newIdle(b *testing.B, address string, endpoints int, paths ...string) *benc
 	x := &bench{B: b, store: s, emitted: map[string]time.Time{}, arrived: make(chan struct{}, 1<<20), ids: wallet.TimedIDs(time.Now, rand.Reader)}
 	silent := slog.New(slog.DiscardHandler)
 	meter := &quota.Meter{Store: s, Now: time.Now, Log: silent}
-	x.service = &webhooks.Service{Store: s, Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
+	x.service = &webhooks.Service{Store: s, Node: "main", Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
 		Schedule: []time.Duration{time.Second, 2 * time.Second}, Retention: time.Hour, Now: time.Now, Logger: silent,
 		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
 			if x.fails(m.EventID) {

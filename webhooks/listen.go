@@ -64,7 +64,7 @@ func (s *Service) send(ctx context.Context, hook wallet.Webhook, m Message) Resu
 	return s.Post(ctx, m)
 }
 
-// hangUp removes the webhooks of listeners that an earlier run had: their connections ended with it.
+// hangUp removes the webhooks of listeners that an earlier life of this node had: their connections ended with it.
 func (s *Service) hangUp(ctx context.Context) error {
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		all, err := tx.AllWebhooks()
@@ -72,7 +72,7 @@ func (s *Service) hangUp(ctx context.Context) error {
 			return err
 		}
 		for _, hook := range all {
-			if !hook.Listener || s.listeners.has(hook.ID) {
+			if !hook.Listener || hook.Node != s.Node || s.listeners.has(hook.ID) {
 				continue
 			}
 			if err := tx.DeleteWebhook(hook.ID); err != nil && !errors.Is(err, store.ErrNotFound) {

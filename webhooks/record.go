@@ -44,7 +44,8 @@ type recorder struct {
 	wake    chan struct{}
 	written chan []store.Delivery // what was written; its reader ends with done
 	done    chan struct{}
-	healths healths // of run alone
+	healths healths   // of run alone
+	led     time.Time // when this node was last known to lead; of run alone
 }
 
 func newRecorder(s *Service) *recorder {
@@ -135,6 +136,9 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 		switch {
 		case err == nil:
 			return batch, nil
+		case errors.Is(err, errDeposed): // it is the other node's to be delivered, and to be written
+			r.healths = healths{}
+			return batch, nil
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
@@ -195,6 +199,12 @@ func (r *recorder) tell(batch []outcome) {
 
 func (r *recorder) write(batch []outcome) error {
 	ctx := context.Background() // what happened is written, whoever stops
+	// The log comes first and is no part of the transaction: a node that may have slept asks before it writes there.
+	if r.Now().Sub(r.led).Abs() > term/2 {
+		if err := r.Store.Update(ctx, r.leads); err != nil {
+			return err
+		}
+	}
 	if entries := r.entries(ctx, batch); len(entries) > 0 {
 		if err := r.Log.Log(ctx, entries); err != nil {
 			return fmt.Errorf("log deliveries: %w", err)
@@ -202,11 +212,14 @@ func (r *recorder) write(batch []outcome) error {
 	}
 	var next healths
 	err := r.Store.Update(ctx, func(tx store.Tx) (err error) {
+		if err = r.leads(tx); err != nil {
+			return err
+		}
 		next, err = r.settle(tx, batch)
 		return err
 	})
 	if err == nil {
-		r.healths = next
+		r.healths, r.led = next, r.Now()
 	}
 	return err
 }

@@ -31,6 +31,9 @@ func (s *Service) relay(ctx context.Context) error {
 			return nil
 		case err != nil && errors.Is(err, store.ErrUnknownOutcome):
 			return err
+		case errors.Is(err, errDeposed): // the end of ctx is near
+			<-ctx.Done()
+			return nil
 		case err != nil:
 			s.Logger.Error("turning events into deliveries failed: it is tried again", "error", err)
 			select {
@@ -98,12 +101,15 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 func (s *Service) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
 	for {
 		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
+			if err = s.leads(tx); err != nil {
+				return err
+			}
 			if placed, err = tx.PutDeliveries(rows); err != nil {
 				return err
 			}
 			return tx.DoneAnnouncements(done)
 		})
-		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrUnknownOutcome) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, errDeposed) {
 			return placed, err
 		}
 		s.Logger.Error("writing deliveries failed: it is tried again", "error", err)

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -10,9 +11,12 @@ import (
 	"purser/quota"
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
 const (
+	// leadership is the name under which one node leads, and term how long that lasts without a word from it.
+	leadership, term = "webhooks", 30 * time.Second
 	// drainFor is how long what is on its way has when the service stops.
 	drainFor = 5 * time.Second
 	// readAgain is the pause after the store could not be read.
@@ -23,9 +27,10 @@ const (
 	dropEvery = time.Hour
 )
 
-// Service carries events to webhooks. One of it runs for one store.
+// Service carries events to webhooks. It runs on each node, and the one that leads delivers.
 type Service struct {
 	Store     store.Store
+	Node      string // the name of this node, the same in each of its lives (see work.Leader)
 	Log       store.DeliveryLog
 	Post      func(context.Context, Message) Result // a Poster's
 	Meter     *quota.Meter
@@ -40,16 +45,35 @@ type Service struct {
 	listeners     listeners
 }
 
-// Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
-// nothing is certain.
+// Run delivers until ctx ends, for as long as this node leads; what is on its way then is waited for. Its error is the
+// store's, after which nothing is certain.
 func (s *Service) Run(ctx context.Context) error {
+	if err := s.hangUp(ctx); err != nil {
+		return err
+	}
+	leader := &work.Leader{Store: s.Store, Name: leadership, Node: s.Node, Lease: term, Now: s.Now, Log: s.Logger}
+	return leader.Run(ctx, s.lead)
+}
+
+// leads refuses the writes of a node that does not lead any more, such as one that slept through its lease: another
+// node has the same deliveries in hand.
+func (s *Service) leads(tx store.Tx) error {
+	leads, err := tx.Lead(leadership, s.Node, s.Now(), term)
+	if err == nil && !leads {
+		return errDeposed
+	}
+	return err
+}
+
+// errDeposed says that another node delivers by now.
+var errDeposed = errors.New("webhooks: another node leads")
+
+// lead delivers until ctx ends.
+func (s *Service) lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	cutoff, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, cut) })()
-	if err := s.hangUp(ctx); err != nil {
-		return err
-	}
 	record := newRecorder(s)
 	group.Go(func() error { return s.relay(ctx) })
 	group.Go(func() error { return s.dropOldLogs(ctx) })
