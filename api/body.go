@@ -203,22 +203,44 @@ func parseTelegramID(name, text string) (int64, error) {
 	return id, nil
 }
 
-// decimal is a field that holds a number, bare or as a string: the exact text of it, without an exponent.
-func (o object) decimal(name string) (string, error) {
+// amount is the field of that name: a number, bare or as a string, also with an exponent. Programs give an exact one.
+func (o object) amount() (wallet.Decimal, error) {
+	const name = string(wallet.FieldAmount)
 	raw, ok := o[name]
 	value := string(raw)
 	if !ok || len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		var err error
 		value, err = o.text(name)
 		if err != nil && ok && raw[0] != '"' {
-			return "", bad(name, "body.number")
+			return wallet.Decimal{}, bad(name, "body.number")
 		}
 		if err != nil {
-			return "", err
+			return wallet.Decimal{}, err
 		}
 	}
-	value, err := wallet.PlainDecimal(value)
-	return value, about(name, err)
+	if strings.EqualFold(value, wallet.Max) {
+		return wallet.Decimal{}, about(name, wallet.Refuse(wallet.InvalidRequest, "amount.not_exact"))
+	}
+	return wallet.ParseNumber(value)
+}
+
+// token is the field of that name: a symbol or a mint.
+func (o object) token() (wallet.TokenRef, error) {
+	text, err := o.text(string(wallet.FieldToken))
+	if err != nil {
+		return wallet.TokenRef{}, err
+	}
+	return wallet.ParseTokenRef(text)
+}
+
+// ownWallet is a field that holds the address of a wallet that the caller may use. The zero address, which means the
+// default wallet to the operation, is no wallet of theirs: a program must name one.
+func (o object) ownWallet(name string) (wallet.Address, error) {
+	a, err := o.address(name)
+	if err == nil && a.IsZero() {
+		err = about(name, wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
+	}
+	return a, err
 }
 
 // address is a field that holds an address in base58.

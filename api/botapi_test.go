@@ -314,7 +314,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 	r.Must(r.Update(func(tx store.Tx) error {
 		return tx.PutConversation(store.Conversation{Chat: 1001, User: 1001, Flow: "send", State: "amount", Data: []byte("{}"), ExpiresAt: r.Now().Add(chat.Silence)})
 	}))
-	command := fmt.Sprintf(`{"chat_id":"1001","command":"/send 1.5 SOL %s","silent":true}`, r.bob.Address())
+	command := fmt.Sprintf(`{"chat_id":"1001","command":"/send 1.5 SOL %s memo order 7","silent":true}`, r.bob.Address())
 	got := r.call("POST", "/v1/telegram/execute-command", a.token, command, "Idempotency-Key", "pay")
 	r.want(got, 200, "", "")
 	again := r.call("POST", "/v1/telegram/execute-command", a.token, command, "Idempotency-Key", "pay")
@@ -323,7 +323,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 	}
 	r.View(func(tx store.Tx) error {
 		open, err := tx.UnsettledFrom(r.alice.Address())
-		if err != nil || len(open) != 1 || open[0].Status != wallet.AwaitingConfirmation || open[0].KeyID == "" || open[0].Owner != r.alice.User.ID {
+		if err != nil || len(open) != 1 || open[0].Status != wallet.AwaitingConfirmation || open[0].KeyID == "" || open[0].Owner != r.alice.User.ID || open[0].Memo != "order 7" {
 			t.Errorf("open %+v, %v", open, err)
 		}
 		if names := r.Events(open[0].ID); len(names) != 1 || names[0] != wallet.TransactionProposed {

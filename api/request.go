@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -52,25 +51,17 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 }
 
 // paymentRequest reads the fields of a request for payment.
-func paymentRequest(fields object) (handlers.RequestFor, error) {
-	var req handlers.RequestFor
+func paymentRequest(fields object) (req handlers.RequestFor, err error) {
 	if err := fields.only("address", "amount", "token", "memo", "label"); err != nil {
 		return req, err
 	}
-	var err error
-	if req.To, err = fields.address("address"); err != nil {
+	if req.To, err = fields.ownWallet("address"); err != nil {
 		return req, err
 	}
-	if req.To.IsZero() { // the default wallet, in the operation's eyes; a program must name one
-		return req, about("address", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
-	}
-	if req.Amount, err = fields.decimal("amount"); err != nil {
+	if req.Amount, err = fields.amount(); err != nil {
 		return req, err
 	}
-	if strings.EqualFold(req.Amount, wallet.Max) {
-		return req, about("amount", wallet.Refuse(wallet.InvalidRequest, "amount.not_exact"))
-	}
-	if req.Token, err = fields.text("token"); err != nil {
+	if req.Token, err = fields.token(); err != nil {
 		return req, err
 	}
 	req.Memo, req.Label, err = words(fields)

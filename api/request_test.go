@@ -38,7 +38,7 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 	r.want(a, 201, "", "")
 	id, reference := wallet.TransactionID(a.text("data", "transaction_id")), a.text("data", "reference")
 	link, err := wallet.ParsePayLink(a.text("data", "url"))
-	if err != nil || link.To != r.alice.Address() || link.Amount != "1.5" || link.Memo != "Order 7" || link.Label != "Café & co" ||
+	if err != nil || link.To != r.alice.Address() || link.Amount.String() != "1.5" || link.Memo != "Order 7" || link.Label != "Café & co" ||
 		len(link.References) != 1 || link.References[0].String() != reference {
 		t.Fatalf("the link is read as %+v, %v", link, err)
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/base64"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -150,38 +149,26 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 
 // sendRequest reads the fields of a send. Another one is refused: whoever sends a tag and hears nothing
 // of it may lose the payment.
-func sendRequest(fields object) (handlers.SendRequest, error) {
+func sendRequest(fields object) (req handlers.SendRequest, err error) {
 	if err := fields.only("from", "to", "amount", "token", "memo", "label"); err != nil {
-		return handlers.SendRequest{}, err
+		return req, err
 	}
-	from, err := fields.address("from")
+	if req.From, err = fields.ownWallet("from"); err != nil {
+		return req, err
+	}
+	if req.To, err = fields.address("to"); err != nil {
+		return req, err
+	}
+	exact, err := fields.amount()
 	if err != nil {
-		return handlers.SendRequest{}, err
+		return req, err
 	}
-	// The zero address, in the operation's eyes, means the default wallet; a program must name its own.
-	if from.IsZero() {
-		return handlers.SendRequest{}, about("from", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
+	req.Amount.Exact = exact
+	if req.Token, err = fields.token(); err != nil {
+		return req, err
 	}
-	to, err := fields.address("to")
-	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	amount, err := fields.decimal("amount")
-	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	if strings.EqualFold(amount, wallet.Max) {
-		return handlers.SendRequest{}, about("amount", wallet.Refuse(wallet.InvalidRequest, "amount.not_exact"))
-	}
-	token, err := fields.text("token")
-	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	memo, label, err := words(fields)
-	if err != nil {
-		return handlers.SendRequest{}, err
-	}
-	return handlers.SendRequest{From: from, To: to.String(), Amount: amount, Token: token, Memo: memo, Label: label}, nil
+	req.Memo, req.Label, err = words(fields)
+	return req, err
 }
 
 // transactionData is `data` of GET /v1/wallet/transactions/{id}. What is not known yet is "", or

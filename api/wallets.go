@@ -151,7 +151,12 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 			return f, about("address", wallet.Refuse(wallet.WalletNotFound, "wallet_access.none"))
 		}
 	}
-	f.Token, f.Type, f.Status = q["token"], wallet.Kind(q["type"]), wallet.Status(q["status"])
+	if q["token"] != "" {
+		if f.Token, err = wallet.ParseTokenRef(q["token"]); err != nil {
+			return f, err
+		}
+	}
+	f.Type, f.Status = wallet.Kind(q["type"]), wallet.Status(q["status"])
 	if f.Type != "" && !slices.Contains(types, f.Type) {
 		return f, bad("type", "body.one_of", wallet.ListArg("Choices", types))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"purser/chain"
 	"purser/chat"
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -95,7 +96,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.says("alice", "/send 1")
 	before := r.conversation("alice")
 	proposal, err := r.Transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), KeyID: "key_1", KeyLine: "key_1"},
-		handlers.SendRequest{To: r.people["bob"].Address().String(), Amount: "2", Token: "SOL"})
+		handlers.SendRequest{To: r.people["bob"].Address(), Amount: world.Quantity("2"), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
 	r.settle()
@@ -418,7 +419,7 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	shop, first, second := r.Rich(1777, "Shop", sol).Address(), r.Stranger(), r.Stranger()
-	link := wallet.PayLink{To: shop, Amount: "0.25", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x"}
+	link := wallet.PayLink{To: shop, Amount: wallet.MustDecimal("0.25"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x"}
 	r.says("alice", link.String())
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "<blockquote>order 7</blockquote>") ||
 		!strings.Contains(said, "<blockquote>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</blockquote>") { // nothing in it ends it
@@ -458,7 +459,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
 	asked := r.newest("bob")
-	link := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{asked.Reference}, Memo: "lunch on Friday"}.String()
+	link := wallet.PayLink{To: asked.To, Amount: wallet.MustDecimal("1.5"), References: []wallet.Address{asked.Reference}, Memo: "lunch on Friday"}.String()
 	if said := strings.Join(r.seen, ""); asked.Memo != "lunch on Friday" || !strings.Contains(said, "memo=lunch%20on%20Friday&amp;reference="+asked.Reference.String()) ||
 		!strings.Contains(said, "<blockquote>lunch on Friday</blockquote>") {
 		t.Fatalf("asked with %q, said %s", asked.Memo, said)
@@ -505,7 +506,7 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL")
 	asked := r.newest("bob")
-	link := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{asked.Reference}}.String()
+	link := wallet.PayLink{To: asked.To, Amount: wallet.MustDecimal("1.5"), References: []wallet.Address{asked.Reference}}.String()
 	for _, text := range []string{"solana:nonsense", "solana:https%3A%2F%2Fevil.example", link + "&memo=x%0Ay", link + "&reference=" + asked.Reference.String()} {
 		r.seen = nil
 		r.says("alice", text)
@@ -520,9 +521,9 @@ func TestALinkToBePaidIsPaidHere(t *testing.T) {
 		t.Fatalf("said %s", said)
 	}
 	// Of a link that nobody here looks for, or that asks for something else by now, nothing is promised.
-	foreign := wallet.PayLink{To: asked.To, Amount: "1.5", References: []wallet.Address{r.people["carol"].Address()}}.String()
-	for _, other := range []string{foreign, wallet.PayLink{To: asked.To, Amount: "1.4", References: []wallet.Address{asked.Reference}}.String(),
-		wallet.PayLink{To: r.people["carol"].Address(), Amount: "1.5", References: []wallet.Address{asked.Reference}}.String()} {
+	foreign := wallet.PayLink{To: asked.To, Amount: wallet.MustDecimal("1.5"), References: []wallet.Address{r.people["carol"].Address()}}.String()
+	for _, other := range []string{foreign, wallet.PayLink{To: asked.To, Amount: wallet.MustDecimal("1.4"), References: []wallet.Address{asked.Reference}}.String(),
+		wallet.PayLink{To: r.people["carol"].Address(), Amount: wallet.MustDecimal("1.5"), References: []wallet.Address{asked.Reference}}.String()} {
 		r.seen = nil
 		r.says("alice", "/send "+other)
 		if said := strings.Join(r.seen, ""); !strings.Contains(said, "can see on Solana that you paid") || strings.Contains(said, "I tell the requester") {

@@ -51,9 +51,10 @@ func contactsConversation() conversation {
 	}
 }
 
-// book is a person's contacts as a command's words are read by them.
+// book is a person's contacts as a command's words are read by them. A program has none: the zero book, which reads
+// amounts and addresses as the API does.
 type book struct {
-	byKey  map[string]wallet.Contact // by wallet.ContactKey
+	byKey  map[string]wallet.Contact // by wallet.ContactKey; nil for a program
 	listed func(symbol string) bool  // nil: none
 }
 
@@ -101,26 +102,38 @@ func (b book) near(word string) []string {
 	return names
 }
 
-// noContact says of a destination that is no address what it is not.
-func (c *Chat) noContact(ctx context.Context, h Inbound, text string) error {
-	if _, err := wallet.ParseContactName(text); err != nil {
-		return nil // never meant as a name: judged as an address
+// amount reads what was written as an amount.
+func (b book) amount(text string) saidAmount {
+	if b.byKey == nil {
+		return plainAmount(text)
 	}
-	b, err := c.book(ctx, h)
-	if err != nil {
-		return err
-	}
-	return b.noAddress(text)
+	return readAmount(text)
 }
 
-// noAddress refuses what could only have been a contact's name.
-func (b book) noAddress(word string) error {
-	if meant := b.near(word); len(meant) > 0 {
-		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-			"input.contact_meant", wallet.TextArg("Word", echo(word)), wallet.TextArg("Name", meant[0])))
+// recipient reads what was written as an address. Of what is none it says what it is not: a contact's name, for
+// example, that is none of the person's.
+func (b book) recipient(text string) saidRecipient {
+	if b.byKey != nil {
+		if err := checkAddress(text); err != nil {
+			return saidRecipient{Wrong: wallet.ReasonOf(err)}
+		}
+		if _, err := wallet.ParseContactName(text); err == nil { // no address reads like one
+			return saidRecipient{Wrong: b.noAddress(text)}
+		}
 	}
-	return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
-		"input.no_recipient", wallet.TextArg("Word", echo(word))))
+	to, err := wallet.ParseAddress(text)
+	if err != nil {
+		return saidRecipient{Wrong: wallet.ReasonOf(err)}
+	}
+	return address(to)
+}
+
+// noAddress is why what could only have been a contact's name names nobody.
+func (b book) noAddress(word string) wallet.Reason {
+	if meant := b.near(word); len(meant) > 0 {
+		return wallet.Because("input.contact_meant", wallet.TextArg("Word", echo(word)), wallet.TextArg("Name", meant[0]))
+	}
+	return wallet.Because("input.no_recipient", wallet.TextArg("Word", echo(word)))
 }
 
 // contacts answers /contacts and its actions.
@@ -140,7 +153,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	case (action == "add" || action == "remove" || action == "delete") && len(args) == 1:
 		return refuse(wallet.Refuse(wallet.InvalidRequest, "input.contact_name"))
 	case action == "add" && len(args) > 2:
-		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1]), nil
+		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1])
 	case (action == "remove" || action == "delete") && len(args) > 1:
 		return removeContact(strings.Join(args[1:], " ")), nil
 	case action == "rename" && len(args) > 1:
@@ -265,7 +278,7 @@ func (c *Chat) tapPayContact(ctx context.Context, h Inbound, name string) (Actio
 	if !ok {
 		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
 	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: contact.Address.String()}, nil))
+	return c.begin(c.transfer(ctx, h, idle, parts{To: address(contact.Address)}, nil))
 }
 
 // tapRemove asks once more.
@@ -309,17 +322,18 @@ func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, name string) (Action, 
 	}, nil
 }
 
-func (c *Chat) addContact(name, address string) Action {
+func (c *Chat) addContact(name, text string) (Action, error) {
+	to, err := wallet.ParseAddress(text)
+	if err != nil {
+		return refuse(err)
+	}
 	return func(s *replyTx) error {
-		if c.registry.knows(wallet.ContactKey(name)) {
-			return s.refused(wallet.Refuse(wallet.InvalidRequest, "contact_name.command", wallet.TextArg("Command", wallet.ContactKey(name))))
-		}
-		added, err := s.Contacts.Add(s.tx, s.user.ID, name, address)
+		added, err := s.putName(namedContact{Address: to}, name)
 		if err != nil {
 			return s.refuse(err)
 		}
 		return s.reply("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
-	}
+	}, nil
 }
 
 func removeContact(name string) Action {

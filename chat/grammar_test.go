@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -33,50 +35,109 @@ func TestCommandLineIsReadWhole(t *testing.T) {
 	}
 }
 
+// said is parts in words: what is wrong with one stands behind a "!".
+type said struct{ Amount, Token, To, References, Memo, Label string }
+
+func (p parts) said() said {
+	words := said{Amount: p.Amount.Quantity.String(), Token: p.Token.String(), Memo: p.Memo, Label: p.Label}
+	if !p.To.Address.IsZero() {
+		words.To = p.To.Address.String()
+	}
+	if !p.Amount.Wrong.IsZero() {
+		words.Amount += "!" + p.Amount.Wrong.Key
+	}
+	if !p.To.Wrong.IsZero() {
+		words.To += "!" + p.To.Wrong.Key
+	}
+	for _, reference := range p.References {
+		words.References += " " + reference.String()
+	}
+	return words
+}
+
 func TestPartsOfATransfer(t *testing.T) {
-	const to = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
-	for text, want := range map[string]parts{
-		"":                      {},
-		"1.5":                   {Amount: "1.5"},
-		"1.5 SOL":               {Amount: "1.5", Token: "SOL"},
-		"1.5sol " + to:          {Amount: "1.5", Token: "sol", To: to},
-		"1.5 SOL " + to:         {Amount: "1.5", Token: "SOL", To: to},
-		"1.5 SOL to " + to:      {Amount: "1.5", Token: "SOL", To: to},
-		"1.5 " + to:             {Amount: "1.5", To: to},
-		to + " 1.5":             {Amount: "1.5", To: to},
-		to:                      {To: to},
-		"max SOL " + to:         {Amount: "max", Token: "SOL", To: to},
-		"MAX":                   {Amount: "MAX"},
-		"1e3":                   {Amount: "1e3"},
-		"-1":                    {Amount: "-1"},
-		"١٥":                    {Amount: "١٥"},
-		"1,5 SOL":               {Amount: "1,5", Token: "SOL"},
-		"1 SOL @bob":            {Amount: "1", Token: "SOL", To: "@bob"},
-		"0x71C7656EC7 2":        {Amount: "2", To: "0x71C7656EC7"},
-		"1 bob.sol":             {Amount: "1", To: "bob.sol"},
-		"1 SOL <b>":             {Amount: "1", Token: "SOL", To: "<b>"},
-		strings.Repeat("1", 32): {To: strings.Repeat("1", 32)},
-		strings.Repeat("9", 40): {Amount: strings.Repeat("9", 40)},
+	const to, other = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+	person := book{byKey: map[string]wallet.Contact{}}
+	for text, want := range map[string]said{
+		"":                         {},
+		"1.5":                      {Amount: "1.5"},
+		"1.5 SOL":                  {Amount: "1.5", Token: "SOL"},
+		"1.5sol " + to:             {Amount: "1.5", Token: "sol", To: to},
+		"1.5 SOL " + to:            {Amount: "1.5", Token: "SOL", To: to},
+		"1.5 SOL to " + to:         {Amount: "1.5", Token: "SOL", To: to},
+		"1.5 " + to:                {Amount: "1.5", To: to},
+		to + " 1.5":                {Amount: "1.5", To: to},
+		to:                         {To: to},
+		"25 " + other + " " + to:   {Amount: "25", Token: other, To: to},
+		"25 @bob " + to:            {Amount: "25", Token: "@bob", To: to},
+		"max SOL " + to:            {Amount: "max", Token: "SOL", To: to},
+		"MAX":                      {Amount: "max"},
+		"1e3":                      {Amount: "!amount.exponent"},
+		"-1":                       {Amount: "!amount.sign"},
+		"١٥":                       {Amount: "!amount.digits"},
+		"1.2.3":                    {Amount: "!amount.malformed"},
+		"1,5 SOL":                  {Amount: "!amount.separators", Token: "SOL"},
+		"1 SOL @bob":               {Amount: "1", Token: "SOL", To: "!input.username"},
+		"0x71C7656EC7 2":           {Amount: "2", To: "!input.other_network"},
+		"1 bob.sol":                {Amount: "1", To: "!input.domain"},
+		"1 SOL <b>":                {Amount: "1", Token: "SOL", To: "!address.length"},
+		"1 SOL rentier":            {Amount: "1", Token: "SOL", To: "!input.no_recipient"},
+		"1 SOL " + to + "x":        {Amount: "1", Token: "SOL", To: "!address.length"},
+		strings.Repeat("1", 32):    {To: "!address.system_program"},
+		strings.Repeat("9", 40):    {Amount: strings.Repeat("9", 40)},
+		"25 " + to[:40] + " " + to: {Amount: "25", To: to, Token: "!token.unknown"},
 	} {
-		if got, err := readParts(read("/send "+text).args, book{}); err != nil || got != want {
-			t.Errorf("%q was read as %+v, %v, want %+v", text, got, err, want)
+		got, err := readParts(read("/send "+text).args, person)
+		words := got.said()
+		if wallet.FieldOf(err) == wallet.FieldToken {
+			words.Token, err = "!"+wallet.ReasonOf(err).Key, nil
+		}
+		if err != nil || words != want {
+			t.Errorf("%q was read as %+v, %v, want %+v", text, words, err, want)
+		}
+	}
+	// A program is told what the API tells it.
+	for text, want := range map[string]said{
+		"1,5 SOL @bob": {Amount: "!amount.malformed", Token: "SOL", To: "!address.length"},
+		"MAX rent":     {Amount: "max", Token: "rent"},
+		"1e3 SOL rent": {Amount: "!amount.malformed", Token: "SOL", To: "!address.length"},
+	} {
+		if got, err := readParts(read("/send "+text).args, book{}); err != nil || got.said() != want {
+			t.Errorf("of a program %q was read as %+v, %v, want %+v", text, got.said(), err, want)
 		}
 	}
 	for text, want := range map[string]struct {
-		parts
+		said
 		about wallet.Field
 	}{
 		"1 SOL x-y z-a":          {},
 		"1 x-y " + to:            {},
 		"some thing else":        {},
 		"1 2 3":                  {about: wallet.FieldAmount},
-		"1 SOL 2 " + to:          {parts{Token: "SOL"}, wallet.FieldAmount},
-		"2 SOL " + to + " " + to: {parts{Amount: "2", Token: "SOL"}, wallet.FieldTo},
+		"1 SOL 2 " + to:          {said{Token: "SOL"}, wallet.FieldAmount},
+		"2 SOL " + to + " " + to: {said{Amount: "2", Token: "SOL"}, wallet.FieldTo},
 		to + " @bob":             {about: wallet.FieldTo},
 	} {
-		got, err := readParts(read("/send "+text).args, book{})
-		if wallet.CodeOf(err) != wallet.InvalidRequest || got != want.parts || wallet.FieldOf(err) != want.about {
+		got, err := readParts(read("/send "+text).args, person)
+		if wallet.CodeOf(err) != wallet.InvalidRequest || got.said() != want.said || wallet.FieldOf(err) != want.about {
 			t.Errorf("%q was read as %+v, %v (about %q)", text, got, err, wallet.FieldOf(err))
+		}
+	}
+}
+
+// TestPartsAreStoredAsTheyWereRead: what a conversation remembers is what it had read, also of words that were wrong.
+func TestPartsAreStoredAsTheyWereRead(t *testing.T) {
+	contacts := book{byKey: map[string]wallet.Contact{wallet.ContactKey("rent"): {Name: "rent", Address: wallet.Address{1}}}}
+	link := wallet.PayLink{To: wallet.Address{1}, Amount: wallet.MustDecimal("2.50"), References: []wallet.Address{{2}, {3}}, Memo: "order 7", Label: "Café"}
+	for _, text := range []string{"", "1.50 SOL rent memo for May", "max usdc", "1,500 BONK rnt", "1,5 SOL @bob", link.String()} {
+		p, err := readParts(read("/send "+text).args, contacts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(payment{parts: p})
+		var again payment
+		if err != nil || json.Unmarshal(raw, &again) != nil || !reflect.DeepEqual(again.parts, p) {
+			t.Errorf("%q: %+v is stored as %s, read as %+v", text, p, raw, again.parts)
 		}
 	}
 }
@@ -126,12 +187,13 @@ func FuzzCommand(f *testing.F) {
 				t.Errorf("word %q", word)
 			}
 		}
-		p, err := readParts(l.args, book{})
+		_, err := readParts(l.args, book{})
 		if err != nil && !labelled(err) {
 			t.Errorf("an error without a code: %v", err)
 		}
-		if err := checkAmount(p.Amount, wallet.SOL); p.Amount != "" && err != nil && !labelled(err) {
-			t.Errorf("an error without a code: %v", err)
+		if p, err := readParts(l.args, book{byKey: map[string]wallet.Contact{}}); err != nil && !labelled(err) ||
+			p.Amount.refusal() != nil && !labelled(p.Amount.refusal()) || p.To.refusal() != nil && !labelled(p.To.refusal()) {
+			t.Errorf("an error without a code: %+v, %v", p, err)
 		}
 		s.In(text)
 		near(l.command, []string{"send", "wallet"})
@@ -151,14 +213,14 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 	for name, to := range map[string]byte{"rent": 1, "rent flat": 2, "bonk": 3} { // a token that was listed later
 		b.byKey[wallet.ContactKey(name)] = wallet.Contact{Name: name, Address: wallet.Address{to}}
 	}
-	for text, want := range map[string]parts{
+	for text, want := range map[string]said{
 		"5 USDC rent": {Amount: "5", Token: "USDC", To: rent}, "5 usdc to RENT": {Amount: "5", Token: "usdc", To: rent}, "rent": {To: rent}, "5 rent": {Amount: "5", Token: "", To: rent},
 		"5 rent flat": {Amount: "5", Token: "", To: flat}, "rent flat 5": {Amount: "5", Token: "", To: flat}, `5 "rent  flat"`: {Amount: "5", Token: "", To: flat}, "to rent 5 usdc": {Amount: "5", Token: "usdc", To: rent},
 		"5 bonk": {Amount: "5", Token: "bonk", To: ""}, "5 usdc bonk": {Amount: "5", Token: "usdc", To: other}, "5 bonk bonk": {Amount: "5", Token: "bonk", To: other},
-		"5 " + rent + " rent": {Amount: "5", Token: rent, To: rent}, "5 usdc rentier": {Amount: "5", Token: "usdc", To: "rentier"},
+		"5 " + rent + " rent": {Amount: "5", Token: rent, To: rent}, "5 usdc rentier": {Amount: "5", Token: "usdc", To: "!input.no_recipient"}, "5 usdc rnt": {Amount: "5", Token: "usdc", To: "!input.contact_meant"},
 	} {
-		if got, err := readParts(read("/send "+text).args, b); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
+		if got, err := readParts(read("/send "+text).args, b); err != nil || got.said() != want {
+			t.Errorf("%q: %+v, %v", text, got.said(), err)
 		}
 	}
 	for _, text := range []string{"rent rent flat", "5 usdc rent " + flat, "rent " + flat} {
@@ -170,37 +232,35 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 
 func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 	to, first, second := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
-	link := wallet.PayLink{To: to, Amount: "2", References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
-	bare := wallet.PayLink{To: to, Amount: "2"}
+	link := wallet.PayLink{To: to, Amount: wallet.MustDecimal("2"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
+	bare := wallet.PayLink{To: to, Amount: wallet.MustDecimal("2")}
 	refs := " " + first.String() + " " + second.String()
 	b := book{byKey: map[string]wallet.Contact{wallet.ContactKey("memo"): {Name: "memo", Address: to}}}
-	for text, want := range map[string]parts{
+	for text, want := range map[string]said{
 		"5 USDC " + to.String() + " memo rent for May": {Amount: "5", Token: "USDC", To: to.String(), Memo: "rent for May"},
 		"5 USDC MEMO lunch":                            {Amount: "5", Token: "USDC", Memo: "lunch"},
 		"5 USDC memo":                                  {Amount: "5", Token: "USDC", To: to.String()}, // the contact
 		"5 USDC memo memo memo":                        {Amount: "5", Token: "USDC", Memo: "memo memo"},
-		link.String():                                  {Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"},
+		link.String():                                  {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café"},
 		bare.String() + " memo thanks":                 {Amount: "2", To: to.String(), Memo: "thanks"},
-		link.String() + " memo thanks":                 {Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"}, // what the link asks for
+		link.String() + " memo thanks":                 {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café"}, // what the link asks for
 	} {
 		got, err := readParts(read("/send "+text).args, b)
-		if err != nil || got != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-		if want.Asked != "" && !slices.Equal(got.references(), []wallet.Address{first, second}) {
-			t.Errorf("references: %v", got.references())
+		if err != nil || got.said() != want {
+			t.Errorf("%q: %+v, %v", text, got.said(), err)
 		}
 	}
 	if got, err := readParts(read("/send 5 USDC memo "+strings.Repeat("m", wallet.MaxMemo+1)).args, b); wallet.CodeOf(err) != wallet.InvalidRequest {
 		t.Errorf("a long note: %+v, %v", got, err)
 	}
 	// Another address than the link's takes what came with the link along, and a note that was typed stays.
-	p := parts{Amount: "2", To: to.String(), Asked: refs, Memo: "order 7", Label: "Café"}
+	two := exactly(wallet.MustDecimal("2"))
+	p := parts{Amount: two, To: address(to), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
 	p.drop(wallet.FieldTo)
-	if p != (parts{Amount: "2"}) {
+	if p.said() != (said{Amount: "2"}) {
 		t.Errorf("dropped to %+v", p)
 	}
-	if p := (parts{Amount: "2", Memo: "typed"}).with(parts{To: first.String()}); p != (parts{Amount: "2", To: first.String(), Memo: "typed"}) {
+	if p := (parts{Amount: two, Memo: "typed"}).with(parts{To: address(first)}); p.said() != (said{Amount: "2", To: first.String(), Memo: "typed"}) {
 		t.Errorf("with an address %+v", p)
 	}
 }
@@ -213,7 +273,11 @@ func TestAnAmountWithCommasOffersWhatItMayMean(t *testing.T) {
 		"0,500": "0.5", "1.5": "", "1,5,0": "", "1,2.5": "", ",5": "0.5", "1,": "", "1,5x": "", "-1,5": "", "1,1234567": "", "1,,5": "",
 		"1,23": "1.23", "1234,567": "1234.567", "99999999999999,999": "",
 	} {
-		if got := strings.Join(meantAmounts(text, token), " "); got != want {
+		var got []string
+		for _, q := range readAmount(text).meantAmounts(token) {
+			got = append(got, q.String())
+		}
+		if got := strings.Join(got, " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

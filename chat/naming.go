@@ -75,7 +75,7 @@ func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) 
 	if of.Old != "" {
 		return s.Contacts.Rename(s.tx, s.user.ID, of.Old, name)
 	}
-	return s.Contacts.Add(s.tx, s.user.ID, name, of.Address.String())
+	return s.Contacts.Add(s.tx, s.user.ID, name, of.Address)
 }
 
 // renameContact answers /contacts rename: the words are a contact's name, and the new one if it is said.

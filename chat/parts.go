@@ -9,14 +9,62 @@ import (
 	"purser/wallet"
 )
 
-// parts is what a person has said of a transfer so far, in their own words.
+// parts is what a person has said of a transfer so far, read once.
 type parts struct {
-	Amount string `json:"amount,omitempty"`
-	Token  string `json:"token,omitempty"`
-	To     string `json:"to,omitempty"`
-	Asked  string `json:"asked,omitempty"` // references of the payment link that To came with, a space between them
-	Memo   string `json:"memo,omitempty"`  // public note, typed or of the link
-	Label  string `json:"label,omitempty"` // what the link says that it is for
+	Amount     saidAmount       `json:"amount,omitzero"`
+	Token      wallet.TokenRef  `json:"token,omitzero"`
+	To         saidRecipient    `json:"to,omitzero"`
+	References []wallet.Address `json:"references,omitempty"` // of the payment link that To came with
+	Memo       string           `json:"memo,omitempty"`       // public note, typed or of the link
+	Label      string           `json:"label,omitempty"`      // what the link says that it is for
+}
+
+// saidAmount is what was said in the place of an amount: a quantity, or words that are none. Those are kept while
+// another part is asked for, as what they may mean depends on the token.
+type saidAmount struct {
+	Quantity wallet.Quantity  `json:"quantity,omitzero"`
+	Wrong    wallet.Reason    `json:"wrong,omitzero"`  // why the words are no quantity
+	Meant    []wallet.Decimal `json:"meant,omitempty"` // what they may mean all the same
+}
+
+// given tells whether anything was said in the place of an amount.
+func (a saidAmount) given() bool { return !a.Quantity.IsZero() || !a.Wrong.IsZero() }
+
+// refusal is why no amount can be made of what was said; nil where one may.
+func (a saidAmount) refusal() error {
+	if a.Wrong.IsZero() {
+		return nil
+	}
+	return wallet.About(wallet.FieldAmount, wallet.RefuseFor(wallet.InvalidRequest, a.Wrong))
+}
+
+// exactly is an amount that was said in figures.
+func exactly(d wallet.Decimal) saidAmount { return saidAmount{Quantity: wallet.Quantity{Exact: d}} }
+
+// saidRecipient is what was said in the place of a recipient: the address that it is, or is a contact's or a picked
+// person's, or words that are none.
+type saidRecipient struct {
+	Address wallet.Address `json:"address,omitzero"`
+	Wrong   wallet.Reason  `json:"wrong,omitzero"` // why the words name nobody
+}
+
+// given tells whether anything was said in the place of a recipient.
+func (r saidRecipient) given() bool { return !r.Address.IsZero() || !r.Wrong.IsZero() }
+
+// refusal is why nobody can be paid by what was said; nil where somebody may.
+func (r saidRecipient) refusal() error {
+	if r.Wrong.IsZero() {
+		return nil
+	}
+	return wallet.About(wallet.FieldTo, wallet.RefuseFor(wallet.InvalidRequest, r.Wrong))
+}
+
+// address is a recipient by their address. That of the System program is nobody's.
+func address(a wallet.Address) saidRecipient {
+	if a.IsZero() {
+		return saidRecipient{Wrong: wallet.Because("address.system_program")}
+	}
+	return saidRecipient{Address: a}
 }
 
 // memoWord begins a public note: all words after it are the note.
@@ -35,65 +83,107 @@ func cutMemo(args []string) (rest []string, memo string) {
 // readParts understands "[amount] [token] [address]", any of them missing; a token is a symbol, or a
 // mint before the address, and an address may be a contact's name. What it does not understand is
 // INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf), the other parts
-// come along.
+// come along. An amount and a recipient that are ill-written are parts as well, which say what is wrong with them.
 func readParts(args []string, b book) (parts, error) {
-	var p parts
-	args, p.Memo = cutMemo(args)
-	if err := wallet.CheckMemo(p.Memo); err != nil {
+	args, memo := cutMemo(args)
+	if err := wallet.CheckMemo(memo); err != nil {
 		return parts{}, err
 	}
-	strange := func(word string) (parts, error) {
-		return parts{}, wallet.Refuse(wallet.InvalidRequest, "input.unclear", wallet.TextArg("Word", echo(word)))
-	}
 	if len(args) == 1 && wallet.IsPayLink(args[0]) {
-		return payParts(args[0], p.Memo)
+		return payParts(args[0], memo)
 	}
-	odd := "" // stands where an address could be
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		address := ""
-		// A token, and "to", are what their words mean first, whatever a contact's name begins with.
-		first := p.Token == "" && b.means(word) || strings.EqualFold(word, "to")
-		if contact, n := b.at(args[i:]); n > 0 && !first {
-			address = contact.Address.String()
-			i += n - 1
-		} else if addressLike(word) {
-			address = word
+	r := reading{book: b, parts: parts{Memo: memo}}
+	for len(args) > 0 {
+		n, err := r.take(args)
+		if err != nil {
+			return r.parts, err
 		}
-		switch {
-		case address != "":
-			if p.To != "" && p.Amount != "" && p.Token == "" { // "25 <mint> <address>"
-				p.Token, p.To = p.To, address
-				continue
-			}
-			if p.To != "" {
-				return parts{Amount: p.Amount, Token: p.Token}, wallet.About(wallet.FieldTo,
-					wallet.Refuse(wallet.InvalidRequest, "input.two_addresses"))
-			}
-			p.To = address
-		case strings.EqualFold(word, "to") && p.To == "":
-		case p.Amount == "" && p.Token == "" && amountLike(word):
-			p.Amount, p.Token = cutSymbol(word)
-		case p.Token == "" && symbolLike(word):
-			p.Token = word
-		case p.Amount != "" && figures(word):
-			return parts{Token: p.Token, To: p.To}, wallet.About(wallet.FieldAmount,
-				wallet.Refuse(wallet.InvalidRequest, "input.two_amounts"))
-		case p.Amount != "" && odd == "":
-			odd = word
-		case p.Token != "" && !b.means(p.Token) && b.means(word):
-			return strange(p.Token)
-		default:
-			return strange(word)
-		}
+		args = args[n:]
 	}
 	switch {
-	case odd != "" && p.To != "":
-		return strange(odd)
-	case odd != "":
-		p.To = odd // judged as an address, it is told what is wrong
+	case r.odd != "" && r.To.given():
+		return r.strange(r.odd)
+	case r.odd != "":
+		r.To = b.recipient(r.odd) // judged as an address, it is told what is wrong
 	}
-	return p, nil
+	return r.parts, nil
+}
+
+// reading is how far the words of a transfer have been understood.
+type reading struct {
+	book
+	parts
+	to  string // the word that To was read of
+	odd string // a word that stands where an address could be
+}
+
+// take reads the next words, and says how many they were. Where it refuses them, the parts are those that still count.
+func (r *reading) take(args []string) (int, error) {
+	word := args[0]
+	// A token, and "to", are what their words mean first, whatever a contact's name begins with.
+	first := r.Token.IsZero() && r.means(word) || strings.EqualFold(word, "to")
+	if contact, n := r.at(args); n > 0 && !first {
+		return n, r.takeRecipient(contact.Address.String(), address(contact.Address))
+	}
+	if addressLike(word) {
+		return 1, r.takeRecipient(word, r.recipient(word))
+	}
+	switch {
+	case strings.EqualFold(word, "to") && !r.To.given():
+	case !r.Amount.given() && r.Token.IsZero() && amountLike(word):
+		return 1, r.takeAmount(word)
+	case r.Token.IsZero() && symbolLike(word):
+		return 1, r.takeToken(word)
+	case r.Amount.given() && figures(word):
+		r.parts = parts{Token: r.Token, To: r.To}
+		return 1, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "input.two_amounts"))
+	case r.Amount.given() && r.odd == "":
+		r.odd = word
+	case !r.Token.IsZero() && !r.means(r.Token.String()) && r.means(word):
+		_, err := r.strange(r.Token.String())
+		return 1, err
+	default:
+		_, err := r.strange(word)
+		return 1, err
+	}
+	return 1, nil
+}
+
+// takeRecipient takes a word that stands for a recipient. Of two addresses after an amount the first is a token's mint:
+// "25 <mint> <address>".
+func (r *reading) takeRecipient(word string, to saidRecipient) error {
+	switch first := r.to; {
+	case !r.To.given():
+		r.to, r.To = word, to
+		return nil
+	case r.Amount.given() && r.Token.IsZero():
+		r.to, r.To = word, to
+		return r.takeToken(first)
+	}
+	r.parts = parts{Amount: r.Amount, Token: r.Token}
+	return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, "input.two_addresses"))
+}
+
+// takeAmount takes a word that begins like an amount: figures, and a symbol may follow them at once.
+func (r *reading) takeAmount(word string) error {
+	figures, symbol := cutSymbol(word)
+	r.Amount = r.amount(figures)
+	if symbol == "" {
+		return nil
+	}
+	return r.takeToken(symbol)
+}
+
+// takeToken takes a symbol or a mint. What could be neither is asked for again, beside the parts there are.
+func (r *reading) takeToken(word string) (err error) {
+	r.Token, err = wallet.ParseTokenRef(word)
+	return err
+}
+
+// strange refuses a word that means nothing here; no part counts then.
+func (r *reading) strange(word string) (parts, error) {
+	r.parts = parts{}
+	return r.parts, wallet.Refuse(wallet.InvalidRequest, "input.unclear", wallet.TextArg("Word", echo(word)))
 }
 
 // payParts are those of a payment link, which may have a note of its own.
@@ -102,27 +192,11 @@ func payParts(link, memo string) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	p := parts{Amount: l.Amount, To: l.To.String(), Memo: l.Memo, Label: l.Label}
+	p := parts{Amount: exactly(l.Amount), To: address(l.To), Token: wallet.TokenRef{Mint: l.Mint}, References: l.References, Memo: l.Memo, Label: l.Label}
 	if p.Memo == "" {
 		p.Memo = memo
 	}
-	if !l.Mint.IsZero() {
-		p.Token = l.Mint.String()
-	}
-	for _, reference := range l.References {
-		p.Asked += " " + reference.String()
-	}
 	return p, nil
-}
-
-// references are those of the link.
-func (p parts) references() (out []wallet.Address) {
-	for _, text := range strings.Fields(p.Asked) {
-		if reference, err := wallet.ParseAddress(text); err == nil { // our own words
-			out = append(out, reference)
-		}
-	}
-	return out
 }
 
 // addressLike tells what is meant as an address, well written or not, so that the answer can say
@@ -142,7 +216,7 @@ func domainLike(word string) bool {
 	return len(word) > 4 && strings.EqualFold(word[len(word)-4:], ".sol")
 }
 
-// checkAddress says more plainly than the operation what people write in the place of an address.
+// checkAddress says more plainly than wallet.ParseAddress what people write in the place of an address.
 func checkAddress(text string) error {
 	switch {
 	case strings.HasPrefix(text, "@"):
@@ -191,32 +265,35 @@ func symbolLike(word string) bool {
 	return len(word) <= 10 && !figures(word)
 }
 
-// checkAmount reads an amount as wallet.ParseAmount does, and says more plainly what people from
-// elsewhere get wrong. "max" passes: only the balance can tell what it is.
-func checkAmount(text string, token wallet.Token) error {
-	if strings.EqualFold(text, wallet.Max) {
-		return nil
-	}
+// readAmount reads what a person wrote as an amount, and says more plainly than wallet.ParseQuantity what people from
+// elsewhere get wrong.
+func readAmount(text string) saidAmount {
+	wrong := func(key string) saidAmount { return saidAmount{Wrong: wallet.Because(key), Meant: meantNumbers(text)} }
 	if scientific(text) {
-		return wallet.Refuse(wallet.InvalidRequest, "amount.exponent")
+		return wrong("amount.exponent")
 	}
 	for _, r := range text {
 		switch {
 		case r == ',' || r == '\'' || r == '’' || r == '_':
-			return wallet.Refuse(wallet.InvalidRequest, "amount.separators")
+			return wrong("amount.separators")
 		case r > unicode.MaxASCII && unicode.IsNumber(r):
-			return wallet.Refuse(wallet.InvalidRequest, "amount.digits")
+			return wrong("amount.digits")
 		case r == '-' || r == '+' || r == '−':
-			return wallet.Refuse(wallet.InvalidRequest, "amount.sign")
+			return wrong("amount.sign")
 		}
 	}
-	_, err := wallet.ParseAmount(text, token.Decimals)
-	return err
+	return plainAmount(text)
 }
 
-// meantAmounts are what an amount with commas may mean, as it is to be written: "1,5" is 1.5, and "1,500" is 1.5 to
-// some and 1500 to others. None where it makes no amount of the token.
-func meantAmounts(text string, token wallet.Token) []string {
+// plainAmount is wallet.ParseQuantity.
+func plainAmount(text string) saidAmount {
+	q, err := wallet.ParseQuantity(text)
+	return saidAmount{Quantity: q, Wrong: wallet.ReasonOf(err)}
+}
+
+// meantNumbers are what an amount with commas may mean, as it is to be written: "1,5" is 1.5, and "1,500" is 1.5 to
+// some and 1500 to others.
+func meantNumbers(text string) []wallet.Decimal {
 	if !strings.Contains(text, ",") {
 		return nil
 	}
@@ -236,22 +313,35 @@ func meantAmounts(text string, token wallet.Token) []string {
 		}
 		meant = append(meant, plain)
 	}
-	var out []string
+	var out []wallet.Decimal
 	for _, text := range meant {
-		if amount, err := wallet.ParseAmount(text, token.Decimals); err == nil && !slices.Contains(out, amount.String()) {
-			out = append(out, amount.String())
+		if d, err := wallet.ParseDecimal(text); err == nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// meantAmounts are those of what an amount may mean that are amounts of a token, each once.
+func (a saidAmount) meantAmounts(token wallet.Token) []wallet.Quantity {
+	var out []wallet.Quantity
+	for _, d := range a.Meant {
+		if amount, err := d.In(token.Decimals); err == nil {
+			if q := (wallet.Quantity{Exact: amount.Decimal()}); !slices.Contains(out, q) {
+				out = append(out, q)
+			}
 		}
 	}
 	return out
 }
 
 // didYouMean refuses an amount that could be one of two, or is one written in another way. amounts are those of
-// meantAmounts: one or two.
-func didYouMean(amounts []string) error {
+// saidAmount.meantAmounts: one or two.
+func didYouMean(amounts []wallet.Quantity) error {
 	if len(amounts) == 1 {
-		return wallet.Refuse(wallet.InvalidRequest, "amount.meant", wallet.TextArg("Amount", amounts[0]))
+		return wallet.Refuse(wallet.InvalidRequest, "amount.meant", wallet.TextArg("Amount", amounts[0].String()))
 	}
-	return wallet.Refuse(wallet.InvalidRequest, "amount.meant_either", wallet.TextArg("First", amounts[0]), wallet.TextArg("Second", amounts[1]))
+	return wallet.Refuse(wallet.InvalidRequest, "amount.meant_either", wallet.TextArg("First", amounts[0].String()), wallet.TextArg("Second", amounts[1].String()))
 }
 
 // scientific tells how programs and calculators write small and large numbers: 1e-3, 1E5.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -162,22 +163,21 @@ func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error)
 }
 
 // tapAmount is an amount said by a button.
-func (c *Chat) tapAmount(ctx context.Context, h Inbound, amount string) (Action, error) {
-	return tapAnswer(ctx, h, asksAmount, amount, c.hearAmount)
+func (c *Chat) tapAmount(ctx context.Context, h Inbound, text string) (Action, error) {
+	return c.tapAnswer(ctx, h, asksAmount, parts{Amount: plainAmount(text)})
 }
 
 // tapAddress is an address said by a button.
-func (c *Chat) tapAddress(ctx context.Context, h Inbound, address string) (Action, error) {
-	return tapAnswer(ctx, h, asksAddress, address, c.hearAddress)
+func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, error) {
+	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)})
 }
 
-// tapAnswer takes a button for the same words typed; only the newest question's buttons count.
-func tapAnswer(ctx context.Context, h Inbound, at State, words string,
-	hear func(context.Context, Inbound, []string) (Action, error)) (Action, error) {
+// tapAnswer takes a button for an answer; only the newest question's buttons count.
+func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts) (Action, error) {
 	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
 	}
-	next, err := hear(ctx, h, []string{words})
+	next, err := c.transfer(ctx, h, at, copyOf[payment](h.data).parts.with(said), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -251,10 +251,7 @@ func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, e
 	if err != nil {
 		return nil, err
 	}
-	p := parts{Amount: t.Money().String(), To: t.To.String(), Memo: t.Memo}
-	if !t.Token.Native() {
-		p.Token = t.Token.Mint.String()
-	}
+	p := parts{Amount: exactly(t.Money().Decimal()), Token: t.Token.Ref(), To: address(t.To), Memo: t.Memo}
 	return c.begin(c.transfer(ctx, h, idle, p, nil))
 }
 
@@ -262,7 +259,7 @@ func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, e
 // so all of it must be there; and names of the person's contacts are no app's business.
 func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args, book{})
-	if err == nil && (p.Amount == "" || p.To == "") {
+	if err == nil && (!p.Amount.given() || !p.To.given()) {
 		err = wallet.Refuse(wallet.InvalidRequest, "app_command.incomplete")
 	}
 	if err != nil {
@@ -272,8 +269,12 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(p.To.refusal(), p.Amount.refusal()); err != nil {
+		return nil, err
+	}
 	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLine: h.app.By.KeyLine},
-		handlers.SendRequest{From: from.Address, To: p.To, Amount: p.Amount, Token: p.Token, Ask: true})
+		handlers.SendRequest{From: from.Address, To: p.To.Address, Amount: p.Amount.Quantity, Token: p.Token, Ask: true,
+			Memo: p.Memo, Label: p.Label, References: p.References})
 	if err != nil {
 		return nil, err
 	}

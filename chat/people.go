@@ -41,12 +41,12 @@ func (c *Chat) hearPicked(ctx context.Context, h Inbound) (Action, error) {
 	p := open.parts
 	to, name, refusal := c.Contacts.Pick(ctx, h.Picked.TelegramID)
 	if refusal == nil {
-		p.To = to.String()
+		p.To = address(to)
 	} else if !labelled(refusal) {
 		return nil, refusal
 	}
 	next, err := c.transfer(ctx, h, asksAddress, p, refusal)
-	if err != nil || refusal != nil || p.To == "" {
+	if err != nil || refusal != nil || !p.To.given() {
 		return next, err
 	}
 	return func(s *replyTx) error {

@@ -128,18 +128,19 @@ func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if wallet.IsPayLink(h.line.args[0]) {
 		return c.begin(c.send(ctx, h))
 	}
-	if _, err := wallet.ParseAddress(h.line.args[0]); err != nil {
+	to, err := wallet.ParseAddress(h.line.args[0])
+	if err != nil {
 		return nil, nil
 	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: h.line.args[0]}, nil))
+	return c.begin(c.transfer(ctx, h, idle, parts{To: address(to)}, nil))
 }
 
 // evaluatedDraft is what came of what a person has said of a transfer so far.
 type evaluatedDraft struct {
 	trigger  Trigger
 	parts    parts
-	refusal  error    // why something is asked again, or refused for good
-	amounts  []string // to choose from, for a question
+	refusal  error             // why something is asked again, or refused for good
+	amounts  []wallet.Quantity // to choose from, for a question
 	proposal handlers.Proposal
 	token    wallet.Token
 }
@@ -169,7 +170,7 @@ func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	if wallet.FieldOf(err) == "" && (err != nil || got.Amount == "" && got.To == "") {
+	if wallet.FieldOf(err) == "" && (err != nil || !got.Amount.given() && !got.To.given()) {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.amount")
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
@@ -182,10 +183,11 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	if wallet.FieldOf(err) == "" && (err != nil || got.To == "") {
-		got, err = parts{To: strings.Join(args, " ")}, nil // judged as an address, it is told what is wrong
-		if got.To == "" {
-			err = wallet.Refuse(wallet.InvalidRequest, "input.address")
+	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given()) {
+		if words := strings.Join(args, " "); words != "" {
+			got, err = parts{To: known.recipient(words)}, nil // judged as an address, it is told what is wrong
+		} else {
+			got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.address")
 		}
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
@@ -194,24 +196,25 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 // hearToken takes the answer to "which token": a symbol or a mint.
 func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action, error) {
 	p := copyOf[payment](h.data).parts
-	p.Token = strings.Join(args, " ")
-	if p.Token == "" {
-		return c.transfer(ctx, h, asksToken, copyOf[payment](h.data).parts, wallet.About(wallet.FieldToken,
-			wallet.Refuse(wallet.InvalidRequest, "input.mint")))
+	words := strings.Join(args, " ")
+	if words == "" {
+		return c.transfer(ctx, h, asksToken, p, wallet.About(wallet.FieldToken, wallet.Refuse(wallet.InvalidRequest, "input.mint")))
 	}
-	return c.transfer(ctx, h, asksToken, p, nil)
+	token, err := wallet.ParseTokenRef(words)
+	p.Token = token
+	return c.transfer(ctx, h, asksToken, p, err)
 }
 
 // with puts newer words in the place of older ones.
 func (p parts) with(newer parts) parts {
-	if newer.Amount != "" {
+	if newer.Amount.given() {
 		p.Amount = newer.Amount // of the same token, unless another one is named
 	}
-	if newer.Token != "" {
+	if !newer.Token.IsZero() {
 		p.Token = newer.Token
 	}
-	if newer.To != "" {
-		p.To, p.Asked, p.Label = newer.To, newer.Asked, newer.Label
+	if newer.To.given() {
+		p.To, p.References, p.Label = newer.To, newer.References, newer.Label
 	}
 	if newer.Memo != "" {
 		p.Memo = newer.Memo
@@ -219,34 +222,34 @@ func (p parts) with(newer parts) parts {
 	return p
 }
 
+// drop forgets one part.
+func (p *parts) drop(field wallet.Field) {
+	switch field {
+	case wallet.FieldAmount:
+		p.Amount = saidAmount{}
+	case wallet.FieldTo:
+		if len(p.References) > 0 { // the link's
+			p.Memo = ""
+		}
+		p.To, p.References, p.Label = saidRecipient{}, nil, ""
+	case wallet.FieldToken:
+		p.Token = wallet.TokenRef{}
+	}
+}
+
 // transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
 // idle for none. unread is what the words were refused for, if they were: the part that it is about
 // is asked for, whatever was said of it before.
 func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
-	w, err := c.weigh(ctx, h, at, p)
+	w, err := c.weigh(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
+	if labelled(err) {
+		w, err = evaluatedDraft{trigger: impossible, refusal: err}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if w.refusal == nil {
-		w.refusal = unread
-	}
 	return w.action, nil
-}
-
-// drop forgets one part.
-func (p *parts) drop(field wallet.Field) {
-	switch field {
-	case wallet.FieldAmount:
-		p.Amount = ""
-	case wallet.FieldTo:
-		if p.Asked != "" { // the link's
-			p.Memo = ""
-		}
-		p.To, p.Asked, p.Label = "", "", ""
-	case wallet.FieldToken:
-		p.Token = ""
-	}
 }
 
 // action takes the transition for what was found.
@@ -255,100 +258,124 @@ func (w evaluatedDraft) action(s *replyTx) error {
 	return s.transition(sendFlow, w.trigger)
 }
 
-// weigh finds out what is missing, wrong, or possible. Only a breakdown is an error.
-func (c *Chat) weigh(ctx context.Context, h Inbound, at State, p parts) (evaluatedDraft, error) {
-	refused := func(err error) (evaluatedDraft, error) {
-		if !labelled(err) {
-			return evaluatedDraft{}, err
-		}
-		return evaluatedDraft{trigger: impossible, refusal: err}, nil
-	}
+// weigh finds out what is missing, wrong, or possible. A labelled error refuses the transfer for good.
+func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
 	// What needs no node comes first: a stranger's words must not cost one.
 	from, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
-		return refused(err)
+		return w, err
 	}
-	var badTo error
-	if p.To != "" {
-		badTo = checkAddress(p.To)
-		if badTo == nil {
-			badTo = c.noContact(ctx, h, p.To)
+	to := w.parts.To
+	w.checkRecipient(c.Transfers, from.Address)
+	if ok, err := c.findToken(ctx, h, at, &w); !ok || err != nil {
+		if w.trigger == tokenMissing {
+			w.parts.To = to // what is wrong with it is said once there is a token
 		}
-		if badTo == nil {
-			_, badTo = c.Transfers.Destination(p.To, from.Address)
-		}
+		return w, err
 	}
-	if badTo != nil && !labelled(badTo) {
-		return evaluatedDraft{}, badTo
-	}
-	if mint, ok := c.unlisted(p.Token); ok && badTo != nil {
-		w := evaluatedDraft{trigger: addressMissing, refusal: badTo, parts: p, token: wallet.Token{Mint: mint}}
-		w.parts.To = ""
-		return w, nil
-	} else if ok {
+	w.checkAmount()
+	if w.parts.Amount.given() && w.parts.To.given() {
 		if err := c.mayAsk(h); err != nil {
-			return evaluatedDraft{}, err
-		}
-	}
-	token, err := c.Transfers.Token(ctx, p.Token)
-	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
-		return evaluatedDraft{trigger: tokenMissing, refusal: err, parts: p}, nil
-	}
-	if err != nil {
-		return refused(err)
-	}
-	w := evaluatedDraft{parts: p, token: token}
-	if badTo != nil {
-		w.refusal, w.parts.To = badTo, ""
-	}
-	if p.Amount != "" {
-		if err := checkAmount(p.Amount, token); err != nil {
-			w.refusal, w.parts.Amount = err, ""
-			if w.amounts = meantAmounts(p.Amount, token); len(w.amounts) > 0 {
-				w.refusal = wallet.About(wallet.FieldAmount, didYouMean(w.amounts))
-			}
-		}
-	}
-	if w.parts.Amount != "" && w.parts.To != "" {
-		if err := c.mayAsk(h); err != nil {
-			return evaluatedDraft{}, err
+			return w, err
 		}
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
-			From: from.Address, To: w.parts.To, Amount: w.parts.Amount, Token: w.parts.Token,
-			Memo: w.parts.Memo, Label: w.parts.Label, References: w.parts.references(),
+			From: from.Address, To: w.parts.To.Address, Amount: w.parts.Amount.Quantity, Token: w.parts.Token,
+			Memo: w.parts.Memo, Label: w.parts.Label, References: w.parts.References,
 		})
 		if err == nil {
 			w.trigger = possible
 			return w, nil
 		}
 		if !w.asksOn(at, err) {
-			return refused(err)
+			return w, err
 		}
 	}
 	w.trigger = addressMissing
-	if w.parts.Amount == "" {
+	if !w.parts.Amount.given() {
 		w.trigger = amountMissing
 	}
-	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) { // who has nothing to send is told before being asked
-		if c.mayAsk(h) != nil {
-			return w, nil
+	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) {
+		return w, c.offerAmounts(ctx, h, from.Address, &w)
+	}
+	return w, nil
+}
+
+// checkRecipient judges who is named, as far as no node is needed.
+func (w *evaluatedDraft) checkRecipient(transfers *handlers.Transfers, from wallet.Address) {
+	if !w.parts.To.given() {
+		return
+	}
+	err := w.parts.To.refusal()
+	if err == nil {
+		err = transfers.Destination(w.parts.To.Address, from)
+	}
+	if err != nil {
+		w.refusal, w.parts.To = err, saidRecipient{}
+	}
+}
+
+// findToken finds the token that is named. It is false where something must be asked for first, which the trigger says.
+func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedDraft) (bool, error) {
+	if wallet.FieldOf(w.refusal) == wallet.FieldToken { // what was said could be none: SOL is not meant
+		w.trigger = tokenMissing
+		return false, nil
+	}
+	if mint, ok := c.unlisted(w.parts.Token); ok {
+		if wallet.FieldOf(w.refusal) == wallet.FieldTo && !w.parts.To.given() {
+			w.trigger, w.token = addressMissing, wallet.Token{Mint: mint}
+			return false, nil
 		}
-		w.amounts, err = c.choices(ctx, from.Address, token)
-		if wallet.CodeOf(err) == wallet.InsufficientFunds || err != nil && !labelled(err) {
-			return refused(err)
+		if err := c.mayAsk(h); err != nil {
+			return false, err
 		}
 	}
-	return w, nil // a network that does not answer, or may not be asked, only leaves the question without proposals
+	token, err := c.Transfers.Token(ctx, w.parts.Token)
+	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
+		w.trigger, w.refusal = tokenMissing, err
+		return false, nil
+	}
+	w.token = token
+	return err == nil, err
+}
+
+// checkAmount judges the amount by the decimals of its token. What it may have meant is offered.
+func (w *evaluatedDraft) checkAmount() {
+	said := w.parts.Amount
+	err := said.refusal()
+	if exact := said.Quantity.Exact; err == nil && !exact.IsZero() {
+		_, err = exact.In(w.token.Decimals)
+	}
+	if err == nil {
+		return
+	}
+	w.refusal, w.parts.Amount = err, saidAmount{}
+	if w.amounts = said.meantAmounts(w.token); len(w.amounts) > 0 {
+		w.refusal = wallet.About(wallet.FieldAmount, didYouMean(w.amounts))
+	}
+}
+
+// offerAmounts finds amounts to choose from. Who has nothing to send is told so instead of being asked, unless something
+// is wrong with what they said: that comes first. A network that does not answer, or may not be asked, only leaves the
+// question without proposals.
+func (c *Chat) offerAmounts(ctx context.Context, h Inbound, from wallet.Address, w *evaluatedDraft) (err error) {
+	if c.mayAsk(h) != nil {
+		return nil
+	}
+	w.amounts, err = c.choices(ctx, from, w.token)
+	none := wallet.CodeOf(err) == wallet.InsufficientFunds
+	if mistaken := w.refusal != nil && wallet.CodeOf(w.refusal) != wallet.InsufficientFunds; labelled(err) && (!none || mistaken) {
+		return nil
+	}
+	return err
 }
 
 // unlisted tells whether a token is named by a mint that only a node knows.
-func (c *Chat) unlisted(name string) (wallet.Address, bool) {
-	mint, err := wallet.ParseAddress(name)
-	if err != nil {
-		return mint, false
+func (c *Chat) unlisted(named wallet.TokenRef) (wallet.Address, bool) {
+	if named.Mint.IsZero() {
+		return named.Mint, false
 	}
-	_, listed := c.Transfers.Tokens.ByMint(mint)
-	return mint, !listed
+	_, listed := c.Transfers.Tokens.ByMint(named.Mint)
+	return named.Mint, !listed
 }
 
 // asksOn tells whether a refused transfer is worth another question: for the part that the refusal
@@ -370,7 +397,7 @@ func (w *evaluatedDraft) asksOn(at State, err error) bool {
 }
 
 // choices are amounts that a balance allows, to tap on: up to three round ones, and max.
-func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.Token) ([]string, error) {
+func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.Token) ([]wallet.Quantity, error) {
 	balance, err := c.Wallets.Balance(ctx, from)
 	if err != nil {
 		return nil, err
@@ -379,24 +406,28 @@ func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.To
 	if err != nil {
 		return nil, err
 	}
-	var round []string
-	usual, texts := usualAmounts(token)
-	for i, text := range texts {
-		amount, err := wallet.ParseAmount(text, token.Decimals)
+	var round []wallet.Quantity
+	usual, sums := usualAmounts(token)
+	for i, sum := range sums {
+		amount, err := sum.In(token.Decimals)
 		// The usual small amounts come first; a large balance does not push them out.
 		if err == nil && amount.Units <= free && (i < usual || len(round) < 3) {
-			round = append(round, amount.String())
+			round = append(round, wallet.Quantity{Exact: sum})
 		}
 	}
-	return append(round[max(0, len(round)-3):], wallet.Max), nil
+	return append(round[max(0, len(round)-3):], wallet.Quantity{Max: true}), nil
 }
 
 // usualAmounts are round sums from small to large; the first so many are usual.
-func usualAmounts(token wallet.Token) (usual int, texts []string) {
+func usualAmounts(token wallet.Token) (usual int, sums []wallet.Decimal) {
+	texts := []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
 	if token.Native() {
-		return 5, []string{"0.01", "0.05", "0.1", "0.5", "1", "5", "10", "50", "100"}
+		texts = []string{"0.01", "0.05", "0.1", "0.5", "1", "5", "10", "50", "100"}
 	}
-	return 5, []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
+	for _, text := range texts {
+		sums = append(sums, wallet.MustDecimal(text))
+	}
+	return 5, sums
 }
 
 // sendable is how many base units of a token a balance lets go, or the refusal of every amount.
@@ -423,7 +454,7 @@ func (s *replyTx) askAmount() error {
 	var rows [][]Button
 	var row []Button
 	for _, amount := range s.draft().amounts {
-		b, err := s.button(html(amount), "amount:"+amount, s.question.Ask, s.conv.ExpiresAt)
+		b, err := s.button(html(amount.String()), "amount:"+amount.String(), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -433,12 +464,11 @@ func (s *replyTx) askAmount() error {
 		rows = append(rows, row)
 	}
 	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.draft().token)}
-	if said := dataOf[payment](s).To; said != "" {
-		v["To"] = code(said)
-		if to, err := wallet.ParseAddress(said); err == nil {
-			if v["Name"], err = s.nameOf(to); err != nil {
-				return err
-			}
+	if to := dataOf[payment](s).To.Address; !to.IsZero() {
+		v["To"] = code(to.String())
+		var err error
+		if v["Name"], err = s.nameOf(to); err != nil {
+			return err
 		}
 	}
 	return s.ask("send.ask_amount", v, rows)
@@ -482,8 +512,8 @@ func (s *replyTx) askAddress() error {
 		return err
 	}
 	rows = append(rows, []Button{people})
-	amount := dataOf[payment](s).Amount
-	v := vars{"Amount": amount, "Max": strings.EqualFold(amount, wallet.Max), "Known": len(known) > 0,
+	amount := dataOf[payment](s).Amount.Quantity
+	v := vars{"Amount": amount.String(), "Max": amount.Max, "Known": len(known) > 0,
 		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.draft().token)}
 	return s.ask("send.ask_address", v, rows)
 }

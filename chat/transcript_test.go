@@ -305,7 +305,7 @@ func (r *harness) proposes(who, amount, to string) {
 	r.Helper()
 	owner := r.userOf(who)
 	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, KeyID: "key_" + who, KeyLine: "key_" + who},
-		handlers.SendRequest{To: to, Amount: amount, Token: "SOL"})
+		handlers.SendRequest{To: wallet.MustAddress(to), Amount: world.Quantity(amount), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
 		if _, err := tx.Key("key_" + who); errors.Is(err, store.ErrNotFound) {
@@ -328,7 +328,7 @@ func (r *harness) appProposes(developer, who, amount, to string) {
 	for ; keys[i].Owner != r.userOf(developer) || keys[i].Kind != wallet.APIKey; i-- {
 	}
 	proposal, err := r.Transfers.Prepare(r.Context(), handlers.CallerOf(keys[i]),
-		handlers.SendRequest{From: r.people[who].Address(), To: to, Amount: amount, Token: "SOL"})
+		handlers.SendRequest{From: r.people[who].Address(), To: wallet.MustAddress(to), Amount: world.Quantity(amount), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))
 	r.settle()

@@ -362,7 +362,7 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 // walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
 func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args[1:], book{})
-	if err == nil && (p.Amount == "" || p.To != "") {
+	if err == nil && (!p.Amount.given() || p.To.given()) {
 		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
 	}
 	if err != nil {
@@ -371,10 +371,16 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if _, err := c.Wallets.Default(ctx, h.user.ID); err != nil {
 		return refuse(err)
 	}
+	if p.Amount.Quantity.Max {
+		p.Amount.Wrong = wallet.Because("amount.malformed")
+	}
+	if err := p.Amount.refusal(); err != nil {
+		return refuse(err)
+	}
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
-	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), handlers.RequestFor{Amount: p.Amount, Token: p.Token, Memo: p.Memo})
+	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), handlers.RequestFor{Amount: p.Amount.Quantity.Exact, Token: p.Token, Memo: p.Memo})
 	if err != nil {
 		return refuse(err)
 	}

@@ -25,13 +25,9 @@ func (c *Contacts) Of(ctx context.Context, who wallet.UserID) ([]wallet.Contact,
 // contact already (money must not follow a name to another address unnoticed), and for a full book;
 // POLICY_VIOLATION for a look-alike of an address that the person knows: a contact is trusted, so
 // that it must not come in this way.
-func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name, address string) (wallet.Contact, error) {
+func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name string, to wallet.Address) (wallet.Contact, error) {
 	none := wallet.Contact{}
 	name, err := c.name(name)
-	if err != nil {
-		return none, err
-	}
-	to, err := wallet.ParseAddress(address)
 	if err != nil {
 		return none, err
 	}

@@ -24,26 +24,24 @@ func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
 	usdc := r.token("USDC")
 	for what, c := range map[string]struct {
 		name string
-		to   string
+		to   wallet.Address
 		code wallet.Code
 	}{
-		"the name is taken":    {"MUM'S FLAT", carol.Address().String(), wallet.Conflict},
-		"the address has one":  {"bob", bob.Address().String(), wallet.Conflict},
-		"the own wallet":       {"me", alice.Address().String(), wallet.InvalidRequest},
-		"a token":              {"usdc", carol.Address().String(), wallet.InvalidRequest},
-		"SOL itself":           {"Sol", carol.Address().String(), wallet.InvalidRequest},
-		"an amount":            {"5", carol.Address().String(), wallet.InvalidRequest},
-		"a token first":        {"usdc rent", carol.Address().String(), wallet.InvalidRequest},
-		"a word of /send":      {"to bob", carol.Address().String(), wallet.InvalidRequest},
-		"all of it":            {"max", carol.Address().String(), wallet.InvalidRequest},
-		"an address":           {"Ab" + strings.Repeat("c", 30), carol.Address().String(), wallet.InvalidRequest},
-		"no name":              {" ", carol.Address().String(), wallet.InvalidRequest},
-		"no address":           {"rent", "", wallet.InvalidRequest},
-		"half an address":      {"rent", carol.Address().String()[:20], wallet.InvalidRequest},
-		"the System program":   {"rent", wallet.SystemProgram.String(), wallet.InvalidRequest},
-		"a token account":      {"rent", wallet.AssociatedAccount(carol.Address(), usdc.Mint, usdc.Program).String(), wallet.InvalidRequest},
-		"what looks like Bob":  {"rent", world.Resembling(r, bob.Address(), 4, 4).String(), wallet.PolicyViolation},
-		"what looks like mine": {"rent", world.Resembling(r, alice.Address(), 5, 3).String(), wallet.PolicyViolation},
+		"the name is taken":    {"MUM'S FLAT", carol.Address(), wallet.Conflict},
+		"the address has one":  {"bob", bob.Address(), wallet.Conflict},
+		"the own wallet":       {"me", alice.Address(), wallet.InvalidRequest},
+		"a token":              {"usdc", carol.Address(), wallet.InvalidRequest},
+		"SOL itself":           {"Sol", carol.Address(), wallet.InvalidRequest},
+		"an amount":            {"5", carol.Address(), wallet.InvalidRequest},
+		"a token first":        {"usdc rent", carol.Address(), wallet.InvalidRequest},
+		"a word of /send":      {"to bob", carol.Address(), wallet.InvalidRequest},
+		"all of it":            {"max", carol.Address(), wallet.InvalidRequest},
+		"an address":           {"Ab" + strings.Repeat("c", 30), carol.Address(), wallet.InvalidRequest},
+		"no name":              {" ", carol.Address(), wallet.InvalidRequest},
+		"the System program":   {"rent", wallet.SystemProgram, wallet.InvalidRequest},
+		"a token account":      {"rent", wallet.AssociatedAccount(carol.Address(), usdc.Mint, usdc.Program), wallet.InvalidRequest},
+		"what looks like Bob":  {"rent", world.Resembling(r, bob.Address(), 4, 4), wallet.PolicyViolation},
+		"what looks like mine": {"rent", world.Resembling(r, alice.Address(), 5, 3), wallet.PolicyViolation},
 	} {
 		err := r.Update(func(tx store.Tx) error {
 			_, err := r.Contacts.Add(tx, alice.User.ID, c.name, c.to)
@@ -115,7 +113,7 @@ func TestARenamedContactKeepsItsAddress(t *testing.T) {
 	in := func(do func(tx store.Tx) error) error { return r.Update(do) }
 	added := func(name string, to wallet.Address) wallet.Contact {
 		var c wallet.Contact
-		r.Must(in(func(tx store.Tx) (err error) { c, err = r.Contacts.Add(tx, alice, name, to.String()); return err }))
+		r.Must(in(func(tx store.Tx) (err error) { c, err = r.Contacts.Add(tx, alice, name, to); return err }))
 		return c
 	}
 	anna := added("Anna", bob.Address())

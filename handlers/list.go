@@ -11,8 +11,8 @@ import (
 // Filter chooses transactions of a list. Zero fields choose all.
 type Filter struct {
 	Address      wallet.Address // of the wallet that they concern; an operator's key must name one
-	Token        string         // a symbol or a mint
-	Type         wallet.Kind    // as programs see it (wallet.Rules.Type)
+	Token        wallet.TokenRef
+	Type         wallet.Kind // as programs see it (wallet.Rules.Type)
 	Status       wallet.Status
 	Since, Until time.Time // by creation; until itself is left out
 	Cursor       wallet.TransactionID
@@ -26,16 +26,20 @@ const maxLooked = 1000
 // List is a page of transactions, newest first, and where the next one begins ("" at the end): the
 // caller's own, or those of one wallet that they may read. INVALID_REQUEST, WALLET_NOT_FOUND.
 func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Transaction, wallet.TransactionID, error) {
-	mint, err := s.filterToken(f.Token)
-	if err != nil {
-		return nil, "", err
+	mint := f.Token.Mint // no node is asked whether it exists
+	if mint.IsZero() {
+		token, _, err := s.listed(f.Token)
+		if err != nil {
+			return nil, "", err
+		}
+		mint = token.Mint
 	}
 	if who.operator() && f.Address.IsZero() {
 		return nil, "", wallet.About("address", wallet.Refuse(wallet.InvalidRequest, "page.address_needed"))
 	}
 	var out []wallet.Transaction
 	var next wallet.TransactionID
-	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
+	err := s.Store.View(ctx, func(tx store.Tx) (err error) {
 		out, next, err = f.page(tx, who, mint)
 		return err
 	})
@@ -43,7 +47,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 }
 
 // page reads the page, as far as maxLooked goes.
-func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
+func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
 	owner := who.User
 	if !f.Address.IsZero() {
 		w, err := authorizeRead(tx, who, f.Address)
@@ -70,7 +74,7 @@ func (f Filter) page(tx store.Tx, who Caller, token wallet.Token) (out []wallet.
 			if err != nil {
 				return nil, "", err
 			}
-			if f.fits(t, rules.Type, token) {
+			if f.fits(t, rules.Type, mint) {
 				if out = append(out, t); len(out) == f.Limit {
 					return out, next, nil
 				}
@@ -93,7 +97,7 @@ func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wa
 	return tx.TransactionsAt(address, p)
 }
 
-func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, token wallet.Token) bool {
+func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, mint wallet.Address) bool {
 	return (f.Type == "" || f.Type == typ) && (f.Status == "" || f.Status == t.Status) &&
-		(f.Token == "" || token.Mint == t.Token.Mint)
+		(f.Token.IsZero() || mint == t.Token.Mint)
 }

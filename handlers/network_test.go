@@ -79,14 +79,14 @@ func (a *asked) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.T
 func TestWhatNeedsNoNodeIsLookedAtFirst(t *testing.T) {
 	r := newHarness(t)
 	alice, stranger := r.rich(1001, sol), handlers.Caller{User: r.meet(1009).ID}
-	mint := r.Stranger().String()
+	mint := wallet.TokenRef{Mint: r.Stranger()}
 	node := &asked{TransferChain: r.Transfers.Chain}
 	r.Transfers.Chain = node
 	for name, err := range map[string]error{
-		"no wallet":            second(r.Transfers.Prepare(context.Background(), stranger, handlers.SendRequest{To: r.Stranger().String(), Amount: "1", Token: mint})),
-		"no address":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: "bob", Amount: "1", Token: mint})),
-		"to oneself":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: alice.Address().String(), Amount: "1", Token: mint})),
-		"a request, no wallet": second(r.Transfers.PrepareRequest(context.Background(), stranger, handlers.RequestFor{Amount: "1", Token: mint})),
+		"no wallet":            second(r.Transfers.Prepare(context.Background(), stranger, handlers.SendRequest{To: r.Stranger(), Amount: world.Quantity("1"), Token: mint})),
+		"the System program":   second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{Amount: world.Quantity("1"), Token: mint})),
+		"to oneself":           second(r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: alice.Address(), Amount: world.Quantity("1"), Token: mint})),
+		"a request, no wallet": second(r.Transfers.PrepareRequest(context.Background(), stranger, handlers.RequestFor{Amount: wallet.MustDecimal("1"), Token: mint})),
 	} {
 		if err == nil || node.calls > 0 {
 			t.Errorf("%s: %v, after %d questions to the node", name, err, node.calls)
@@ -276,7 +276,7 @@ func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
 		}
 		return nil
 	}))
-	p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{From: alice.Address(), To: bob.Address().String(), Amount: "1", Token: "SOL"})
+	p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{From: alice.Address(), To: bob.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
 		w, err := tx.Wallet(alice.Address())
@@ -305,7 +305,7 @@ func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
 func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 	r := newHarness(t)
 	alice, bob, reference := r.rich(1001, 2*sol), r.rich(1002, sol), r.Stranger()
-	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "1", Token: "SOL",
+	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("SOL"),
 		Memo: "order 7", Label: "Café", References: []wallet.Address{reference}})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -346,7 +346,7 @@ func TestAReferenceIsNoAccountOfThePayment(t *testing.T) {
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	fresh := r.Stranger()
 	for name, references := range map[string][]wallet.Address{"the recipient": {bob.Address()}, "the sender": {alice.Address()}, "one twice": {fresh, fresh}} {
-		_, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "1", Token: "SOL", References: references})
+		_, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("SOL"), References: references})
 		if wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}

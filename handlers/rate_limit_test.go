@@ -33,7 +33,7 @@ func TestProgramsAskTwentyTimesAnHour(t *testing.T) {
 		}
 		asks := func() error {
 			by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
-			p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob.String(), Amount: "0.1", Ask: true})
+			p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob, Amount: world.Quantity("0.1"), Ask: true})
 			r.Must(err)
 			return r.Update(func(tx store.Tx) error {
 				proposed, err := r.Transfers.CommitByProgram(tx, p)
@@ -147,7 +147,7 @@ func TestNothingIsPutToWhoeverBlockedTheBot(t *testing.T) {
 	alice, bob := r.rich(1001, 5*sol), r.Stranger()
 	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	proposes := func(ask bool) error {
-		p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob.String(), Amount: "0.1", Ask: ask})
+		p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob, Amount: world.Quantity("0.1"), Ask: ask})
 		r.Must(err)
 		return r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, p); return err })
 	}

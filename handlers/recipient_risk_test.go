@@ -13,7 +13,7 @@ import (
 
 func (r *harness) adds(p *world.Person, name string, to wallet.Address) error {
 	return r.Update(func(tx store.Tx) error {
-		_, err := r.Contacts.Add(tx, p.User.ID, name, to.String())
+		_, err := r.Contacts.Add(tx, p.User.ID, name, to)
 		return err
 	})
 }
@@ -138,7 +138,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 	_, wrong := bob.Address().Middle()
 
 	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}} {
-		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
+		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to, Amount: world.Quantity("0.5"), Token: world.TokenRef("SOL")})
 		r.Must(err)
 		id := p.Transaction.ID
 		r.Must(r.Update(func(tx store.Tx) error {
@@ -204,7 +204,7 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 	for to, want := range map[wallet.Address]wallet.Status{
 		bob.Address(): wallet.AwaitingSignature, world.Resembling(r, bob.Address(), 4, 4): wallet.AwaitingConfirmation,
 	} {
-		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to.String(), Amount: "0.5", Token: "SOL"})
+		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to, Amount: world.Quantity("0.5"), Token: world.TokenRef("SOL")})
 		r.Must(err)
 		r.Must(r.Update(func(tx store.Tx) error {
 			got, err := r.Transfers.CommitByProgram(tx, p)

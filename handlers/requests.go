@@ -28,12 +28,13 @@ type PaymentRequest struct {
 	URL         string
 }
 
-// RequestFor is what a payment is asked for with. Amount is decimal text, Token a listed symbol or a mint; "" is SOL.
+// RequestFor is what a payment is asked for with, in values that a front has parsed.
 type RequestFor struct {
-	To            wallet.Address // the wallet that is paid; zero is the caller's default wallet
-	Amount, Token string
-	Memo          string // that the payment is asked to carry, as a public note; "" for none
-	Label         string // who asks, or for what; "" for nothing
+	To     wallet.Address // the wallet that is paid; zero is the caller's default wallet
+	Amount wallet.Decimal
+	Token  wallet.TokenRef
+	Memo   string // that the payment is asked to carry, as a public note; "" for none
+	Label  string // who asks, or for what; "" for nothing
 }
 
 // PrepareRequest makes a request for an amount of a token to a wallet that a caller may send from: their own, or that of
@@ -50,9 +51,9 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	if err != nil {
 		return PaymentRequest{}, err
 	}
-	units, err := wallet.ParseAmount(req.Amount, token.Decimals)
+	amount, err := req.Amount.In(token.Decimals)
 	if err != nil {
-		return PaymentRequest{}, wallet.About(wallet.FieldAmount, err)
+		return PaymentRequest{}, err
 	}
 	if !token.Native() {
 		mint, err := s.Chain.Mint(ctx, token.Mint)
@@ -67,7 +68,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	now := s.Now().UTC()
 	t := wallet.Transaction{
 		ID: wallet.TransactionID(s.NewID("tx")), Kind: wallet.Request, Status: wallet.Requested, Owner: user.ID, Chat: user.TelegramID,
-		KeyID: who.KeyID, To: to.Address, Token: token, Amount: units.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
+		KeyID: who.KeyID, To: to.Address, Token: token, Amount: amount.Units, Memo: req.Memo, Label: req.Label, CreatedAt: now, Deadline: now.Add(RequestWindow),
 	}
 	if _, err := io.ReadFull(s.Random, t.Reference[:]); err != nil {
 		return PaymentRequest{}, fmt.Errorf("draw a reference: %w", err)
@@ -77,7 +78,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 
 // payURL is a Solana Pay transfer request.
 func payURL(t wallet.Transaction) string {
-	return wallet.PayLink{To: t.To, Amount: t.Money().String(), Mint: t.Token.Mint, References: []wallet.Address{t.Reference},
+	return wallet.PayLink{To: t.To, Amount: t.Money().Decimal(), Mint: t.Token.Mint, References: []wallet.Address{t.Reference},
 		Label: t.Label, Memo: t.Memo}.String()
 }
 

@@ -3,72 +3,51 @@ package handlers
 import (
 	"context"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// Token finds what a symbol or a mint means. Only listed symbols count; a mint that is on no list
-// has no symbol here, whatever it calls itself. What it refuses is wallet.FieldToken.
-func (s *Transfers) Token(ctx context.Context, name string) (wallet.Token, error) {
-	if name == "" || strings.EqualFold(name, wallet.SOL.Symbol) {
-		return wallet.SOL, nil
+// Token finds the token that is named. Only listed symbols count; a mint that is on no list has no symbol here,
+// whatever it calls itself. What it refuses is wallet.FieldToken.
+func (s *Transfers) Token(ctx context.Context, named wallet.TokenRef) (wallet.Token, error) {
+	token, known, err := s.listed(named)
+	if err != nil || known {
+		return token, err
 	}
-	if token, ok := s.Tokens.BySymbol(name); ok {
-		return token, nil
-	}
-	at, err := wallet.ParseAddress(name)
-	if err != nil {
-		return wallet.Token{}, notListed(name)
-	}
-	if token, ok := s.Tokens.ByMint(at); ok {
-		return token, nil
-	}
-	mint, err := s.Chain.Mint(ctx, at)
+	mint, err := s.Chain.Mint(ctx, named.Mint)
 	if err != nil {
 		return wallet.Token{}, wallet.About(wallet.FieldToken, err)
 	}
-	return wallet.Token{Mint: at, Decimals: mint.Decimals, Program: mint.Program}, nil
+	return wallet.Token{Mint: named.Mint, Decimals: mint.Decimals, Program: mint.Program}, nil
 }
 
-// filterToken is Token for choosing among what is stored: no node is asked whether a mint exists.
-func (s *Transfers) filterToken(name string) (wallet.Token, error) {
-	if at, err := wallet.ParseAddress(name); err == nil {
-		return wallet.Token{Mint: at}, nil
-	}
-	if token, ok := s.Tokens.BySymbol(name); ok {
-		return token, nil
-	}
-	if name == "" || strings.EqualFold(name, wallet.SOL.Symbol) {
-		return wallet.SOL, nil
-	}
-	return wallet.Token{}, notListed(name)
-}
-
-// notListed is the refusal of a symbol. It repeats only what could be one.
-func notListed(symbol string) error {
-	const longest = 16 // no token worth naming is longer
-	refused := wallet.Refuse(wallet.TokenNotFound, "token.not_listed", wallet.TextArg("Token", strings.ToUpper(symbol)))
-	if symbol == "" || len(symbol) > longest || strings.ContainsFunc(symbol, unicode.IsControl) || !utf8.ValidString(symbol) {
-		refused = wallet.Refuse(wallet.TokenNotFound, "token.unknown")
-	}
-	return wallet.About(wallet.FieldToken, refused)
-}
-
-// Destination reads an address that money may be sent to from a wallet. It judges the text alone;
-// Prepare also looks at what the chain holds there. What it refuses is wallet.FieldTo.
-func (s *Transfers) Destination(text string, from wallet.Address) (wallet.Address, error) {
-	to, err := wallet.ParseAddress(text)
+// listed is Token as far as no node is asked: known is false for a mint that is on no list.
+func (s *Transfers) listed(named wallet.TokenRef) (token wallet.Token, known bool, err error) {
 	switch {
-	case err != nil:
-	case to.IsZero():
-		err = wallet.Refuse(wallet.InvalidRequest, "address.system_program")
-	case to == from:
-		err = wallet.Refuse(wallet.InvalidRequest, "recipient.sender")
+	case named.Native():
+		return wallet.SOL, true, nil
+	case named.Mint.IsZero():
+		if token, known = s.Tokens.BySymbol(named.Symbol); known {
+			return token, true, nil
+		}
+		return token, false, wallet.About(wallet.FieldToken,
+			wallet.Refuse(wallet.TokenNotFound, "token.not_listed", wallet.TextArg("Token", strings.ToUpper(named.Symbol))))
 	}
-	return to, wallet.About(wallet.FieldTo, err)
+	token, known = s.Tokens.ByMint(named.Mint)
+	return token, known, nil
+}
+
+// Destination judges an address that money is to be sent to from a wallet, by itself; Prepare also looks at what the
+// chain holds there. What it refuses is wallet.FieldTo.
+func (s *Transfers) Destination(to, from wallet.Address) error {
+	switch to {
+	case wallet.SystemProgram:
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, "address.system_program"))
+	case from:
+		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, "recipient.sender"))
+	}
+	return nil
 }
 
 // recipient finds who is meant by an address: an associated token account stands for its owner, from

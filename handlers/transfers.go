@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"purser/wallet"
 )
@@ -46,13 +45,13 @@ func (s *Transfers) load(ctx context.Context, t wallet.Transaction) (Snapshot, e
 	return s.fetch(ctx, t.From, t.To, t.Token)
 }
 
-// SendRequest asks for a transfer. Amount is decimal text or wallet.Max, To an address, Token a listed
-// symbol or a mint; "" is SOL.
+// SendRequest asks for a transfer, in values that a front has parsed. What only the chain or a list can tell is still
+// open: which token a TokenRef names, and how much all of it is.
 type SendRequest struct {
 	From    wallet.Address // zero: the caller's default wallet
-	To      string
-	Amount  string
-	Token   string
+	To      wallet.Address // a wallet, or a token account of one
+	Amount  wallet.Quantity
+	Token   wallet.TokenRef
 	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
 	Ask     bool                 // the owner must confirm in chat, whoever signs
 	Memo    string               // public note on chain; "" for none
@@ -70,8 +69,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if err != nil {
 		return Proposal{}, err
 	}
-	named, err := s.Destination(req.To, from.Address)
-	if err != nil {
+	if err := s.Destination(req.To, from.Address); err != nil {
 		return Proposal{}, err
 	}
 	if err := req.checkWords(); err != nil {
@@ -82,15 +80,14 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		return Proposal{}, err
 	}
 	units := uint64(1) // of the largest amount: no fee depends on it
-	all := strings.EqualFold(req.Amount, wallet.Max)
-	if !all {
-		amount, err := wallet.ParseAmount(req.Amount, token.Decimals)
+	if !req.Amount.Max {
+		amount, err := req.Amount.Exact.In(token.Decimals)
 		if err != nil {
-			return Proposal{}, wallet.About(wallet.FieldAmount, err)
+			return Proposal{}, err
 		}
 		units = amount.Units
 	}
-	to, err := s.recipient(ctx, named, from.Address)
+	to, err := s.recipient(ctx, req.To, from.Address)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -101,20 +98,20 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if err := f.checkAccounts(); err != nil {
 		return Proposal{}, err
 	}
-	f.all = all
-	return s.Propose(ctx, who, from, req.Ask, req.transaction(from, user, named, to, token, units, f), f)
+	f.all = req.Amount.Max
+	return s.Propose(ctx, who, from, req.Ask, req.transaction(from, user, to, token, units, f), f)
 }
 
 // transaction is the draft of a transfer that was asked for: units of token from one wallet to another's, with what the
-// chain says of both sides. named is what the request named, where to is its owner.
-func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, named, to wallet.Address, token wallet.Token, units uint64, f accountSnapshot) wallet.Transaction {
+// chain says of both sides. to is who is paid: what the request names, or the owner of the token account that it names.
+func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, to wallet.Address, token wallet.Token, units uint64, f accountSnapshot) wallet.Transaction {
 	t := wallet.Transaction{
 		Kind: wallet.Send, Owner: user.ID, Chat: user.TelegramID, From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
 		Rent: f.rent, Warnings: f.warnings(), RetryOf: r.RetryOf,
 		Memo: r.Memo, Label: r.Label, LinkReferences: r.References,
 	}
-	if named != to {
-		t.RequestedDestination = named
+	if r.To != to {
+		t.RequestedDestination = r.To
 	}
 	if t.Memo == "" && f.held.Destination.MemoRequired {
 		t.Memo = requiredMemo
@@ -138,10 +135,6 @@ func (r SendRequest) checkWords() error {
 
 // retry prepares a transfer of the same to the same.
 func (s *Transfers) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
-	token := ""
-	if !first.Token.Native() {
-		token = first.Token.Mint.String()
-	}
-	return s.Prepare(ctx, who, SendRequest{From: first.From, To: first.To.String(), Amount: first.Money().String(), Token: token, RetryOf: first.ID,
-		Memo: first.Memo, Label: first.Label, References: first.LinkReferences})
+	return s.Prepare(ctx, who, SendRequest{From: first.From, To: first.To, Amount: wallet.Quantity{Exact: first.Money().Decimal()},
+		Token: first.Token.Ref(), RetryOf: first.ID, Memo: first.Memo, Label: first.Label, References: first.LinkReferences})
 }

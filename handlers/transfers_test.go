@@ -48,7 +48,10 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 		"nobody":                   {handlers.Caller{}, bob.Address().String(), "1", "SOL", wallet.WalletNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := r.Transfers.Prepare(context.Background(), c.who, handlers.SendRequest{To: c.to, Amount: c.amount, Token: c.token})
+			req, err := world.SendRequest(c.to, c.amount, c.token)
+			if err == nil {
+				_, err = r.Transfers.Prepare(context.Background(), c.who, req)
+			}
 			if wallet.CodeOf(err) != c.code || wallet.ReasonOf(err).IsZero() {
 				t.Fatalf("got %v, want a reasoned %s", err, c.code)
 			}
@@ -58,14 +61,14 @@ func TestWhatCannotBeSentIsRefusedWithAReason(t *testing.T) {
 		})
 	}
 	_, err := r.Transfers.Prepare(context.Background(), alice.Caller(),
-		handlers.SendRequest{From: bob.Address(), To: r.Stranger().String(), Amount: "0.5", Token: "SOL"})
+		handlers.SendRequest{From: bob.Address(), To: r.Stranger(), Amount: world.Quantity("0.5"), Token: world.TokenRef("SOL")})
 	r.Refused(wallet.WalletNotFound, err)
 }
 
 func TestMaxLeavesNothingButTheFeePaid(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
-	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address().String(), Amount: "MAX", Token: "sol"})
+	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("MAX"), Token: world.TokenRef("sol")})
 	r.Must(err)
 	if tx := p.Transaction; tx.Amount != 2*sol-5000 || tx.BalanceLeft != 0 || tx.Fee != 5000 {
 		t.Fatalf("max is %d, leaves %d", tx.Amount, tx.BalanceLeft)
@@ -295,7 +298,7 @@ func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	app := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
 	ask := func() error {
-		p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{To: bob.Address().String(), Amount: "0.1", Token: "SOL"})
+		p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("0.1"), Token: world.TokenRef("SOL")})
 		r.Must(err)
 		return r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, p); return err })
 	}

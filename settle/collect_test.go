@@ -12,6 +12,7 @@ import (
 	solanago "github.com/gagliardetto/solana-go"
 
 	"purser/chain"
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/sandbox/solana"
 	"purser/settle"
@@ -22,7 +23,7 @@ import (
 // requests makes Bob ask for a payment, and returns what waits for it.
 func (r *harness) requests(amount, token string) handlers.PaymentRequest {
 	r.Helper()
-	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: amount, Token: token})
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: wallet.MustDecimal(amount), Token: world.TokenRef(token)})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestOnlyAFewRequestsAreLookedForAtOnce(t *testing.T) {
 	for range 5 {
 		r.requests("1", "SOL")
 	}
-	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1"})
+	p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: wallet.MustDecimal("1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestARequestForATokenIsPaidInThatToken(t *testing.T) {
 	r.look()
 	r.is(asked.ID, wallet.Requested)
 
-	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "2", Token: "SOL", References: []wallet.Address{asked.Reference}})
+	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address(), Amount: world.Quantity("2"), Token: world.TokenRef("SOL"), References: []wallet.Address{asked.Reference}})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.Commit(tx, p) }))
 	c, err := r.Confirm(r.alice.Caller(), p.Transaction.ID)
@@ -350,7 +351,7 @@ func TestAReceiptShowsTheNoteOnChain(t *testing.T) {
 	for name, note := range map[string]string{"none": "", "another": "Order 8", "the one asked for": "Order 7"} {
 		t.Run(name, func(t *testing.T) {
 			r := newHarness(t)
-			p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1", Token: "SOL", Memo: "Order 7"})
+			p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: wallet.MustDecimal("1"), Token: world.TokenRef("SOL"), Memo: "Order 7"})
 			r.Must(err)
 			r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) }))
 			asked := p.Transaction
@@ -428,7 +429,7 @@ func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
 func TestAPaymentOfOurOwnEndsOneRequestAtMost(t *testing.T) {
 	r := newHarness(t)
 	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
-	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address().String(), Amount: "1", Token: "SOL",
+	p, err := r.Transfers.Prepare(context.Background(), r.alice.Caller(), handlers.SendRequest{To: r.bob.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("SOL"),
 		References: []wallet.Address{r.Stranger(), first.Reference, second.Reference}})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { return r.Transfers.Commit(tx, p) }))
@@ -474,7 +475,7 @@ func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
 		r.Must(r.Update(func(tx store.Tx) error { return tx.CreateKey(k, "secret of "+k.ID) }))
 	}
 	ask := func(keyID string) error {
-		p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: "1"})
+		p, err := r.Transfers.PrepareRequest(context.Background(), r.bob.Caller(), handlers.RequestFor{Amount: wallet.MustDecimal("1")})
 		r.Must(err)
 		p.Transaction.KeyID = keyID
 		return r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) })

@@ -8,7 +8,7 @@ import (
 // PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=…&label=…&memo=….
 type PayLink struct {
 	To         Address
-	Amount     string    // decimal, as it was written; "" where the link leaves it open
+	Amount     Decimal   // zero where the link leaves it open
 	Mint       Address   // zero: SOL
 	References []Address // that the transfer must name, in this order, for whoever made the link to find it by
 	Label      string    // what whoever made it says that it is for; "" for nothing, or for what cannot be shown
@@ -29,8 +29,8 @@ func IsPayLink(text string) bool {
 // String writes the link.
 func (l PayLink) String() string {
 	query := url.Values{}
-	if l.Amount != "" {
-		query.Set("amount", l.Amount)
+	if !l.Amount.IsZero() {
+		query.Set("amount", l.Amount.String())
 	}
 	for _, reference := range l.References {
 		query.Add("reference", reference.String())
@@ -89,9 +89,13 @@ func ParsePayLink(text string) (PayLink, error) {
 			}
 			l.Memo = values[0]
 		case "amount":
-			l.Amount = values[0]
+			if values[0] != "" {
+				l.Amount, err = ParseDecimal(values[0])
+			}
 		case "spl-token":
-			l.Mint, err = ParseAddress(values[0])
+			if l.Mint, err = ParseAddress(values[0]); l.Mint.IsZero() { // it would mean SOL
+				return no("pay_link.malformed")
+			}
 		case "reference":
 			if l.References, err = parseReferences(values, l.To); err != nil {
 				return PayLink{}, err

@@ -17,11 +17,11 @@ func TestPaymentLinksAreReadAsTheyAreWritten(t *testing.T) {
 	a, b, mint := MustAddress(refA), MustAddress(refB), MustAddress(usdc)
 	for link, want := range map[string]PayLink{
 		"solana:" + payee: {To: MustAddress(payee)},
-		"SOLANA:" + payee + "?amount=1.5&reference=" + refA:                                   {To: MustAddress(payee), Amount: "1.5", References: []Address{a}},
-		"solana:" + payee + "?reference=" + refB + "&amount=1&reference=" + refA:              {To: MustAddress(payee), Amount: "1", References: []Address{b, a}},
+		"SOLANA:" + payee + "?amount=1.5&reference=" + refA:                                   {To: MustAddress(payee), Amount: MustDecimal("1.5"), References: []Address{a}},
+		"solana:" + payee + "?reference=" + refB + "&amount=1&reference=" + refA:              {To: MustAddress(payee), Amount: MustDecimal("1"), References: []Address{b, a}},
 		"solana:" + payee + "?spl-token=" + usdc + "&memo=order%207&label=Caf%C3%A9%20%26+co": {To: MustAddress(payee), Mint: mint, Memo: "order 7", Label: "Café & co"},
 		"solana:" + payee + "?message=Thanks&message=Thanks&label=%E2%80%AEevil":              {To: MustAddress(payee)}, // a label that hides what it says
-		"solana:" + payee + "?memo=&label=":                                                   {To: MustAddress(payee)},
+		"solana:" + payee + "?amount=&memo=&label=":                                           {To: MustAddress(payee)},
 	} {
 		got, err := ParsePayLink(link)
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -38,7 +38,7 @@ func TestLinksThatCannotBePaidAsTheyAreMeantAreRefused(t *testing.T) {
 	many := strings.Repeat("&reference="+refA, 8)
 	for _, link := range []string{
 		"solana:", "solana:x", "solana:https%3A%2F%2Fshop.example", "solana:https://shop.example", "solana:" + payee + "?%zz",
-		"solana:" + payee + "?amount=1&amount=2", "solana:" + payee + "?spl-token=x", "solana:" + payee + "?reference=x", "solana:" + payee + "?reference=",
+		"solana:" + payee + "?amount=1&amount=2", "solana:" + payee + "?amount=1e3", "solana:" + payee + "?amount=-1", "solana:" + payee + "?amount=1%2C5", "solana:" + payee + "?spl-token=x", "solana:" + payee + "?reference=x", "solana:" + payee + "?reference=",
 		"solana:" + payee + "?reference=" + refA + "&reference=" + refA, "solana:" + payee + "?reference=" + payee, "solana:" + payee + "?amount=1" + many,
 		"solana:" + payee + "?memo=a&memo=b", "solana:" + payee + "?memo=a%0Ab", "solana:" + payee + "?memo=%ff", "solana:" + payee + "?memo=" + strings.Repeat("m", MaxMemo+1),
 		"solana:" + payee + "?label=a&label=b", "solana:" + payee + "?redirect=https%3A%2F%2Fshop.example", "solana:" + payee + "?message=" + strings.Repeat("m", maxPayLink),

@@ -13,9 +13,42 @@ import (
 
 // Prepare works out a transfer, and stores nothing.
 func (w *World) Prepare(p *Person, to wallet.Address, amount, token string) (wallet.Transaction, error) {
-	proposal, err := w.Transfers.Prepare(context.Background(), p.Caller(),
-		handlers.SendRequest{To: to.String(), Amount: amount, Token: token})
+	req, err := SendRequest(to.String(), amount, token)
+	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	proposal, err := w.Transfers.Prepare(context.Background(), p.Caller(), req)
 	return proposal.Transaction, err
+}
+
+// SendRequest reads a transfer that is written in words, as a front does.
+func SendRequest(to, amount, token string) (req handlers.SendRequest, err error) {
+	if req.To, err = wallet.ParseAddress(to); err != nil {
+		return req, wallet.About(wallet.FieldTo, err)
+	}
+	if req.Amount, err = wallet.ParseQuantity(amount); err != nil {
+		return req, err
+	}
+	req.Token, err = wallet.ParseTokenRef(token)
+	return req, err
+}
+
+// Quantity is an amount, or wallet.Max, that is a constant of a test.
+func Quantity(text string) wallet.Quantity {
+	q, err := wallet.ParseQuantity(text)
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
+
+// TokenRef names a token by a constant of a test: a symbol or a mint.
+func TokenRef(text string) wallet.TokenRef {
+	ref, err := wallet.ParseTokenRef(text)
+	if err != nil {
+		panic(err)
+	}
+	return ref
 }
 
 // Propose stores a proposal of somebody's, and waits for its Confirm.
