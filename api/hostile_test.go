@@ -198,7 +198,7 @@ func (h *hostility) portal() map[string]shot {
 		h.Must(err)
 		token, err := h.Portal.Draw()
 		h.Must(err)
-		h.Must(h.Portal.Offer(token, key))
+		h.Must(h.Update(func(tx store.Tx) error { return h.Portal.Offer(tx, token, key) }))
 		h.hidden = append(h.hidden, token)
 		return token
 	}

@@ -2,16 +2,22 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"sync"
 	"testing"
+
+	"purser/handlers"
+	"purser/wallet"
 )
 
-// node is a further server over the same store, as another node has it.
+// node is a further server over the same store, as another node has it: with its own of whatever remembers something.
 func (r *harness) node() (base string) {
 	r.Helper()
-	second, err := New(r.server.Options)
+	o := r.server.Options
+	o.Portal = &handlers.Portal{Store: r.Store, Now: r.Now, Random: rand.Reader}
+	second, err := New(o)
 	r.Must(err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	r.Must(err)
@@ -72,5 +78,44 @@ func TestAKeyThatIsRevokedOpensNothingOnAnyNode(t *testing.T) {
 	r.Must(err)
 	if got := show(); got != 401 {
 		t.Errorf("after it was revoked on the other node: %d", got)
+	}
+}
+
+// TestThePortalIsOpenOnEveryNode: a link that one sent, a session that the other opened, and its end on the first.
+func TestThePortalIsOpenOnEveryNode(t *testing.T) {
+	k := newPortalKey(t)
+	other := k.node()
+	link := k.link()
+	opens := func(base string) answer {
+		return k.doAt(base, "POST", portalPath, fmt.Sprintf(`{"token":%q}`, link), "Content-Type", "application/json")
+	}
+	at := func(base, method, path, session string) answer {
+		return k.doAt(base, method, path, "", "Authorization", "Bearer "+session)
+	}
+	opened := opens(other)
+	k.want(opened, 200, "", "")
+	k.want(opens(k.base), 401, wallet.InvalidAPIKey, "")
+	session := opened.text("data", "session")
+	k.secrets = append(k.secrets, session)
+	for _, base := range []string{k.base, other} {
+		k.want(at(base, "GET", "/v1/webhooks", session), 200, "", "")
+	}
+	k.want(at(k.base, "DELETE", portalPath, session), 200, "", "")
+	k.want(at(other, "GET", "/v1/webhooks", session), 401, wallet.InvalidAPIKey, "")
+
+	link = k.link()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	answers := map[int]int{}
+	for i := range 8 {
+		group.Go(func() {
+			a := opens([]string{k.base, other}[i%2])
+			mu.Lock()
+			defer mu.Unlock()
+			answers[a.status]++
+		})
+	}
+	if group.Wait(); answers[200] != 1 || answers[401] != 7 {
+		t.Errorf("a link that both are asked to open: %v", answers)
 	}
 }

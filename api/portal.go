@@ -74,7 +74,9 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 	if _, err := s.Portal.Check(c.UserContext(), secret); err != nil {
 		return s.notAKey(c, err)
 	}
-	s.Portal.End(secret)
+	if err := s.Portal.End(c.UserContext(), secret); err != nil {
+		return err
+	}
 	return s.succeed(c, fiber.StatusOK, "done.session_ended", portalEndData{Ended: true})
 }
 

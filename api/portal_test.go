@@ -49,7 +49,7 @@ func (k *portalKey) link() string {
 	k.Helper()
 	token, err := k.Portal.Draw()
 	k.Must(err)
-	k.Must(k.Portal.Offer(token, k.key))
+	k.Must(k.Update(func(tx store.Tx) error { return k.Portal.Offer(tx, token, k.key) }))
 	k.secrets = append(k.secrets, token)
 	return token
 }

@@ -80,7 +80,7 @@ func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
 		if err == nil {
-			err = s.Portal.Offer(token, key)
+			err = s.Portal.Offer(s.tx, token, key)
 		}
 		if labelled(err) {
 			return s.refused(err)

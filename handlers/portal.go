@@ -2,44 +2,32 @@ package handlers
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// Portal lets a person look after the webhooks of a key on a page: a link from their chat, which opens
-// it once, becomes a session that stands for the key's line. Both are in memory alone, as hashes: a
-// restart ends them, and the chat has another link.
+// Portal lets a person manage the webhooks of a key on a page: a link from their chat, which opens it once, becomes a
+// session that stands for the key's lineage. Both are rows of the store (store.Pass), so every node knows them, and a
+// restart ends neither. A session is read at each request and written only when it begins and ends.
 type Portal struct {
 	Store  store.Store
 	Now    Clock
 	Random io.Reader
-
-	mu       sync.Mutex
-	links    map[[32]byte]portalPass // by the SHA-256 of the token
-	sessions map[[32]byte]portalPass // by the SHA-256 of the secret
 }
 
-// portalPass is what a link or a session opens, and until when.
-type portalPass struct {
-	line string
-	ends time.Time
-}
-
-// For how long links and sessions of the portal live, and how many sessions of one line do.
+// For how long links and sessions of the portal live, and how many of each a lineage has.
 const (
-	PortalLinkLife     = 10 * time.Minute
-	PortalSessionLife  = 2 * time.Hour
-	mostPortalSessions = 5
+	PortalLinkLife    = 10 * time.Minute
+	PortalSessionLife = 2 * time.Hour
+	maxPortalLinks    = 1
+	maxPortalSessions = 5
 )
 
 // PortalSession begins the secret of a session, by which it is told from a key.
@@ -76,36 +64,51 @@ func (p *Portal) draw(prefix string) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// Offer makes a token open the portal for a key's line, once and soon, in the place of an older one. It
-// may be done again with the same token. TIER_REQUIRED, INSUFFICIENT_SCOPE.
-func (p *Portal) Offer(token string, key wallet.Key) error {
+// Offer makes a token open the portal for a key's lineage, once and soon, in the place of an older one. It belongs into
+// the store transaction that sends the link. TIER_REQUIRED, INSUFFICIENT_SCOPE.
+func (p *Portal) Offer(tx store.Tx, token string, key wallet.Key) error {
 	if err := p.For(key); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Now()
-	maps.DeleteFunc(p.links, func(_ [32]byte, l portalPass) bool { return l.line == key.Lineage() || !now.Before(l.ends) })
-	if p.links == nil {
-		p.links = map[[32]byte]portalPass{}
-	}
-	p.links[sha256.Sum256([]byte(token))] = portalPass{key.Lineage(), now.Add(PortalLinkLife)}
-	return nil
+	return tx.PutPass(p.pass(store.PortalLink, key, PortalLinkLife), token, maxPortalLinks)
 }
 
-// Open turns a link into a session; a link opens once. INVALID_API_KEY.
+func (p *Portal) pass(kind store.PassKind, key wallet.Key, life time.Duration) store.Pass {
+	return store.Pass{Kind: kind, Owner: key.Owner, Lineage: key.Lineage(), EndsAt: p.Now().UTC().Add(life)}
+}
+
+// Open turns a link into a session. The link goes as the session comes, in one store transaction: of two nodes that are
+// asked at the same moment one opens it. A link whose key has ended is used up as well. INVALID_API_KEY.
 func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
-	link, ok := p.spend(sha256.Sum256([]byte(token)))
-	if !ok {
-		return PortalOpened{}, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.link")
+	// First without writing: whoever guesses tokens costs no commit.
+	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.Pass, error) { return p.link(tx, token) }); err != nil {
+		return PortalOpened{}, err
 	}
 	secret, err := p.draw(PortalSession)
 	if err != nil {
 		return PortalOpened{}, err
 	}
-	opened := PortalOpened{Secret: secret, EndsAt: p.Now().UTC().Add(PortalSessionLife)}
-	err = p.Store.View(ctx, func(tx store.Tx) error {
-		if opened.Key, err = p.keyOf(tx, link.line); err != nil {
+	var opened PortalOpened
+	var refusal error
+	err = p.Store.Update(ctx, func(tx store.Tx) error {
+		opened, refusal = PortalOpened{Secret: secret}, nil
+		link, err := p.link(tx, token)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeletePass(store.PortalLink, token); err != nil {
+			return err
+		}
+		if opened.Key, err = p.keyOf(tx, link.Lineage); wallet.CodeOf(err) == wallet.InvalidAPIKey {
+			refusal = err // it is the answer, and the link is used up all the same
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		session := p.pass(store.PortalSession, opened.Key, PortalSessionLife)
+		opened.EndsAt = session.EndsAt
+		if err := tx.PutPass(session, secret, maxPortalSessions); err != nil {
 			return err
 		}
 		app, err := tx.App(opened.Key.App)
@@ -115,59 +118,38 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 		opened.AppName = app.Name
 		return err
 	})
-	if err != nil {
+	if err := errors.Join(err, refusal); err != nil {
 		return PortalOpened{}, err
 	}
-	p.begin(sha256.Sum256([]byte(secret)), portalPass{link.line, opened.EndsAt})
 	return opened, nil
 }
 
-// spend takes a link away, and tells whether it was good.
-func (p *Portal) spend(sum [32]byte) (portalPass, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	link, ok := p.links[sum]
-	delete(p.links, sum)
-	return link, ok && p.Now().Before(link.ends)
+// link is an unused link of a token. INVALID_API_KEY.
+func (p *Portal) link(tx store.Tx, token string) (store.Pass, error) {
+	return p.unexpired(tx, store.PortalLink, token, "portal_access.link")
 }
 
-// begin adds a session. Those that are over go, and of too many of a line the one that ends first.
-func (p *Portal) begin(sum [32]byte, session portalPass) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Now()
-	maps.DeleteFunc(p.sessions, func(_ [32]byte, s portalPass) bool { return !now.Before(s.ends) })
-	var oldest [32]byte
-	ends, others := session.ends, 0
-	for sum, s := range p.sessions {
-		if s.line != session.line {
-			continue
-		}
-		if others++; !s.ends.After(ends) {
-			oldest, ends = sum, s.ends
-		}
+// unexpired is the pass of a secret while its time lasts; INVALID_API_KEY with the sentence of a key otherwise.
+func (p *Portal) unexpired(tx store.Tx, kind store.PassKind, secret, sentence string) (store.Pass, error) {
+	pass, err := tx.Pass(kind, secret)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Now().Before(pass.EndsAt) {
+		return store.Pass{}, wallet.Refuse(wallet.InvalidAPIKey, sentence)
 	}
-	if others >= mostPortalSessions {
-		delete(p.sessions, oldest)
-	}
-	if p.sessions == nil {
-		p.sessions = map[[32]byte]portalPass{}
-	}
-	p.sessions[sum] = session
+	return pass, err
 }
 
 // Check finds the key that a session stands for, as it is now. INVALID_API_KEY.
 func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
-	p.mu.Lock()
-	session, ok := p.sessions[sha256.Sum256([]byte(secret))]
-	p.mu.Unlock()
-	if !ok || !p.Now().Before(session.ends) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.session")
-	}
-	return read(ctx, p.Store, func(tx store.Tx) (wallet.Key, error) { return p.keyOf(tx, session.line) })
+	return read(ctx, p.Store, func(tx store.Tx) (wallet.Key, error) {
+		session, err := p.unexpired(tx, store.PortalSession, secret, "portal_access.session")
+		if err != nil {
+			return wallet.Key{}, err
+		}
+		return p.keyOf(tx, session.Lineage)
+	})
 }
 
-// keyOf is the newest key of a line that opens anything. INVALID_API_KEY.
+// keyOf is the newest key of a lineage that opens anything. INVALID_API_KEY.
 func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	line, err := store.KeyLine(tx, first)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -181,10 +163,14 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 }
 
 // End ends a session; one that is over stays so.
-func (p *Portal) End(secret string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.sessions, sha256.Sum256([]byte(secret)))
+func (p *Portal) End(ctx context.Context, secret string) error {
+	return p.Store.Update(ctx, func(tx store.Tx) error {
+		err := tx.DeletePass(store.PortalSession, secret)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
 }
 
 // IsPortalSession tells whether a text claims to be the secret of a session.

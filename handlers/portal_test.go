@@ -2,7 +2,11 @@ package handlers_test
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +29,7 @@ func offered(t *testing.T, p *handlers.Portal, key wallet.Key) string {
 	t.Helper()
 	token, err := p.Draw()
 	if err == nil {
-		err = p.Offer(token, key)
+		err = p.Store.Update(t.Context(), func(tx store.Tx) error { return p.Offer(tx, token, key) })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +77,17 @@ func TestAPortalLinkOpensOnceAndSoon(t *testing.T) {
 }
 
 func TestAPortalIsForKeysThatMayHaveWebhooks(t *testing.T) {
-	_, p, key := portalKey(t)
+	r, p, key := portalKey(t)
 	free, without := key, key
 	free.Tier, without.Scopes = wallet.FreeTier, []wallet.Scope{wallet.WalletRead}
 	for code, key := range map[wallet.Code]wallet.Key{wallet.TierRequired: free, wallet.InsufficientScope: without} {
-		if err := p.Offer("token", key); wallet.CodeOf(err) != code || wallet.CodeOf(p.For(key)) != code {
+		err := r.Store.Update(t.Context(), func(tx store.Tx) error { return p.Offer(tx, "token", key) })
+		if wallet.CodeOf(err) != code || wallet.CodeOf(p.For(key)) != code {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
+	_, err := p.Open(t.Context(), "token")
+	refused(t, "a link that was not offered", err)
 	if err := p.For(key); err != nil {
 		t.Error(err)
 	}
@@ -101,15 +108,96 @@ func TestAPortalSessionEnds(t *testing.T) {
 	refused(t, "after two hours", err)
 
 	secret = opened(t, p, key)
-	p.End(secret)
-	p.End(secret)
+	r.Must(p.End(t.Context(), secret))
+	r.Must(p.End(t.Context(), secret))
 	_, err = p.Check(t.Context(), secret)
 	refused(t, "ended", err)
+}
 
-	restarted := &handlers.Portal{Store: r.Store, Now: r.Now, Random: r}
-	secret = opened(t, p, key)
-	_, err = restarted.Check(t.Context(), secret)
-	refused(t, "after a restart", err)
+// TestAPortalIsKnownToEveryNode, and to the next life of one: links, sessions and their ends are in the store.
+func TestAPortalIsKnownToEveryNode(t *testing.T) {
+	r, p, key := portalKey(t)
+	other := &handlers.Portal{Store: r.Store, Now: r.Now, Random: r}
+	token := offered(t, p, key)
+	session, err := other.Open(t.Context(), token)
+	r.Must(err)
+	if got, err := p.Check(t.Context(), session.Secret); err != nil || got.ID != key.ID {
+		t.Errorf("a session of the other node: %+v, %v", got, err)
+	}
+	_, err = p.Open(t.Context(), token)
+	refused(t, "a link that was used there", err)
+	r.Must(p.End(t.Context(), session.Secret))
+	_, err = other.Check(t.Context(), session.Secret)
+	refused(t, "a session that was ended here", err)
+	_, err = p.Check(t.Context(), offered(t, p, key))
+	refused(t, "a link as a session", err)
+	_, err = p.Open(t.Context(), opened(t, p, key))
+	refused(t, "a session as a link", err)
+}
+
+// TestOfTwoNodesOneOpensALink, when both are asked at the same moment.
+func TestOfTwoNodesOneOpensALink(t *testing.T) {
+	r, p, key := portalKey(t)
+	for range 20 {
+		token := offered(t, p, key)
+		var sessions atomic.Int32
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				node := &handlers.Portal{Store: r.Store, Now: r.Now, Random: rand.Reader}
+				switch _, err := node.Open(context.Background(), token); {
+				case err == nil:
+					sessions.Add(1)
+				case wallet.CodeOf(err) != wallet.InvalidAPIKey:
+					t.Error(err)
+				}
+			})
+		}
+		if group.Wait(); sessions.Load() != 1 {
+			t.Fatalf("%d sessions of one link", sessions.Load())
+		}
+	}
+}
+
+// TestALinkOfAKeyThatEndedIsUsedUp, so that it opens nothing when it is tried again.
+func TestALinkOfAKeyThatEndedIsUsedUp(t *testing.T) {
+	r, p, key := portalKey(t)
+	token := offered(t, p, key)
+	_, err := r.Keys.Revoke(t.Context(), key.ID)
+	r.Must(err)
+	for _, sentence := range []string{"portal_access.key_ended", "portal_access.link"} {
+		_, err = p.Open(t.Context(), token)
+		var refusal *wallet.Error
+		if refused(t, sentence, err); !errors.As(err, &refusal) || refusal.Reason.Key != sentence {
+			t.Errorf("%v, not %s", err, sentence)
+		}
+	}
+}
+
+// TestWrongTokensWriteNothing: whoever guesses costs no commit.
+func TestWrongTokensWriteNothing(t *testing.T) {
+	r, _, _ := portalKey(t)
+	p := &handlers.Portal{Store: unwritable{r.Store}, Now: r.Now, Random: r}
+	_, err := p.Open(t.Context(), "guess")
+	refused(t, "a guess", err)
+}
+
+// unwritable is a store that is only read.
+type unwritable struct{ store.Store }
+
+func (unwritable) Update(context.Context, func(store.Tx) error) error {
+	return errors.New("it is written")
+}
+
+// TestAnErasedPersonHasNoPortal.
+func TestAnErasedPersonHasNoPortal(t *testing.T) {
+	r, p, key := portalKey(t)
+	secret, token := opened(t, p, key), offered(t, p, key)
+	r.Must(r.Store.Update(t.Context(), func(tx store.Tx) error { return tx.EraseUser(key.Owner) }))
+	_, err := p.Check(t.Context(), secret)
+	refused(t, "a session", err)
+	_, err = p.Open(t.Context(), token)
+	refused(t, "a link", err)
 }
 
 func TestAPortalSessionIsItsKeysLine(t *testing.T) {

@@ -26,13 +26,14 @@ const (
 	ByContact     Label = "contact"
 	ByCounter     Label = "counter"
 	ByJob         Label = "job"
+	ByPass        Label = "portal pass"
 
 	// OfRow is of a row as it lies: it tells whether the row is what was written there.
 	OfRow Label = "row"
 )
 
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, OfRow}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPass, OfRow}
 }
 
 // Hash is a keyed hash, by which an engine finds a row without knowing what it is of.

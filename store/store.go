@@ -90,6 +90,7 @@ type Tx interface {
 	Queues
 	Jobs
 	Keys
+	Passes
 	Apps
 	Webhooks
 	Counters

@@ -270,11 +270,14 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
   await look('portal, events', tab);
   await tab.setViewportSize(DESKTOP);
 
-  // An end of the world is told kindly, and the chat leads back in.
+  // A restart ends no session. One that ended elsewhere is told kindly, and the chat leads back in.
   await ask('restart');
   await tab.goto(there);
+  await h2(tab, host);
+  await ask('end', sessions[0]);
+  await tab.reload();
   await h2(tab, 'Open the portal again');
-  await says(tab, 'ends with its key and when purser restarts');
+  await says(tab, 'It also ends with its key.');
   await says(tab, 'send /api');
   await tab.close();
   await alice.connected();

@@ -166,6 +166,20 @@ func TestThePortalInTheBrowser(t *testing.T) {
 			}
 			return nil
 		},
+		"end": func(value json.RawMessage) any { // as another tab, or another node, has it
+			var session string
+			check(t, json.Unmarshal(value, &session))
+			req, err := http.NewRequest("DELETE", purser.URL+"/v1/portal/session", nil)
+			check(t, err)
+			req.Header.Set("Authorization", "Bearer "+session)
+			resp, err := http.DefaultClient.Do(req)
+			check(t, err)
+			check(t, resp.Body.Close())
+			if resp.StatusCode != 200 {
+				t.Errorf("the end of a session: %d", resp.StatusCode)
+			}
+			return nil
+		},
 		"restart": func(json.RawMessage) any { purser.Stop(); purser.Start(); return nil },
 	}, &end)
 	for _, f := range end.Findings {

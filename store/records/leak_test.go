@@ -33,6 +33,7 @@ func inTheClear() []string {
 		"Transaction.ErrorCode", "Transaction.ErrorReason.Key", "Transaction.ErrorReason.Args[0]", "Transaction.ErrorReason.Args[1]",
 		"Transaction.Refusal", "Transaction.RefusalReason.Key", "Transaction.RefusalReason.Args[0]", "Transaction.RefusalReason.Args[1]",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
+		"Pass.Kind", "Pass.Owner",
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
 		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
@@ -56,13 +57,14 @@ func inTheClear() []string {
 func TestFileTellsNothingOfPeople(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
-	marks := map[string]any{"api key": "pur_live_marked_secret", "idempotency key": "marked-idempotency-key"}
+	marks := map[string]any{"api key": "pur_live_marked_secret", "idempotency key": "marked-idempotency-key", "portal pass": "marked-portal-pass"}
 	var (
 		u    wallet.User
 		w    wallet.Wallet
 		b    wallet.Bind
 		row  wallet.Transaction
 		k    wallet.Key
+		pass store.Pass
 		c    store.Conversation
 		n    store.Button
 		out  store.Reply
@@ -79,7 +81,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		task store.Job
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
@@ -98,7 +100,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		if _, err := tx.PutJobs([]store.Job{task}, nil); err != nil {
 			return err
 		}
-		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c),
+		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPass(pass, marks["portal pass"].(string), 1),
 			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
@@ -125,7 +127,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	c.Version, c.User = 0, u.TelegramID
 	out.Chat, n.User = u.TelegramID, u.TelegramID
 	book.Owner = u.ID
-	gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, task.ID+"-second"
+	pass.Owner, gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, u.ID, task.ID+"-second"
 	app.ID, app.Owner = "app_second", u.ID
 	hook.ID, hook.Owner = "wh_second", u.ID
 	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID

@@ -13,11 +13,12 @@ import (
 type expiry byte
 
 const (
-	seenOver   expiry = 's'
-	buttonOver expiry = 'b'
-	bindOver   expiry = 'l'
-	answerOver expiry = 'a'
-	cardOver   expiry = 'k'
+	seenOver       expiry = 's'
+	buttonOver     expiry = 'b'
+	bindOver       expiry = 'l'
+	answerOver     expiry = 'a'
+	cardOver       expiry = 'k'
+	portalPassOver expiry = 'p'
 
 	counterOver  expiry = 'c'
 	proposalOver expiry = 't'
@@ -111,6 +112,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeAnswer(key)
 	case cardOver:
 		return t.removeCard(key)
+	case portalPassOver:
+		return t.removePass(key)
 	case counterOver:
 		return t.removeCounter(key)
 	case proposalOver:

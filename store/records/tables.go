@@ -46,6 +46,9 @@ const (
 	keySecrets // H(secret) -> key id
 	keysOf     // user.0 key id -> -
 
+	passes   // H(kind, secret) -> row of store.Pass
+	passesOf // user.0 kind 0 ends-at key-of-passes -> H(lineage); an operator's under a bare zero byte
+
 	apps       // app id -> row of wallet.App
 	appsOf     // user.0 app id -> -; an operator's under a bare zero byte
 	grants     // user.0 app id -> row of wallet.Grant
@@ -79,7 +82,7 @@ func (b table) String() string {
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "silences", "buttons", "buttons_of", "cards", "seen",
-		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of",
+		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "passes", "passes_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
 		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
@@ -104,7 +107,7 @@ func (b table) numbered() bool {
 func (b table) holdsRows() bool {
 	switch b {
 	case users, wallets, binds, transactions, contacts, conversations, buttons, announcements,
-		answers, keys, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
+		answers, keys, passes, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}
 	return false

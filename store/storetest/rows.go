@@ -133,6 +133,7 @@ func testEveryField(t *testing.T, open Open) {
 		b    wallet.Bind
 		row  wallet.Transaction
 		k    wallet.Key
+		pass store.Pass
 		c    store.Conversation
 		n    store.Button
 		a    store.Answer
@@ -146,7 +147,7 @@ func testEveryField(t *testing.T, open Open) {
 		tick store.Counter
 		from = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &c, &n, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
@@ -162,7 +163,7 @@ func testEveryField(t *testing.T, open Open) {
 			return err
 		}
 		post.Seq = waiting[0].Seq
-		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"),
+		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"), tx.PutPass(pass, "secret", 1),
 			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.Emit(e),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
@@ -177,6 +178,7 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "bind", get(t, s, func(tx store.Tx) (wallet.Bind, error) { return tx.Bind(b.TokenHash) }), b)
 	same(t, "transaction", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.Transaction(row.ID) }), row)
 	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.Key(k.ID) }), k)
+	same(t, "pass", get(t, s, func(tx store.Tx) (store.Pass, error) { return tx.Pass(pass.Kind, "secret") }), pass)
 	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
 	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)

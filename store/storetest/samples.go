@@ -18,6 +18,7 @@ type Samples struct {
 	Bind         wallet.Bind
 	Transaction  wallet.Transaction
 	Key          wallet.Key
+	Pass         store.Pass
 	Conversation store.Conversation
 	Button       store.Button
 	Reply        store.Reply
@@ -49,6 +50,7 @@ func NewSamples() Samples {
 	x.Transaction.Kind = wallet.Send
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
+	x.Pass.Owner, x.Pass.Lineage = x.User.ID, x.Key.Lineage()
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
@@ -80,7 +82,7 @@ func (x Samples) Write(tx store.Tx) error {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
-		tx.CreateKey(x.Key, "sample secret"), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
+		tx.CreateKey(x.Key, "sample secret"), tx.PutPass(x.Pass, "sample pass", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
@@ -121,6 +123,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("key", x.Key, k, err)
 	ks, err := tx.KeysOf(x.Key.Owner)
 	check("keys", []wallet.Key{x.Key}, ks, err)
+	pass, err := tx.Pass(x.Pass.Kind, "sample pass")
+	check("pass", x.Pass, pass, err)
 	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User, x.Conversation.Slot)
 	check("conversation", x.Conversation, c, err)
 	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)

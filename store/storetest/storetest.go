@@ -53,6 +53,8 @@ func Run(t *testing.T, open Open) {
 		{"ReleaseNode", testReleaseNode},
 		{"Nodes", testNodes},
 		{"Keys", testKeys},
+		{"Passes", testPasses},
+		{"PassBounds", testPassBounds},
 		{"Apps", testApps},
 		{"Counters", testCounters},
 		{"Webhooks", testWebhooks},
