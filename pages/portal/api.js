@@ -42,7 +42,8 @@ export class Api {
 
   async #call(method, path, body, headers = {}) {
     const sent = { method, headers: { ...headers }, cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer', signal: AbortSignal.timeout(PATIENCE) };
-    if (this.session !== '') sent.headers.Authorization = `Bearer ${this.session}`;
+    const { session } = this;
+    if (session !== '') sent.headers.Authorization = `Bearer ${session}`;
     if (body !== undefined) {
       sent.headers['Content-Type'] = 'application/json';
       sent.body = JSON.stringify(body);
@@ -59,7 +60,8 @@ export class Api {
     if (left !== null) this.left = Number(left);
     if (read?.success === true) return read.data;
     const refusal = new Refusal({ ...(read?.error ?? { code: 'INTERNAL_ERROR' }), retryAfter: Number(answer.headers.get('Retry-After')) || 0 });
-    if (refusal.code === 'INVALID_API_KEY') this.over(refusal);
+    // A view asks for several things at once: of those that a session no longer opens, the first one ends it.
+    if (refusal.code === 'INVALID_API_KEY' && session === this.session) this.over(refusal);
     throw refusal;
   }
 

@@ -33,6 +33,17 @@ test('the session goes along, and no cookie does', async () => {
     url: 'https://api.example/v1/key', method: 'GET', headers: { Authorization: 'Bearer pur_session_x' }, credentials: 'omit', redirect: 'error', cache: 'no-store', body: undefined });
 });
 
+test('of several requests that a session no longer opens, one ends it', async () => {
+  const { api, over } = against(refused(401, 'INVALID_API_KEY'));
+  api.over = (refusal) => {
+    over.push(refusal);
+    api.session = ''; // as the page forgets it
+  };
+  const ended = await Promise.allSettled([api.get('/a'), api.get('/b')]);
+  assert.deepEqual(ended.map(({ reason }) => reason.code), ['INVALID_API_KEY', 'INVALID_API_KEY']);
+  assert.equal(over.length, 1);
+});
+
 test('a refusal is told with its code, and the end of the session to whoever waits for it', async () => {
   const { api, over } = against(refused(429, 'RATE_LIMIT_EXCEEDED', { 'Retry-After': '7' }), refused(401, 'INVALID_API_KEY'));
   await assert.rejects(api.get('/x'), (err) => err instanceof Refusal && err.code === 'RATE_LIMIT_EXCEEDED' && err.retryAfter === 7 && err.details === 'd');
