@@ -259,8 +259,10 @@ func (s *replyTx) requesterIsTold(t wallet.Transaction) (bool, error) {
 	}
 	const look = 100 // without an end this would be as long as a history is
 	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
+	kinds := s.tx.Kinds()
 	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
-		return r.Status == wallet.Requested && r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
+		rules, err := kinds.Of(r.Kind) // a row of another kind was not read
+		return err == nil && rules.Awaits(r) && r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
 	}), err
 }
 

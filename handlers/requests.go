@@ -140,7 +140,11 @@ func (s *Transfers) openRequests(tx store.Tx, r wallet.Transaction) ([]wallet.Tr
 			return nil, err
 		}
 		for _, t := range past {
-			if t.Status == wallet.Requested && !t.TimedOutAt(now) {
+			rules, err := tx.Kinds().Of(t.Kind)
+			if err != nil {
+				return nil, err
+			}
+			if rules.Awaits(t) && !t.TimedOutAt(now) {
 				open = append(open, t)
 			}
 		}

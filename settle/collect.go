@@ -88,7 +88,7 @@ func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble erro
 // written in the same store transaction. Without a receipt (the wallet is nobody's here any more) nothing could
 // tell, and nothing is ended.
 func (s *Settler) received(tx store.Tx, t wallet.Transaction, p wallet.Payment) (wallet.Transaction, error) {
-	if t.Status != wallet.Requested {
+	if t.Closed { // paid meanwhile
 		return t, nil
 	}
 	paid := t

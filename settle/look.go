@@ -123,15 +123,19 @@ func (s *Settler) look(ctx context.Context, t wallet.Transaction, w *watch) (cha
 		}
 		err = errors.Join(err, trouble)
 	}
-	switch t.Status {
-	case wallet.AwaitingConfirmation, wallet.AwaitingSignature:
+	rules, err := s.Store.Kinds().Of(t.Kind)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	switch {
+	case rules.Awaits(t):
+		add(s.collect(ctx, t, w))
+		return changes, s.collectAgain(t, s.Now()), err
+	case t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature:
 		if t.TimedOutAt(s.Now()) {
 			add(s.timeOut(), nil)
 		}
 		return changes, t.Deadline, err
-	case wallet.Requested:
-		add(s.collect(ctx, t, w))
-		return changes, s.collectAgain(t, s.Now()), err
 	}
 	// The bytes go out before anything is asked: a new transaction must not wait for a poll.
 	add(s.broadcast(ctx, t, w))
@@ -154,9 +158,6 @@ func (s *Settler) timeOut() change {
 			return nil
 		}
 		reason := wallet.Because("failed_because.not_confirmed")
-		if t.Status == wallet.Requested {
-			return &wallet.TransitionInput{By: wallet.TimeRanOut, At: now}
-		}
 		if t.Status == wallet.AwaitingSignature {
 			reason = wallet.Because("failed_because.not_signed")
 		}

@@ -38,7 +38,11 @@ func (s *Settler) write(id wallet.TransactionID, changes []change) func(store.Tx
 // schedule puts the job of the next look at a transaction whose own job ends in this store transaction.
 func (s *Settler) schedule(tx store.Tx, t wallet.Transaction) error {
 	now := s.Now().UTC()
-	if t.Status == wallet.Requested {
+	rules, err := tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return err
+	}
+	if rules.Awaits(t) {
 		return store.ScheduleAt(tx, t, now, s.collectAgain(t, now))
 	}
 	return store.Schedule(tx, t, now)

@@ -48,7 +48,10 @@ func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transac
 	if err := Schedule(tx, next, c.At); err != nil {
 		return t, err
 	}
-	due, open := nextLook(next, c.At)
+	due, open, err := nextLook(tx.Kinds(), next, c.At)
+	if err != nil {
+		return t, err
+	}
 	for _, queue := range []Queue{Settlement, Collecting} {
 		if open && due.Queue == queue {
 			continue
@@ -89,37 +92,40 @@ func Schedule(tx Tx, t wallet.Transaction, now time.Time) error {
 
 // ScheduleAt is Schedule for a look at a time of the caller's.
 func ScheduleAt(tx Tx, t wallet.Transaction, now, at time.Time) error {
-	job, open := nextLook(t, now)
-	if !open {
-		return nil
+	job, open, err := nextLook(tx.Kinds(), t, now)
+	if err != nil || !open {
+		return err
 	}
 	if !at.IsZero() {
 		job.NotBefore = at
 	}
-	_, err := tx.PutJobs([]Job{job}, nil)
+	_, err = tx.PutJobs([]Job{job}, nil)
 	return err
 }
 
 // nextLook is when and in which queue settle looks at t next, if all that is known of it happened at now. open is false
 // when nothing can change any more.
-func nextLook(t wallet.Transaction, now time.Time) (job Job, open bool) {
-	if t.Closed {
-		return Job{}, false
+func nextLook(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job, open bool, err error) {
+	rules, err := kinds.Of(t.Kind)
+	if err != nil || t.Closed {
+		return Job{}, false, err
 	}
 	job = Job{ID: JobID(t.ID), Queue: Settlement, Owner: settledFor(t), At: now, NotBefore: now, About: t.Owner}
+	if rules.Awaits(t) {
+		job.Queue, job.Priority = Collecting, JobNormal
+		return job, true, nil
+	}
 	switch t.Status {
 	case wallet.Signed: // it goes out at once
 		job.Priority = JobUrgent
 	case wallet.AwaitingConfirmation, wallet.AwaitingSignature: // nothing but its time ends it
 		job.Priority, job.NotBefore = JobNormal, t.Deadline
-	case wallet.Requested:
-		job.Queue, job.Priority = Collecting, JobNormal
 	case wallet.Rejected, wallet.Expired: // a device may have signed it all the same
 		job.Queue, job.Priority, job.NotBefore = Collecting, JobSoon, now.Add(firstLook)
 	default: // pending, confirmed, and whatever else is with the network
 		job.Priority, job.NotBefore = JobSoon, now.Add(firstLook)
 	}
-	return job, true
+	return job, true, nil
 }
 
 // settledFor is whom fairness counts a transaction's looks by: its owner, or the key of a wallet that is nobody's.

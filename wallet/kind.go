@@ -104,6 +104,10 @@ func (r Rules) WalletOf(t Transaction) Address {
 	return t.To
 }
 
+// Awaits tells whether t waits for somebody to pay it. Its Deadline may have passed: a payment that was made in time
+// is still looked for.
+func (r Rules) Awaits(t Transaction) bool { return r.Life == Awaited && !t.Closed }
+
 // Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
 // off before by them (a device had signed it, and kept it).
 func (r Rules) Reached(t Transaction) bool {

@@ -157,3 +157,22 @@ func TestInWhoseHistoryATransactionStands(t *testing.T) {
 		t.Error("a transaction stands in another's history")
 	}
 }
+
+// TestOnlyWhatIsAwaitedAwaits, until somebody paid it or nobody can any more.
+func TestOnlyWhatIsAwaitedAwaits(t *testing.T) {
+	for _, c := range []struct {
+		rules Rules
+		row   Transaction
+		want  bool
+	}{
+		{RequestRules(), Transaction{Status: Requested}, true},
+		{RequestRules(), Transaction{Status: Received, Closed: true}, false},
+		{RequestRules(), Transaction{Status: Expired, Closed: true}, false},
+		{SendRules(), Transaction{Status: AwaitingSignature}, false},
+		{ReceiveRules(), Transaction{Status: Received, Closed: true}, false},
+	} {
+		if got := c.rules.Awaits(c.row); got != c.want {
+			t.Errorf("%s, %s: %v", c.rules.Kind, c.row.Status, got)
+		}
+	}
+}
