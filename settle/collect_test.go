@@ -425,6 +425,30 @@ func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
 	}
 }
 
+// TestWhatAPartLeavesOpenIsLookedForInItsTurn, not at once and again and again; and of two payments that one look finds
+// the first ends the request.
+func TestWhatAPartLeavesOpenIsLookedForInItsTurn(t *testing.T) {
+	r := newHarness(t)
+	r.Trouble()
+	asked := r.requests("2", "SOL").Transaction
+	payment := func(n byte, units uint64) wallet.Payment {
+		return wallet.Payment{From: r.alice.Address(), Units: units, Landing: wallet.Landing{Signature: wallet.Signature{n}, Slot: 5, Finalized: true}}
+	}
+	chain := &mentioned{Chain: r.Chain, payments: []wallet.Payment{payment(1, sol)}}
+	r.Settler.Chain = chain
+	r.Look()
+	if next := r.jobs(asked.ID)[store.Collecting]; !next.Equal(r.Now().Add(r.Settler.Pace.Collect)) {
+		t.Errorf("after a part it is looked for %v later", next.Sub(r.Now()))
+	}
+	chain.payments = []wallet.Payment{payment(2, 2*sol), payment(3, 2*sol)}
+	r.Pass(r.Settler.Pace.Collect)
+	r.Look()
+	r.is(asked.ID, wallet.Received)
+	if in := r.received(); len(in) != 2 || in[0].Answers != "" && in[1].Answers != "" {
+		t.Errorf("received %+v", in)
+	}
+}
+
 // TestAPaymentOfOurOwnEndsOneRequestAtMost: its receipt is written when it is final, before any look.
 func TestAPaymentOfOurOwnEndsOneRequestAtMost(t *testing.T) {
 	r := newHarness(t)
