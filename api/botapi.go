@@ -27,9 +27,10 @@ type Chat interface {
 	Execute(ctx context.Context, cmd chat.AppCommand) (commit func(store.Tx) (string, error), err error)
 }
 
-// Bot tells what becomes of messages; it is bot.Bot.
+// Bot wakes whoever waits for a message that this node sends; it is bot.Bot. The store tells what became of it, also of one
+// that another node sends.
 type Bot interface {
-	Await(where int64, card string) (outcome <-chan chat.Outcome, done func())
+	Await(where int64, card string) (ended <-chan struct{}, done func())
 }
 
 // maxMessage is how long a message of an app may be, in characters (docs/specification.md, Messages and commands).
@@ -119,13 +120,13 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 		if err != nil {
 			return err
 		}
-		outcome, done := s.Bot.Await(sent.Chat, sent.Card)
+		ended, done := s.Bot.Await(sent.Chat, sent.Card)
 		defer done()
 		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
 			}
-			if err := posting.Commit(tx, r.cardUntil(s.Now())); err != nil {
+			if err := posting.Commit(tx, r.outcomeUntil(s.Now())); err != nil {
 				return err
 			}
 			return r.keep(tx, pending, kept)
@@ -133,7 +134,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 		if err != nil {
 			return err
 		}
-		return s.awaited(c, r, outcome)
+		return s.awaited(c, r, sent, ended)
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
@@ -150,18 +151,49 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 	return s.rateLimited(c, q, "rate_limit.messages_per_minute")
 }
 
-// awaited answers as soon as a message is sent, or found impossible.
-func (s *Server) awaited(c *fiber.Ctx, r record, outcome <-chan chat.Outcome) error {
-	select {
-	case o := <-outcome:
-		return s.ended(c, r, o)
-	case <-c.UserContext().Done():
-		return wallet.Refuse(wallet.TelegramError, "app_message.delayed")
+// How often a request looks in the store for what became of its message, which another node may have sent: first after
+// firstOutcomeLook, then after twice the wait before, and after lastOutcomeLook at most.
+const (
+	firstOutcomeLook = 50 * time.Millisecond
+	lastOutcomeLook  = time.Second
+)
+
+// awaited answers as soon as a message is sent, or found impossible. ended hints at that where this node sends it.
+func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan struct{}) error {
+	for wait := firstOutcomeLook; ; wait = min(2*wait, lastOutcomeLook) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ended:
+		case <-timer.C:
+		case <-c.UserContext().Done():
+		}
+		timer.Stop()
+		if c.UserContext().Err() != nil {
+			return wallet.Refuse(wallet.TelegramError, "app_message.delayed")
+		}
+		outcome, open, err := s.outcome(c, sent)
+		if err != nil {
+			return err
+		}
+		if !open {
+			return s.ended(c, r, sent, outcome)
+		}
 	}
 }
 
-// ended answers what became of a message, and settles the request's record.
-func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
+func (s *Server) outcome(c *fiber.Ctx, sent openMessage) (outcome store.Outcome, open bool, err error) {
+	err = s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
+		outcome, open, err = store.OutcomeOf(tx, sent.Chat, sent.Card)
+		return err
+	})
+	return outcome, open, err
+}
+
+// errSettled says that another node has answered the same request.
+var errSettled = errors.New("api: the request was answered by another node")
+
+// ended answers what became of a message, and settles the request's record. Its outcome was needed for that alone.
+func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.Outcome) error {
 	var refusal error
 	switch {
 	case o.Blocked:
@@ -173,6 +205,12 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 	}
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
+		if err := r.stillPending(tx); err != nil {
+			return err
+		}
+		if err := tx.DropOutcome(sent.Chat, sent.Card); err != nil {
+			return err
+		}
 		if refusal != nil {
 			return r.free(tx)
 		}
@@ -181,6 +219,11 @@ func (s *Server) ended(c *fiber.Ctx, r record, o chat.Outcome) error {
 		}
 		return r.replace(tx, fiber.StatusOK, body)
 	})
+	if errors.Is(err, errSettled) {
+		if found, replayed := s.replay(c, r, nil); found {
+			return replayed
+		}
+	}
 	if err := errors.Join(refusal, err); err != nil {
 		return err
 	}
@@ -198,27 +241,15 @@ func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	if err := json.Unmarshal(kept, &sent); err != nil {
 		return err
 	}
-	outcome, done := s.Bot.Await(sent.Chat, sent.Card) // first, so that nothing ends unheard
+	ended, done := s.Bot.Await(sent.Chat, sent.Card) // first, so that nothing ends unheard
 	defer done()
-	var waits bool
-	var message int
-	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
-		if waits, err = store.Waits(tx, sent.Chat, sent.Card); err != nil || waits {
-			return err
-		}
-		message, err = tx.Card(sent.Chat, sent.Card)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		return err
-	})
-	switch {
+	switch outcome, open, err := s.outcome(c, sent); {
 	case err != nil:
 		return err
-	case waits:
-		return s.awaited(c, r, outcome)
+	case !open:
+		return s.ended(c, r, sent, outcome)
 	}
-	return s.ended(c, r, chat.Outcome{MessageID: message})
+	return s.awaited(c, r, sent, ended)
 }
 
 func (o object) parseMode() (string, error) {

@@ -93,6 +93,7 @@ func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *ha
 	check(t, err)
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
 	r := &harness{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second, Kinds: kinds}), base: public.String(), logged: &safeBuffer{}}
+	r.bot.send = r.sendAs
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }
 	r.contract = readContract(t)

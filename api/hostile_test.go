@@ -22,7 +22,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"purser/chat"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -103,14 +102,14 @@ type attackKey struct {
 func newHostility(t *testing.T) *hostility {
 	r := newHarness(t)
 	h := &hostility{harness: r, address: strings.TrimPrefix(r.base, "http://"), statuses: map[int]int{}, reached: map[string]int{}}
-	r.bot.auto = func(n int) chat.Outcome {
+	r.bot.auto = func(n int) store.Outcome {
 		switch {
 		case n%11 == 0:
-			return chat.Outcome{Blocked: true}
+			return store.Outcome{Blocked: true}
 		case n%7 == 0:
-			return chat.Outcome{Refusal: "can't parse entities"}
+			return store.Outcome{Refusal: "can't parse entities"}
 		}
-		return chat.Outcome{MessageID: n}
+		return store.Outcome{MessageID: n}
 	}
 	h.mallory = r.person(1003, sol)
 	for template, item := range r.contract.doc.Paths.Map() {

@@ -55,13 +55,25 @@ type record struct {
 	now         func() time.Time
 }
 
-// cardUntil is how long the id of a message is needed to answer the same request again: no longer than the
-// record lives, and a moment for a request that came as it ended. Without a key nobody can ask again.
-func (r record) cardUntil(now time.Time) time.Time {
+// outcomeUntil is how long what became of a message is needed to answer the request: as long as it may wait, where it has
+// no key and nobody can ask again. Else no longer than the record lives, and a moment for a request that came as it ended.
+func (r record) outcomeUntil(now time.Time) time.Time {
 	if r.name == "" {
-		return now.UTC()
+		return now.UTC().Add(answerTimeout + time.Minute)
 	}
 	return now.UTC().Add(idempotencyTTL + time.Minute)
+}
+
+// stillPending is errSettled when another node has answered the request, whose outcome was open.
+func (r record) stillPending(tx store.Tx) error {
+	if r.name == "" {
+		return nil
+	}
+	answer, err := tx.Answer(r.name, r.now())
+	if errors.Is(err, store.ErrNotFound) || err == nil && answer.Status == pending {
+		return nil
+	}
+	return errors.Join(err, errSettled)
 }
 
 // keep writes the answer, first of all.

@@ -3,12 +3,16 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 
 	"purser/handlers"
+	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -16,6 +20,7 @@ import (
 func (r *harness) node() (base string) {
 	r.Helper()
 	o := r.server.Options
+	o.Bot = silentBot{}
 	o.Portal = &handlers.Portal{Store: r.Store, Now: r.Now, Random: rand.Reader}
 	second, err := New(o)
 	r.Must(err)
@@ -32,6 +37,11 @@ func (r *harness) node() (base string) {
 	})
 	return "http://" + ln.Addr().String()
 }
+
+// silentBot is the bot of a node that sends nothing: it wakes nobody.
+type silentBot struct{}
+
+func (silentBot) Await(int64, string) (<-chan struct{}, func()) { return nil, func() {} }
 
 // TestARequestThatComesToTwoNodesIsOne: whichever node is asked, and both at once.
 func TestARequestThatComesToTwoNodesIsOne(t *testing.T) {
@@ -117,5 +127,100 @@ func TestThePortalIsOpenOnEveryNode(t *testing.T) {
 	}
 	if group.Wait(); answers[200] != 1 || answers[401] != 7 {
 		t.Errorf("a link that both are asked to open: %v", answers)
+	}
+}
+
+// TestAMessageIsAnsweredByTheNodeThatWasAsked, whatever became of it on the one that talks to Telegram.
+func TestAMessageIsAnsweredByTheNodeThatWasAsked(t *testing.T) {
+	r := newHarness(t)
+	other := r.node()
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	for _, end := range []struct {
+		outcome store.Outcome
+		status  int
+		code    wallet.Code
+		says    string
+	}{
+		{store.Outcome{MessageID: 7}, 200, "", ""},
+		{store.Outcome{Blocked: true}, 403, wallet.BotBlocked, ""},
+		{store.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest, "can't parse entities"},
+		{store.Outcome{}, 502, wallet.TelegramError, ""},
+	} {
+		for _, headers := range [][]string{nil, {"Idempotency-Key", fmt.Sprint("m", end.status)}} {
+			got := make(chan answer, 1)
+			go func() {
+				got <- r.doAt(other, "POST", "/v1/telegram/send-message", `{"chat_id":"1001","message":"x"}`,
+					append(headers, "Authorization", "Bearer "+operator, "Content-Type", "application/json")...)
+			}()
+			sent := r.sendsNext(end.outcome)
+			a := <-got
+			r.want(a, end.status, end.code, end.says)
+			if end.status == 200 && a.field("data", "message_id") != 7.0 {
+				t.Errorf("%s", a.body)
+			}
+			r.View(func(tx store.Tx) error {
+				if _, err := tx.Outcome(sent.Chat, sent.Card); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("what became of it is left: %v", err)
+				}
+				return nil
+			})
+		}
+	}
+	for range 2 { // the record is every node's
+		for _, base := range []string{r.base, other} {
+			a := r.doAt(base, "POST", "/v1/telegram/send-message", `{"chat_id":"1001","message":"x"}`, "Idempotency-Key", "m200",
+				"Authorization", "Bearer "+operator, "Content-Type", "application/json")
+			if r.want(a, 200, "", ""); a.header.Get("Idempotency-Replayed") != "true" || a.field("data", "message_id") != 7.0 {
+				t.Errorf("again: %s", a.body)
+			}
+		}
+	}
+}
+
+// sendsNext takes the next message of an app out of the outbox, as another node does.
+func (r *harness) sendsNext(o store.Outcome) store.Reply {
+	r.Helper()
+	for {
+		for _, row := range storetest.Outbox(r, r.Store) {
+			if !row.OutcomeUntil.IsZero() {
+				sent, err := r.sendAs(row.Card, o, nil)
+				r.Must(err)
+				return sent
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestAMessageThatTwoNodesWaitForIsSentOnce: the same request comes to both while it is open. One settles it, the other
+// gives the same answer, whatever the first one left of the outcome.
+func TestAMessageThatTwoNodesWaitForIsSentOnce(t *testing.T) {
+	r := newHarness(t)
+	other := r.node()
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	r.bot.awaited = make(chan string, 100)
+	post := func(base, key string) answer {
+		return r.doAt(base, "POST", "/v1/telegram/send-message", `{"chat_id":"1001","message":"x"}`, "Idempotency-Key", key,
+			"Authorization", "Bearer "+operator, "Content-Type", "application/json")
+	}
+	for i := range 5 {
+		key := fmt.Sprint("m", i)
+		answers := make(chan answer, 2)
+		go func() { answers <- post(other, key) }()
+		for waits := false; !waits; runtime.Gosched() { // the first has put it
+			waits = len(storetest.Outbox(r, r.Store)) == 1
+		}
+		go func() { answers <- post(r.base, key) }()
+		<-r.bot.awaited // the second waits for it
+		r.sendsNext(store.Outcome{MessageID: 70 + i})
+		for range 2 {
+			a := <-answers
+			if r.want(a, 200, "", ""); a.field("data", "message_id") != float64(70+i) {
+				t.Errorf("%s", a.body)
+			}
+		}
+		if left := storetest.Outbox(r, r.Store); len(left) != 0 {
+			t.Errorf("it is sent again: %+v", left)
+		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"purser/chat"
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -412,14 +412,14 @@ func TestEveryEndOfAMessageIsDescribed(t *testing.T) {
 			"Authorization", "Bearer "+token, "Content-Type", "application/json", "Idempotency-Key", key)
 	}
 	for _, end := range []struct {
-		outcome chat.Outcome
+		outcome store.Outcome
 		status  int
 		code    wallet.Code
 	}{
-		{chat.Outcome{MessageID: 7}, 200, ""},
-		{chat.Outcome{Blocked: true}, 403, wallet.BotBlocked},
-		{chat.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest},
-		{chat.Outcome{}, 502, wallet.TelegramError},
+		{store.Outcome{MessageID: 7}, 200, ""},
+		{store.Outcome{Blocked: true}, 403, wallet.BotBlocked},
+		{store.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest},
+		{store.Outcome{}, 502, wallet.TelegramError},
 	} {
 		key := "message " + strconv.Itoa(end.status)
 		answered := make(chan answer, 1)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"purser/chat"
 	"purser/sandbox/telegram"
@@ -46,8 +47,8 @@ func TestAnUpdateIsAcknowledgedOnlyOnceItIsKept(t *testing.T) {
 	})
 }
 
-// TestAnOutcomeIsToldOnceItIsNoted: a message whose note fails is sent again, and whoever waits hears of the one that
-// the store knows.
+// TestAnOutcomeIsToldOnceItIsNoted: a message whose note fails is sent again, and whoever waits is woken when the store
+// knows what became of it.
 func TestAnOutcomeIsToldOnceItIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, done := newBubbleWorld(t)
@@ -57,28 +58,48 @@ func TestAnOutcomeIsToldOnceItIsNoted(t *testing.T) {
 		w.greet(telegram.Alice)
 		b, stop := w.run()
 		w.eventuallyInBubble(func() bool { return len(w.inbox()) == 0 && w.telegram.Pending() == 0 })
-		outcome, over := b.Await(telegram.Alice, "card")
+		ended, over := b.Await(telegram.Alice, "card")
 		defer over()
 		refuse.now.Store(true)
-		w.enqueue(onCard(row(telegram.Alice, 0, says("it")), "card"))
+		w.enqueue(asked(onCard(row(telegram.Alice, 0, says("it")), "card")))
 		w.eventuallyInBubble(func() bool { return len(w.calls("sendMessage")) >= 2 })
 		select {
-		case o := <-outcome:
-			t.Errorf("told before it was noted: %+v", o)
+		case <-ended:
+			t.Error("told before it was noted")
 		default:
 		}
+		if _, open := w.outcome(telegram.Alice, "card"); !open {
+			t.Error("it is over before it was noted")
+		}
 		refuse.now.Store(false)
-		o := <-outcome
-		if o.MessageID == 0 || o.Blocked || o.Refusal != "" || w.card(telegram.Alice, "card") != int64(o.MessageID) {
+		<-ended
+		o, open := w.outcome(telegram.Alice, "card")
+		if open || o.MessageID == 0 || o.Blocked || o.Refusal != "" || w.card(telegram.Alice, "card") != int64(o.MessageID) {
 			t.Errorf("told %+v, the card is %d", o, w.card(telegram.Alice, "card"))
 		}
 		stop()
 		select {
-		case o := <-outcome:
-			t.Errorf("told again: %+v", o)
+		case <-ended:
+			t.Error("told again")
 		default:
 		}
 	})
+}
+
+// asked is a reply that somebody waits for.
+func asked(r store.Reply) store.Reply {
+	r.OutcomeUntil = time.Now().UTC().Add(time.Hour)
+	return r
+}
+
+// outcome is what the store knows of a card's reply.
+func (w *world) outcome(chat int64, card string) (o store.Outcome, open bool) {
+	w.t.Helper()
+	w.must(nil, w.store.View(w.ctx(), func(tx store.Tx) (err error) {
+		o, open, err = store.OutcomeOf(tx, chat, card)
+		return err
+	}))
+	return o, open
 }
 
 // TestEveryOutcomeIsTold: sent, refused, too late, and to somebody who has blocked the bot.
@@ -86,39 +107,52 @@ func TestEveryOutcomeIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)
 	b, _ := w.run()
-	ends := func(card string, reply store.Reply) chat.Outcome {
+	ends := func(card string, reply store.Reply) store.Outcome {
 		t.Helper()
-		outcome, done := b.Await(reply.Chat, card)
+		ended, done := b.Await(reply.Chat, card)
 		defer done()
 		other, otherDone := b.Await(reply.Chat, card+" of another")
 		defer otherDone()
 		w.enqueue(onCard(reply, card))
-		var o chat.Outcome
 		select {
-		case o = <-outcome:
+		case <-ended:
 		case <-w.ctx().Done():
 			t.Fatalf("%s: nothing is told", card)
 		}
 		select {
-		case wrong := <-other:
-			t.Errorf("%s: told of another card: %+v", card, wrong)
+		case <-other:
+			t.Errorf("%s: told of another card", card)
 		default:
+		}
+		o, open := w.outcome(reply.Chat, card)
+		if open || !o.ExpiresAt.Equal(reply.OutcomeUntil) {
+			t.Errorf("%s: open %v, kept until %v", card, open, o.ExpiresAt)
 		}
 		return o
 	}
-	if o := ends("sent", row(telegram.Alice, 0, says("hello"))); o.MessageID == 0 || o.Blocked || o.Refusal != "" {
+	if o := ends("sent", asked(row(telegram.Alice, 0, says("hello")))); o.MessageID == 0 || o.Blocked || o.Refusal != "" {
 		t.Errorf("sent: %+v", o)
 	}
-	if o := ends("refused", row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "*", ParseMode: "MarkdownV2"})); o.MessageID != 0 || o.Refusal == "" || o.Blocked {
+	if o := ends("refused", asked(row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "*", ParseMode: "MarkdownV2"}))); o.MessageID != 0 || o.Refusal == "" || o.Blocked {
 		t.Errorf("refused: %+v", o)
 	}
-	late := row(telegram.Alice, 0, says("late"))
+	late := asked(row(telegram.Alice, 0, says("late")))
 	late.NotAfter = late.At.Add(1)
 	if o := ends("late", late); o.MessageID != 0 || o.Blocked {
 		t.Errorf("late: %+v", o)
 	}
+	if o := ends("not asked", row(telegram.Alice, 0, says("nobody asks"))); o != (store.Outcome{}) {
+		t.Errorf("what nobody asked for is kept: %+v", o)
+	}
+	gone := row(telegram.Alice, 0, says("long ago"))
+	gone.OutcomeUntil = time.Now()
+	w.enqueue(onCard(gone, "long ago"))
+	w.sentAll()
+	if o, _ := w.outcome(telegram.Alice, "long ago"); o != (store.Outcome{}) {
+		t.Errorf("what nobody asks for any more is kept: %+v", o)
+	}
 	w.must(nil, w.telegram.Block(telegram.Alice))
-	if o := ends("blocked", row(telegram.Alice, 0, says("still there?"))); o.MessageID != 0 || !o.Blocked {
+	if o := ends("blocked", asked(row(telegram.Alice, 0, says("still there?")))); o.MessageID != 0 || !o.Blocked {
 		t.Errorf("blocked: %+v", o)
 	}
 }

@@ -129,11 +129,16 @@ func (b *Bot) logRefused(ctx context.Context, reply chat.Reply, err error) {
 }
 
 // sent is the end of a reply. message is the new message of its card, 0 when there is none; why says what kept it from
-// being sent. Whoever waits for it is told once it is noted.
+// being sent. Whoever asked for the outcome finds it in the store, and is woken once it is written.
 func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 	return work.Result{Commit: func(tx store.Tx) error {
 		if message != 0 && row.Card != "" && (row.CardUntil.IsZero() || b.now().Before(row.CardUntil)) {
 			if err := tx.PutCard(row.Chat, row.Card, message, row.CardUntil); err != nil {
+				return err
+			}
+		}
+		if row.Card != "" && b.now().Before(row.OutcomeUntil) {
+			if err := tx.PutOutcome(row.Chat, row.Card, outcomeOf(message, why, row.OutcomeUntil)); err != nil {
 				return err
 			}
 		}
@@ -144,7 +149,7 @@ func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 			return reachable(tx, row.Chat, false)
 		}
 		return nil
-	}, After: func() { b.outcomes.tell(row, outcomeOf(message, why)) }}
+	}, After: func() { b.outcomes.wake(row) }}
 }
 
 // handing is the end of an update with what was decided. The replies among it that can go at once are handed to this

@@ -47,12 +47,14 @@ func TestACardIsKeptNoLongerThanItsTime(t *testing.T) {
 	b, _ := w.run()
 	sent := func(card string, until time.Time) (message int) {
 		t.Helper()
-		outcome, done := b.Await(telegram.Alice, card)
+		ended, done := b.Await(telegram.Alice, card)
 		defer done()
 		r := onCard(row(telegram.Alice, 0, says(card)), card)
 		r.CardUntil = until
-		w.enqueue(r)
-		return (<-outcome).MessageID
+		w.enqueue(asked(r))
+		<-ended
+		o, _ := w.outcome(telegram.Alice, card)
+		return o.MessageID
 	}
 	now := time.Now()
 	if sent("app:1", now) == 0 || w.card(telegram.Alice, "app:1") != 0 {

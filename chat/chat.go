@@ -107,13 +107,6 @@ type ReceiptTotal struct {
 	Units uint64       `json:"units"`
 }
 
-// Outcome is how a reply ended.
-type Outcome struct {
-	MessageID int    // of the message that it became; 0 for none
-	Blocked   bool   // the person lets the bot write no more
-	Refusal   string // what Telegram found wrong with it, in its own words; "" for nothing
-}
-
 // Button is one inline button: exactly one of Data, URL and Copy is set.
 type Button struct {
 	Text string `json:"text"`

@@ -22,8 +22,8 @@ type AppMessage struct {
 	ParseMode string // how Telegram reads Text; "" is as it stands
 }
 
-// Posting is a message of an app that may be sent. Commit queues it, and has the id that it gets in the chat
-// kept under Card until a time.
+// Posting is a message of an app that may be sent. Commit queues it, and has what becomes of it kept under Card until a
+// time (store.OutcomeOf).
 type Posting struct {
 	Card   string
 	Commit func(tx store.Tx, until time.Time) error
@@ -79,7 +79,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, Body: body, At: c.Now().UTC()}
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
-		queued.CardUntil = until
+		queued.CardUntil, queued.OutcomeUntil = queued.At, until // no later state of it is an edit: its card need not be known
 		if err := roomForApps(tx, m.Chat); err != nil {
 			return err
 		}

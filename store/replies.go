@@ -17,10 +17,11 @@ func ChatKey(chat int64) string { return strconv.FormatInt(chat, 10) }
 
 // replyHead is the first line of a reply's job, as JSON; the reply's Body is all that follows it.
 type replyHead struct {
-	Chat      int64     `json:"chat"`
-	Card      string    `json:"card,omitempty"`
-	CardUntil time.Time `json:"card_until,omitzero"`
-	NotAfter  time.Time `json:"not_after,omitzero"`
+	Chat         int64     `json:"chat"`
+	Card         string    `json:"card,omitempty"`
+	CardUntil    time.Time `json:"card_until,omitzero"`
+	OutcomeUntil time.Time `json:"outcome_until,omitzero"`
+	NotAfter     time.Time `json:"not_after,omitzero"`
 }
 
 // Enqueue puts replies into the outbox, in order: of those of one chat and priority the first goes first. One with a
@@ -41,7 +42,7 @@ func Enqueue(tx Tx, replies ...Reply) error {
 
 // job is the job that sends a reply. It is sealed by the key of the person whose chat it is.
 func (r Reply) job(tx Tx) (Job, error) {
-	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.CardUntil, r.NotAfter})
+	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.CardUntil, r.OutcomeUntil, r.NotAfter})
 	if err != nil {
 		return Job{}, fmt.Errorf("write a reply: %w", err)
 	}
@@ -70,7 +71,7 @@ func ReplyOf(j Job) (Reply, error) {
 	if !ok || json.Unmarshal(head, &h) != nil {
 		return Reply{}, errors.New("store: a job of the outbox holds no reply")
 	}
-	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, CardUntil: h.CardUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
+	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, CardUntil: h.CardUntil, OutcomeUntil: h.OutcomeUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
 }
 
 // Waits tells whether a reply of that card still waits to be sent, or is on its way.
@@ -93,4 +94,17 @@ func ChatPerson(tx Tx, chat int64) (wallet.UserID, error) {
 		return "", nil
 	}
 	return user.ID, err
+}
+
+// OutcomeOf is what became of the reply of a card that was put with Reply.OutcomeUntil. open says that it still waits or is
+// on its way. The zero Outcome, of a reply that ended, says that nothing is known of it: it was dropped, its person was
+// erased, or its outcome was removed.
+func OutcomeOf(tx Tx, chat int64, card string) (o Outcome, open bool, err error) {
+	if open, err = Waits(tx, chat, card); open || err != nil {
+		return Outcome{}, open, err
+	}
+	if o, err = tx.Outcome(chat, card); errors.Is(err, ErrNotFound) {
+		return Outcome{}, false, nil
+	}
+	return o, false, err
 }

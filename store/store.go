@@ -228,6 +228,23 @@ type Chats interface {
 	// payment's owner was told ("rang:…"), for as long as the payment is unsettled.
 	Card(chat int64, card string) (messageID int, err error)
 	PutCard(chat int64, card string, messageID int, until time.Time) error
+
+	// Outcome is what became of the reply of a card that somebody waits for (Reply.OutcomeUntil), also one whose time is
+	// over; ErrNotFound without one.
+	Outcome(chat int64, card string) (Outcome, error)
+	// PutOutcome creates or replaces.
+	PutOutcome(chat int64, card string, o Outcome) error
+	// DropOutcome removes it; without one it does nothing.
+	DropOutcome(chat int64, card string) error
+}
+
+// Outcome is how a reply ended that became a message, or why it became none. The node that sends it writes this in the
+// Update that ends the reply's job, and whichever node waits for it reads and removes it. All of it is sealed.
+type Outcome struct {
+	MessageID int       `json:"message_id,omitempty"` // in its chat; 0: it became no message
+	Blocked   bool      `json:"blocked,omitempty"`    // the person, or the group, takes no messages from the bot
+	Refusal   string    `json:"refusal,omitempty"`    // what Telegram said against it
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
 // Reply is one message to be sent. Body is the front's own JSON, sealed. It waits as a job of the outbox: see Enqueue.
@@ -239,6 +256,9 @@ type Reply struct {
 
 	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
 	CardUntil time.Time
+	// OutcomeUntil is until when Outcome says what became of the reply; zero: nobody asks. It needs a Card, by which it is
+	// asked for.
+	OutcomeUntil time.Time
 
 	Body     []byte
 	At       time.Time

@@ -123,6 +123,11 @@ func (t *tx) eraseTelegram(id int64) error {
 			return err
 		}
 	}
+	for _, e := range t.prefixed(outcomes, chat[:]) {
+		if err := t.removeOutcome(e.key); err != nil {
+			return err
+		}
+	}
 	return t.delete(telegrams, person[:])
 }
 

@@ -69,6 +69,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		n    store.Button
 		out  store.Reply
 		a    store.Answer
+		end  store.Outcome
 		e    wallet.Event
 		book wallet.Contact
 		app  wallet.App
@@ -81,7 +82,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		task store.Job
 		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &out, &a, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &out, &a, &end, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
@@ -101,7 +102,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 			return err
 		}
 		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPass(pass, marks["portal pass"].(string), 1),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.PutOutcome(out.Chat, out.Card, end), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step

@@ -19,6 +19,7 @@ const (
 	answerOver     expiry = 'a'
 	cardOver       expiry = 'k'
 	portalPassOver expiry = 'p'
+	outcomeOver    expiry = 'o'
 
 	counterOver  expiry = 'c'
 	proposalOver expiry = 't'
@@ -114,6 +115,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeCard(key)
 	case portalPassOver:
 		return t.removePass(key)
+	case outcomeOver:
+		return t.removeOutcome(key)
 	case counterOver:
 		return t.removeCounter(key)
 	case proposalOver:

@@ -35,6 +35,8 @@ const (
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
 	cards         // H(chat) H(card) -> message id, and where it is ever over, when
 
+	outcomes // H(chat) H("outcome", card) -> row of store.Outcome
+
 	seen // update id -> time it was last taken in
 
 	announcements // number -> row of wallet.Event, those that are no deliveries yet
@@ -81,7 +83,7 @@ func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
-		"conversations", "silences", "buttons", "buttons_of", "cards", "seen",
+		"conversations", "silences", "buttons", "buttons_of", "cards", "outcomes", "seen",
 		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "passes", "passes_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
@@ -106,7 +108,7 @@ func (b table) numbered() bool {
 // holdsRows tells whether the values of a table are rows (row.go). All others hold keys of rows, times and numbers.
 func (b table) holdsRows() bool {
 	switch b {
-	case users, wallets, binds, transactions, contacts, conversations, buttons, announcements,
+	case users, wallets, binds, transactions, contacts, conversations, buttons, outcomes, announcements,
 		answers, keys, passes, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}

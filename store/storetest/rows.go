@@ -137,6 +137,7 @@ func testEveryField(t *testing.T, open Open) {
 		c    store.Conversation
 		n    store.Button
 		a    store.Answer
+		end  store.Outcome
 		e    wallet.Event
 		app  wallet.App
 		gr   wallet.Grant
@@ -147,7 +148,7 @@ func testEveryField(t *testing.T, open Open) {
 		tick store.Counter
 		from = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &a, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &a, &end, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
@@ -164,7 +165,7 @@ func testEveryField(t *testing.T, open Open) {
 		}
 		post.Seq = waiting[0].Seq
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"), tx.PutPass(pass, "secret", 1),
-			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.Emit(e),
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.PutOutcome(7, "card", end), tx.Emit(e),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
@@ -182,6 +183,7 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
 	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
+	same(t, "outcome", get(t, s, func(tx store.Tx) (store.Outcome, error) { return tx.Outcome(7, "card") }), end)
 	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)
 	same(t, "developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer(dev.User) }), dev)

@@ -22,6 +22,7 @@ type Samples struct {
 	Conversation store.Conversation
 	Button       store.Button
 	Reply        store.Reply
+	Outcome      store.Outcome
 	Answer       store.Answer
 	Event        wallet.Event
 	Card         int
@@ -83,7 +84,7 @@ func (x Samples) Write(tx store.Tx) error {
 	}
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPass(x.Pass, "sample pass", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
-		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutOutcome(x.Reply.Chat, x.Reply.Card, x.Outcome),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
 		tx.PutCounters([]store.Counter{x.Counter}))
@@ -142,6 +143,8 @@ func (x Samples) Read(tx store.Tx) error {
 	} else {
 		check("outbox", 1, len(out), err)
 	}
+	o, err := tx.Outcome(x.Reply.Chat, x.Reply.Card)
+	check("outcome", x.Outcome, o, err)
 	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
 	check("answer", x.Answer, a, err)
 	e, err := tx.PendingEvents(10)

@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		{"Conversations", testConversations},
 		{"Buttons", testButtons},
 		{"Cards", testCards},
+		{"Outcomes", testOutcomes},
 		{"NoteUpdate", testNoteUpdate},
 		{"Replies", testReplies},
 		{"Events", testEvents},

@@ -1,0 +1,55 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/store"
+)
+
+// outcomeRow is the plain part of an outcome; all that is said in it is sealed.
+type outcomeRow struct {
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func (t *tx) outcomeKey(chat int64, card string) []byte {
+	where, what := t.chatHash(chat), t.store.lookup.Text(store.ByCard, "outcome", card)
+	return join(where[:], what[:])
+}
+
+func (t *tx) Outcome(chat int64, card string) (store.Outcome, error) {
+	r, o, err := readWithPayload[outcomeRow, store.Outcome](t, outcomes, t.outcomeKey(chat, card))
+	o.ExpiresAt = r.ExpiresAt
+	return o, err
+}
+
+func (t *tx) PutOutcome(chat int64, card string, o store.Outcome) error {
+	key := t.outcomeKey(chat, card)
+	if err := t.removeOutcome(key); err != nil {
+		return err
+	}
+	r := outcomeRow{o.ExpiresAt}
+	o.ExpiresAt = time.Time{}
+	if err := t.putWithPayload(outcomes, key, t.personBy(t.telegramHash(chat)), r, o); err != nil {
+		return err
+	}
+	return t.expire(outcomeOver, r.ExpiresAt, key)
+}
+
+func (t *tx) DropOutcome(chat int64, card string) error {
+	return t.removeOutcome(t.outcomeKey(chat, card))
+}
+
+// removeOutcome removes an outcome and its note; without one it does nothing.
+func (t *tx) removeOutcome(key []byte) error {
+	raw := t.get(outcomes, key)
+	if raw == nil {
+		return nil
+	}
+	r, _, err := plainOf[outcomeRow](t, outcomes, key, raw)
+	if err != nil {
+		return fmt.Errorf("remove an outcome: %w", err)
+	}
+	return errors.Join(t.unexpire(outcomeOver, r.ExpiresAt, key), t.delete(outcomes, key))
+}
