@@ -23,7 +23,7 @@ func packages() map[string][]string {
 		"store/local":      {"store/bolt", "store/records", "wallet"},
 		"store/storetest":  {"store", "store/engine", "wallet", "work"},
 		"chain":            {"wallet"},
-		"handlers":         {"wallet", "store"},
+		"handlers":         {"quota", "store", "wallet"},
 		"work":             {"store", "wallet"},
 		"settle":           {"wallet", "store", "work"},
 		"chat":             {"wallet", "store", "handlers", "locale"},
@@ -65,6 +65,7 @@ func libraryOwners() map[string][]string {
 		"github.com/nicksnyder/go-i18n/v2":                         {"locale"},
 		"github.com/boombuler/barcode":                             {"chat"},
 		"golang.org/x/crypto":                                      {"store", "sandbox/solana"},
+		"golang.org/x/time":                                        {"chain", "chat"},
 		"github.com/getkin/kin-openapi":                            {}, // tests alone
 		"github.com/santhosh-tekuri/jsonschema/v6":                 {}, // tests alone
 		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/semaphore"
 )
 
 // answers writes bytes on one connection and returns the statuses of all that comes back until it is closed.
@@ -128,14 +129,15 @@ func TestAConnectionOnWhichNothingCameIsClosedInSilence(t *testing.T) {
 
 // TestBodiesShareABudget: what is full is full for its own class alone, and is given back.
 func TestBodiesShareABudget(t *testing.T) {
-	r := newHarness(t, func(s *Server) { s.fromKeys.most = 10 << 10 })
+	r := newHarness(t, func(s *Server) { s.fromKeys = semaphore.NewWeighted(10 << 10) })
 	body := `{"from":"` + strings.Repeat("x", 15<<10) + `"}`
 	for range 3 {
 		r.want(r.send(r.alice.secret, body), 400, "INVALID_REQUEST", "")
 	}
-	if used := r.server.fromKeys.used.Load(); used != 0 {
-		t.Errorf("%d bytes stay reserved", used)
+	if !r.server.fromKeys.TryAcquire(10 << 10) {
+		t.Error("bytes stay reserved")
 	}
+	r.server.fromKeys.Release(10 << 10)
 	a := r.send(r.alice.secret, `{"from":"`+strings.Repeat("x", 40<<10)+`"}`)
 	r.want(a, 503, "NETWORK_ERROR", "at once")
 	if a.header.Get("Retry-After") != "1" {

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/semaphore"
 
 	"purser/handlers"
 	"purser/wallet"
@@ -29,38 +29,21 @@ const (
 	telegramBudget  = 16 << 20
 )
 
-// budget is a number of bytes that many share.
-type budget struct {
-	most int64
-	used atomic.Int64
-}
-
-// take reserves n bytes, or none.
-func (b *budget) take(n int) bool {
-	if b.used.Add(int64(n)) > b.most {
-		b.used.Add(int64(-n))
-		return false
-	}
-	return true
-}
-
-func (b *budget) free(n int) { b.used.Add(int64(-n)) }
-
 // sender is a class of those who send bodies: how long one may be, and what all of them share.
 type sender struct {
 	maxBody int
-	shared  *budget
+	shared  *semaphore.Weighted // of bytes
 }
 
 // senderOf tells who sends to a path.
 func (s *Server) senderOf(path string) sender {
 	switch {
 	case s.Webhook != nil && path == WebhookPath:
-		return sender{s.Webhook.MaxBody, &s.fromTelegram}
+		return sender{s.Webhook.MaxBody, s.fromTelegram}
 	case underPage(path), path == portalPath:
-		return sender{maxPageBody, &s.fromStrangers}
+		return sender{maxPageBody, s.fromStrangers}
 	}
-	return sender{maxBody, &s.fromKeys}
+	return sender{maxBody, s.fromKeys}
 }
 
 // headerReceived decides, before a byte of a body is read, whether it will be. A body that is not admitted is
@@ -131,14 +114,14 @@ func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 	if stream == nil {
 		return release, nil
 	}
-	length, shared, reserved := c.Request().Header.ContentLength(), s.senderOf(c.Path()).shared, 0
-	release = func() { shared.free(reserved) }
+	length, shared, reserved := c.Request().Header.ContentLength(), s.senderOf(c.Path()).shared, int64(0)
+	release = func() { shared.Release(reserved) }
 	body := make([]byte, 0, min(length, readAhead))
 	for len(body) < length {
 		if len(body) == cap(body) {
 			room := min(length, 2*cap(body))
-			more := room - readAhead - reserved
-			if !shared.take(more) {
+			more := int64(room-readAhead) - reserved
+			if !shared.TryAcquire(more) {
 				c.Set(fiber.HeaderRetryAfter, "1")
 				return release, &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("http_request.crowded"), Err: errBudget}
 			}

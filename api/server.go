@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/semaphore"
 
 	"purser/handlers"
 	"purser/locale"
@@ -87,7 +88,7 @@ type Server struct {
 	busy           *inFlight                // idempotency keys in flight
 	english        *locale.Printer
 
-	fromStrangers, fromKeys, fromTelegram budget // of bodies (see senderOf)
+	fromStrangers, fromKeys, fromTelegram *semaphore.Weighted // bytes of bodies (see senderOf)
 
 	documentTag string
 	deprecated  map[string]deprecation
@@ -147,7 +148,7 @@ func New(o Options) (*Server, error) {
 		beat:        usualBeat,
 	}
 	s.connections = s.BoundConnections()
-	s.fromStrangers.most, s.fromKeys.most, s.fromTelegram.most = strangersBudget, keysBudget, telegramBudget
+	s.fromStrangers, s.fromKeys, s.fromTelegram = semaphore.NewWeighted(strangersBudget), semaphore.NewWeighted(keysBudget), semaphore.NewWeighted(telegramBudget)
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.serving, s.hangUp = context.WithCancel(s.base)
 	s.app = fiber.New(fiber.Config{

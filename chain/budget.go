@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // class says what a call to a node is for. Smaller ones go first when the budget of calls is short.
@@ -39,21 +41,19 @@ func classOf(ctx context.Context) class {
 // so that a lasting crowd of signed payments cannot keep everybody else out for good.
 const oneInTurn = 10
 
-// budget bounds the calls a second to one node. It holds as many tokens as one second brings, so that an idle purser
-// answers the first people at once. Who finds none waits: the most urgent class first, within a class in order of
-// arrival. A nil budget has no bound.
+// budget bounds the calls a second to one node, by a bucket that holds as many tokens as one second brings: an idle
+// purser answers the first people at once. Who finds none waits: the most urgent class first, within a class in order
+// of arrival. A nil budget has no bound.
 //
 // It measures real time (time.Now): the bound is the node's, whatever clock the rest of a test runs by.
 type budget struct {
-	every time.Duration // how long one token takes to come
-	most  int           // tokens that can be saved up
+	bucket *rate.Limiter
 
-	mu      sync.Mutex
-	tokens  int
-	counted time.Time // until when tokens have been counted
-	waiting [classes][]*turn
-	passed  int // calls in a row that went before a less urgent one that waited
-	armed   bool
+	mu       sync.Mutex
+	returned int // tokens of calls that left as their turn came
+	waiting  [classes][]*turn
+	passed   int // calls in a row that went before a less urgent one that waited
+	armed    bool
 }
 
 // turn is one call that waits for a token. given is closed when it has one.
@@ -67,7 +67,7 @@ func newBudget(perSecond int) *budget {
 	if perSecond <= 0 {
 		return nil
 	}
-	return &budget{every: time.Second / time.Duration(perSecond), most: perSecond, tokens: perSecond, counted: time.Now()}
+	return &budget{bucket: rate.NewLimiter(rate.Limit(perSecond), perSecond)}
 }
 
 // take waits for the turn of one call of a class. Its error is that of ctx; the call then has used nothing up.
@@ -90,7 +90,7 @@ func (b *budget) take(ctx context.Context, c class) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.leave(c, mine) { // its turn came at the same moment: the token is somebody else's now
-			b.tokens = min(b.tokens+1, b.most)
+			b.returned = min(b.returned+1, b.bucket.Burst())
 			b.serve()
 		}
 		return ctx.Err()
@@ -99,32 +99,41 @@ func (b *budget) take(ctx context.Context, c class) error {
 
 // serve gives out the tokens there are, and sees to it that it is called again when the next one comes. b.mu is held.
 func (b *budget) serve() {
-	b.count(time.Now())
-	for b.tokens > 0 {
-		next := b.next()
-		if next == nil {
+	for b.crowd() {
+		if wait := b.token(time.Now()); wait > 0 {
+			b.serveAfter(wait)
 			return
 		}
-		b.tokens--
-		close(next.given)
-	}
-	if !b.armed && b.crowd() {
-		b.armed = true
-		time.AfterFunc(time.Until(b.counted.Add(b.every)), func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.armed = false
-			b.serve()
-		})
+		close(b.next().given)
 	}
 }
 
-// count adds the tokens that have come until now.
-func (b *budget) count(now time.Time) {
-	if came := int(now.Sub(b.counted) / b.every); came > 0 {
-		b.tokens = min(b.tokens+came, b.most)
-		b.counted = b.counted.Add(time.Duration(came) * b.every)
+// serveAfter calls serve again, once for all who wait.
+func (b *budget) serveAfter(wait time.Duration) {
+	if b.armed {
+		return
 	}
+	b.armed = true
+	time.AfterFunc(wait, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.armed = false
+		b.serve()
+	})
+}
+
+// token takes a token, or tells how long the next one takes to come.
+func (b *budget) token(now time.Time) time.Duration {
+	if b.returned > 0 {
+		b.returned--
+		return 0
+	}
+	taken := b.bucket.ReserveN(now, 1)
+	wait := taken.DelayFrom(now)
+	if wait > 0 {
+		taken.CancelAt(now)
+	}
+	return wait
 }
 
 func (b *budget) crowd() bool {

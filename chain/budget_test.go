@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"purser/wallet"
 )
 
@@ -179,7 +181,8 @@ func TestEveryCallIsOfItsClass(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := clientOf(t, "http://127.0.0.1:1")
 				b := newBudget(1)
-				b.tokens, b.every = 0, time.Hour
+				b.bucket = rate.NewLimiter(rate.Every(time.Hour), 1)
+				b.bucket.Allow() // nothing is left
 				c.nodes[0].budget = b
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)

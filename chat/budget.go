@@ -2,8 +2,11 @@ package chat
 
 import (
 	"errors"
+	"maps"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"purser/wallet"
 )
@@ -18,49 +21,53 @@ const (
 	toldPause = 10 * time.Second
 )
 
-// budget counts lookups for each person, in memory: a restart gives everybody all of them again.
+// budget counts lookups for each person, in the memory of this node, whose calls they are: a restart gives everybody all
+// of them again, and each node has its own for them (docs/decisions/0034).
 type budget struct {
 	most   int
 	mu     sync.Mutex
-	people map[int64]spent // by Telegram id; whoever has all of them left is not there
-	sweep  int             // at how many people those are looked for
+	people map[int64]*lookups // by Telegram id; whoever has all of them left is not there
+	sweep  int                // at how many people those are looked for
 }
 
-// spent is what one person has used up.
-type spent struct {
-	full time.Time // when they have all lookups again
-	told time.Time // when they were last told that they have none
+// lookups is what one person has left.
+type lookups struct {
+	bucket *rate.Limiter
+	told   time.Time // when they were last told that they have none
 }
 
-func newBudget(most int) *budget { return &budget{most: most, people: map[int64]spent{}, sweep: 1024} }
+func newBudget(most int) *budget {
+	return &budget{most: most, people: map[int64]*lookups{}, sweep: 1024}
+}
 
 // take uses one lookup. Without one left it tells how long that lasts, and whether to say so.
 func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.people[who]
-	full := s.full
-	if full.Before(now) {
-		full = now
+	p := b.people[who]
+	if p == nil {
+		b.forget(now)
+		p = &lookups{bucket: rate.NewLimiter(rate.Every(lookupPause), b.most)}
+		b.people[who] = p
 	}
-	if wait := full.Sub(now) - time.Duration(b.most-1)*lookupPause; wait > 0 {
-		say := now.Sub(s.told) >= toldPause
-		if say {
-			s.told = now
-			b.people[who] = s
-		}
-		return wait, say
+	taken := p.bucket.ReserveN(now, 1)
+	if wait = taken.DelayFrom(now).Round(time.Millisecond); wait <= 0 {
+		return 0, false
 	}
-	if len(b.people) >= b.sweep {
-		for id, s := range b.people {
-			if !s.full.After(now) {
-				delete(b.people, id)
-			}
-		}
-		b.sweep = max(1024, 2*len(b.people))
+	taken.CancelAt(now)
+	if say = now.Sub(p.told) >= toldPause; say {
+		p.told = now
 	}
-	b.people[who] = spent{full: full.Add(lookupPause), told: s.told}
-	return 0, false
+	return wait, say
+}
+
+// forget takes out whoever has all lookups again, once there are many people.
+func (b *budget) forget(now time.Time) {
+	if len(b.people) < b.sweep {
+		return
+	}
+	maps.DeleteFunc(b.people, func(_ int64, p *lookups) bool { return p.bucket.TokensAt(now) >= float64(b.most) })
+	b.sweep = max(1024, 2*len(b.people))
 }
 
 // tooOften is the refusal of a lookup. quiet: they have been told just before.

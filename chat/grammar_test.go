@@ -115,6 +115,7 @@ func TestPartsOfATransfer(t *testing.T) {
 		"some thing else":        {},
 		"1 2 3":                  {about: wallet.FieldAmount},
 		"1 SOL 2 " + to:          {said{Token: "SOL"}, wallet.FieldAmount},
+		to + " 1 SOL 2":          {said{Token: "SOL", To: to}, wallet.FieldAmount},
 		"2 SOL " + to + " " + to: {said{Amount: "2", Token: "SOL"}, wallet.FieldTo},
 		to + " @bob":             {about: wallet.FieldTo},
 	} {
@@ -259,6 +260,13 @@ func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 	p.drop(wallet.FieldTo)
 	if p.said() != (said{Amount: "2"}) {
 		t.Errorf("dropped to %+v", p)
+	}
+	linked := parts{To: address(to), References: []wallet.Address{first}, Label: "Café"}
+	if p := (parts{Amount: two}).with(linked).said(); p != (said{Amount: "2", To: to.String(), References: " " + first.String(), Label: "Café"}) {
+		t.Errorf("with a link %+v", p)
+	}
+	if p := linked.with(parts{To: address(second)}).said(); p != (said{To: second.String()}) {
+		t.Errorf("another address has what came with the link: %+v", p)
 	}
 	if p := (parts{Amount: two, Memo: "typed"}).with(parts{To: address(first)}); p.said() != (said{Amount: "2", To: first.String(), Memo: "typed"}) {
 		t.Errorf("with an address %+v", p)

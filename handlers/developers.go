@@ -172,7 +172,7 @@ func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, er
 	if err != nil {
 		return time.Time{}, err
 	}
-	return operatorsAsked().next(tx, d.Now(), account(person))
+	return operatorsAsked().Next(tx, d.Now(), account(person))
 }
 
 // RequestApproval puts what somebody wants before the operators. CONFLICT when there are none, while they are being
@@ -197,7 +197,7 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	if err != nil {
 		return dev, err
 	}
-	switch again, err := operatorsAsked().spend(tx, now, account(person)); {
+	switch again, err := operatorsAsked().Spend(tx, now, account(person)); {
 	case err != nil:
 		return dev, err
 	case !again.IsZero():
@@ -222,9 +222,6 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 	left.Request = dev.Request.Leave()
 	return dev, tx.PutDeveloper(left)
 }
-
-// operatorsAsked bounds questions to the operators. A no begins the pause anew, a yes ends it.
-func operatorsAsked() rateLimit { return rateLimit{"operators", 1, AskPause} }
 
 // NeedsPro refuses what needs the tier pro, and says how to get it where no operator can be asked in the chat.
 func NeedsPro(owner int64) error {
@@ -263,9 +260,9 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	asked.ID, asked.AskedAt = "", time.Time{}
 	if v == Deny {
 		dev.Request = dev.Request.Leave()
-		return dev, errors.Join(operatorsAsked().renew(tx, now, account(person)), tx.PutDeveloper(dev))
+		return dev, errors.Join(operatorsAsked().Renew(tx, now, account(person)), tx.PutDeveloper(dev))
 	}
-	if err := operatorsAsked().forget(tx, now, account(person)); err != nil {
+	if err := operatorsAsked().Forget(tx, now, account(person)); err != nil {
 		return dev, err
 	}
 	yes := wallet.Approval{App: asked.App, Purpose: asked.Purpose, Scopes: asked.Scopes, Tier: wallet.ProTier, At: now}

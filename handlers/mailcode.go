@@ -23,10 +23,6 @@ const (
 	CodesAnHour = 3 // for one person, and to one address
 )
 
-// codesMailed and codesTo bound the codes that are mailed: for a person, and to an address.
-func codesMailed() rateLimit { return rateLimit{"mail", CodesAnHour, time.Hour} }
-func codesTo() rateLimit     { return rateLimit{"mail_to", CodesAnHour, time.Hour} }
-
 // mailbox is how an address is counted: most servers read capitals, and what follows a plus, as the same one.
 func mailbox(address string) string {
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
@@ -60,7 +56,7 @@ func (d *Developers) MailableFrom(tx store.Tx, user wallet.UserID) (time.Time, e
 	if err != nil {
 		return time.Time{}, err
 	}
-	return codesMailed().next(tx, d.Now(), account(person))
+	return codesMailed().Next(tx, d.Now(), account(person))
 }
 
 // CommitCode notes the code that was mailed: it takes the place of the one before.
@@ -132,11 +128,11 @@ func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) erro
 	if err != nil {
 		return err
 	}
-	mine, err := codesMailed().spend(tx, d.Now(), account(person))
+	mine, err := codesMailed().Spend(tx, d.Now(), account(person))
 	if err != nil {
 		return err
 	}
-	theirs, err := codesTo().spend(tx, d.Now(), mailbox(address))
+	theirs, err := codesTo().Spend(tx, d.Now(), mailbox(address))
 	if err != nil {
 		return err
 	}

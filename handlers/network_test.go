@@ -326,6 +326,29 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 	}
 }
 
+// TestAnotherTryIsOfTheSameTokenAndAmount: of a token, and of as many base units.
+func TestAnotherTryIsOfTheSameTokenAndAmount(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	r.FundToken(alice.Address(), "USDC", 25_500_000)
+	for _, token := range []string{"USDC", "SOL"} {
+		first := r.Propose(alice, bob.Address(), "1.000005", token)
+		r.Must(r.Update(func(tx store.Tx) error {
+			ended, err := tx.Transaction(first.ID)
+			if err != nil {
+				return err
+			}
+			ended.Status, ended.Closed = wallet.Failed, true
+			return tx.PutTransaction(ended)
+		}))
+		again, err := r.Transfers.PrepareRetry(context.Background(), alice.Caller(), first.ID)
+		r.Must(err)
+		if got := again.Transaction; got.Token != first.Token || got.Amount != first.Amount || got.Amount == 0 || got.To != bob.Address() || got.From != alice.Address() {
+			t.Errorf("%s: tried again as %+v, first was %+v", token, got, first)
+		}
+	}
+}
+
 // TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked, in words of our own.
 func TestWhatIsLackingAtConfirmIsSaidBeforeTheNetworkIsAsked(t *testing.T) {
 	r := newHarness(t)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -62,9 +61,6 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 	return wallet.Notifications{Enabled: enabled, Events: append([]string{}, slices.Compact(events)...), UpdatedAt: n.Now().UTC()}, nil
 }
 
-// wished bounds how often apps may change their wishes about one person, who is told each time.
-func wished() rateLimit { return rateLimit{"wish", 20, time.Hour} }
-
 // Wish changes which events about a person the caller's app gets (docs/specification.md, Messages and commands). What
 // the person is told in their chat is theirs to say and stays as it is; of the change they are told. The same wish
 // again changes nothing. INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and as People.May.
@@ -90,11 +86,11 @@ func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wal
 	case grant.Wish != nil && grant.Wish.Enabled == set.Enabled && slices.Equal(grant.Wish.Events, set.Events):
 		return *grant.Wish, nil
 	}
-	switch again, err := wished().spend(tx, n.Now(), account(user)); {
+	switch again, err := wished().Spend(tx, n.Now(), account(user)); {
 	case err != nil:
 		return wallet.Notifications{}, err
 	case !again.IsZero():
-		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.changed_often", wallet.NumberArg("Times", wished().most), wallet.TimeArg("Again", again))
+		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.changed_often", wallet.NumberArg("Times", wished().Most), wallet.TimeArg("Again", again))
 	}
 	grant.Wish = &set
 	event, err := wallet.NewEvent(n.NewID("evt"), wallet.AppWished, set.UpdatedAt, person,

@@ -120,9 +120,6 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 // offerPause is how long nobody is offered another link after one that a program asked for.
 const offerPause = 12 * time.Hour
 
-// offered bounds the links that programs have one person sent, whatever became of them.
-func offered() rateLimit { return rateLimit{"offer", 1, offerPause} }
-
 // OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
 // because an app asks that may propose transfers. While one is open or answered, and for twelve hours after
 // one that a program asked for, it is RATE_LIMIT_EXCEEDED: nobody is pestered with links. BOT_BLOCKED.
@@ -142,7 +139,7 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
 		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.link_open", wallet.TimeArg("Until", bind.ExpiresAt))
 	}
-	switch again, err := offered().spend(tx, now, account(user)); {
+	switch again, err := offered().Spend(tx, now, account(user)); {
 	case err != nil:
 		return err
 	case !again.IsZero():

@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"time"
-
 	"purser/store"
 	"purser/wallet"
 )
@@ -74,7 +72,7 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	if waiting >= maxAsked {
 		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_many_waiting", wallet.NumberArg("Count", waiting))
 	}
-	switch again, err := asked().spend(tx, s.Now(), account(owner)); {
+	switch again, err := asked().Spend(tx, s.Now(), account(owner)); {
 	case err != nil:
 		return err
 	case !again.IsZero():
@@ -82,6 +80,3 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	}
 	return nil
 }
-
-// asked bounds the questions of programs to one person, whichever of their wallets it is about.
-func asked() rateLimit { return rateLimit{"ask", maxAskedHourly, time.Hour} }

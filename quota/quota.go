@@ -1,6 +1,8 @@
 // Package quota knows limits: how often something may be done in any rolling span of time, on all nodes together,
 // across restarts and crashes, without a durable write on the way of what is counted; and the list of them that
-// operators set. A Meter refuses to know who is limited and what they do.
+// operators set. It refuses to know who is limited and what they do.
+//
+// A Meter counts what writes nothing by itself, a Direct limit what is counted in the store transaction of what is done.
 //
 // A node leases a part of a counter (its allowance, a twentieth) in one write, spends that in memory, and writes
 // many counters at once, behind, which renews their leases. What other nodes have leased counts as spent, so that
@@ -25,12 +27,18 @@ import (
 type Limit struct {
 	Count uint64
 	Span  time.Duration // whole minutes: a slot is a sixtieth of it
+	exact bool          // a slot is a second instead
 }
 
 // slots is how many slots a span has.
 const slots = 60
 
-func (l Limit) slot() int64 { return int64(l.Span / time.Second / slots) }
+func (l Limit) slot() int64 {
+	if l.exact {
+		return 1
+	}
+	return int64(l.Span / time.Second / slots)
+}
 
 // allowance is how much of a limit a node leases at once: so much may be spent without having been written.
 func (l Limit) allowance() uint64 {

@@ -133,6 +133,11 @@ func TestADecimalIsKeptAsItWasWritten(t *testing.T) {
 	if _, err := (Decimal{}).In(9); ReasonOf(err).Key != "amount.missing" || FieldOf(err) != FieldAmount {
 		t.Errorf("no number: %v", err)
 	}
+	for text, why := range map[string]string{"1.5": "amount.whole", "0.5": "amount.whole", "0": "amount.not_positive", "18446744073709551616": "amount.too_large"} {
+		if a, err := MustDecimal(text).In(0); ReasonOf(err).Key != why {
+			t.Errorf("%s of a token without decimals is %v, %v, want %s", text, a, err, why)
+		}
+	}
 	if a, err := MustDecimal("1.5").In(2); err != nil || a != (Amount{150, 2}) {
 		t.Errorf("1.5 with 2 decimals is %v, %v", a, err)
 	}

@@ -38,7 +38,7 @@ func TestLinksThatCannotBePaidAsTheyAreMeantAreRefused(t *testing.T) {
 	many := strings.Repeat("&reference="+refA, 8)
 	for _, link := range []string{
 		"solana:", "solana:x", "solana:https%3A%2F%2Fshop.example", "solana:https://shop.example", "solana:" + payee + "?%zz",
-		"solana:" + payee + "?amount=1&amount=2", "solana:" + payee + "?amount=1e3", "solana:" + payee + "?amount=-1", "solana:" + payee + "?amount=1%2C5", "solana:" + payee + "?spl-token=x", "solana:" + payee + "?reference=x", "solana:" + payee + "?reference=",
+		"solana:" + payee + "?amount=1&amount=2", "solana:" + payee + "?amount=1e3", "solana:" + payee + "?amount=-1", "solana:" + payee + "?amount=1%2C5", "solana:" + payee + "?spl-token=x", "solana:" + payee + "?spl-token=" + strings.Repeat("1", 32), "solana:" + payee + "?reference=x", "solana:" + payee + "?reference=",
 		"solana:" + payee + "?reference=" + refA + "&reference=" + refA, "solana:" + payee + "?reference=" + payee, "solana:" + payee + "?amount=1" + many,
 		"solana:" + payee + "?memo=a&memo=b", "solana:" + payee + "?memo=a%0Ab", "solana:" + payee + "?memo=%ff", "solana:" + payee + "?memo=" + strings.Repeat("m", MaxMemo+1),
 		"solana:" + payee + "?label=a&label=b", "solana:" + payee + "?redirect=https%3A%2F%2Fshop.example", "solana:" + payee + "?message=" + strings.Repeat("m", maxPayLink),
