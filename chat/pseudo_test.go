@@ -128,7 +128,10 @@ func TestTranscriptsInThePseudoLanguage(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatal("no transcripts", err)
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if testing.Short() && i%4 != 0 { // what they would find does not depend on the race detector
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".chat"), func(t *testing.T) {
 			t.Parallel()
 			raw, err := os.ReadFile(file)

@@ -370,7 +370,7 @@ func TestThePortalsModules(t *testing.T) {
 		}
 		t.Skip("node is not installed")
 	}
-	args := []string{"--test", "--test-reporter=spec"}
+	args := []string{"--test", "--test-concurrency=2", "--test-reporter=spec"} // a browser waits more than it works
 	if testing.Short() {
 		args = append(args, "texts.test.mjs", "api.test.mjs")
 	}

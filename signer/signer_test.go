@@ -139,7 +139,8 @@ func TestPageDecodesSignsAndShows(t *testing.T) {
 	if err != nil {
 		missing(t, "node is not installed")
 	}
-	run := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec")
+	// Four files at once: by itself Node takes one less than there are processors, and a browser waits more than it works.
+	run := exec.CommandContext(t.Context(), node, "--test", "--test-concurrency=4", "--test-reporter=spec")
 	run.Dir = "pagetest"
 	out, err := run.CombinedOutput()
 	if err != nil {

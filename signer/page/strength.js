@@ -15,6 +15,9 @@ const COMMON_AT = new Map([...COMMON].reverse().map((word, i) => [word, COMMON.l
 const LISTED = new Set(WORDS);
 const KNOWN = new Set(PHRASES);
 const LONGEST_WORD = Math.max(...COMMON.map((w) => w.length), ...PHRASES.map((w) => w.length));
+const LONGEST_ROW = Math.max(...ROWS.map((row) => row.length));
+const BOTH_WAYS = [...ROWS, ...ROWS.map((row) => [...row].reverse().join(''))].join('\n');
+const LONGEST_PIECE = Math.max(LONGEST_WORD, LONGEST_ROW); // characters; what is longer is known only if it is all letters
 const LONGEST = 128; // characters that are looked at: work grows with their square
 const SWAPS = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', 8: 'b', '@': 'a', $: 's', '!': 'i', '€': 'e' };
 
@@ -23,6 +26,7 @@ export function strength(passphrase) {
   const characters = [...passphrase].slice(0, LONGEST);
   const lower = characters.map((c) => c.toLowerCase());
   const plain = lower.map((c) => SWAPS[c] ?? c);
+  const letter = lower.map((c) => /^\p{L}+$/u.test(c));
   const capitals = capitalCost(characters);
 
   // Known phrases are known however they are spaced.
@@ -32,8 +36,14 @@ export function strength(passphrase) {
   const best = [0];
   for (let end = 1; end <= lower.length; end++) {
     best[end] = best[end - 1] + single(characters[end - 1]);
-    for (let start = 0; start < end; start++) {
-      const piece = cost(lower.slice(start, end).join(''), plain.slice(start, end).join(''));
+    let text = '';
+    let swapped = '';
+    let word = true;
+    for (let start = end - 1; start >= 0; start--) {
+      text = lower[start] + text;
+      swapped = plain[start] + swapped;
+      word &&= letter[start];
+      const piece = word || end - start <= LONGEST_PIECE ? cost(text, swapped) : Infinity;
       best[end] = Math.min(best[end], best[start] + piece, repeated(lower, start, end, best));
     }
   }
@@ -77,8 +87,7 @@ function cost(text, plain) {
 
 /** Whether a text runs along a row, either way. */
 function alongRow(text) {
-  const back = [...text].reverse().join('');
-  return ROWS.some((row) => row.includes(text) || row.includes(back));
+  return text.length <= LONGEST_ROW && !text.includes('\n') && BOTH_WAYS.includes(text);
 }
 
 /** Whether letters could be a word: random ones have few vowels, or many consonants in a row. */

@@ -30,7 +30,10 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
   assert.equal(mine.token, taken.token);
 }));
 
-it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => on(BIND, async (tab) => {
+/** Serves the page with its own rounds of PBKDF2 (harness.mjs). */
+const withRealRounds = (work) => { server.world.rounds = 'real'; return work(); };
+
+it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => withRealRounds(() => on(BIND, async (tab) => {
   await title(tab, 'Connect a wallet to Telegram');
   assert.match(await tab.locator('pre.signed').textContent(), /\(your wallet’s address\)[^]*Telegram account 700100\./);
   assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
@@ -74,7 +77,7 @@ it('create, quiz, passphrase, bind: the server gets a proof of the address and n
     assert.equal(h.headers.referer, undefined);
     assert.equal(h.headers.origin, server.origin);
   }
-}));
+})));
 
 it('the proof is a signature of exactly the text of the design', () => on('', async (tab) => {
   await restore(tab);

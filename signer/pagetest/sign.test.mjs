@@ -9,6 +9,7 @@ import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, fol
 import { ZERO_HASH, addr } from './wire.mjs';
 
 it('sign: what is shown comes from the bytes, and the signature fits them', () => {
+  server.world.rounds = 'real';
   server.world.payment = payment({ units: 450, micro: 20_000n });
   return onSign(async (tab) => {
     await title(tab, 'Approve this payment?');
