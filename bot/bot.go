@@ -62,11 +62,8 @@ type Talker interface {
 	// SlowDown is the answer to an input whose endpoint failed by err because its person asks too often; false when
 	// err says something else.
 	SlowDown(in chat.Inbound, err error) (chat.Turn, bool)
-	// Commands are what the menu shows.
-	Commands() []chat.Command
-	// About is what Telegram shows before the first word (at most 512 characters) and on the bot's
-	// profile (at most 120).
-	About() (description, short string)
+	// Profiles are the menu of commands and the texts about the bot, in each language; the first is for everybody else.
+	Profiles() []chat.Profile
 	// Apology is what a person is told when handling what they did failed for good.
 	Apology(in chat.Input) []chat.Reply
 	// TooMany is what a person is told when the oldest of what they sent is left out.
@@ -210,7 +207,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
-		b.showMenu(serving)
+		b.showProfiles(serving)
 	}()
 	err := b.leader().Run(serving, func(leading context.Context) error {
 		sending := b.start(ctx, b.outbox)

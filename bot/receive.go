@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -33,29 +35,43 @@ func (b *Bot) getMe(ctx context.Context) error {
 	return nil
 }
 
-// showMenu tells Telegram the commands, and what the bot is for. Nothing waits for it: everything
-// works without it.
-func (b *Bot) showMenu(ctx context.Context) {
-	type line struct {
-		Command     string `json:"command"`
-		Description string `json:"description"`
-	}
-	menu := []line{}
-	for _, c := range b.opt.Chat.Commands() {
-		menu = append(menu, line{c.Name, c.Description})
-	}
-	description, short := b.opt.Chat.About()
-	for _, told := range []struct {
-		method string
-		params map[string]any
-	}{
-		{"setMyCommands", map[string]any{"commands": menu}},
-		{"setMyDescription", map[string]any{"description": description}},
-		{"setMyShortDescription", map[string]any{"short_description": short}},
-	} {
-		if err := b.insist(ctx, told.method, told.params, nil); err != nil && ctx.Err() == nil {
-			b.log.Warn("Telegram did not take what its app shows of the bot; everything works all the same", "method", told.method, "error", err)
+// showProfiles tells Telegram the commands and what the bot is for, in each language, where it shows anything else.
+// Nothing waits for it: everything works without it. A language that left the catalogue stays as it was last told,
+// since Telegram doesn't list the languages that it has.
+func (b *Bot) showProfiles(ctx context.Context) {
+	for _, p := range b.opt.Chat.Profiles() {
+		menu := []map[string]string{}
+		for _, c := range p.Commands {
+			menu = append(menu, map[string]string{"command": c.Name, "description": c.Description})
 		}
+		b.show(ctx, p.Language, "MyCommands", func(shown json.RawMessage) bool {
+			var theirs []map[string]string
+			return json.Unmarshal(shown, &theirs) == nil && slices.EqualFunc(menu, theirs, maps.Equal[map[string]string])
+		}, "commands", menu)
+		for _, about := range []struct{ what, field, text string }{
+			{"MyDescription", "description", p.Description}, {"MyShortDescription", "short_description", p.Short},
+		} {
+			b.show(ctx, p.Language, about.what, func(shown json.RawMessage) bool {
+				var theirs map[string]string
+				return json.Unmarshal(shown, &theirs) == nil && theirs[about.field] == about.text
+			}, about.field, about.text)
+		}
+	}
+}
+
+// show sets a part of the bot's profile by Telegram's method set…, unless get… shows it already.
+func (b *Bot) show(ctx context.Context, language, what string, same func(json.RawMessage) bool, field string, value any) {
+	params := map[string]any{}
+	if language != "" {
+		params["language_code"] = language
+	}
+	var shown json.RawMessage
+	if err := b.insist(ctx, "get"+what, params, &shown); err == nil && same(shown) {
+		return
+	}
+	params[field] = value
+	if err := b.insist(ctx, "set"+what, params, nil); err != nil && ctx.Err() == nil {
+		b.log.Warn("Telegram refused a text of the bot's profile; everything else works", "method", "set"+what, "language", language, "error", err)
 	}
 }
 

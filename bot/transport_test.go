@@ -12,12 +12,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tele "gopkg.in/telebot.v3"
 
+	"purser/chat"
 	"purser/sandbox/telegram"
 )
 
@@ -215,6 +217,57 @@ func TestABotThatCannotServeIsRefusedAtOnce(t *testing.T) {
 		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "bot: ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestTheProfileIsToldInEachLanguageWhenItChanged: a restart repeats nothing.
+func TestTheProfileIsToldInEachLanguageWhenItChanged(t *testing.T) {
+	w := newWorld(t)
+	w.must(nil, w.telegram.AddUser(telegram.User{ID: 2001, FirstName: "Dora", LanguageCode: "de"}, ""))
+	w.must(nil, w.telegram.AddUser(telegram.User{ID: 2002, FirstName: "Sara", LanguageCode: "sw"}, ""))
+	profile := func(language, start, description, short string) chat.Profile {
+		return chat.Profile{Language: language, Commands: []chat.Command{{Name: "start", Description: start}, {Name: "send", Description: "SOL"}}, Description: description, Short: short}
+	}
+	english, german := profile("", "Begin", "An echo.", "Echo"), profile("de", "Los", "Ein Echo.", "Das Echo")
+	told, runs := 0, 0
+	// run starts a bot, and gives the calls that it changed the profile by. The last text is new each time.
+	run := func(profiles ...chat.Profile) (changes []string) {
+		t.Helper()
+		runs++
+		end := fmt.Sprint("run ", runs)
+		w.talker.profiles = append(profiles, profile("zz", "x", "x", end))
+		_, stop := w.run()
+		w.must(nil, w.telegram.WaitFor(w.ctx(), func() bool {
+			return slices.ContainsFunc(w.calls("setMyShortDescription"), func(c telegram.Call) bool { return c.Params["short_description"] == end && c.Status == 200 })
+		}))
+		stop()
+		all := w.telegram.Calls()
+		for _, c := range all[told:] {
+			if strings.HasPrefix(c.Method, "setMy") && c.Params["language_code"] != "zz" {
+				changes = append(changes, c.Method+" "+c.Params["language_code"])
+			}
+		}
+		told = len(all)
+		return changes
+	}
+	if got, want := run(english, german), []string{"setMyCommands ", "setMyDescription ", "setMyShortDescription ", "setMyCommands de", "setMyDescription de", "setMyShortDescription de"}; !slices.Equal(got, want) {
+		t.Errorf("at first %q", got)
+	}
+	for id, want := range map[int64]string{2001: "Los", 2002: "Begin", telegram.Alice: "Begin"} {
+		if menu := w.telegram.Commands(id); len(menu) != 2 || menu[0].Description != want {
+			t.Errorf("%d sees %v", id, menu)
+		}
+	}
+	if got := run(english, german); len(got) != 0 {
+		t.Errorf("unchanged: %q", got)
+	}
+	german.Commands[1].Description = "SOL senden"
+	if got := run(english, german); !slices.Equal(got, []string{"setMyCommands de"}) {
+		t.Errorf("another command: %q", got)
+	}
+	german.Description, english.Short = "Ein neues Echo.", "An echo"
+	if got := run(english, german); !slices.Equal(got, []string{"setMyShortDescription ", "setMyDescription de"}) {
+		t.Errorf("other texts: %q", got)
 	}
 }
 

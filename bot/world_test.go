@@ -306,6 +306,8 @@ type talker struct {
 	heard  []chat.Input
 	answer func(ctx context.Context, in chat.Input) ([]store.Reply, error)
 	commit func(tx store.Tx, in chat.Input) error // before the replies, if set
+
+	profiles []chat.Profile // instead of the usual one, if set
 }
 
 func newTalker() *talker { return &talker{} }
@@ -380,10 +382,13 @@ func echo(in chat.Input) []store.Reply {
 	return []store.Reply{row(in.Chat, 0, says("you said: "+string(said[:min(len(said), 200)])))}
 }
 
-func (k *talker) About() (description, short string) { return "An echo.", "Echo" }
-
-func (k *talker) Commands() []chat.Command {
-	return []chat.Command{{Name: "start", Description: "Begin"}, {Name: "send", Description: "Send SOL"}}
+func (k *talker) Profiles() []chat.Profile {
+	if k.profiles != nil {
+		return k.profiles
+	}
+	return []chat.Profile{
+		{Commands: []chat.Command{{Name: "start", Description: "Begin"}, {Name: "send", Description: "Send SOL"}}, Description: "An echo.", Short: "Echo"},
+	}
 }
 
 func (k *talker) TooMany() []chat.Reply { return []chat.Reply{says("too many")} }

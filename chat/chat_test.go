@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"purser/chain"
@@ -242,7 +244,7 @@ func TestBreakdownIsAnErrorAndHasAnApology(t *testing.T) {
 func TestMenuListsTheTable(t *testing.T) {
 	r := newHarness(t)
 	var names []string
-	for _, c := range r.chat.Commands() {
+	for _, c := range r.chat.Profiles()[0].Commands {
 		names = append(names, c.Name)
 		if len(c.Description) < 3 || len(c.Description) > 256 || strings.ContainsAny(c.Description, "<>&") {
 			t.Errorf("/%s is described as %q", c.Name, c.Description)
@@ -255,11 +257,52 @@ func TestMenuListsTheTable(t *testing.T) {
 
 // TestProfileFitsTelegram holds the texts to setMyDescription's and setMyShortDescription's limits.
 func TestProfileFitsTelegram(t *testing.T) {
-	description, short := newHarness(t).chat.About()
-	for text, limit := range map[string]int{description: 512, short: 120} {
-		if n := len([]rune(text)); n == 0 || n > limit || strings.ContainsAny(text, "<>&") {
-			t.Errorf("%d characters, at most %d fit: %q", n, limit, text)
+	for _, p := range newHarness(t).chat.Profiles() {
+		for text, limit := range map[string]int{p.Description: 512, p.Short: 120} {
+			if n := len([]rune(text)); n == 0 || n > limit || strings.ContainsAny(text, "<>&") {
+				t.Errorf("%d characters, at most %d fit: %q", n, limit, text)
+			}
 		}
+	}
+}
+
+// TestTheProfileIsInEachLanguageOfTheCatalogue: in English for everybody, and in what Telegram can tell apart.
+func TestTheProfileIsInEachLanguageOfTheCatalogue(t *testing.T) {
+	r := newHarness(t)
+	texts := fstest.MapFS{}
+	for name, file := range pseudoTexts(t) {
+		for _, tag := range []string{"de", "fil", "en-GB"} {
+			texts[strings.Replace(name, pseudoLanguage, tag, 1)] = file
+		}
+	}
+	texts["about.pt-BR.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"BR\"\n")}
+	texts["about.pt-PT.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"PT\"\n")}
+	talker, err := chat.NewIn(r.options(), texts)
+	r.Must(err)
+	english := r.chat.Profiles()
+	if len(english) != 1 || english[0].Language != "" {
+		t.Fatalf("without another language there are %v", english)
+	}
+	got := map[string]chat.Profile{}
+	for i, p := range talker.Profiles() {
+		if got[p.Language] = p; i == 0 != (p.Language == "") {
+			t.Errorf("%q is profile %d", p.Language, i)
+		}
+	}
+	if len(got) != 3 || !reflect.DeepEqual(got[""], english[0]) {
+		t.Errorf("the profiles are %v", got)
+	}
+	if got["pt"].Description != "BR" || got["pt"].Short != english[0].Short {
+		t.Errorf("pt %v", got["pt"])
+	}
+	de := got["de"]
+	for i, c := range de.Commands {
+		if c.Name != english[0].Commands[i].Name || inEnglish(c.Description) != english[0].Commands[i].Description || c.Description == english[0].Commands[i].Description {
+			t.Errorf("/%s is described as %q", c.Name, c.Description)
+		}
+	}
+	if len(de.Commands) != len(english[0].Commands) || inEnglish(de.Description) != english[0].Description || inEnglish(de.Short) != english[0].Short || de.Short == english[0].Short {
+		t.Errorf("de %v", de)
 	}
 }
 

@@ -15,30 +15,49 @@ type Command struct {
 	Description string // plain text
 }
 
-// Commands lists the command table, in the order of the menu.
-func (c *Chat) Commands() []Command {
-	out := make([]Command, 0, len(c.registry.commands))
-	for _, row := range c.registry.commands {
-		text, err := c.words.text(row.menu, nil)
-		if err != nil { // New has read it
+// Profile is what Telegram shows of the bot in one language: the command table in the order of the menu, and the texts
+// before the first message (at most 512 characters) and on the bot's profile (at most 120).
+type Profile struct {
+	Language           string // as Telegram names it, two letters; "" for everybody whose language has no Profile
+	Commands           []Command
+	Description, Short string
+}
+
+// Profiles are what Telegram shows of the bot: in English for everybody first, and then in each other language of the
+// catalogue. Telegram knows languages by two letters, without regions.
+func (c *Chat) Profiles() []Profile {
+	out := []Profile{c.profile(c.words)}
+	seen := map[string]bool{"en": true}
+	for _, tag := range c.words.all.Languages() {
+		code, _, _ := strings.Cut(tag, "-")
+		if seen[code] || len(code) != 2 {
 			continue
 		}
-		out = append(out, Command{Name: row.name, Description: plain(text)})
+		seen[code] = true
+		p := c.profile(c.words.in(code))
+		p.Language = code
+		out = append(out, p)
 	}
 	return out
 }
 
-// About is what Telegram shows of the bot before the first word, and on its profile.
-func (c *Chat) About() (description, short string) {
-	var texts [2]string
-	for i, key := range []string{"about.long", "about.short"} {
-		text, err := c.words.text(key, nil)
+func (c *Chat) profile(words catalogue) Profile {
+	var p Profile
+	for _, row := range c.registry.commands {
+		text, err := words.text(row.menu, nil)
+		if err != nil { // New has read it
+			continue
+		}
+		p.Commands = append(p.Commands, Command{Name: row.name, Description: plain(text)})
+	}
+	for key, to := range map[string]*string{"about.long": &p.Description, "about.short": &p.Short} {
+		text, err := words.text(key, nil)
 		if err != nil { // a test keeps the catalogue whole
 			continue
 		}
-		texts[i] = stdhtml.UnescapeString(string(text))
+		*to = stdhtml.UnescapeString(string(text))
 	}
-	return texts[0], texts[1]
+	return p
 }
 
 // list is the command table as text.

@@ -146,7 +146,7 @@ func TestACommandGoesWithItsValue(t *testing.T) {
 	var err error
 	r.chat, err = chat.NewWithout(r.options(), "privacy")
 	r.Must(err)
-	for _, c := range r.chat.Commands() {
+	for _, c := range r.chat.Profiles()[0].Commands {
 		if c.Name == "privacy" {
 			t.Error("it is in the menu")
 		}
