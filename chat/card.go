@@ -345,7 +345,7 @@ func (s *replyTx) signButtons(t wallet.Transaction) ([][]Button, error) {
 	if t.Signer == wallet.DeveloperWallet { // no page holds its key
 		return [][]Button{{no}}, err
 	}
-	return [][]Button{{{Text: plain(label), URL: s.page("s", t.SignID)}}, {no}}, err
+	return [][]Button{{{Text: plain(label), URL: s.signingPage("s", t.SignID)}}, {no}}, err
 }
 
 // cardButton makes a button of a card. Its nonce follows from the transaction's state, so that a

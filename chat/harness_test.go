@@ -300,7 +300,11 @@ func (r *harness) linkIn(who string, reply chat.Reply) {
 				if !reply.Secret {
 					r.Errorf("a reply with a link to a page is not marked secret: %q", reply.Text)
 				}
-				r.people[who].link = u.Fragment
+				link, language, _ := strings.Cut(u.Fragment, "&lang=")
+				if want := cmp.Or(r.people[who].Language, "en"); language != want {
+					r.Errorf("a link in %s to somebody who speaks %s: %s", language, want, b.URL)
+				}
+				r.people[who].link = link
 			}
 		}
 	}

@@ -101,6 +101,6 @@ func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error
 			return err
 		}
 		return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true,
-			Buttons: [][]Button{{{Text: plain(label), URL: s.PagesURL.JoinPath("/portal").String() + "#t=" + token}}}}, "")
+			Buttons: [][]Button{{{Text: plain(label), URL: s.portalPage(token)}}}}, "")
 	}, nil
 }

@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"errors"
+	"net/url"
+	"regexp"
 
 	"purser/store"
 	"purser/wallet"
@@ -54,7 +56,7 @@ func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 		return bind, err
 	}
 	return bind, s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true,
-		Buttons: [][]Button{{{Text: plain(label), URL: s.page("b", link.Token)}}}}, linkCard(bind))
+		Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("b", link.Token)}}}}, linkCard(bind))
 }
 
 // notifyWanted sends a person a link to connect a wallet because a program asks for that. Their own
@@ -74,11 +76,30 @@ func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
 	return err
 }
 
-// page is a link to the signing page; what follows # never reaches a server by itself.
-func (c *Chat) page(kind, secret string) string {
-	u := *c.PublicURL
+// signingPage is a link to the signing page in the reader's language.
+func (s *replyTx) signingPage(kind, secret string) string {
+	u := *s.PublicURL
 	u.Path, u.RawQuery, u.Fragment = "/w/", "", ""
-	return u.String() + "#" + kind + "=" + secret
+	return s.withSecret(u, kind, secret)
+}
+
+// portalPage is a link to the portal in the reader's language.
+func (s *replyTx) portalPage(token string) string {
+	return s.withSecret(*s.PagesURL.JoinPath("/portal"), "t", token)
+}
+
+// languageTag is what our pages take for the name of a language.
+var languageTag = regexp.MustCompile("^[A-Za-z0-9-]{2,35}$")
+
+// withSecret is a link to a page of ours. What follows # never reaches a server by itself: the secret, and the reader's
+// language as Telegram names it. The page has texts of its own, so it chooses by itself: a language that it doesn't have is
+// no mistake.
+func (s *replyTx) withSecret(page url.URL, kind, secret string) string {
+	link := page.String() + "#" + kind + "=" + secret
+	if languageTag.MatchString(s.words.language) {
+		link += "&lang=" + s.words.language
+	}
+	return link
 }
 
 // linkCard and questionCard are the messages of one attempt to connect a wallet.

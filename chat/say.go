@@ -22,8 +22,9 @@ type vars map[string]any
 
 // catalogue is every text that the chat says, by key, and every reason of a refusal (package locale), in one language.
 type catalogue struct {
-	all     *locale.Catalogue
-	printer *locale.Printer
+	all      *locale.Catalogue
+	language string // that was asked for: the reader's, which the catalogue may lack
+	printer  *locale.Printer
 }
 
 // newCatalogue reads the texts in roots of files <name>.<language>.toml, and speaks English.
@@ -37,7 +38,7 @@ func newCatalogue(texts ...fs.FS) (catalogue, error) {
 
 // in is the same catalogue in another language; one that it does not have is English.
 func (c catalogue) in(tag string) catalogue {
-	return catalogue{c.all, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
+	return catalogue{c.all, tag, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
 }
 
 // has tells whether the catalogue has a text of this key.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,9 +111,14 @@ func plainly(ctx context.Context, err error) error {
 }
 
 // failed is the error of an envelope.
-type failed struct{ Code, Details string }
+type failed struct{ Code, Reason, Message, Details string }
 
-func (f failed) text() string { return fmt.Sprintf("%s, %s", tame(f.Code, 50), tame(f.Details, 300)) }
+// text shows an error to a person: code and reason, by which the documentation and programs name it, and a sentence. The
+// sentence names the field to blame, and has the arguments.
+func (f failed) text() string {
+	name := strings.TrimSpace(tame(f.Code, 50) + " " + tame(f.Reason, 100))
+	return name + ": " + tame(cmp.Or(f.Details, f.Message), 300)
+}
 
 // refusal is what purser said instead of listening; one that may pass is no refusedError.
 func refusal(resp *http.Response) error {

@@ -66,10 +66,10 @@ func TestListenFollowsNoRedirect(t *testing.T) {
 // TestListenEndsWhenItsKeyDoes, and tries again where the key is still good.
 func TestListenEndsWhenItsKeyDoes(t *testing.T) {
 	for code, ends := range map[string]bool{"INVALID_API_KEY": true, "TIER_REQUIRED": true, "INSUFFICIENT_SCOPE": true, "WEBHOOK_NOT_FOUND": false} {
-		last := `{"success":false,"error":{"code":"` + code + `","message":"No.","details":"because \u001b[2J"}}` + "\n"
+		last := `{"success":false,"error":{"code":"` + code + `","message":"No.","details":"because \u001b[2J","field":"","reason":"why.so","arguments":{}}}` + "\n"
 		_, err := listening(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, firstLine, last) }, "")
 		var refused *refusedError
-		if errors.As(err, &refused) != ends || !strings.Contains(fmt.Sprint(err), code+", because") || strings.Contains(fmt.Sprint(err), "\x1b") {
+		if errors.As(err, &refused) != ends || !strings.Contains(fmt.Sprint(err), code+" why.so: because") || strings.Contains(fmt.Sprint(err), "\x1b") {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

@@ -186,9 +186,12 @@ func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
 		Success *bool           `json:"success"`
 		Data    json.RawMessage `json:"data"`
 		Error   *struct {
-			Code    Code   `json:"code"`
-			Message string `json:"message"`
-			Details string `json:"details"`
+			Code      Code            `json:"code"`
+			Message   string          `json:"message"`
+			Details   string          `json:"details"`
+			Field     string          `json:"field"`
+			Reason    string          `json:"reason"`
+			Arguments json.RawMessage `json:"arguments"`
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &envelope); err != nil || envelope.Success == nil {
@@ -199,8 +202,9 @@ func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
 	case good && *envelope.Success && len(envelope.Data) > 0 && envelope.Data[0] == '{':
 		return &found{resp.StatusCode, id, timed(envelope.Data)}, nil
 	case !good && !*envelope.Success && envelope.Error != nil && envelope.Error.Code != "":
-		return nil, &Error{Status: resp.StatusCode, Code: Code(c.told(string(envelope.Error.Code))), Message: c.told(envelope.Error.Message),
-			Details: c.told(envelope.Error.Details), RequestID: id, RetryAfter: wait}
+		e := envelope.Error
+		return nil, &Error{Status: resp.StatusCode, Code: Code(c.told(string(e.Code))), Message: c.told(e.Message), Details: c.told(e.Details),
+			Field: c.told(e.Field), Reason: c.told(e.Reason), Arguments: c.arguments(e.Arguments), RequestID: id, RetryAfter: wait}
 	}
 	return nil, failed("the answer contradicts itself")
 }

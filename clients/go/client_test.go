@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,7 +136,7 @@ func TestARefusalIsAnErrorWithItsCode(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("got %v", err)
 	}
-	if want := (purser.Error{Status: 422, Code: purser.InsufficientFunds, Message: "No.", Details: "why", RequestID: "req_1"}); *refused != want {
+	if want := (purser.Error{Status: 422, Code: purser.InsufficientFunds, Message: "No.", Details: "why", RequestID: "req_1", Arguments: map[string]any{}}); !reflect.DeepEqual(*refused, want) {
 		t.Errorf("got %+v", *refused)
 	}
 	if n := len(f.seen()); n != 1 {
@@ -230,12 +231,43 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 	}
 }
 
+// TestARefusalCarriesItsReason: as data, and in the text of the error.
+func TestARefusalCarriesItsReason(t *testing.T) {
+	whole := `{"code":"INSUFFICIENT_FUNDS","message":"Too little.","details":"amount: You have 0.4 SOL.","field":"amount","reason":"funds.sol_short","arguments":` +
+		`{"free":"0.4","wait":90,"names":["a","b"],"other":{"x":1},"flag":true,"none":null,"half":0.5}}`
+	_, c := serve(t, says(422, `{"success":false,"error":`+whole+`}`))
+	_, err := send(t.Context(), c)
+	var refused *purser.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("got %v", err)
+	}
+	want := purser.Error{Status: 422, Code: purser.InsufficientFunds, Message: "Too little.", Details: "amount: You have 0.4 SOL.", Field: "amount", Reason: "funds.sol_short",
+		RequestID: "req_1", Arguments: map[string]any{"free": "0.4", "wait": int64(90), "names": []string{"a", "b"}}}
+	if !reflect.DeepEqual(*refused, want) {
+		t.Errorf("got %+v", *refused)
+	}
+	if text := "purser: 422 INSUFFICIENT_FUNDS funds.sol_short: Too little. (amount: You have 0.4 SOL.) [req_1]"; err.Error() != text {
+		t.Errorf("it reads %q", err)
+	}
+	for _, arguments := range []string{`[1]`, `"x"`, `null`, `7`} { // of a server that is no purser of today's
+		_, c := serve(t, says(422, `{"success":false,"error":{"code":"CONFLICT","arguments":`+arguments+`}}`))
+		if _, err := send(t.Context(), c); !errors.As(err, &refused) || refused.Code != purser.Conflict || len(refused.Arguments) != 0 {
+			t.Errorf("%s: %v", arguments, err)
+		}
+	}
+}
+
 func TestNothingShowsASecret(t *testing.T) {
-	_, c := serve(t, says(400, `{"success":false,"error":{"code":"X_`+testKey+`","message":"You sent `+testKey+`","details":"`+testKey+`\u001b[2J"}}`, "X-Request-Id", testKey))
+	_, c := serve(t, says(400, `{"success":false,"error":{"code":"X_`+testKey+`","message":"You sent `+testKey+`","details":"`+testKey+`\u001b[2J",`+
+		`"field":"`+testKey+`","reason":"`+testKey+`","arguments":{"x`+testKey+`":"`+testKey+`\u001b","y":["`+testKey+`"]}}}`, "X-Request-Id", testKey))
 	_, err := c.Key(t.Context())
 	_, unreached := purser.New("http://127.0.0.1:1", testKey, purser.WithTries(1, 0)).Key(t.Context())
 	rotated := purser.RotatedKey{KeyID: "key_1", Key: testKey}
-	for _, shown := range []string{err.Error(), unreached.Error(), fmt.Sprint(c), fmt.Sprintf("%+v %#v %v", *c, c, c), fmt.Sprintf("%v %+v %#v %s", rotated, rotated, rotated, rotated.Key),
+	var refused *purser.Error
+	if !errors.As(err, &refused) || len(refused.Arguments) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	for _, shown := range []string{err.Error(), fmt.Sprintf("%#v", *refused), unreached.Error(), fmt.Sprint(c), fmt.Sprintf("%+v %#v %v", *c, c, c), fmt.Sprintf("%v %+v %#v %s", rotated, rotated, rotated, rotated.Key),
 		fmt.Sprint(purser.New("https://x/?"+testKey, testKey))} {
 		if strings.Contains(shown, testKey) || strings.Contains(shown, "\x1b") {
 			t.Errorf("shown: %q", shown)

@@ -1,6 +1,7 @@
 package purser
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,18 +46,27 @@ const (
 type Error struct {
 	Status     int    // of HTTP
 	Code       Code   // "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then
-	Message    string // a sentence for people
+	Message    string // a sentence for people: what kind of thing went wrong
 	Details    string // what exactly; may be ""
+	Field      string // of the request, that is to blame; may be ""
+	Reason     string // names Details, for programs that have their own words; may be "". Reasons may be renamed: decide by Code
 	RequestID  string // by which the operator finds the request in purser's log; may be ""
 	RetryAfter time.Duration
+
+	// Arguments are the values in Details by name, each a string (amounts too), an int64 (durations are in seconds) or
+	// a []string. Without any it is empty.
+	Arguments map[string]any
 }
 
-// Error tells status, code and sentences.
+// Error returns status, code, reason and sentences. Details names the field and has the arguments.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "purser: %d", e.Status)
 	if e.Code != "" {
 		b.WriteString(" " + string(e.Code))
+	}
+	if e.Reason != "" {
+		b.WriteString(" " + e.Reason)
 	}
 	b.WriteString(": " + e.Message)
 	if e.Details != "" {
@@ -87,4 +97,30 @@ func (c *Client) told(text string) string {
 		return r
 	}, text)
 	return strings.ReplaceAll(text, c.key(), "[key]")
+}
+
+// arguments are the values of a refusal as an error may show them. What is no string, whole number or list of strings
+// is left out: no purser sends it today.
+func (c *Client) arguments(raw json.RawMessage) map[string]any {
+	values, given := map[string]any{}, map[string]json.RawMessage{}
+	_ = json.Unmarshal(raw, &given) // what is no object holds nothing
+	for name, value := range given {
+		var text string
+		var number int64
+		var list []string
+		switch {
+		case string(value) == "null":
+			continue
+		case json.Unmarshal(value, &text) == nil:
+			values[c.told(name)] = c.told(text)
+		case json.Unmarshal(value, &number) == nil:
+			values[c.told(name)] = number
+		case json.Unmarshal(value, &list) == nil:
+			for i := range list {
+				list[i] = c.told(list[i])
+			}
+			values[c.told(name)] = list
+		}
+	}
+	return values
 }

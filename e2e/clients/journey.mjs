@@ -61,7 +61,8 @@ async function pay(client) {
   assert.deepEqual(ids, [transactionId, paid]);
 
   await assert.rejects(client.send({ from: own, to: s.to, amount: "1000", token: "SOL" }),
-    (e) => e instanceof PurserError && e.code === "INSUFFICIENT_FUNDS" && e.requestId !== "" && e.details !== "");
+    (e) => e instanceof PurserError && e.code === "INSUFFICIENT_FUNDS" && e.requestId !== "" && e.details !== "" && e.field === "amount" &&
+      e.reason === "funds.sol_short" && e.arguments.amount === "1000" && typeof e.arguments.free === "string" && e.message.includes("INSUFFICIENT_FUNDS funds.sol_short: "));
   await assert.rejects(new PurserClient(s.url, s.bot).wallets(), { code: "INVALID_API_KEY", status: 401 });
 }
 

@@ -160,8 +160,14 @@ func (j *journey) pay(c *purser.Client) {
 
 	_, err = c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "1000", Token: "SOL"})
 	var refused *purser.Error
-	if !errors.As(err, &refused) || refused.Code != purser.InsufficientFunds || refused.RequestID == "" || refused.Details == "" {
-		j.Errorf("too much: %v", err)
+	if !errors.As(err, &refused) || refused.Code != purser.InsufficientFunds || refused.RequestID == "" || refused.Details == "" ||
+		refused.Field != "amount" || refused.Reason != "funds.sol_short" || refused.Arguments["amount"] != "1000" || refused.Arguments["free"] == nil ||
+		!strings.Contains(err.Error(), "INSUFFICIENT_FUNDS funds.sol_short: ") {
+		j.Errorf("too much: %v, %+v", err, refused)
+	}
+	_, err = c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "1"})
+	if !errors.As(err, &refused) || refused.Code != purser.InvalidRequest || refused.Field != "token" || refused.Reason != "body.missing" || refused.Arguments["field"] != "token" {
+		j.Errorf("no token: %v, %+v", err, refused)
 	}
 	_, err = purser.New(j.URL, j.Bot).Wallets(j.ctx)
 	if !errors.As(err, &refused) || refused.Code != purser.InvalidAPIKey {

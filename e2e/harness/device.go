@@ -82,6 +82,7 @@ func secretOf(link, kind string) (origin, secret string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("the link leads to #%s", u.Fragment)
 	}
+	secret, _, _ = strings.Cut(secret, "&") // and the page's language
 	return u.Scheme + "://" + u.Host, secret, nil
 }
 

@@ -50,7 +50,7 @@ const DELIVERIES = [
 
 /** The pages and the API on one origin. Tests set `api.refuse[path]` to {status, code, details}. */
 async function serve() {
-  const api = { refuse: {}, kind: 'api', hooks: HOOKS, created: { secret: 'whsec_0123456789' }, rotated: { secret: 'whsec_new', previous_until: NOW() }, recovered: { recovered: 3, next_since: '' }, cursor: 'next' };
+  const api = { opened: [], refuse: {}, kind: 'api', hooks: HOOKS, created: { secret: 'whsec_0123456789' }, rotated: { secret: 'whsec_new', previous_until: NOW() }, recovered: { recovered: 3, next_since: '' }, cursor: 'next' };
   const answer = (method, path) => {
     if (path === '/v1/portal/session') return { session: 'pur_session_x', kind: api.kind, key_hint: 'ab12', app: 'Shop', tier: 'pro', cluster: 'devnet', bot: 'purser_bot', expires_at: new Date(Date.now() + 3_600_000).toISOString() };
     if (path === '/v1/webhooks/events') return { events: EVENTS };
@@ -68,6 +68,7 @@ async function serve() {
     const { pathname } = new URL(req.url, 'http://x');
     const send = (status, type, body) => { res.writeHead(status, { 'Content-Type': `${type}; charset=utf-8` }); res.end(body); };
     if (pathname.startsWith('/v1/')) {
+      if (pathname === '/v1/portal/session') req.on('data', (body) => api.opened.push(String(body)));
       const refusal = api.refuse[pathname];
       return refusal ? send(refusal.status, 'application/json', JSON.stringify({ success: false, error: { message: 'M.', ...refusal } }))
         : send(200, 'application/json', JSON.stringify({ success: true, data: answer(req.method, pathname) }));
@@ -232,3 +233,27 @@ for (const [locale, dir] of [['eo', 'ltr'], ['ar', 'rtl']]) {
     }
   });
 }
+
+test('a link may name the language; it is no part of the token, and the tab keeps it', { skip, timeout: 120_000 }, async () => {
+  for (const [browsers, link, is] of [['en-GB', '&lang=eo', 'eo'], ['eo', '&lang=en', 'en'], ['eo', '', 'eo'], ['en-GB', '&lang=xx', 'en'], ['en-GB', '&lang=ar-EG', 'ar']]) {
+    const server = await serve();
+    const context = await browser.newContext({ ...DESKTOP, locale: browsers });
+    context.setDefaultTimeout(60_000);
+    try {
+      const tab = await context.newPage();
+      const lang = async () => {
+        await tab.locator('main h2').first().waitFor();
+        return tab.evaluate(() => document.documentElement.lang);
+      };
+      await tab.goto(`${server.page}#t=a-token${link}`);
+      assert.equal(await lang(), is, `${browsers} ${link}`);
+      assert.deepEqual(server.api.opened.map((body) => JSON.parse(body).token), ['a-token']);
+      assert.equal(await tab.evaluate(() => location.hash), '#/');
+      await tab.reload();
+      assert.equal(await lang(), is, `${browsers} ${link}, after a reload`);
+    } finally {
+      await context.close();
+      await server.close();
+    }
+  }
+});

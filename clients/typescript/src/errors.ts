@@ -11,23 +11,43 @@ export type Code =
 export class PurserError extends Error {
   override readonly name = "PurserError";
 
-  constructor(
-    /** Of HTTP. */
-    readonly status: number,
-    /** "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then. */
-    readonly code: Code,
-    /** A sentence for people. */
-    readonly reason: string,
-    /** What exactly; may be "". */
-    readonly details: string,
-    /** By which the operator finds the request in purser's log; may be "". */
-    readonly requestId: string,
-    /** Seconds to wait before the same is worth trying; 0 when purser did not say. */
-    readonly retryAfter: number,
-  ) {
-    super(`purser: ${status}${code && ` ${code}`}: ${reason}${details && ` (${details})`}${requestId && ` [${requestId}]`}`);
+  /** Of HTTP. */
+  readonly status: number;
+  /** "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then. */
+  readonly code: Code;
+  /** A sentence for people: what kind of thing went wrong. */
+  readonly summary: string;
+  /** What exactly; may be "". */
+  readonly details: string;
+  /** Of the request, that is to blame; may be "". */
+  readonly field: string;
+  /** Names details, for programs that have their own words; may be "". Reasons may be renamed: decide by code. */
+  readonly reason: string;
+  /** The values in details by name: texts (amounts too), whole numbers (durations are in seconds), or lists of texts. */
+  readonly arguments: Readonly<Record<string, string | number | readonly string[]>>;
+  /** By which the operator finds the request in purser's log; may be "". */
+  readonly requestId: string;
+  /** Seconds to wait before the same is worth trying; 0 when purser did not say. */
+  readonly retryAfter: number;
+
+  constructor(refusal: Refusal) {
+    const { status, code, summary, details = "", reason = "", requestId } = refusal;
+    super(`purser: ${status}${code && ` ${code}`}${reason && ` ${reason}`}: ${summary}${details && ` (${details})`}${requestId && ` [${requestId}]`}`);
+    this.status = status;
+    this.code = code;
+    this.summary = summary;
+    this.details = details;
+    this.field = refusal.field ?? "";
+    this.reason = reason;
+    this.arguments = refusal.arguments ?? {};
+    this.requestId = requestId;
+    this.retryAfter = refusal.retryAfter;
   }
 }
+
+/** What a PurserError is made of. */
+export type Refusal = Pick<PurserError, "status" | "code" | "summary" | "requestId" | "retryAfter">
+  & Partial<Pick<PurserError, "details" | "field" | "reason" | "arguments">>;
 
 /**
  * A call took effect, and the only answer with its new secret was lost on the way: purser tells a secret

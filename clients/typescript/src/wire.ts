@@ -138,7 +138,7 @@ export class Wire {
     const seconds = /^\d{1,9}$/.exec(response.headers.get("Retry-After")?.trim() ?? "");
     const retryAfter = seconds ? Math.min(Number(seconds[0]), 86_400) : 0;
     // Nothing of an answer's body is shown that is not purser's.
-    const unreadable = (why: string) => new PurserError(status, "", why, "", requestId, retryAfter);
+    const unreadable = (why: string) => new PurserError({ status, code: "", summary: why, requestId, retryAfter });
     if (!/^application\/json\s*(;|$)/i.test(response.headers.get("Content-Type") ?? "")) throw unreadable("the answer is not JSON: something else than purser answers there");
     if (text === undefined) throw unreadable("the answer is too large");
     let refusal: PurserError | undefined;
@@ -148,12 +148,28 @@ export class Wire {
       if (success !== response.ok) throw new Malformed("success");
       if (success) return read(envelope.record("data"));
       const error = envelope.record("error");
-      refusal = new PurserError(status, this.#told(error.some("code")), this.#told(error.text("message")), this.#told(error.text("details")), requestId, retryAfter);
+      const told = (name: string) => this.#told(error.text(name));
+      refusal = new PurserError({
+        status, code: this.#told(error.some("code")), summary: told("message"), details: told("details"), field: told("field"), reason: told("reason"),
+        arguments: this.#arguments(error.any("arguments")), requestId, retryAfter,
+      });
     } catch (error) {
       if (!(error instanceof Malformed || error instanceof SyntaxError)) throw error;
       throw unreadable("the answer is not of the form that this client knows");
     }
     throw refusal;
+  }
+
+  /** The values of a refusal. What is no text, whole number or list of texts is left out: no purser sends it today. */
+  #arguments(given: unknown): PurserError["arguments"] {
+    if (typeof given !== "object" || given === null || Array.isArray(given)) return {};
+    const values: [string, string | number | string[]][] = [];
+    for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+      if (typeof value === "string") values.push([this.#told(name), this.#told(value)]);
+      else if (typeof value === "number" && Number.isSafeInteger(value)) values.push([this.#told(name), value]);
+      else if (Array.isArray(value) && value.every((one) => typeof one === "string")) values.push([this.#told(name), value.map((one) => this.#told(one))]);
+    }
+    return Object.fromEntries(values);
   }
 
   /** A text of a refusal as an error may show it: bounded, printable, without the key. */

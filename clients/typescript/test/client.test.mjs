@@ -34,10 +34,27 @@ test("a refusal is an error with its code", async (t) => {
   const { client, requests } = await serve(t, refusal(422, "INSUFFICIENT_FUNDS"));
   await assert.rejects(client.send(order), (e) => {
     assert.ok(e instanceof PurserError);
-    assert.deepEqual([e.status, e.code, e.reason, e.details, e.requestId, e.retryAfter], [422, "INSUFFICIENT_FUNDS", "No.", "why", "req_1", 0]);
+    assert.deepEqual([e.status, e.code, e.summary, e.details, e.field, e.reason, e.arguments, e.requestId, e.retryAfter],
+      [422, "INSUFFICIENT_FUNDS", "No.", "why", "", "", {}, "req_1", 0]);
+    assert.equal(e.message, "purser: 422 INSUFFICIENT_FUNDS: No. (why) [req_1]");
     return true;
   });
   assert.equal(requests.length, 1);
+});
+
+test("a refusal carries its reason, as data and in its text", async (t) => {
+  const given = { free: "0.4", wait: 90, names: ["a", KEY], other: { x: 1 }, flag: true, none: null, half: 0.5, mixed: ["a", 1], [KEY]: `${KEY}\u001b` };
+  const error = { code: "INSUFFICIENT_FUNDS", message: "Too little.", details: "amount: You have 0.4 SOL.", field: "amount", reason: "funds.sol_short", arguments: given };
+  const { client } = await serve(t, says(422, { success: false, error }));
+  await assert.rejects(client.send(order), (e) => {
+    assert.deepEqual([e.field, e.reason, e.arguments], ["amount", "funds.sol_short", { free: "0.4", wait: 90, names: ["a", "[key]"], "[key]": "[key] " }]);
+    assert.equal(e.message, "purser: 422 INSUFFICIENT_FUNDS funds.sol_short: Too little. (amount: You have 0.4 SOL.) [req_1]");
+    return true;
+  });
+  for (const odd of [[1], "x", null, 7]) { // of a server that is no purser of today's
+    const { client } = await serve(t, says(422, { success: false, error: { ...error, arguments: odd } }));
+    await assert.rejects(client.send(order), (e) => e.code === "INSUFFICIENT_FUNDS" && Object.keys(e.arguments).length === 0);
+  }
 });
 
 test("Retry-After is waited for or told", async (t) => {
