@@ -36,7 +36,7 @@ await play(async ({ chat, page, api, receiver, hostile, profiles, album, ...sett
     await keys.tap(new RegExp(`…${key}$`));
     await (await alice.hear(`…${key}`)).tap('Webhooks');
     const offer = await alice.hear('Webhooks of the');
-    links.push(new URL(await offer.node.getByRole('link', { name: 'Open the portal' }).getAttribute('href')).hash.slice(3));
+    links.push(new URL(await offer.node.getByRole('link', { name: 'Open the portal' }).getAttribute('href')).hash.slice(3).split('&')[0]);
     const tab = await offer.follow('Open the portal');
     tab.on('request', (request) => asked.push(request.url()));
     await tab.setViewportSize(DESKTOP);

@@ -166,7 +166,7 @@ func (j *journey) pay(c *purser.Client) {
 		j.Errorf("too much: %v, %+v", err, refused)
 	}
 	_, err = c.Send(j.ctx, purser.SendRequest{From: purser.Address(j.own), To: j.To, Amount: "1"})
-	if !errors.As(err, &refused) || refused.Code != purser.InvalidRequest || refused.Field != "token" || refused.Reason != "body.missing" || refused.Arguments["field"] != "token" {
+	if !errors.As(err, &refused) || refused.Code != purser.InvalidRequest || refused.Field != "token" || refused.Reason != "body.empty" || refused.Arguments["field"] != "token" {
 		j.Errorf("no token: %v, %+v", err, refused)
 	}
 	_, err = purser.New(j.URL, j.Bot).Wallets(j.ctx)
