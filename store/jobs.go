@@ -148,8 +148,6 @@ type Jobs interface {
 	Job(queue Queue, id JobID) (Job, error)
 	// JobsOfKey lists the jobs of a key in the order in which they are handled; one in flight is the first.
 	JobsOfKey(queue Queue, key string, limit int) ([]Job, error)
-	// JobsOfOwner lists an owner's jobs, oldest first; of nobody ("") none.
-	JobsOfOwner(queue Queue, owner string, limit int) ([]Job, error)
 	// CountJobs counts an owner's jobs, those in flight too. It costs the same for any number.
 	CountJobs(queue Queue, owner string) (int, error)
 	// JobStats says how a queue stands. It costs the same for any number of jobs.

@@ -9,6 +9,17 @@ import (
 	"sync"
 )
 
+// keyed is a keyed hash that is at work for one caller, with room for what it is fed and for what it returns: so that
+// a lookup allocates nothing.
+type keyed struct {
+	mac  hash.Hash
+	text []byte
+	sum  Hash
+}
+
+// mostText is how much room for text a keyed hash keeps for the next caller, in bytes.
+const mostText = 4096
+
 // Label says what a keyed hash is of. Each has a key of its own, so that equal values under
 // different labels do not look alike.
 type Label string
@@ -55,46 +66,55 @@ func NewLookup(secret []byte) (*Lookup, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.macs[label] = &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
+		l.macs[label] = &sync.Pool{New: func() any { return &keyed{mac: hmac.New(sha256.New, key)} }}
 	}
 	return l, nil
 }
 
 // Text hashes parts under a label; their lengths count, so "a","bc" differs from "ab","c".
 func (l *Lookup) Text(label Label, parts ...string) Hash {
-	var text []byte
+	k := l.begin(label)
 	for _, part := range parts {
-		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
-		text = append(text, part...)
+		k.text = binary.BigEndian.AppendUint64(k.text, uint64(len(part)))
+		k.text = append(k.text, part...)
 	}
-	return l.of(label, text)
+	return l.end(label, k)
 }
 
 // Bytes hashes parts under a label as Text does, without copying them.
-func (l *Lookup) Bytes(label Label, parts ...[]byte) (h Hash) {
-	mac := l.macs[label].Get().(hash.Hash)
-	defer l.macs[label].Put(mac)
-	mac.Reset()
-	var length [8]byte
+func (l *Lookup) Bytes(label Label, parts ...[]byte) Hash {
+	k := l.begin(label)
 	for _, part := range parts {
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		mac.Write(length[:])
-		mac.Write(part)
+		k.text = binary.BigEndian.AppendUint64(k.text[:0], uint64(len(part)))
+		k.mac.Write(k.text)
+		k.mac.Write(part)
 	}
-	mac.Sum(h[:0])
-	return h
+	k.text = k.text[:0]
+	return l.end(label, k)
 }
 
 // Number hashes a Telegram id of a person or chat under a label.
 func (l *Lookup) Number(label Label, id int64) Hash {
-	return l.of(label, binary.BigEndian.AppendUint64(nil, uint64(id)))
+	k := l.begin(label)
+	k.text = binary.BigEndian.AppendUint64(k.text, uint64(id))
+	return l.end(label, k)
 }
 
-func (l *Lookup) of(label Label, text []byte) (h Hash) {
-	mac := l.macs[label].Get().(hash.Hash)
-	defer l.macs[label].Put(mac)
-	mac.Reset()
-	mac.Write(text)
-	mac.Sum(h[:0])
-	return h
+func (l *Lookup) begin(label Label) *keyed {
+	k := l.macs[label].Get().(*keyed)
+	k.mac.Reset()
+	k.text = k.text[:0]
+	return k
+}
+
+// end hashes the text that was gathered, behind what the hash was fed already, and leaves it for the next caller.
+func (l *Lookup) end(label Label, k *keyed) Hash {
+	k.mac.Write(k.text)
+	k.mac.Sum(k.sum[:0])
+	sum := k.sum
+	if cap(k.text) > mostText {
+		k.text = nil
+	}
+	l.macs[label].Put(k)
+	return sum
 }

@@ -365,7 +365,7 @@ func (t *dayTx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
 
 // First is the first entry of a range.
 func (t *dayTx) First(b engine.Table, r engine.Range) (key, value []byte) {
-	key, value = first(t.bucket(b), r)
+	key, value = first(t.bucket(b).Cursor(), r)
 	return sane(key), sane(value)
 }
 

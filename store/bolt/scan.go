@@ -27,9 +27,8 @@ func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// first finds the first entry of a range.
-func first(in *bbolt.Bucket, r engine.Range) (key, value []byte) {
-	cursor := in.Cursor()
+// first finds the first entry of a range; wherever the cursor stood, it moves.
+func first(cursor *bbolt.Cursor, r engine.Range) (key, value []byte) {
 	if r.Backward {
 		key, value = before(cursor, r.Before)
 	} else {

@@ -18,6 +18,7 @@ type group struct {
 	engine *Engine
 	root   *bbolt.Tx
 	open   []*bbolt.Bucket // by table; nil: not opened yet
+	reads  []*bbolt.Cursor // by table, for whoever looks at one place: each look begins at the root anew; nil: not opened yet
 	owners *bbolt.Bucket   // dataKeys, once it was opened
 
 	made   []newKey // secrets to be written before the commit
@@ -25,7 +26,7 @@ type group struct {
 }
 
 func newGroup(e *Engine, root *bbolt.Tx) *group {
-	return &group{engine: e, root: root, open: make([]*bbolt.Bucket, len(e.layout))}
+	return &group{engine: e, root: root, open: make([]*bbolt.Bucket, len(e.layout)), reads: make([]*bbolt.Cursor, len(e.layout))}
 }
 
 // tx is the engine.Tx of one closure.
@@ -56,12 +57,26 @@ func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 // left is for what changes in them.
 const fullPages = 0.9
 
+// cursor is a table's cursor for looks at one place. A cursor of its own for each look, as bbolt's Get has, costs
+// allocations for each page on the way.
+func (t *tx) cursor(b engine.Table) *bbolt.Cursor {
+	in := t.bucket(b)
+	if t.reads[b] == nil {
+		t.reads[b] = in.Cursor()
+	}
+	return t.reads[b]
+}
+
 // Get returns the value of a key, nil without one.
 func (t *tx) Get(b engine.Table, key []byte) []byte {
 	if len(key) == 0 {
 		return nil
 	}
-	return t.bucket(b).Get(key)
+	found, value := t.cursor(b).Seek(key)
+	if !bytes.Equal(found, key) {
+		return nil
+	}
+	return value
 }
 
 // writes tells that something is written, or refuses it in a View.
@@ -84,11 +99,14 @@ func (t *tx) Put(b engine.Table, key, value []byte) error {
 
 // Delete removes a key; without it, it does nothing.
 func (t *tx) Delete(b engine.Table, key []byte) error {
-	in := t.bucket(b)
+	cursor := t.cursor(b)
 	if err := t.writes(); err != nil {
 		return err
 	}
-	return in.Delete(key)
+	if found, _ := cursor.Seek(key); !bytes.Equal(found, key) || found == nil {
+		return nil
+	}
+	return cursor.Delete()
 }
 
 // Next draws the table's next number.
@@ -106,7 +124,7 @@ func (t *tx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
 }
 
 // First is the first entry of a range.
-func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return first(t.bucket(b), r) }
+func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return first(t.cursor(b), r) }
 
 // Writable tells an Update from a View.
 func (t *tx) Writable() bool { return t.root.Writable() }

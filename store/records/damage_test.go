@@ -220,7 +220,7 @@ func TestADamagedRowHoldsUpNoWriter(t *testing.T) {
 				return err
 			})
 			if err := s.View(t.Context(), func(contract store.Tx) error {
-				rows, err := contract.JobsOfOwner(store.Outbox, store.ChatKey(2), 10)
+				rows, err := contract.JobsOfKey(store.Outbox, store.ChatKey(2), 10)
 				if len(rows) != 1 || !strings.HasSuffix(string(rows[0].Body), "\nnewer") {
 					t.Errorf("the outbox holds %+v", rows)
 				}

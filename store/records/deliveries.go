@@ -231,21 +231,31 @@ const abandonedAtOnce = 1000
 
 // abandon removes deliveries that have nobody to go to, and deliveries and jobs that have nobody to be about.
 func (t *tx) abandon(e expiry, id []byte) error {
-	n, err := t.dropAbandoned(e, id, abandonedAtOnce)
-	if err != nil || n < abandonedAtOnce {
-		return err
-	}
-	return t.expire(e, time.Unix(0, 0), id)
+	_, _, err := t.dropAbandoned(e.key(time.Unix(0, 0), id), abandonedAtOnce)
+	return err
 }
 
-// dropAbandoned removes up to limit rows that abandon left, and tells how many.
-func (t *tx) dropAbandoned(e expiry, id []byte, limit int) (int, error) {
-	n, err := t.dropDeliveries(e, id, limit)
-	if err != nil || e != personErased || n >= limit {
-		return n, err
+// dropAbandoned removes up to limit rows that abandon left, and tells how many, and whether these were all. If not, the
+// note by which Sweep goes on holds where.
+func (t *tx) dropAbandoned(note []byte, limit int) (n int, all bool, err error) {
+	e, id := expiry(note[timeSize]), note[timeSize+1:]
+	if n, err = t.dropDeliveries(e, id, limit); err != nil {
+		return 0, true, err
 	}
-	of, err := t.dropJobsAbout(id, limit-n)
-	return n + of, err
+	if n >= limit {
+		return n, false, t.put(expiries, note, nil)
+	}
+	if e != personErased {
+		return n, true, nil
+	}
+	of, next, err := t.dropJobsAbout(wallet.UserID(id), bytes.Clone(t.get(expiries, note)), limit-n)
+	if err != nil {
+		return 0, true, err
+	}
+	if next != nil {
+		err = t.put(expiries, note, next)
+	}
+	return n + of, next == nil, err
 }
 
 // dropDeliveries removes up to limit deliveries of a webhook or about a user, and tells how many.

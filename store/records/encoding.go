@@ -15,7 +15,11 @@ const timeSize = 12
 
 // timeKey writes a time so that byte order is time order, for every time that Go can hold.
 func timeKey(t time.Time) []byte {
-	out := make([]byte, 0, timeSize+64) // room for what the caller appends
+	return appendTime(make([]byte, 0, timeSize+64), t) // room for what the caller appends
+}
+
+// appendTime writes what timeKey writes behind out.
+func appendTime(out []byte, t time.Time) []byte {
 	// Flipping the sign bit puts the years before 1970 first.
 	out = binary.BigEndian.AppendUint64(out, uint64(t.Unix())^(1<<63))
 	return binary.BigEndian.AppendUint32(out, uint32(t.Nanosecond()))

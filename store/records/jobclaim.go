@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"purser/store"
@@ -13,11 +14,6 @@ import (
 const (
 	// laterPick is how many jobs are claimed for one that may be of a later priority although earlier ones wait.
 	laterPick = 8
-	// clockSlack is by how much a clock may seem to go back without having been set back: nodes' clocks differ, and
-	// a claim may wait for its commit.
-	clockSlack = time.Minute
-	// clockWrite is how far the clock goes on before the queue notes it by itself.
-	clockWrite = 10 * time.Second
 	// atOnce is how many leases end, and how many owners become ready, in one claim beyond what it takes.
 	atOnce = 64
 )
@@ -27,17 +23,16 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if err != nil || c.Max <= 0 {
 		return nil, time.Time{}, err
 	}
-	if err := q.setClock(c.Now); err != nil {
-		return nil, time.Time{}, err
+	if len(c.Node) > maxID {
+		return nil, time.Time{}, fmt.Errorf("store: a node's name has up to %d bytes, not %d", maxID, len(c.Node))
 	}
-	now := c.Now.Add(q.state.offset)
+	now := q.setClock(c.Node, c.Now)
 	if err := q.endLeases(now, c); err != nil {
 		return nil, time.Time{}, err
 	}
-	if err := q.flush(); err != nil { // what ended may be claimed now
+	if err := q.settle(); err != nil { // what ended may be claimed now
 		return nil, time.Time{}, err
 	}
-	q.woke = false // by this claim, which goes on to take it
 	if err := q.ripen(now, c); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -45,26 +40,11 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if claimed, err = p.pick(); err != nil {
 		return nil, time.Time{}, err
 	}
-	if err := q.flush(); err != nil {
+	q.woke = false // by this claim itself: next tells when there is more
+	if err := q.settle(); err != nil {
 		return nil, time.Time{}, err
 	}
-	q.woke = false
 	return claimed, q.nextDue(c.Now, now), nil
-}
-
-// setClock notes the time. Where the clock was set back, the queue's time goes on from where it was.
-func (q *jobQueue) setClock(wall time.Time) error {
-	now := wall.Add(q.state.offset)
-	if back := q.state.clock.Sub(now); back > clockSlack {
-		q.state.offset += back
-		now, q.state.dirty = wall.Add(q.state.offset), true
-	}
-	if now.After(q.state.clock) {
-		if q.state.dirty = q.state.dirty || now.Sub(q.state.clock) > clockWrite; q.state.dirty {
-			q.state.clock = now
-		}
-	}
-	return nil
 }
 
 // endLeases ends leases whose time is over: their jobs may be claimed at once, by attempts that are newer.
@@ -103,10 +83,10 @@ func (q *jobQueue) endLease(e entry) error {
 	o := q.owner(owner)
 	o.count = less(o.count)
 	q.landed(o)
-	if err := q.delete(jobIndex, q.at(allOfOwner, owner, numberKey(seq))); err != nil || bytes.Equal(line, ownerHash(nil)) {
-		return err
+	if bytes.Equal(line, nobody[:]) {
+		return nil
 	}
-	if err := q.delete(jobIndex, q.at(lineOfKey, line, []byte{0}, numberKey(seq))); err != nil {
+	if err := q.delete(jobIndex, q.lineKey(line, 0, seq)); err != nil {
 		return err
 	}
 	return q.raiseHead(line, nil)
@@ -115,7 +95,7 @@ func (q *jobQueue) endLease(e entry) error {
 // ripen gives turns to owners whose first head has become due.
 func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 	for priority := range store.Priorities {
-		prefix := q.at(turnOf, []byte{byte(priority), laterTurn})
+		prefix := bytes.Clone(q.turnPrefix(priority, laterTurn))
 		for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
 			rest := e.key[len(prefix):]
 			at, err := keyTime(rest)
@@ -129,7 +109,7 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 				continue
 			}
 			o := q.owner(rest[timeSize:])
-			if !bytes.Equal(o.turns[priority], rest0(rest)) { // an entry that is nobody's any more
+			if o.turns[priority] != readTurn(e.key[len(prefix)-1:len(prefix)+timeSize]) { // an entry that is nobody's any more
 				if err := q.delete(jobIndex, e.key); err != nil {
 					return err
 				}
@@ -143,24 +123,17 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 	return nil
 }
 
-// rest0 is a later turn as an owner notes it, from the end of its key.
-func rest0(rest []byte) []byte { return append([]byte{laterTurn}, rest[:timeSize]...) }
-
 // giveTurn puts an owner behind all others whose turn it is.
 func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
-	if err := q.dropTurn(o, priority); err != nil {
-		return err
-	}
 	q.state.turns, q.state.dirty = q.state.turns+1, true
-	o.turns[priority], o.dirty = append([]byte{readyTurn}, numberKey(q.state.turns)...), true
-	return q.put(jobIndex, q.turnKey(o, priority), nil)
+	return q.setTurn(o, priority, ready(q.state.turns))
 }
 
 // nextDue is when there may be something to claim again, by the clock.
 func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	var next time.Time
 	sooner := func(prefix []byte) {
-		key, _ := q.first(jobIndex, engine.Prefix(prefix))
+		key, _ := q.firstUnder(jobIndex, prefix)
 		if key == nil {
 			return
 		}
@@ -169,20 +142,25 @@ func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 		}
 	}
 	for priority := range store.Priorities {
-		ready := q.at(turnOf, []byte{byte(priority), readyTurn})
-		if key, _ := q.first(jobIndex, engine.Prefix(ready)); key != nil {
+		if q.anyReady(priority) {
 			return wall
 		}
-		sooner(q.at(turnOf, []byte{byte(priority), laterTurn}))
+		sooner(q.turnPrefix(priority, laterTurn))
 	}
-	sooner(q.at(leaseOf))
+	sooner(q.key(leaseOf))
 	if next.IsZero() {
 		return next
 	}
 	if next.Before(now) {
 		return wall
 	}
-	return next.Add(-q.state.offset)
+	return wall.Add(next.Sub(now))
+}
+
+// anyReady tells whether it is anybody's turn in a priority.
+func (q *jobQueue) anyReady(priority int) bool {
+	key, _ := q.firstUnder(jobIndex, q.turnPrefix(priority, readyTurn))
+	return key != nil
 }
 
 // picker takes jobs for a claim: one of each owner whose turn it is, then one of each of those that have more.
@@ -266,7 +244,7 @@ func (p *picker) frontOfOthers(priority int) bool {
 // waitsEarlier tells whether an owner has something more urgent to be done.
 func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
 	for _, turn := range o.turns[:priority] {
-		if turn != nil && turn[0] == readyTurn {
+		if turn.isReady() {
 			return true
 		}
 	}
@@ -291,7 +269,7 @@ func (p *picker) front(priority int) *jobOwner {
 // readTurns reads on in the turns of a priority, and puts those that it reads before those that were served already.
 func (p *picker) readTurns(priority int) {
 	line := &p.lines[priority]
-	prefix := p.at(turnOf, []byte{byte(priority), readyTurn})
+	prefix := bytes.Clone(p.turnPrefix(priority, readyTurn))
 	r := engine.Prefix(prefix)
 	if line.behind != nil {
 		r.From = append(line.behind, 0)
@@ -307,8 +285,8 @@ func (p *picker) readTurns(priority int) {
 			continue
 		}
 		o := p.owner(key[len(key)-hashSize:])
-		if !bytes.Equal(o.turns[priority], key[len(prefix)-1:len(prefix)+8]) {
-			o.turns[priority], o.dirty = bytes.Clone(key[len(prefix)-1:len(prefix)+8]), true // what is damaged of an owner is mended
+		if is := readTurn(key[len(prefix)-1 : len(prefix)+8]); o.turns[priority] != is {
+			o.turns[priority], o.dirty = is, true // what is damaged of an owner is mended
 		}
 		fresh = append(fresh, o)
 	}
@@ -321,8 +299,7 @@ func (p *picker) visit(priority int) error {
 	line := &p.lines[priority]
 	o := line.owners[0]
 	line.owners = line.owners[1:]
-	noOwner := bytes.Equal(o.hash, ownerHash(nil))
-	if !noOwner && full(o, o.hash, p.claim) {
+	if o.isFull(p.claim) {
 		o.full[priority], o.dirty = true, true
 		return p.dropTurn(o, priority)
 	}
@@ -338,7 +315,7 @@ func (p *picker) visit(priority int) error {
 // ripeHead finds the head that an owner's turn is for: of what may go at once and what has become due, the one that
 // was put first.
 func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
-	prefix := p.at(headOf, o.hash, []byte{byte(priority)})
+	prefix := p.at(headOf, o.hash[:], []byte{byte(priority)})
 	consider := func(key, value []byte) {
 		if key == nil || headDue(key[len(prefix):]).After(p.now) {
 			return
@@ -351,7 +328,7 @@ func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
 	key, value := p.first(jobIndex, r)
 	consider(key, value)
 	if found && headDue(key[len(prefix):]).IsZero() { // then the first that waited for a time
-		r.From = append(bytes.Clone(prefix), dueKey(time.Time{})[0]+1)
+		r.From = append(bytes.Clone(prefix), 1)
 		consider(p.first(jobIndex, r))
 	}
 	return e, found
@@ -386,7 +363,7 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 
 // passHead passes over a damaged head, so that neither its key nor its owner waits for it.
 func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
-	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key), p.delete(jobIndex, p.at(allOfOwner, o.hash, numberKey(seq)))); err != nil {
+	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key)); err != nil {
 		return err
 	}
 	o.count, o.dirty = less(o.count), true
@@ -394,9 +371,8 @@ func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 	if len(e.value) != hashSize {
 		return nil
 	}
-	class, first, found := p.firstOfLine(e.value)
-	if found && first == seq {
-		if err := p.delete(jobIndex, p.at(lineOfKey, e.value, []byte{class}, numberKey(seq))); err != nil {
+	if first := p.firstOfLine(e.value); first.found && first.seq == seq {
+		if err := p.delete(jobIndex, p.lineKey(e.value, first.class, seq)); err != nil {
 			return err
 		}
 	}

@@ -100,12 +100,12 @@ func TestADamagedStateOfAQueueIsCountedAgain(t *testing.T) {
 		return err
 	})
 	entry := func(tx store.Tx) []byte {
-		return tx.(tables).get(jobIndex, append([]byte("work\x00"), stateOf))
+		return tx.(tables).get(jobIndex, append([]byte{stateOf}, "work\x00"...))
 	}
 	var turns uint64
 	mustUpdate(t, s, func(tx store.Tx) error {
 		turns = binary.BigEndian.Uint64(entry(tx))
-		return tx.(tables).put(jobIndex, append([]byte("work\x00"), stateOf), []byte{1, 2, 3})
+		return tx.(tables).put(jobIndex, append([]byte{stateOf}, "work\x00"...), []byte{1, 2, 3})
 	})
 	mustUpdate(t, s, func(tx store.Tx) error {
 		got, err := tx.JobStats("work")

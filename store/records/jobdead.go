@@ -8,6 +8,7 @@ import (
 
 	"purser/store"
 	"purser/store/engine"
+	"purser/wallet"
 )
 
 func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) error {
@@ -27,8 +28,8 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	dead := *j
 	dead.Node, dead.End, dead.Anew, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
-	if raw := q.get(jobIndex, q.at(deadIDOf, j.Name)); raw != nil {
-		if seq, err := keyNumber(raw); err == nil {
+	if j.Name != nil {
+		if seq, err := keyNumber(q.get(jobIndex, q.deadKey(j.Name))); err == nil {
 			if err := q.unbury(q.rowKey(seq)); err != nil {
 				return err
 			}
@@ -41,15 +42,15 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 			}
 		}
 	}
-	key := q.rowKey(j.seq)
 	q.state.dead, q.state.dirty = q.state.dead+1, true
-	err := errors.Join(q.rewrite(deadJobs, key, dead.raw, dead.jobRow), q.put(jobIndex, q.at(deadIDOf, j.Name), numberKey(j.seq)),
-		q.expire(deadJobOver, now.Add(store.DeadLettersFor), key))
-	if j.About != "" {
-		err = errors.Join(err, q.put(jobsAbout, q.aboutKey(j), nil))
+	err := errors.Join(q.rewriteJob(deadJobs, &dead), q.expire(deadJobOver, now.Add(store.DeadLettersFor), q.rowKey(j.seq)))
+	if j.Name != nil {
+		err = errors.Join(err, q.put(jobIndex, q.deadKey(j.Name), numberKey(j.seq)))
 	}
 	return err
 }
+
+func (q *jobQueue) deadKey(name []byte) []byte { return append(q.key(deadIDOf), name...) }
 
 // unbury forgets a dead letter.
 func (q *jobQueue) unbury(key []byte) error {
@@ -58,16 +59,13 @@ func (q *jobQueue) unbury(key []byte) error {
 		return nil
 	}
 	q.state.dead, q.state.dirty = less(q.state.dead), true
-	plain, _, err := plainOf[jobRow](q.tx, deadJobs, key, raw)
+	j, err := q.readRow(deadJobs, key, bytes.Clone(raw))
 	if err != nil { // what leads to it leads to nothing then
 		return q.delete(deadJobs, key)
 	}
-	err = errors.Join(q.delete(deadJobs, key), q.unexpire(deadJobOver, plain.DiedAt.Add(store.DeadLettersFor), key))
-	if at := q.at(deadIDOf, plain.Name); bytes.Equal(q.get(jobIndex, at), key[len(key)-8:]) {
-		err = errors.Join(err, q.delete(jobIndex, at))
-	}
-	if plain.About != "" {
-		err = errors.Join(err, q.delete(jobsAbout, join(userPrefix(plain.About), key)))
+	err = errors.Join(q.delete(deadJobs, key), q.unexpire(deadJobOver, j.DiedAt.Add(store.DeadLettersFor), key))
+	if j.Name != nil && bytes.Equal(q.get(jobIndex, q.deadKey(j.Name)), key[len(key)-8:]) {
+		err = errors.Join(err, q.delete(jobIndex, q.deadKey(j.Name)))
 	}
 	return err
 }
@@ -96,12 +94,32 @@ func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, erro
 }
 
 func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
-	plain, r, err := plainOf[jobRow](q.tx, deadJobs, key, raw)
+	j, err := q.readRow(deadJobs, key, raw)
 	if err != nil {
 		return store.DeadLetter{}, err
 	}
-	job, err := q.unsealJob(&storedJob{jobRow: plain, seq: binary.BigEndian.Uint64(key[len(key)-8:]), raw: r})
-	return store.DeadLetter{Job: job, Reason: plain.Reason, DiedAt: plain.DiedAt}, err
+	job, err := q.unsealJob(j)
+	return store.DeadLetter{Job: job, Reason: j.Reason, DiedAt: j.DiedAt}, err
+}
+
+// findDead is the key and row of the dead letter of an ID; ErrNotFound without one.
+func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
+	if seq, ok := numberOfMade(id); ok {
+		key = q.rowKey(seq)
+		raw = bytes.Clone(q.get(deadJobs, key))
+		if j, err := q.readRow(deadJobs, key, raw); err == nil && j.Name == nil {
+			return key, raw, nil
+		}
+	}
+	seq, err := keyNumber(q.get(jobIndex, q.deadKey(q.hashID(id))))
+	if err != nil {
+		return nil, nil, store.ErrNotFound
+	}
+	key = q.rowKey(seq)
+	if raw = bytes.Clone(q.get(deadJobs, key)); raw == nil {
+		return nil, nil, store.ErrNotFound
+	}
+	return key, raw, nil
 }
 
 func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) error {
@@ -109,14 +127,9 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	if err != nil {
 		return err
 	}
-	raw := t.get(jobIndex, q.at(deadIDOf, q.hash("id", string(id))))
-	seq, err := keyNumber(raw)
+	key, raw, err := q.findDead(id)
 	if err != nil {
-		return store.ErrNotFound
-	}
-	key := q.rowKey(seq)
-	if raw = bytes.Clone(t.get(deadJobs, key)); raw == nil {
-		return store.ErrNotFound
+		return err
 	}
 	letter, err := q.openDead(key, raw)
 	if err != nil {
@@ -125,7 +138,7 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	if _, err := q.find(id); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}
-	if err := errors.Join(q.unbury(key), q.flush()); err != nil {
+	if err := q.unbury(key); err != nil {
 		return err
 	}
 	job := letter.Job
@@ -143,41 +156,78 @@ func (t *tx) removeDeadJob(key []byte) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(q.unbury(key), q.flush())
+	return q.unbury(key)
 }
 
-// dropJobsAbout removes up to limit jobs and dead letters about a person, and tells how many.
-func (t *tx) dropJobsAbout(person []byte, limit int) (int, error) {
-	queues := t.jobQueues()
-	prefix := join(person, []byte{0})
-	found := t.firstOf(jobsAbout, prefix, limit)
-	for _, e := range found {
-		key := e.key[len(prefix):]
-		if len(key) >= 10 {
-			if err := queues.drop(key); err != nil {
-				return 0, err
+// jobsWalked is how many jobs are looked at in one transaction for those about a person.
+const jobsWalked = 20_000
+
+// dropJobsAbout removes up to limit jobs and dead letters about a person, from a place in their tables on, and tells how
+// many, and where to go on; nil: it has seen all. It walks all queues: erasing is rare, and an index for it would burden
+// each job. Nothing about the person is put behind its back, since jobs about who was erased are left out.
+func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit int) (n int, next []byte, err error) {
+	type place struct {
+		in  table
+		key []byte
+	}
+	var found []place
+	looked := 0
+walk:
+	for _, b := range [...]table{jobs, deadJobs} {
+		var r engine.Range
+		if len(from) > 0 {
+			if from[0] != byte(b) {
+				continue
+			}
+			r.From, from = from[1:], nil
+		}
+		for key, raw := range t.scan(b, r) {
+			if looked++; looked > jobsWalked || len(found) >= limit {
+				next = append([]byte{byte(b)}, key...)
+				break walk
+			}
+			if isAbout(raw, person) {
+				found = append(found, place{b, bytes.Clone(key)})
 			}
 		}
-		if err := t.delete(jobsAbout, e.key); err != nil {
-			return 0, err
+	}
+	for _, p := range found {
+		if err := t.dropJob(p.in, p.key); err != nil {
+			return 0, nil, err
 		}
 	}
-	return len(found), queues.flush()
+	return len(found), next, t.settleJobs()
 }
 
-// drop removes the job or dead letter of a key.
-func (s *jobQueues) drop(key []byte) error {
-	q, err := s.of(store.Queue(key[:len(key)-9]))
+// isAbout tells whether a row of jobs or dead letters is about a person, as far as it can be read without its tag.
+func isAbout(raw []byte, person wallet.UserID) bool {
+	if len(raw) < tagSize {
+		return false
+	}
+	r, err := decodeRow(raw[:len(raw)-tagSize])
+	if err != nil {
+		return false
+	}
+	var j jobRow
+	return j.read(r.plain) == nil && j.About == person
+}
+
+// dropJob removes the job or dead letter of a key.
+func (t *tx) dropJob(b table, key []byte) error {
+	if len(key) < 10 {
+		return nil
+	}
+	q, err := t.jobQueue(store.Queue(key[:len(key)-9]))
 	if err != nil {
 		return err
 	}
-	seq := binary.BigEndian.Uint64(key[len(key)-8:])
-	switch j, err := q.read(seq); {
-	case err == nil:
-		return q.move(j, nil)
-	case errors.Is(err, store.ErrNotFound):
+	if b == deadJobs {
 		return q.unbury(key)
-	default: // without their data key nothing in it opens; the claim that meets its entry passes over it
+	}
+	seq := binary.BigEndian.Uint64(key[len(key)-8:])
+	j, err := q.read(seq)
+	if err != nil { // without their data key nothing in it opens; the claim that meets its entry passes over it
 		return q.skipJob(seq, err)
 	}
+	return q.move(j, nil)
 }

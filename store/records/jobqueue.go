@@ -9,21 +9,18 @@ import (
 	"time"
 
 	"purser/store"
-	"purser/store/engine"
-	"purser/wallet"
 )
 
 // How jobs lie. Rows are in the table jobs, under their queue and number; all that leads to them is in
-// the table jobIndex, whose keys begin with the queue and one byte that says what they are:
+// the table jobIndex, whose keys begin with one byte that says what they are, then the queue and a zero byte:
 //
-//	'i' H(id)                          -> number
+//	'i' H(id)                          -> number, of jobs whose ID was chosen by whoever put them
 //	'k' H(key) class number            -> -: the jobs of a key. Class 0 is in flight, else 1 + priority. The first of a
 //	                                      key is the one in flight, or else its head: the only one that may be claimed.
 //	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
 //	't' priority 0 turn H(owner)       -> -: owners with a head that may be claimed, in the order of their turns
 //	't' priority 1 time H(owner)       -> -: owners whose first head is due at a time
 //	'l' end number                     -> H(owner) H(key) node: leases
-//	'a' H(owner) number                -> -: all jobs of an owner
 //	'o' H(owner)                       -> jobOwner
 //	'q'                                -> queueState
 //	'd' H(id)                          -> number, of dead letters
@@ -31,72 +28,48 @@ import (
 // An owner has at most one entry among the turns for each priority, whatever waits behind it. So a claim reads the owners
 // whose turn it is and one job of each, and neither 100,000 jobs of one owner nor 100,000 of one key cost it more.
 //
-// Times in these keys are the queue's own: the clock, and what it was ever set back by (queueState.offset), so that
-// nothing that waits for a time waits longer because the clock was set back.
+// A job that waits behind others of its key has its row and its entry in 'k', and one that was handed over as it was put
+// has these and its lease: each entry is a page that a commit may have to write, so there is none that a job can do without.
+//
+// Times in these keys are the queue's own: the clock of a node, and what it was ever set back by (queueState.nodes), so
+// that nothing that waits for a time waits longer because a clock was set back.
 
 // hashSize is how much of a keyed hash stands in the index of jobs.
 const hashSize = 16
 
 const (
-	idOf       = 'i'
-	lineOfKey  = 'k'
-	headOf     = 'h'
-	turnOf     = 't'
-	leaseOf    = 'l'
-	allOfOwner = 'a'
-	ownerOf    = 'o'
-	stateOf    = 'q'
-	deadIDOf   = 'd'
+	idOf      = 'i'
+	lineOfKey = 'k'
+	headOf    = 'h'
+	turnOf    = 't'
+	leaseOf   = 'l'
+	ownerOf   = 'o'
+	stateOf   = 'q'
+	deadIDOf  = 'd'
 )
-
-// jobRow is the plain part of a job's row; id, key, owner and body are sealed. Name, Line and Owner are keyed hashes,
-// by which its index is found when it cannot be unsealed.
-type jobRow struct {
-	Name      []byte        `json:"name"`
-	Ordering  []byte        `json:"line,omitempty"`  // nil without a key
-	Owner     []byte        `json:"owner,omitempty"` // nil without an owner
-	Priority  int           `json:"priority,omitempty"`
-	NotBefore time.Time     `json:"not_before,omitzero"` // as it was put
-	Due       time.Time     `json:"due,omitzero"`        // the same in the queue's time; zero: at once
-	At        time.Time     `json:"at"`
-	Attempt   int           `json:"attempt,omitempty"`
-	Failures  int           `json:"failures,omitempty"`
-	About     wallet.UserID `json:"about,omitempty"`
-
-	Node string    `json:"node,omitempty"` // whose lease
-	End  time.Time `json:"end,omitzero"`   // of the lease, in the queue's time; zero: it is not in flight
-	Anew bool      `json:"anew,omitempty"` // it was put anew while in flight: the end of the attempt does not remove it
-
-	Reason string    `json:"reason,omitempty"` // of a dead letter
-	DiedAt time.Time `json:"died_at,omitzero"`
-}
-
-func (r jobRow) inFlight() bool { return !r.End.IsZero() }
-
-// class is where the job stands in its line.
-func (r jobRow) class() byte {
-	if r.inFlight() {
-		return 0
-	}
-	return byte(1 + r.Priority)
-}
 
 // storedJob is a job as it lies in the table.
 type storedJob struct {
 	jobRow
-	seq uint64
-	raw row // its sealed field stays as it is when the plain part changes
+	seq   uint64
+	raw   row    // its sealed field stays as it is when the plain part changes
+	whole []byte // its row without the tag, where it was sealed by this call; nil: raw has what is sealed
 }
 
-// jobQueue is one queue within a transaction. Every change goes through move, and ends with flush.
+// jobQueue is one queue within a transaction. Every change goes through move. What leads to jobs is written at once,
+// whose turn it is by settle at the end of each verb, and what is counted once, when the transaction ends (write).
 type jobQueue struct {
 	*tx
 	name    store.Queue
 	prefix  []byte
 	state   queueState
-	owners  map[string]*jobOwner
+	owners  map[[hashSize]byte]*jobOwner
 	touched []touchedTurn
 	woke    bool // something may be claimable that was not
+
+	buf      [96]byte // see key
+	hashed   string   // the name of which hashedAs is the hash
+	hashedAs []byte
 }
 
 type touchedTurn struct {
@@ -104,92 +77,128 @@ type touchedTurn struct {
 	priority int
 }
 
+// jobQueue opens a queue, once in a transaction.
 func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
+	for _, q := range t.queues {
+		if q.name == name {
+			return q, nil
+		}
+	}
 	if err := checkID(string(name)); err != nil {
 		return nil, err
 	}
-	q := &jobQueue{tx: t, name: name, prefix: append([]byte(name), 0), owners: map[string]*jobOwner{}}
+	q := &jobQueue{tx: t, name: name, prefix: append([]byte(name), 0), owners: map[[hashSize]byte]*jobOwner{}}
 	q.readState()
+	t.queues = append(t.queues, q)
 	return q, nil
 }
 
-// at is a key of the index.
+// key begins a key of the index. It is overwritten by the next one: whoever keeps it copies it (at).
+func (q *jobQueue) key(what byte) []byte { return append(append(q.buf[:0], what), q.prefix...) }
+
+// at is a key of the index that may be kept.
 func (q *jobQueue) at(what byte, parts ...[]byte) []byte {
 	size := len(q.prefix) + 1
 	for _, part := range parts {
 		size += len(part)
 	}
-	out := append(append(make([]byte, 0, size), q.prefix...), what)
+	out := append(append(make([]byte, 0, size), what), q.prefix...)
 	for _, part := range parts {
 		out = append(out, part...)
 	}
 	return out
 }
 
-func (q *jobQueue) rowKey(seq uint64) []byte { return join(q.prefix, numberKey(seq)) }
+func (q *jobQueue) rowKey(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(make([]byte, 0, len(q.prefix)+8), q.prefix...), seq)
+}
 
-func (q *jobQueue) aboutKey(j *storedJob) []byte { return join(userPrefix(j.About), q.rowKey(j.seq)) }
-
-// hash is a keyed hash of a name in this queue, nil of none.
-func (q *jobQueue) hash(kind, name string) []byte {
+// hash is a keyed hash of a key or an owner in this queue, nil of none. The two are often the same: it is made once.
+func (q *jobQueue) hash(name string) []byte {
 	if name == "" {
 		return nil
 	}
-	hash := q.store.lookup.Text(store.ByJob, string(q.name), kind, name)
-	return hash[:hashSize]
+	if q.hashed != name {
+		hash := q.store.lookup.Text(store.ByJob, string(q.name), "name", name)
+		q.hashed, q.hashedAs = name, bytes.Clone(hash[:hashSize])
+	}
+	return q.hashedAs
 }
 
-// ownerHash fills the place of an owner in a key, also where there is none.
+// hashID is a keyed hash of a job's ID.
+func (q *jobQueue) hashID(id store.JobID) []byte {
+	hash := q.store.lookup.Text(store.ByJob, string(q.name), "id", string(id))
+	return bytes.Clone(hash[:hashSize])
+}
+
+// nobody fills the place of an owner or a key in a key of the index where there is none, and a time at once.
+var nobody [hashSize]byte
+
 func ownerHash(hash []byte) []byte {
 	if hash == nil {
-		return make([]byte, hashSize)
+		return nobody[:]
 	}
 	return hash
 }
 
-// dueKey is a time in the index: zero bytes for at once.
-func dueKey(at time.Time) []byte {
-	if at.IsZero() {
-		return make([]byte, timeSize)
-	}
-	return timeKey(at)
-}
+func (q *jobQueue) idKey(name []byte) []byte { return append(q.key(idOf), name...) }
 
-func (q *jobQueue) lineKey(j *storedJob) []byte {
-	return q.at(lineOfKey, j.Ordering, []byte{j.class()}, numberKey(j.seq))
+func (q *jobQueue) lineKey(line []byte, class byte, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(append(q.key(lineOfKey), line...), class), seq)
 }
 
 func (q *jobQueue) headKey(j *storedJob) []byte {
-	return q.at(headOf, ownerHash(j.Owner), []byte{byte(j.Priority)}, dueKey(j.Due), numberKey(j.seq))
+	key := append(append(q.key(headOf), ownerHash(j.Owner)...), byte(j.Priority))
+	if j.Due.IsZero() {
+		key = append(key, nobody[:timeSize]...)
+	} else {
+		key = appendTime(key, j.Due)
+	}
+	return binary.BigEndian.AppendUint64(key, j.seq)
 }
 
 func (q *jobQueue) leaseKey(j *storedJob) []byte {
-	return q.at(leaseOf, timeKey(j.End), numberKey(j.seq))
+	return binary.BigEndian.AppendUint64(appendTime(q.key(leaseOf), j.End), j.seq)
 }
+
+func (q *jobQueue) ownerKey(o *jobOwner) []byte { return append(q.key(ownerOf), o.hash[:]...) }
 
 // owner reads what is known of an owner, by the hash of their name.
 func (q *jobQueue) owner(hash []byte) *jobOwner {
-	name := string(ownerHash(hash))
+	name := [hashSize]byte(ownerHash(hash))
 	if o := q.owners[name]; o != nil {
 		return o
 	}
-	o := &jobOwner{hash: []byte(name)}
-	if raw := q.get(jobIndex, q.at(ownerOf, o.hash)); raw != nil {
+	o := &jobOwner{hash: name}
+	if raw := q.get(jobIndex, q.ownerKey(o)); raw != nil {
 		o.decode(raw)
 	}
 	q.owners[name] = o
 	return o
 }
 
-// firstOfLine is the first entry of a key: its class and number.
-func (q *jobQueue) firstOfLine(line []byte) (class byte, seq uint64, found bool) {
-	prefix := q.at(lineOfKey, line)
-	key, _ := q.first(jobIndex, engine.Prefix(prefix))
-	if key == nil || len(key) != len(prefix)+9 {
-		return 0, 0, false
+// firstJob is the first entry of a key, if one was found.
+type firstJob struct {
+	class byte // 0: it is in flight
+	seq   uint64
+	found bool
+}
+
+// isHead tells whether it may be claimed.
+func (f firstJob) isHead() bool { return f.found && f.class > 0 }
+
+// firstOfLine is the first entry of a key.
+func (q *jobQueue) firstOfLine(line []byte) firstJob {
+	if line == nil {
+		return firstJob{}
+	}
+	prefix := append(q.key(lineOfKey), line...)
+	key, _ := q.firstUnder(jobIndex, prefix)
+	if len(key) != len(prefix)+9 {
+		return firstJob{}
 	}
 	rest := key[len(prefix):]
-	return rest[0], binary.BigEndian.Uint64(rest[1:]), true
+	return firstJob{rest[0], binary.BigEndian.Uint64(rest[1:]), true}
 }
 
 // read reads the plain part of a job: ErrNotFound without one, store.ErrDamaged for one that is not what was written.
@@ -199,58 +208,82 @@ func (q *jobQueue) read(seq uint64) (*storedJob, error) {
 	if raw == nil {
 		return nil, store.ErrNotFound
 	}
-	plain, r, err := plainOf[jobRow](q.tx, jobs, key, bytes.Clone(raw)) // it outlives the next write
-	if err == nil && (plain.Priority < 0 || plain.Priority >= store.Priorities) {
-		err = store.ErrDamaged
-	}
+	return q.readRow(jobs, key, bytes.Clone(raw)) // it outlives the next write
+}
+
+// readRow reads the plain part of a job or a dead letter.
+func (q *jobQueue) readRow(b table, key, raw []byte) (*storedJob, error) {
+	r, err := q.row(b, key, raw)
 	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
+		return nil, fmt.Errorf("%s: %w", b, err)
 	}
-	return &storedJob{jobRow: plain, seq: seq, raw: r}, nil
+	j := &storedJob{seq: binary.BigEndian.Uint64(key[len(key)-8:]), raw: r}
+	return j, j.jobRow.read(r.plain)
+}
+
+// rewriteJob puts a job's row with its plain part as it is now.
+func (q *jobQueue) rewriteJob(b table, j *storedJob) error {
+	if j.whole != nil {
+		return q.putRow(b, q.rowKey(j.seq), j.whole)
+	}
+	var plain [192]byte
+	r := j.raw
+	r.plain = j.jobRow.append(plain[:0])
+	return q.putRow(b, q.rowKey(j.seq), r.encode())
 }
 
 // move changes a job from what it was (nil: it is new) to what it is (nil: it goes), its row and all that leads to
-// it: the one place where that is written.
+// it: with moveFrom the one place where that is written.
 func (q *jobQueue) move(was, is *storedJob) error {
+	switch {
+	case was == nil:
+		return q.moveFrom(q.firstOfLine(is.Ordering), nil, is)
+	case was.inFlight(): // what is in flight is the first of its key
+		return q.moveFrom(firstJob{0, was.seq, true}, was, is)
+	}
+	return q.moveFrom(q.firstOfLine(was.Ordering), was, is)
+}
+
+// moveFrom is move for a job whose key has that first job before.
+func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
+	if err := q.relist(was, is); err != nil {
+		return err
+	}
+	wasHeld, isHeld := was != nil && was.inFlight(), is != nil && is.inFlight()
 	j := is
 	if j == nil {
 		j = was
 	}
-	headBefore, seqBefore := q.lineHead(j)
-	if err := errors.Join(q.unlist(was, is), q.list(is, was)); err != nil {
+	switch {
+	case wasHeld && isHeld:
+		return nil
+	case j.Ordering == nil:
+		var err error
+		if was != nil && !wasHeld {
+			err = q.dropHead(was)
+		}
+		if is != nil && !isHeld {
+			err = errors.Join(err, q.addHead(is))
+		}
 		return err
-	}
-	if j.Ordering == nil {
-		if was != nil && !was.inFlight() {
-			if err := q.dropHead(was); err != nil {
-				return err
-			}
-		}
-		if is != nil && !is.inFlight() {
-			return q.addHead(is)
+	case isHeld:
+		if first.isHead() {
+			return q.dropHeadOf(first.seq, was)
 		}
 		return nil
-	}
-	headAfter, seqAfter := q.lineHead(j)
-	unchanged := headBefore == headAfter && seqBefore == seqAfter && seqAfter != j.seq
-	if unchanged {
+	case was == nil && first.found && (first.class == 0 || first.class <= is.class()): // it waits behind others
 		return nil
 	}
-	if headBefore {
-		if err := q.dropHeadOf(seqBefore, was); err != nil {
+	if first.isHead() {
+		after := q.firstOfLine(j.Ordering)
+		if after.isHead() && first.seq == after.seq && first.seq != j.seq { // it is about none of the first
+			return nil
+		}
+		if err := q.dropHeadOf(first.seq, was); err != nil {
 			return err
 		}
 	}
 	return q.raiseHead(j.Ordering, is)
-}
-
-// lineHead is the head of a job's key: the first of it, if none is in flight.
-func (q *jobQueue) lineHead(j *storedJob) (head bool, seq uint64) {
-	if j.Ordering == nil {
-		return false, 0
-	}
-	class, seq, found := q.firstOfLine(j.Ordering)
-	return found && class > 0, seq
 }
 
 // dropHeadOf takes the head with a number out of the heads; changed is the job that is being changed, as it was.
@@ -269,18 +302,18 @@ func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 // as it is.
 func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 	for {
-		class, seq, found := q.firstOfLine(line)
-		if !found || class == 0 {
+		first := q.firstOfLine(line)
+		if !first.isHead() {
 			return nil
 		}
-		if changed != nil && changed.seq == seq {
+		if changed != nil && changed.seq == first.seq {
 			return q.addHead(changed)
 		}
-		next, err := q.read(seq)
+		next, err := q.read(first.seq)
 		if err == nil {
 			return q.addHead(next)
 		}
-		if err := errors.Join(q.skipJob(seq, err), q.delete(jobIndex, q.at(lineOfKey, line, []byte{class}, numberKey(seq)))); err != nil {
+		if err := errors.Join(q.skipJob(first.seq, err), q.delete(jobIndex, q.lineKey(line, first.class, first.seq))); err != nil {
 			return err
 		}
 	}
@@ -296,8 +329,7 @@ func (q *jobQueue) skipJob(seq uint64, err error) error {
 }
 
 func (q *jobQueue) addHead(j *storedJob) error {
-	o := q.owner(j.Owner)
-	q.touch(o, j.Priority)
+	q.touch(q.owner(j.Owner), j.Priority)
 	q.woke = true
 	return q.put(jobIndex, q.headKey(j), j.Ordering)
 }
@@ -314,64 +346,64 @@ func (q *jobQueue) touch(o *jobOwner, priority int) {
 	}
 }
 
-// list writes a job's row and the entries that do not depend on other jobs, except what was there of it already.
-func (q *jobQueue) list(is, was *storedJob) error {
-	if is == nil {
-		return nil
+// relist brings a job's row, and the entries that do not depend on other jobs, from what it was to what it is. A key
+// and an ID stay what they are.
+func (q *jobQueue) relist(was, is *storedJob) error {
+	q.count(was, is)
+	var errs [6]error // joined once: most are nil
+	if was != nil && was.Ordering != nil && (is == nil || is.class() != was.class()) {
+		errs[0] = q.delete(jobIndex, q.lineKey(was.Ordering, was.class(), was.seq))
 	}
-	var err error
-	if is.Ordering != nil {
-		err = errors.Join(err, q.put(jobIndex, q.lineKey(is), nil))
+	if is != nil && is.Ordering != nil && (was == nil || is.class() != was.class()) {
+		errs[1] = q.put(jobIndex, q.lineKey(is.Ordering, is.class(), is.seq), nil)
 	}
-	if is.Owner != nil && (was == nil || !bytes.Equal(is.Owner, was.Owner)) {
-		err = errors.Join(err, q.put(jobIndex, q.at(allOfOwner, is.Owner, numberKey(is.seq)), nil))
+	if was != nil && was.inFlight() && (is == nil || !is.End.Equal(was.End)) {
+		errs[2] = q.delete(jobIndex, q.leaseKey(was))
 	}
-	if is.About != "" && (was == nil || is.About != was.About) {
-		err = errors.Join(err, q.put(jobsAbout, q.aboutKey(is), nil))
+	if is != nil && is.inFlight() {
+		errs[3] = q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node)))
 	}
-	if was == nil {
-		err = errors.Join(err, q.put(jobIndex, q.at(idOf, is.Name), numberKey(is.seq)))
+	switch {
+	case is == nil:
+		if was.Name != nil {
+			errs[4] = q.delete(jobIndex, q.idKey(was.Name))
+		}
+		errs[5] = q.delete(jobs, q.rowKey(was.seq))
+	default:
+		if was == nil && is.Name != nil {
+			errs[4] = q.put(jobIndex, q.idKey(is.Name), numberKey(is.seq))
+		}
+		errs[5] = q.rewriteJob(jobs, is)
 	}
-	o := q.owner(is.Owner)
-	o.count, o.dirty, q.state.dirty = o.count+1, true, true
-	if is.inFlight() {
-		err = errors.Join(err, q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node))))
-		q.state.inFlight++
-		o.inFlight++
-	} else {
-		q.state.waiting++
-	}
-	return errors.Join(err, q.rewrite(jobs, q.rowKey(is.seq), is.raw, is.jobRow))
+	return errors.Join(errs[:]...)
 }
 
-// unlist takes out what list wrote, except what is to stay.
-func (q *jobQueue) unlist(was, is *storedJob) error {
-	if was == nil {
-		return nil
+// count counts a job out as what it was and in as what it is.
+func (q *jobQueue) count(was, is *storedJob) {
+	if was != nil && is != nil && was.inFlight() == is.inFlight() && bytes.Equal(was.Owner, is.Owner) {
+		return
 	}
-	var err error
-	if was.Ordering != nil {
-		err = errors.Join(err, q.delete(jobIndex, q.lineKey(was)))
+	q.state.dirty = true
+	if was != nil {
+		o := q.owner(was.Owner)
+		o.count, o.dirty = less(o.count), true
+		if was.inFlight() {
+			q.state.inFlight = less(q.state.inFlight)
+			q.landed(o)
+		} else {
+			q.state.waiting = less(q.state.waiting)
+		}
 	}
-	if was.Owner != nil && (is == nil || !bytes.Equal(is.Owner, was.Owner)) {
-		err = errors.Join(err, q.delete(jobIndex, q.at(allOfOwner, was.Owner, numberKey(was.seq))))
+	if is != nil {
+		o := q.owner(is.Owner)
+		o.count, o.dirty = o.count+1, true
+		if is.inFlight() {
+			q.state.inFlight++
+			o.inFlight++
+		} else {
+			q.state.waiting++
+		}
 	}
-	if was.About != "" && (is == nil || is.About != was.About) {
-		err = errors.Join(err, q.delete(jobsAbout, q.aboutKey(was)))
-	}
-	if is == nil {
-		err = errors.Join(err, q.delete(jobIndex, q.at(idOf, was.Name)), q.delete(jobs, q.rowKey(was.seq)))
-	}
-	o := q.owner(was.Owner)
-	o.count, o.dirty, q.state.dirty = less(o.count), true, true
-	if was.inFlight() {
-		err = errors.Join(err, q.delete(jobIndex, q.leaseKey(was)))
-		q.state.inFlight = less(q.state.inFlight)
-		q.landed(o)
-	} else {
-		q.state.waiting = less(q.state.waiting)
-	}
-	return err
 }
 
 // landed notes that one job less of an owner is in flight, and gives back the turns that they lost for it.
@@ -395,8 +427,8 @@ func less[N uint32 | uint64](n N) N {
 
 // firstHead is when an owner's first head of a priority is due: zero for at once.
 func (q *jobQueue) firstHead(o *jobOwner, priority int) (due time.Time, found bool) {
-	prefix := q.at(headOf, o.hash, []byte{byte(priority)})
-	key, _ := q.first(jobIndex, engine.Prefix(prefix))
+	prefix := append(append(q.key(headOf), o.hash[:]...), byte(priority))
+	key, _ := q.firstUnder(jobIndex, prefix)
 	if key == nil {
 		return time.Time{}, false
 	}
@@ -405,87 +437,116 @@ func (q *jobQueue) firstHead(o *jobOwner, priority int) (due time.Time, found bo
 
 // headDue reads the time of an entry of heads.
 func headDue(rest []byte) time.Time {
-	if len(rest) < timeSize || bytes.Equal(rest[:timeSize], make([]byte, timeSize)) {
+	if len(rest) < timeSize || bytes.Equal(rest[:timeSize], nobody[:timeSize]) {
 		return time.Time{}
 	}
 	at, _ := keyTime(rest)
 	return at
 }
 
-const (
-	readyTurn byte = 0
-	laterTurn byte = 1
-)
-
 // retarget makes an owner's turn what their first head asks for. Who is among those that are ready stays there: what
 // is not due after all is found out when it is their turn.
 func (q *jobQueue) retarget(o *jobOwner, priority int) error {
 	due, found := q.firstHead(o, priority)
 	now := o.turns[priority]
-	var want []byte
+	var want turn
 	switch {
 	case !found || o.full[priority]:
-	case now != nil && now[0] == readyTurn:
+	case now.isReady():
 		return nil
 	case due.IsZero():
 		q.state.turns, q.state.dirty = q.state.turns+1, true
-		want = append([]byte{readyTurn}, numberKey(q.state.turns)...)
+		want = ready(q.state.turns)
 	default:
-		want = append([]byte{laterTurn}, timeKey(due)...)
+		want = later(due)
 	}
-	if bytes.Equal(now, want) {
+	if now == want {
 		return nil
 	}
-	if err := q.dropTurn(o, priority); err != nil || want == nil {
-		return err
+	return q.setTurn(o, priority, want)
+}
+
+// setTurn puts an owner where they stand among the turns of a priority; the zero turn is nowhere.
+func (q *jobQueue) setTurn(o *jobOwner, priority int, want turn) error {
+	var err error
+	if o.turns[priority] != (turn{}) {
+		err = q.delete(jobIndex, q.turnKey(o, priority))
 	}
-	o.turns[priority], o.dirty = want, true
-	return q.put(jobIndex, q.turnKey(o, priority), nil)
+	if o.turns[priority] != want {
+		o.turns[priority], o.dirty = want, true
+	}
+	if want != (turn{}) {
+		err = errors.Join(err, q.put(jobIndex, q.turnKey(o, priority), nil))
+	}
+	return err
 }
 
 func (q *jobQueue) turnKey(o *jobOwner, priority int) []byte {
-	return q.at(turnOf, []byte{byte(priority)}, o.turns[priority], o.hash)
+	at := &o.turns[priority]
+	return append(append(append(q.key(turnOf), byte(priority)), at.at[:at.size]...), o.hash[:]...)
 }
 
-func (q *jobQueue) dropTurn(o *jobOwner, priority int) error {
-	if o.turns[priority] == nil {
-		return nil
-	}
-	key := q.turnKey(o, priority)
-	o.turns[priority], o.dirty = nil, true
-	return q.delete(jobIndex, key)
+// turnPrefix begins the turns of a priority that are ready, or those that come later.
+func (q *jobQueue) turnPrefix(priority int, which byte) []byte {
+	return append(q.key(turnOf), byte(priority), which)
 }
 
-// flush writes what was gathered.
-func (q *jobQueue) flush() error {
+func (q *jobQueue) dropTurn(o *jobOwner, priority int) error { return q.setTurn(o, priority, turn{}) }
+
+// settle gives turns to those whose heads changed, and has workers woken: the end of each verb.
+func (q *jobQueue) settle() error {
 	for _, mark := range q.touched {
 		if err := q.retarget(mark.owner, mark.priority); err != nil {
 			return err
 		}
 	}
-	q.touched = nil
+	q.touched = q.touched[:0]
+	if q.woke {
+		q.signal(q.name)
+	}
+	q.woke = false
+	return nil
+}
+
+// settleJobs is settle for all queues that are open.
+func (t *tx) settleJobs() error {
+	for _, q := range t.queues {
+		if err := q.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeJobs writes what was counted of queues and owners: the end of an Update.
+func (t *tx) writeJobs() error {
+	for _, q := range t.queues {
+		if err := q.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *jobQueue) write() error {
 	for _, o := range q.owners {
 		if !o.dirty {
 			continue
 		}
 		o.dirty = false
-		key := q.at(ownerOf, o.hash)
 		var err error
 		if o.count == 0 && o.inFlight == 0 {
-			err = q.delete(jobIndex, key)
+			err = q.delete(jobIndex, q.ownerKey(o))
 		} else {
-			err = q.put(jobIndex, key, o.encode())
+			err = q.put(jobIndex, q.ownerKey(o), o.encode())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if q.woke {
-		q.signal(q.name)
-	}
 	if !q.state.dirty {
 		return nil
 	}
 	q.state.dirty = false
-	return q.put(jobIndex, q.at(stateOf), q.state.encode())
+	return q.put(jobIndex, q.key(stateOf), q.state.encode())
 }

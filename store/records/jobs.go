@@ -13,9 +13,9 @@ import (
 )
 
 // sealedJob is one field for all that is sealed: the lengths of id, key and owner before each, then the body.
-func sealedJob(j store.Job) field {
+func sealedJob(j *store.Job) field {
 	out := make([]byte, 0, 3*binary.MaxVarintLen32+len(j.ID)+len(j.Key)+len(j.Owner)+len(j.Body))
-	for _, part := range []string{string(j.ID), j.Key, j.Owner} {
+	for _, part := range [...]string{string(j.ID), j.Key, j.Owner} {
 		out = append(binary.AppendUvarint(out, uint64(len(part))), part...)
 	}
 	return field{"job", append(out, j.Body...)}
@@ -23,8 +23,7 @@ func sealedJob(j store.Job) field {
 
 // unsealJob reads a stored job in full; ErrNotFound when its person was erased.
 func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
-	var again jobRow
-	sealed, err := q.unsealAs(jobs.String(), q.rowKey(j.seq), j.raw, &again, "job")
+	sealed, err := q.unsealFields(jobs.String(), q.rowKey(j.seq), j.raw, "job")
 	if err != nil {
 		return store.Job{}, err
 	}
@@ -47,37 +46,6 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	return out, nil
 }
 
-// jobQueues opens each queue once in a call that is about several.
-type jobQueues struct {
-	*tx
-	open  map[store.Queue]*jobQueue
-	order []*jobQueue
-}
-
-func (t *tx) jobQueues() *jobQueues { return &jobQueues{tx: t, open: map[store.Queue]*jobQueue{}} }
-
-func (s *jobQueues) of(name store.Queue) (*jobQueue, error) {
-	if q := s.open[name]; q != nil {
-		return q, nil
-	}
-	q, err := s.jobQueue(name)
-	if err != nil {
-		return nil, err
-	}
-	s.open[name] = q
-	s.order = append(s.order, q)
-	return q, nil
-}
-
-func (s *jobQueues) flush() error {
-	for _, q := range s.order {
-		if err := q.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func checkJob(j store.Job) error {
 	if j.ID != "" {
 		if err := checkID(string(j.ID)); err != nil {
@@ -91,7 +59,6 @@ func checkJob(j store.Job) error {
 }
 
 func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) {
-	queues := t.jobQueues()
 	var put []store.Job
 	handed := 0
 	for _, j := range all {
@@ -101,79 +68,114 @@ func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) 
 		if t.isErased(j.About) {
 			continue
 		}
-		q, err := queues.of(j.Queue)
+		q, err := t.jobQueue(j.Queue)
 		if err != nil {
 			return nil, err
 		}
-		stored, err := q.putJob(&j)
-		if err != nil {
-			return nil, err
-		}
-		if handTo != nil && handTo.Queue == j.Queue && handed < handTo.Max {
-			took, err := q.handOver(stored, *handTo)
-			if err != nil {
-				return nil, err
-			}
-			if took != nil {
-				j.Attempt = took.Attempt
-				handed++
-			}
+		to := handTo
+		if to != nil && (to.Queue != j.Queue || handed >= to.Max) {
+			to = nil
 		}
 		put = append(put, j)
+		last := &put[len(put)-1]
+		if err := q.putJob(last, to); err != nil {
+			return nil, err
+		}
+		if last.Attempt > 0 {
+			handed++
+		}
 	}
-	return put, queues.flush()
+	return put, t.settleJobs()
 }
 
-// putJob stores a job, new or anew, and completes j.
-func (q *jobQueue) putJob(j *store.Job) (*storedJob, error) {
-	var was *storedJob
-	if j.ID != "" {
-		switch found, err := q.find(j.ID); {
-		case err == nil:
-			was = found
-		case !errors.Is(err, store.ErrNotFound):
-			return nil, err
-		}
+// putJob stores a job, new or anew, leases it if it may be handed over, and completes j.
+func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
+	was, err := q.find(j.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	is := &storedJob{jobRow: jobRow{Ordering: q.hash("key", j.Key), Owner: q.hash("owner", j.Owner), Priority: int(j.Priority),
+	is := &storedJob{jobRow: jobRow{Ordering: q.hash(j.Key), Owner: q.hash(j.Owner), Priority: int(j.Priority),
 		NotBefore: j.NotBefore, At: j.At, About: j.About}}
 	if j.NotBefore.After(j.At) {
-		is.Due = j.NotBefore.Add(q.state.offset)
+		is.Due = j.NotBefore.Add(q.offset())
 	}
 	j.Attempt, j.Failures = 0, 0
-	if was == nil {
-		var err error
-		if is.seq, err = q.next(jobs); err != nil {
-			return nil, err
-		}
-		if j.ID == "" {
-			j.ID = store.JobID(fmt.Sprintf("%012x-%x", uint64(j.At.UnixMilli()), is.seq))
-		}
+	if was != nil {
+		return q.putAnew(j, was, is, handTo)
+	}
+	if is.seq, err = q.next(jobs); err != nil {
+		return err
+	}
+	switch made, ok := numberOfMade(j.ID); {
+	case j.ID == "":
+		j.ID = madeID(is.seq)
+	case ok && made >= is.seq:
+		return fmt.Errorf("store: only the store makes IDs such as %q", j.ID)
+	default:
+		is.Name = q.hashID(j.ID)
+	}
+	j.Seq = is.seq
+	// What is handed over is leased as it is put: it is never listed as one that waits.
+	first := q.firstOfLine(is.Ordering)
+	before := !first.found || first.isHead() && first.class > waitingClass(is.Priority)
+	if handTo != nil && before && q.mayHandOver(is, *handTo) {
+		q.leaseTo(is, *handTo)
+		j.Attempt = is.Attempt
 	} else {
-		if !bytes.Equal(was.Ordering, is.Ordering) {
-			return nil, errors.New("store: a job that is put anew keeps its key")
-		}
-		is.seq, is.Attempt = was.seq, was.Attempt
-		if was.inFlight() {
-			is.Node, is.End, is.Anew = was.Node, was.End, true
-		}
+		q.woke = true // one that waits for its time, too: a worker's alarm may be later
 	}
-	is.Name, j.Seq = q.hash("id", string(j.ID)), is.seq
-	raw, err := q.seal(jobs, q.rowKey(is.seq), j.About, is.jobRow, sealedJob(*j))
-	if err != nil {
-		return nil, err
+	if err := q.sealJob(is, j); err != nil {
+		return err
 	}
-	if is.raw, err = decodeRow(raw); err != nil {
-		return nil, err
+	return q.moveFrom(first, nil, is)
+}
+
+// putAnew replaces a job that is there. While it is in flight that attempt goes on.
+func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim) error {
+	if !bytes.Equal(was.Ordering, is.Ordering) {
+		return errors.New("store: a job that is put anew keeps its key")
 	}
-	q.woke = true // one that waits for its time, too: a worker's alarm may be later
-	return is, q.move(was, is)
+	is.seq, is.Name, is.Attempt = was.seq, was.Name, was.Attempt
+	if was.inFlight() {
+		is.Node, is.End, is.Anew = was.Node, was.End, true
+	}
+	j.Seq, q.woke = is.seq, true
+	if err := errors.Join(q.sealJob(is, j), q.move(was, is)); err != nil || handTo == nil || is.inFlight() {
+		return err
+	}
+	if first := q.firstOfLine(is.Ordering); is.Ordering != nil && (!first.isHead() || first.seq != is.seq) || !q.mayHandOver(is, *handTo) {
+		return nil
+	}
+	var err error
+	if is.raw, err = decodeRow(is.whole); err != nil {
+		return err
+	}
+	leased, err := q.lease(is, *handTo)
+	j.Attempt = leased.Attempt
+	return err
+}
+
+// sealJob makes the row of a job.
+func (q *jobQueue) sealJob(is *storedJob, j *store.Job) (err error) {
+	var plain [192]byte
+	is.whole, err = q.sealBeside(jobs.String(), q.rowKey(is.seq), is.About, is.jobRow.append(plain[:0]), sealedJob(j))
+	return err
 }
 
 // find reads the plain part of the job of an ID. A damaged one is not there: its ID may be put again.
 func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
-	key := q.at(idOf, q.hash("id", string(id)))
-	raw := q.get(jobIndex, key)
+	if id == "" {
+		return nil, store.ErrNotFound
+	}
+	if seq, ok := numberOfMade(id); ok {
+		switch j, err := q.read(seq); {
+		case err == nil && j.Name == nil:
+			return j, nil
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return nil, errors.Join(q.skipJob(seq, err), store.ErrNotFound)
+		}
+	}
+	raw := q.get(jobIndex, q.idKey(q.hashID(id)))
 	if raw == nil {
 		return nil, store.ErrNotFound
 	}
@@ -188,37 +190,35 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 	return j, nil
 }
 
-// handOver leases a job that was just put, if it could be claimed and nobody's turn is before it; nil if not.
-func (q *jobQueue) handOver(j *storedJob, c store.Claim) (*storedJob, error) {
-	if j.inFlight() || !j.Due.IsZero() && j.Due.After(c.Now.Add(q.state.offset)) {
-		return nil, nil
-	}
-	if head, seq := q.lineHead(j); j.Ordering != nil && (!head || seq != j.seq) {
-		return nil, nil
-	}
-	o := q.owner(j.Owner)
-	if full(o, j.Owner, c) {
-		return nil, nil
+// mayHandOver tells whether a job that is the first of its key may be claimed now, and nobody's turn is before it.
+func (q *jobQueue) mayHandOver(j *storedJob, c store.Claim) bool {
+	if !j.Due.IsZero() && j.Due.After(q.dueAt(c.Node, c.Now)) || q.owner(j.Owner).isFull(c) {
+		return false
 	}
 	for p := range j.Priority + 1 {
-		prefix := q.at(turnOf, []byte{byte(p), readyTurn})
-		if key, _ := q.first(jobIndex, engine.Prefix(prefix)); key != nil {
-			return nil, nil
+		if q.anyReady(p) {
+			return false
 		}
 	}
-	return q.lease(j, c)
+	return true
 }
 
-// full tells whether as many jobs of an owner are in flight as may be.
-func full(o *jobOwner, owner []byte, c store.Claim) bool {
-	return c.PerOwner > 0 && owner != nil && int(o.inFlight) >= c.PerOwner
+// isFull tells whether as many jobs of an owner are in flight as may be.
+func (o *jobOwner) isFull(c store.Claim) bool {
+	return c.PerOwner > 0 && o.hash != nobody && int(o.inFlight) >= c.PerOwner
+}
+
+// leaseTo notes that a job is a node's.
+func (q *jobQueue) leaseTo(j *storedJob, c store.Claim) {
+	j.Attempt++
+	j.Node, j.End = c.Node, q.dueAt(c.Node, c.Now).Add(c.Lease)
 }
 
 // lease gives a job to a node.
 func (q *jobQueue) lease(was *storedJob, c store.Claim) (*storedJob, error) {
 	is := *was
-	is.Attempt++
-	is.Node, is.End = c.Node, c.Now.Add(q.state.offset).Add(c.Lease)
+	is.whole = nil
+	q.leaseTo(&is, c)
 	return &is, q.move(was, &is)
 }
 
@@ -236,28 +236,32 @@ func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 
 // end ends claims, all or none.
 func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error {
-	queues := t.jobQueues()
-	found := make([]*storedJob, len(refs))
-	seen := make(map[store.Ref]bool, len(refs))
+	type claim struct {
+		*jobQueue
+		*storedJob
+	}
+	var few [4]claim
+	found := few[:0]
 	for i, ref := range refs {
-		q, err := queues.of(ref.Queue)
+		q, err := t.jobQueue(ref.Queue)
 		if err != nil {
 			return err
 		}
-		if found[i], err = q.held(ref); err != nil {
+		j, err := q.held(ref)
+		if err != nil {
 			return err
 		}
-		if seen[ref] {
+		if slices.Contains(refs[:i], ref) {
 			return store.ErrConflict
 		}
-		seen[ref] = true
+		found = append(found, claim{q, j})
 	}
-	for i, ref := range refs {
-		if err := how(queues.open[ref.Queue], found[i]); err != nil {
+	for _, c := range found {
+		if err := how(c.jobQueue, c.storedJob); err != nil {
 			return err
 		}
 	}
-	return queues.flush()
+	return t.settleJobs()
 }
 
 func (t *tx) DoneJobs(refs ...store.Ref) error {
@@ -274,7 +278,7 @@ func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 		if j.Anew {
 			return q.release(j, j.NotBefore, j.Due, 0)
 		}
-		return q.release(j, notBefore, q.dueAt(notBefore), j.Failures+1)
+		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures+1)
 	})
 }
 
@@ -283,16 +287,8 @@ func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 		if j.Anew {
 			return q.release(j, j.NotBefore, j.Due, 0)
 		}
-		return q.release(j, notBefore, q.dueAt(notBefore), j.Failures)
+		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures)
 	})
-}
-
-// dueAt is a time of the clock in the queue's time; the zero time stays zero.
-func (q *jobQueue) dueAt(at time.Time) time.Time {
-	if at.IsZero() {
-		return at
-	}
-	return at.Add(q.state.offset)
 }
 
 // release ends a lease: the job waits again.
@@ -305,9 +301,8 @@ func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures in
 }
 
 func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ error) {
-	queues := t.jobQueues()
 	for _, ref := range refs {
-		q, err := queues.of(ref.Queue)
+		q, err := t.jobQueue(ref.Queue)
 		if err != nil {
 			return nil, err
 		}
@@ -320,12 +315,12 @@ func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ 
 			return nil, err
 		}
 		is := *was
-		is.End = q.dueAt(until)
+		is.End = q.dueAt(was.Node, until)
 		if err := q.move(was, &is); err != nil {
 			return nil, err
 		}
 	}
-	return lost, queues.flush()
+	return lost, t.settleJobs()
 }
 
 func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
@@ -344,7 +339,7 @@ func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
 			}
 		}
 	}
-	return q.flush()
+	return q.settle()
 }
 
 func (t *tx) Job(queue store.Queue, id store.JobID) (store.Job, error) {
@@ -364,15 +359,7 @@ func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, e
 	if err != nil || key == "" {
 		return nil, err
 	}
-	return q.listed(q.at(lineOfKey, q.hash("key", key)), limit)
-}
-
-func (t *tx) JobsOfOwner(queue store.Queue, owner string, limit int) ([]store.Job, error) {
-	q, err := t.jobQueue(queue)
-	if err != nil || owner == "" {
-		return nil, err
-	}
-	return q.listed(q.at(allOfOwner, q.hash("owner", owner)), limit)
+	return q.listed(q.at(lineOfKey, q.hash(key)), limit)
 }
 
 // listed reads the jobs whose numbers end the entries under a prefix.
@@ -405,7 +392,7 @@ func (t *tx) CountJobs(queue store.Queue, owner string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int(q.owner(q.hash("owner", owner)).count), nil
+	return int(q.owner(q.hash(owner)).count), nil
 }
 
 func (t *tx) JobStats(queue store.Queue) (store.JobStats, error) {
@@ -415,9 +402,9 @@ func (t *tx) JobStats(queue store.Queue) (store.JobStats, error) {
 	}
 	stats := store.JobStats{Waiting: int(q.state.waiting), InFlight: int(q.state.inFlight), Dead: int(q.state.dead)}
 	for key, raw := range q.scan(jobs, engine.Prefix(q.prefix)) {
-		plain, _, err := plainOf[jobRow](t, jobs, key, raw)
+		j, err := q.readRow(jobs, key, raw)
 		if err == nil {
-			stats.Oldest = plain.At
+			stats.Oldest = j.At
 			break
 		}
 		t.skipDamaged(jobs, slices.Clone(key), err)

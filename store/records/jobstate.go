@@ -1,7 +1,6 @@
 package records
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -14,14 +13,49 @@ import (
 
 // jobOwner is what the index knows of an owner of jobs in a queue.
 type jobOwner struct {
-	hash     []byte
+	hash     [hashSize]byte
 	count    uint32
 	inFlight uint32
-	turns    [store.Priorities][]byte // where in the index each turn stands, behind priority: 0 turn, or 1 time; nil: nowhere
-	full     [store.Priorities]bool   // has no turn because as many as may be are in flight
+	turns    [store.Priorities]turn // where they stand
+	full     [store.Priorities]bool // has no turn because as many as may be are in flight
 
 	dirty bool
 }
+
+// turn is where an owner stands among the turns of a priority, as it lies in the index: readyTurn and a number, or
+// laterTurn and a time. The zero turn is nowhere.
+type turn struct {
+	at   [1 + timeSize]byte
+	size uint8
+}
+
+const (
+	readyTurn byte = 0
+	laterTurn byte = 1
+)
+
+func ready(number uint64) turn {
+	t := turn{size: 9}
+	binary.BigEndian.PutUint64(t.at[1:], number)
+	return t
+}
+
+func later(due time.Time) turn {
+	t := turn{size: 1 + timeSize}
+	t.at[0] = laterTurn
+	appendTime(t.at[1:1], due)
+	return t
+}
+
+// readTurn reads a turn as it lies; what is no turn is nowhere.
+func readTurn(raw []byte) (t turn) {
+	if len(raw) == 9 && raw[0] == readyTurn || len(raw) == 1+timeSize && raw[0] == laterTurn {
+		t.size = uint8(copy(t.at[:], raw))
+	}
+	return t
+}
+
+func (t turn) isReady() bool { return t.size > 0 && t.at[0] == readyTurn }
 
 // queueState is what the index knows of a queue.
 type queueState struct {
@@ -30,8 +64,8 @@ type queueState struct {
 	waiting  uint64
 	inFlight uint64
 	dead     uint64
-	offset   time.Duration // what the clock was set back by, in all
-	clock    time.Time     // the latest time that a claim has told of, in the queue's time
+	clock    time.Time   // the latest time that a claim has told of, in the queue's time
+	nodes    []nodeClock // of those that claim; see setClock
 
 	dirty bool
 }
@@ -39,12 +73,12 @@ type queueState struct {
 func (o *jobOwner) encode() []byte {
 	out := binary.BigEndian.AppendUint32(make([]byte, 0, 64), o.count)
 	out = binary.BigEndian.AppendUint32(out, o.inFlight)
-	for p, turn := range o.turns {
-		full := byte(0)
+	for p := range o.turns {
+		full, t := byte(0), &o.turns[p]
 		if o.full[p] {
 			full = 1
 		}
-		out = append(append(out, full, byte(len(turn))), turn...)
+		out = append(append(out, full, t.size), t.at[:t.size]...)
 	}
 	return out
 }
@@ -61,35 +95,57 @@ func (o *jobOwner) decode(raw []byte) {
 			return
 		}
 		o.full[p] = raw[0] == 1
-		if n := int(raw[1]); n > 0 {
-			o.turns[p] = bytes.Clone(raw[2 : 2+n])
-		}
+		o.turns[p] = readTurn(raw[2 : 2+int(raw[1])])
 		raw = raw[2+int(raw[1]):]
 	}
 }
 
+// stateSize is how long what is known of a queue is before its nodes.
+const stateSize = 5*8 + timeSize
+
 func (s *queueState) encode() []byte {
-	out := make([]byte, 0, 6*8+timeSize)
-	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead, uint64(s.offset)} {
+	out := make([]byte, 0, stateSize+len(s.nodes)*64)
+	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead} {
 		out = binary.BigEndian.AppendUint64(out, n)
 	}
-	return append(out, timeKey(s.clock)...)
+	out = appendTime(out, s.clock)
+	for _, n := range s.nodes {
+		out = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(out, uint16(len(n.node))), uint64(n.offset))
+		out = append(appendTime(out, n.seen), n.node...)
+	}
+	return out
 }
 
-func (s *queueState) decode(raw []byte) error {
+func (s *queueState) decode(raw []byte) (err error) {
 	if raw == nil {
 		return nil
 	}
-	if len(raw) != 6*8+timeSize {
-		return fmt.Errorf("state of a queue: %w", store.ErrDamaged)
+	bad := fmt.Errorf("state of a queue: %w", store.ErrDamaged)
+	if len(raw) < stateSize {
+		return bad
 	}
 	for i, n := range []*uint64{&s.turns, &s.picks, &s.waiting, &s.inFlight, &s.dead} {
 		*n = binary.BigEndian.Uint64(raw[8*i:])
 	}
-	s.offset = time.Duration(binary.BigEndian.Uint64(raw[40:]))
-	var err error
-	s.clock, err = keyTime(raw[48:])
-	return err
+	if s.clock, err = keyTime(raw[stateSize-timeSize:]); err != nil {
+		return err
+	}
+	const head = 2 + 8 + timeSize
+	for raw = raw[stateSize:]; len(raw) > 0; {
+		if len(raw) < head {
+			return bad
+		}
+		size := head + int(binary.BigEndian.Uint16(raw))
+		if len(raw) < size {
+			return bad
+		}
+		n := nodeClock{offset: time.Duration(binary.BigEndian.Uint64(raw[2:])), node: string(raw[head:size])}
+		if n.seen, err = keyTime(raw[10:]); err != nil {
+			return err
+		}
+		s.nodes, raw = append(s.nodes, n), raw[size:]
+	}
+	return nil
 }
 
 // readState reads the queue's entry. A damaged one stops nothing: what it said is counted again from the index, the
@@ -106,17 +162,16 @@ func (q *jobQueue) readState() {
 	q.state = q.recount()
 }
 
-// recount makes a queue's state out of the entries that lead to its jobs. By what the clock was set back is lost: what
+// recount makes a queue's state out of the entries that lead to its jobs. By what clocks were set back is lost: what
 // was put for a time of then may wait longer by as much.
 func (q *jobQueue) recount() queueState {
 	s := queueState{dirty: true}
 	for priority := range store.Priorities { // the last turn given out that somebody still has
-		prefix := q.at(turnOf, []byte{byte(priority), readyTurn})
-		last := engine.Prefix(prefix)
+		last := engine.Prefix(q.at(turnOf, []byte{byte(priority), readyTurn}))
 		last.Backward = true
 		for key := range q.scan(jobIndex, last) {
-			if len(key) == len(prefix)+8+hashSize {
-				s.turns = max(s.turns, binary.BigEndian.Uint64(key[len(prefix):]))
+			if len(key) == len(last.From)+8+hashSize {
+				s.turns = max(s.turns, binary.BigEndian.Uint64(key[len(last.From):]))
 				break
 			}
 		}

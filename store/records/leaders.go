@@ -3,6 +3,7 @@ package records
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -39,9 +40,8 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 }
 
 func (t *tx) ReleaseNode(node string) error {
-	queues := t.jobQueues()
 	for _, name := range t.queueNames() {
-		q, err := queues.of(name)
+		q, err := t.jobQueue(name)
 		if err != nil {
 			return err
 		}
@@ -61,15 +61,18 @@ func (t *tx) ReleaseNode(node string) error {
 			}
 		}
 	}
-	return queues.flush()
+	return t.settleJobs()
 }
 
-// queueNames lists the queues that hold anything, by going from one to the next in the index.
+// queueNames lists the queues that were ever put to or claimed from, those of this transaction too.
 func (t *tx) queueNames() (names []store.Queue) {
-	for key, _ := t.first(jobIndex, all()); key != nil; {
-		name, _, _ := bytes.Cut(key, []byte{0})
-		names = append(names, store.Queue(name))
-		key, _ = t.first(jobIndex, engine.Range{From: join(name, []byte{1})})
+	for _, q := range t.queues {
+		names = append(names, q.name)
+	}
+	for key := range t.scan(jobIndex, engine.Prefix([]byte{stateOf})) {
+		if name, _, ok := bytes.Cut(key[1:], []byte{0}); ok && !slices.Contains(names, store.Queue(name)) {
+			names = append(names, store.Queue(name))
+		}
 	}
 	return names
 }

@@ -27,7 +27,7 @@ const tagSize = 16
 //	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //
 // where a length is a uvarint. owner is the user whose data key sealed the fields, "" for the
-// system's. The JSON holds what may be read by whoever has the file; each sealed field is a
+// system's. The JSON (of jobs: see jobRow) holds what may be read by whoever has the file; each sealed field is a
 // ciphertext of its own, so that a change of one plain field seals nothing anew. The tag is a keyed hash
 // of all that is before it, and of where the row lies: whoever has the file and no key can change no figure, move no
 // row, and put no other row's sealed field beside it. (They can put back a whole row as it was: that needs a backup of
@@ -39,7 +39,7 @@ type row struct {
 }
 
 func (r row) encode() []byte {
-	size := 0
+	size := tagSize
 	for _, field := range r.sealed {
 		size += binary.MaxVarintLen32 + len(field)
 	}
@@ -152,11 +152,16 @@ func (t *tx) seal(b table, key []byte, owner wallet.UserID, plain any, fields ..
 
 // sealAs is seal for rows of any subject.
 func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
-	var r row
-	var err error
-	if r.plain, err = json.Marshal(plain); err != nil {
+	raw, err := json.Marshal(plain)
+	if err != nil {
 		return nil, fmt.Errorf("write a row of %s: %w", subject, err)
 	}
+	return t.sealBeside(subject, key, owner, raw, fields...)
+}
+
+// sealBeside makes a row of a plain part as it is to lie, and of fields that it seals.
+func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain []byte, fields ...field) ([]byte, error) {
+	r := row{plain: plain}
 	dataKey, err := t.dataKey(owner)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
@@ -193,6 +198,18 @@ func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]b
 // unsealAs opens a row whose fields were sealed to another place than the one where it lies. A field of the name ""
 // stays sealed: its value is nil.
 func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...string) ([][]byte, error) {
+	values, err := t.unsealFields(subject, key, r, names...)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.into(plain); err != nil {
+		return nil, fmt.Errorf("%s: %w", subject, err)
+	}
+	return values, nil
+}
+
+// unsealFields opens the sealed fields of a row, as unsealAs does.
+func (t *tx) unsealFields(subject string, key []byte, r row, names ...string) ([][]byte, error) {
 	if len(r.sealed) != len(names) {
 		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", subject, store.ErrDamaged, len(r.sealed), len(names))
 	}
@@ -210,9 +227,6 @@ func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...str
 				return nil, err
 			}
 		}
-	}
-	if err := r.into(plain); err != nil {
-		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	return values, nil
 }

@@ -258,7 +258,10 @@ type oneUpdate struct {
 
 func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
-	return u.change(u.last)
+	if err := u.change(u.last); err != nil {
+		return err
+	}
+	return u.last.writeJobs()
 }
 
 // KeysVersion rises with every commit that touched an API key or a webhook.

@@ -77,7 +77,7 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 		}
 		removed += n
 		if !all {
-			break
+			continue
 		}
 		if err := t.delete(expiries, note); err != nil {
 			return 0, err
@@ -94,8 +94,7 @@ func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	}
 	e, key := expiry(note[timeSize]), note[timeSize+1:]
 	if e == webhookGone || e == personErased {
-		n, err = t.dropAbandoned(e, key, limit)
-		return n, n < limit, err
+		return t.dropAbandoned(note, limit)
 	}
 	return 1, true, t.removeOver(e, key)
 }

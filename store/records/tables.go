@@ -68,11 +68,10 @@ const (
 
 	counters // name -> row of store.Counter
 
-	jobs      // queue 0 number -> row of store.Job
-	jobIndex  // queue 0 kind ... -> what leads to jobs (jobqueue.go)
-	jobsAbout // user.0 key of jobs or deadJobs -> -, of those that are about somebody
-	deadJobs  // key of jobs -> row of store.DeadLetter
-	leaders   // name -> row of who leads it
+	jobs     // queue 0 number -> row of store.Job
+	jobIndex // kind queue 0 ... -> what leads to jobs (jobqueue.go)
+	deadJobs // key of jobs -> row of store.DeadLetter
+	leaders  // name -> row of who leads it
 
 	expiries // time, kind of row, its key -> -; what Sweep walks
 
@@ -87,14 +86,15 @@ func (b table) String() string {
 		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "passes", "passes_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
-		"jobs", "job_index", "jobs_about", "dead_jobs", "leaders", "expiries",
+		"jobs", "job_index", "dead_jobs", "leaders", "expiries",
 	}[b]
 }
 
 // grows tells whether most new keys of a table lie behind all others.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries:
+	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries,
+		jobs: // behind all others of their queue
 		return true
 	}
 	return false

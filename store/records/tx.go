@@ -25,6 +25,8 @@ type tx struct {
 
 	news []store.Queue // that were added to, each once
 
+	queues []*jobQueue // of jobs, that were opened
+
 	touchedKeys bool // an API key or a webhook changed
 }
 
@@ -71,6 +73,15 @@ func (t *tx) last(b table, prefix []byte) (key, value []byte) {
 	r := engine.Prefix(prefix)
 	r.Backward = true
 	return t.first(b, r)
+}
+
+// firstUnder is the first entry under a prefix, nil without one.
+func (t *tx) firstUnder(b table, prefix []byte) (key, value []byte) {
+	key, value = t.in.First(engine.Table(b), engine.Range{From: t.copied(prefix)})
+	if !bytes.HasPrefix(key, prefix) {
+		return nil, nil
+	}
+	return key, value
 }
 
 // isEmpty tells whether a table holds nothing.

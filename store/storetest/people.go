@@ -151,9 +151,9 @@ func testErase(t *testing.T, open Open) {
 		c, err := tx.SilentConversations(noon(), 10)
 		count("conversations", len(c), err)
 		for what, queue := range map[string]store.Queue{"updates": store.Inbox, "replies": store.Outbox} {
-			hers, err := tx.JobsOfOwner(queue, store.ChatKey(alice.TelegramID), 10)
+			hers, err := tx.JobsOfKey(queue, store.ChatKey(alice.TelegramID), 10)
 			count(what+" of hers", len(hers), err)
-			his, err := tx.JobsOfOwner(queue, store.ChatKey(bob.TelegramID), 10)
+			his, err := tx.JobsOfKey(queue, store.ChatKey(bob.TelegramID), 10)
 			count(what+" of his", len(his), err)
 		}
 		e, err := tx.PendingEvents(10)

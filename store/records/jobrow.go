@@ -1,0 +1,188 @@
+package records
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// jobRow is the plain part of a job's row; id, key, owner and body are sealed. Name, Ordering and Owner are keyed hashes,
+// by which its index is found when it cannot be unsealed.
+//
+// It is read and written at each step of a job, and so it is no JSON as the plain part of other rows is, but two bytes
+// of flags and priority, then the fields in the order of append.
+type jobRow struct {
+	Name      []byte // nil of one whose ID the store made: that is its number
+	Ordering  []byte // nil without a key
+	Owner     []byte // nil without an owner
+	Priority  int
+	NotBefore time.Time // as it was put
+	Due       time.Time // the same in the queue's time; zero: at once
+	At        time.Time
+	Attempt   int
+	Failures  int
+	About     wallet.UserID
+
+	Node string    // whose lease
+	End  time.Time // of the lease, in the queue's time; zero: it is not in flight
+	Anew bool      // it was put anew while in flight: the end of the attempt does not remove it
+
+	Reason string // of a dead letter
+	DiedAt time.Time
+}
+
+func (r *jobRow) inFlight() bool { return !r.End.IsZero() }
+
+// class is where the job stands in its line.
+func (r *jobRow) class() byte {
+	if r.inFlight() {
+		return 0
+	}
+	return waitingClass(r.Priority)
+}
+
+// waitingClass is where a job that waits stands in its line.
+func waitingClass(priority int) byte { return byte(1 + priority) }
+
+// What a job's plain part holds besides what all have.
+const (
+	withName = 1 << iota
+	withOrdering
+	withOwner
+	withNotBefore
+	withDue
+	withLease
+	withAnew
+	withReason
+)
+
+// append writes the plain part behind out.
+func (r *jobRow) append(out []byte) []byte {
+	flags, at := byte(0), len(out)
+	out = append(out, 0, byte(r.Priority))
+	text := func(flag byte, s string) {
+		flags |= flag
+		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
+	}
+	moment := func(flag byte, t time.Time) {
+		flags |= flag
+		out = appendTime(out, t)
+	}
+	out = binary.AppendUvarint(out, uint64(r.Attempt))
+	out = binary.AppendUvarint(out, uint64(r.Failures))
+	moment(0, r.At)
+	text(0, string(r.About))
+	for flag, hash := range [...][]byte{r.Name, r.Ordering, r.Owner} {
+		if hash != nil {
+			flags |= withName << flag
+			out = append(out, hash...)
+		}
+	}
+	if !r.NotBefore.IsZero() {
+		moment(withNotBefore, r.NotBefore)
+	}
+	if !r.Due.IsZero() {
+		moment(withDue, r.Due)
+	}
+	if r.inFlight() {
+		moment(withLease, r.End)
+		text(withLease, r.Node)
+	}
+	if r.Anew {
+		flags |= withAnew
+	}
+	if r.Reason != "" || !r.DiedAt.IsZero() {
+		moment(withReason, r.DiedAt)
+		text(withReason, r.Reason)
+	}
+	out[at] = flags
+	return out
+}
+
+// read reads what append wrote; the hashes stay in raw.
+func (r *jobRow) read(raw []byte) error {
+	in := jobReader{raw: raw}
+	head := in.take(2)
+	if in.bad || int(head[1]) >= store.Priorities {
+		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)
+	}
+	flags := head[0]
+	has := func(flag byte) bool { return flags&flag != 0 }
+	*r = jobRow{Priority: int(head[1]), Attempt: in.number(), Failures: in.number(), At: in.time(), About: wallet.UserID(in.text())}
+	for flag, hash := range [...]*[]byte{&r.Name, &r.Ordering, &r.Owner} {
+		if has(withName << flag) {
+			*hash = in.take(hashSize)
+		}
+	}
+	if has(withNotBefore) {
+		r.NotBefore = in.time()
+	}
+	if has(withDue) {
+		r.Due = in.time()
+	}
+	if has(withLease) {
+		r.End, r.Node = in.time(), in.text()
+	}
+	r.Anew = has(withAnew)
+	if has(withReason) {
+		r.DiedAt, r.Reason = in.time(), in.text()
+	}
+	if in.bad || len(in.raw) > 0 {
+		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)
+	}
+	return nil
+}
+
+// jobReader reads the plain part of a job from its front. Once it is bad it reads zeros.
+type jobReader struct {
+	raw []byte
+	bad bool
+}
+
+func (in *jobReader) take(n int) []byte {
+	if in.bad || n < 0 || n > len(in.raw) {
+		in.bad = true
+		return nil
+	}
+	out := in.raw[:n:n]
+	in.raw = in.raw[n:]
+	return out
+}
+
+func (in *jobReader) number() int {
+	n, size := binary.Uvarint(in.raw)
+	if size <= 0 || n > 1<<31 {
+		in.bad = true
+		return 0
+	}
+	in.take(size)
+	return int(n)
+}
+
+func (in *jobReader) time() time.Time {
+	at, err := keyTime(in.take(timeSize))
+	in.bad = in.bad || err != nil
+	return at
+}
+
+func (in *jobReader) text() string { return string(in.take(in.number())) }
+
+// madeMark begins the ID of a job that the store made: its number follows. Nothing else leads from such an ID to its job.
+const madeMark = "~"
+
+func madeID(seq uint64) store.JobID { return store.JobID(madeMark + strconv.FormatUint(seq, 36)) }
+
+// numberOfMade reads what madeID wrote.
+func numberOfMade(id store.JobID) (seq uint64, ok bool) {
+	digits, ok := strings.CutPrefix(string(id), madeMark)
+	if !ok {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(digits, 36, 64)
+	return seq, err == nil && madeID(seq) == id
+}
