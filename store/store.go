@@ -44,7 +44,8 @@ type Store interface {
 	// in the caller.
 	Update(ctx context.Context, change func(Tx) error) error
 	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
-	// worker need not poll. A signal is a hint: the queue is the truth.
+	// worker need not poll; not for jobs that PutJobs leased, which the caller hands over. A signal is a hint: the
+	// queue is the truth.
 	Changed(Queue) <-chan struct{}
 	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns: what was
 	// read of these since the number was asked for holds while it stays the same.

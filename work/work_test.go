@@ -438,7 +438,7 @@ func TestJobsAreHandedOverFromMemory(t *testing.T) {
 		})
 		p.Hand(jobs)
 		h.same("handled", h.begun(), "one")
-		h.same("updates of the pool: one look by its signal, one end", counting.updates()-before, 2)
+		h.same("updates of the pool: its end, and no look for what it has already", counting.updates()-before, 1)
 		stop()
 		h.same("left", h.stats(), store.JobStats{})
 	})

@@ -248,7 +248,7 @@ func (t *tx) dropAbandoned(note []byte, limit int) (n int, all bool, err error) 
 	if e != personErased {
 		return n, true, nil
 	}
-	of, next, err := t.dropJobsAbout(wallet.UserID(id), bytes.Clone(t.get(expiries, note)), limit-n)
+	of, next, err := t.dropJobsAbout(wallet.UserID(id), bytes.Clone(t.get(expiries, note)), limit-n, jobsWalked)
 	if err != nil {
 		return 0, true, err
 	}

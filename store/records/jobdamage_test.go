@@ -10,6 +10,7 @@ import (
 
 	"purser/store"
 	"purser/store/storetest"
+	"purser/wallet"
 )
 
 // TestADamagedJobHoldsUpNobody damages the row of a job that waits at the head of its key, in the middle of it, or in
@@ -165,4 +166,61 @@ func TestADeadLetterLeavesWhatWasPutAnew(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestErasingWalksAllJobsInPieces: however few jobs are looked at or removed in one transaction, all about the person go,
+// of each queue and of the dead, and nobody else's.
+func TestErasingWalksAllJobsInPieces(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, bound := range [][2]int{{100, 1}, {1, 100}, {2, 3}, {100, 100}} {
+		s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+		mustUpdate(t, s, func(tx store.Tx) error {
+			for _, queue := range []store.Queue{"first", "second"} {
+				var all []store.Job
+				for i := range 8 {
+					all = append(all, store.Job{Queue: queue, Key: fmt.Sprint(i % 3), At: at, About: wallet.UserID(fmt.Sprint("usr_", i%2))})
+				}
+				put, err := tx.PutJobs(all, &store.Claim{Queue: queue, Node: "a", Now: at, Max: 2, Lease: time.Minute})
+				if err != nil {
+					return err
+				}
+				for _, j := range put[:2] { // one of each person
+					if err := tx.DeadLetterJobs(at, "no", j.Ref()); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		var from []byte
+		removed := 0
+		for pieces := 1; ; pieces++ {
+			mustUpdate(t, s, func(contract store.Tx) error {
+				n, next, err := contract.(*tx).dropJobsAbout("usr_1", from, bound[0], bound[1])
+				from = next
+				removed += n
+				return err
+			})
+			if from == nil {
+				break
+			}
+			if pieces > 100 {
+				t.Fatalf("%v: it never ends, at %q", bound, from)
+			}
+		}
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			for _, queue := range []store.Queue{"first", "second"} {
+				stats, err := tx.JobStats(queue)
+				if want := (store.JobStats{Waiting: 3, Dead: 1, Oldest: at}); err != nil || stats != want {
+					t.Errorf("%v: left in %s: %+v, want %+v (%v)", bound, queue, stats, want, err)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if removed != 8 {
+			t.Errorf("%v: %d removed, want 8", bound, removed)
+		}
+	}
 }

@@ -162,10 +162,10 @@ func (t *tx) removeDeadJob(key []byte) error {
 // jobsWalked is how many jobs are looked at in one transaction for those about a person.
 const jobsWalked = 20_000
 
-// dropJobsAbout removes up to limit jobs and dead letters about a person, from a place in their tables on, and tells how
-// many, and where to go on; nil: it has seen all. It walks all queues: erasing is rare, and an index for it would burden
+// dropJobsAbout removes up to limit jobs and dead letters about a person, among so many from a place in their tables on,
+// and tells how many, and where to go on; nil: it has seen all. It walks all queues: erasing is rare, and an index for it would burden
 // each job. Nothing about the person is put behind its back, since jobs about who was erased are left out.
-func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit int) (n int, next []byte, err error) {
+func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) (n int, next []byte, err error) {
 	type place struct {
 		in  table
 		key []byte
@@ -182,7 +182,7 @@ walk:
 			r.From, from = from[1:], nil
 		}
 		for key, raw := range t.scan(b, r) {
-			if looked++; looked > jobsWalked || len(found) >= limit {
+			if looked++; looked > among || len(found) >= limit {
 				next = append([]byte{byte(b)}, key...)
 				break walk
 			}

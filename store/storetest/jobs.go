@@ -390,68 +390,40 @@ func testErasedJobs(t *testing.T, open Open) {
 	same(t, "nor of the owner", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "o") }), 0)
 }
 
-// testJobClock: a clock that is set back stops nothing, and one that is set forward ends nothing twice.
-func testJobClock(t *testing.T, open Open) {
+// testMadeIDs: a job whose ID the store made can be put anew, ended, given up and replayed by it like any other.
+func testMadeIDs(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.claim(at(noon(), 1))
-	soon := aJob("soon")
-	soon.NotBefore = noon().Add(time.Minute)
-	s.put(soon, aJob("now"))
-	held := s.claim(at(noon(), 1))
-	same(t, "now", jobIDs(held), "now")
-	back := noon().Add(-24 * time.Hour)
-	same(t, "set back", jobIDs(s.claim(at(back, 9))), "")
-	s.put(func() store.Job { j := aJob("late"); j.At, j.NotBefore = back, back.Add(30*time.Second); return j }())
-	_, next := s.claimNext(at(back.Add(time.Second), 9))
-	same(t, "the next by the new clock", next.Equal(back.Add(30*time.Second)), true)
-	late := s.claim(at(back.Add(30*time.Second), 9))
-	same(t, "what was put since", jobIDs(late), "late")
-	update(t, s, func(tx store.Tx) error { // renewed by the new clock
-		lost, err := tx.RenewJobs(back.Add(10*time.Minute), late[0].Ref())
-		same(t, "lost", len(lost), 0)
-		return err
-	})
-	same(t, "the waits go on from where they were", jobIDs(s.claim(at(back.Add(time.Minute), 9))), "soon now")
-	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(refs(held)...) })
-	same(t, "a lease that was renewed since ends in its time", jobIDs(s.claim(at(back.Add(10*time.Minute-1), 9))), "soon now")
-	same(t, "and not later", jobIDs(s.claim(at(back.Add(10*time.Minute), 9))), "late")
-}
-
-func testLeaders(t *testing.T, open Open) {
-	s := fresh(t, open)
-	lead := func(node string, now time.Time) (leads bool) {
-		t.Helper()
-		update(t, s, func(tx store.Tx) (err error) { leads, err = tx.Lead("poll", node, now, time.Minute); return err })
-		return leads
+	nameless := func(body string) store.Job { return store.Job{Queue: queue, Key: "k", At: noon(), Body: []byte(body)} }
+	put := s.put(nameless("a"), nameless("b"))
+	newer := nameless("newer")
+	newer.ID = put[0].ID
+	same(t, "it keeps its place", s.put(newer)[0].Seq, put[0].Seq)
+	job := get(t, s, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, put[0].ID) })
+	same(t, "by its ID", []string{string(job.ID), string(job.Body)}, []string{string(put[0].ID), "newer"})
+	for _, bad := range []store.JobID{"~zzzzzz", put[0].ID + "0"} {
+		if err := s.Update(t.Context(), func(tx store.Tx) error {
+			_, err := tx.PutJobs([]store.Job{{ID: bad, Queue: queue, At: noon()}}, nil)
+			return err
+		}); err == nil {
+			t.Errorf("%q was put, which the store may make some day", bad)
+		}
 	}
-	same(t, "the first", lead("a", noon()), true)
-	same(t, "nobody else", lead("b", noon().Add(time.Minute-1)), false)
-	same(t, "again", lead("a", noon().Add(30*time.Second)), true)
-	same(t, "renewed", lead("b", noon().Add(time.Minute)), false)
-	same(t, "over", lead("b", noon().Add(90*time.Second)), true)
-	same(t, "lost", lead("a", noon().Add(90*time.Second)), false)
-	same(t, "a lease from before the clock was set back", lead("a", noon().Add(-time.Hour)), true)
-	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
-	same(t, "released", lead("b", noon().Add(-time.Hour)), true)
-	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
-	same(t, "of that node alone", lead("a", noon().Add(-time.Hour)), false)
-}
-
-// testReleaseNode: a node that starts anew waits for no lease of its earlier life, and keeps others' leases.
-func testReleaseNode(t *testing.T, open Open) {
-	s := freshJobs(t, open)
-	another := aJob("elsewhere")
-	another.Queue = "queue 2"
-	s.put(append(someJobs("x/k", "y"), another)...)
-	x := s.claim(at(noon(), 1))
-	c := at(noon(), 1)
-	c.Node = "b"
-	y := s.claim(c)
-	c.Node, c.Queue = "a", "queue 2"
-	same(t, "of another queue", jobIDs(s.claim(c)), "elsewhere")
-	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
-	same(t, "released", jobIDs(s.claim(at(noon(), 9))), "x")
-	same(t, "everywhere", jobIDs(s.claim(c)), "elsewhere")
-	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(x[0].Ref()) })
-	s.done(y...)
+	for _, unknown := range []store.JobID{"~zzzzzz", "~0", "~", "~-1", "~0" + put[0].ID[1:]} {
+		absent(t, s, string(unknown), func(tx store.Tx) error { _, err := tx.Job(queue, unknown); return err })
+	}
+	absent(t, s, "in another queue", func(tx store.Tx) error { _, err := tx.Job("another", put[0].ID); return err })
+	first := s.claim(at(noon(), 9))
+	same(t, "in order", jobIDs(first), string(put[0].ID))
+	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "no", first[0].Ref()) })
+	absent(t, s, "given up", func(tx store.Tx) error { _, err := tx.Job(queue, put[0].ID); return err })
+	update(t, s, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, put[0].ID, noon()) })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, put[0].ID, noon()) })
+	same(t, "behind the other", s.drained(noon()), string(put[1].ID+" "+put[0].ID))
+	s.put(func() store.Job { j := nameless("again"); j.ID = put[1].ID; return j }())
+	again := s.claim(at(noon(), 9))
+	same(t, "an ID that is free may be put", jobIDs(again), string(put[1].ID))
+	update(t, s, func(tx store.Tx) error { return tx.DeadLetterJobs(noon(), "no", again[0].Ref()) })
+	update(t, s, func(tx store.Tx) error { return tx.ReplayDeadLetter(queue, put[1].ID, noon()) })
+	update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(queue, put[1].ID) })
+	same(t, "nothing left", get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) }), store.JobStats{})
 }

@@ -47,6 +47,8 @@ func Run(t *testing.T, open Open) {
 		{"JobsAnew", testJobsAnew},
 		{"JobHandOver", testJobHandOver},
 		{"JobClock", testJobClock},
+		{"SkewedClocks", testSkewedClocks},
+		{"MadeIDs", testMadeIDs},
 		{"JobModel", testJobModel},
 		{"DeadLetters", testDeadLetters},
 		{"ErasedJobs", testErasedJobs},
