@@ -1,3 +1,5 @@
+// Long: every command of the binary, by the helpers that start and stop it.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Long: one app and one person go through every call of the bot's part of the API.
+
 package api
 
 import (

@@ -1,3 +1,5 @@
+// Long: one list of hostile requests goes to every route, by the helpers at its end.
+
 package api
 
 import (

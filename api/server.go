@@ -109,21 +109,29 @@ type Server struct {
 	app                         *fiber.App
 }
 
-// New builds the server; it serves nothing before Run.
-func New(o Options) (*Server, error) {
+// complete refuses options that lack something a server cannot do without.
+func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
-		return nil, errors.New("api: a public URL and one of the pages are needed")
+		return errors.New("api: a public URL and one of the pages are needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
-		return nil, errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
+		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
 	case o.Webhook != nil && (o.Webhook.Accept == nil || o.Webhook.Knows == nil || o.Webhook.MaxBody <= 0):
-		return nil, errors.New("api: Telegram's webhook is not described")
+		return errors.New("api: Telegram's webhook is not described")
 	case o.Limits == (quota.Limits{}):
-		return nil, errors.New("api: limits are needed")
+		return errors.New("api: limits are needed")
 	case o.Now == nil || o.NewID == nil || o.Log == nil:
-		return nil, errors.New("api: a clock, ids and a log are needed")
+		return errors.New("api: a clock, ids and a log are needed")
+	}
+	return nil
+}
+
+// New builds the server; it serves nothing before Run.
+func New(o Options) (*Server, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
 	texts, err := locale.New()
 	if err != nil {

@@ -1,3 +1,5 @@
+// Long: every endpoint below /v1/webhooks, by one receiver and its helpers.
+
 package api
 
 import (

@@ -1,3 +1,5 @@
+// Long: everything that is promised of the outbox, by one fake Telegram.
+
 package bot
 
 import (

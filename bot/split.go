@@ -12,66 +12,85 @@ import (
 // an entity. Tags that are open at a cut are closed and opened again. A text that fits comes back
 // as it is.
 func splitHTML(text string, limit int) []string {
-	var parts []string
-	var part strings.Builder
-	inked := false    // part shows more than white space: Telegram refuses one that does not
-	var open []string // opening tags that are not closed yet
-	size, breakAt, breakSize := 0, 0, 0
-	var breakOpen []string
+	c := cutter{limit: limit}
+	for text != "" {
+		piece, width := nextPiece(text)
+		text = text[len(piece):]
+		c.add(piece, width)
+	}
+	if c.inked || len(c.parts) == 0 {
+		c.parts = append(c.parts, c.part.String())
+	}
+	return c.parts
+}
 
-	finish := func() {
-		if inked {
-			parts = append(parts, part.String())
+// cutter is how far splitHTML has come: parts that are whole, and the one that is being filled.
+type cutter struct {
+	limit int
+	parts []string
+
+	part  strings.Builder
+	size  int      // of part, in visible UTF-16 units
+	inked bool     // part shows more than white space: Telegram refuses one that does not
+	open  []string // opening tags that are not closed yet
+
+	// The last place where part may be cut: its offset (0 for none), the size before it, and the tags open there.
+	breakAt, breakSize int
+	breakOpen          []string
+}
+
+// add puts a tag, an entity or a character of a width into the part that is being filled, or into the next one.
+func (c *cutter) add(piece string, width int) {
+	if c.size+width > c.limit {
+		if piece == " " || piece == "\n" { // what came before it fills the part exactly
+			c.finish()
+			return
 		}
-		inked = false
-		part.Reset()
-		for _, tag := range open {
-			part.WriteString(tag)
-		}
-		size, breakAt = 0, 0
+		c.cut()
 	}
-	for rest := text; rest != ""; {
-		piece, width := nextPiece(rest)
-		rest = rest[len(piece):]
-		if size+width > limit {
-			if piece == " " || piece == "\n" { // what came before it fills the part exactly
-				closeAll(&part, open)
-				finish()
-				continue
-			}
-			if breakAt > 0 && breakSize > limit/2 { // carry what follows the last space over
-				whole, carried, carriedSize, nowOpen := part.String(), "", size-breakSize, open
-				carried = whole[breakAt:]
-				part.Reset()
-				part.WriteString(strings.TrimRight(whole[:breakAt], " \n"))
-				open = breakOpen
-				closeAll(&part, open)
-				finish()
-				part.WriteString(carried)
-				size, open, inked = carriedSize, nowOpen, carriedSize > 0
-			} else {
-				closeAll(&part, open)
-				finish()
-			}
+	c.part.WriteString(piece)
+	c.size += width
+	c.inked = c.inked || width > 0 && strings.TrimSpace(piece) != ""
+	switch {
+	case width == 0 && strings.HasPrefix(piece, "</"):
+		if len(c.open) > 0 {
+			c.open = c.open[: len(c.open)-1 : len(c.open)-1]
 		}
-		part.WriteString(piece)
-		size += width
-		inked = inked || width > 0 && strings.TrimSpace(piece) != ""
-		switch {
-		case width == 0 && strings.HasPrefix(piece, "</"):
-			if len(open) > 0 {
-				open = open[: len(open)-1 : len(open)-1]
-			}
-		case width == 0:
-			open = append(open[:len(open):len(open)], piece)
-		case piece == " " || piece == "\n":
-			breakAt, breakSize, breakOpen = part.Len(), size, open
-		}
+	case width == 0:
+		c.open = append(c.open[:len(c.open):len(c.open)], piece)
+	case piece == " " || piece == "\n":
+		c.breakAt, c.breakSize, c.breakOpen = c.part.Len(), c.size, c.open
 	}
-	if inked || len(parts) == 0 {
-		parts = append(parts, part.String())
+}
+
+// cut ends the part: at its last space, where that leaves it more than half full, and what follows is carried over.
+func (c *cutter) cut() {
+	if c.breakAt == 0 || c.breakSize <= c.limit/2 {
+		c.finish()
+		return
 	}
-	return parts
+	whole, carriedSize, nowOpen := c.part.String(), c.size-c.breakSize, c.open
+	carried := whole[c.breakAt:]
+	c.part.Reset()
+	c.part.WriteString(strings.TrimRight(whole[:c.breakAt], " \n"))
+	c.open = c.breakOpen
+	c.finish()
+	c.part.WriteString(carried)
+	c.size, c.open, c.inked = carriedSize, nowOpen, carriedSize > 0
+}
+
+// finish closes the tags that are open, and begins the next part with them.
+func (c *cutter) finish() {
+	closeAll(&c.part, c.open)
+	if c.inked {
+		c.parts = append(c.parts, c.part.String())
+	}
+	c.inked = false
+	c.part.Reset()
+	for _, tag := range c.open {
+		c.part.WriteString(tag)
+	}
+	c.size, c.breakAt = 0, 0
 }
 
 func closeAll(part *strings.Builder, open []string) {

@@ -1,3 +1,5 @@
+// Long: what the decoder takes and refuses, by one builder of messages.
+
 package chain
 
 import (

@@ -1,3 +1,5 @@
+// Long: what transcripts cannot show of the chat: crashes, races, links and what is stored.
+
 package chat_test
 
 import (

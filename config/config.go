@@ -129,6 +129,8 @@ func (c Chain) RPCs() []string {
 }
 
 // LogValue is the whole configuration without its secrets. Of RPC addresses only the host is shown.
+//
+// Long: one line for each setting, in the order of the struct.
 func (c Config) LogValue() slog.Value {
 	hosts := make([]string, len(c.Chain.RPCURLs))
 	for i, u := range c.Chain.RPCURLs {

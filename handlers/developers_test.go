@@ -1,3 +1,5 @@
+// Long: the way of a developer from the first question to their keys, by one harness.
+
 package handlers_test
 
 import (

@@ -1,3 +1,5 @@
+// Long: every promise of the pages, by one server.
+
 package pages
 
 import (

@@ -71,6 +71,8 @@ func (e *InUse) Unwrap() error { return e.Err }
 
 // Open makes a world, or goes on with the one that Dir holds. It listens when it returns, and
 // answers once Run runs.
+//
+// Long: each part needs the address of the one that was opened before it.
 func Open(o Options) (*World, error) {
 	if o.SlotTime == 0 {
 		o.SlotTime = solana.DefaultSlotTime

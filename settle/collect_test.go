@@ -1,3 +1,5 @@
+// Long: payments that others make, by one node whose answers are set.
+
 package settle_test
 
 import (

@@ -1,3 +1,5 @@
+// Long: what settling costs in rows and calls, by one counting store and node.
+
 package settle_test
 
 import (

@@ -1,3 +1,5 @@
+// Long: the answers of lying, slow and silent nodes, by one fake node.
+
 package settle_test
 
 import (

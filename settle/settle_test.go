@@ -1,3 +1,5 @@
+// Long: the ways in which a signed payment ends, by one harness.
+
 package settle_test
 
 import (

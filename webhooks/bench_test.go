@@ -1,3 +1,5 @@
+// Long: the load of receivers and its figures, which share one harness.
+
 package webhooks_test
 
 import (

@@ -32,6 +32,8 @@ type EventType struct {
 }
 
 // Catalogue lists all events that webhooks are told of (docs/specification.md, Events).
+//
+// Long: one entry for each event.
 func Catalogue() []EventType {
 	var (
 		owner     = exampleAddress("7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU")

@@ -1,3 +1,5 @@
+// Long: everything that is promised of a pool, by one store and clock.
+
 package work
 
 import (

@@ -109,21 +109,7 @@ func readMessage(raw []byte) (message, error) {
 		m.keys = append(m.keys, key)
 	}
 	r.bytes(32) // blockhash
-	type unread struct {
-		program  byte
-		accounts []byte
-		data     []byte
-	}
-	var all []unread
-	for range r.count() {
-		program := r.bytes(1)
-		accounts := r.bytes(r.count())
-		data := r.bytes(r.count())
-		if r.bad {
-			break
-		}
-		all = append(all, unread{program[0], accounts, data})
-	}
+	all := r.instructions()
 	if versioned && r.count() != 0 {
 		return m, errors.New("purser: the transaction takes accounts from lookup tables, which cannot be seen here")
 	}
@@ -137,20 +123,50 @@ func readMessage(raw []byte) (message, error) {
 		return m, errMalformed
 	}
 	for _, one := range all {
-		in := instruction{data: one.data}
-		if int(one.program) >= len(m.keys) {
-			return m, errMalformed
-		}
-		in.program = base58(m.keys[one.program])
-		for _, at := range one.accounts {
-			if int(at) >= len(m.keys) {
-				return m, errMalformed
-			}
-			in.accounts = append(in.accounts, int(at))
+		in, err := m.resolve(one)
+		if err != nil {
+			return m, err
 		}
 		m.instructions = append(m.instructions, in)
 	}
 	return m, nil
+}
+
+// unread is an instruction whose program and accounts are numbers of keys.
+type unread struct {
+	program  byte
+	accounts []byte
+	data     []byte
+}
+
+// instructions reads the instructions of a message, as far as they are whole.
+func (r *reader) instructions() (all []unread) {
+	for range r.count() {
+		program := r.bytes(1)
+		accounts := r.bytes(r.count())
+		data := r.bytes(r.count())
+		if r.bad {
+			break
+		}
+		all = append(all, unread{program[0], accounts, data})
+	}
+	return all
+}
+
+// resolve finds the keys that an instruction names.
+func (m message) resolve(one unread) (instruction, error) {
+	in := instruction{data: one.data}
+	if int(one.program) >= len(m.keys) {
+		return in, errMalformed
+	}
+	in.program = base58(m.keys[one.program])
+	for _, at := range one.accounts {
+		if int(at) >= len(m.keys) {
+			return in, errMalformed
+		}
+		in.accounts = append(in.accounts, int(at))
+	}
+	return in, nil
 }
 
 // payment finds the one transfer of a message and refuses all that is neither it nor harmless beside it.

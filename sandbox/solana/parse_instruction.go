@@ -215,6 +215,8 @@ var shownAuthorities = [...]string{"mintTokens", "freezeAccount", "accountOwner"
 	"confidentialTransferFeeConfig", "metadataPointer", "groupPointer", "groupMemberPointer", "scaledUiAmount", "pause", "permissionedBurn"}
 
 // token parses what both token programs know, and of Token-2022 what runs here.
+//
+// Long: one case for each instruction, by its number.
 func (p *parsing) token(extended bool) bool {
 	if len(p.keys) == 0 {
 		return false // Agave refuses those too

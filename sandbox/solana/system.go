@@ -16,6 +16,8 @@ const (
 
 // system runs one System instruction. Nonce accounts are not kept here; their instructions end
 // as invalid (docs/sandbox-differences.md).
+//
+// Long: one case for each instruction, by its number.
 func (in *invocation) system() *InstructionError {
 	args := &systemArgs{rest: in.data}
 	kind := args.u32()

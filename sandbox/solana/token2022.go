@@ -17,6 +17,8 @@ type instruction2022 struct {
 
 // instructionOf2022 finds a base instruction by its first byte. Extensions with instructions of
 // their own are in extensionOf2022.
+//
+// Long: one case for each instruction, by its number.
 func instructionOf2022(kind byte) (do instruction2022, ok bool) {
 	switch kind {
 	case 0:
@@ -242,6 +244,9 @@ func markKind(data []byte, kind byte) *InstructionError {
 	return nil
 }
 
+// initAccount is InitializeAccount of Token-2022 in its three forms: the owner comes as an account, or in the data (d).
+//
+// Long: its checks stand in the order of the program, as the first that fails names the error.
 func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	n := 3
 	if d != nil {

@@ -8,6 +8,8 @@ import (
 
 // transfer2022 moves tokens. form is 0 for Transfer, 1 for TransferChecked, which names the mint,
 // and 2 for TransferCheckedWithFee, which names the expected fee as well.
+//
+// Long: its checks stand in the order of the program, as the first that fails names the error.
 func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	amount, decimals, _ := amounts(d, form > 0)
 	mint, to, authority := withMint(form > 0)

@@ -154,6 +154,10 @@ func (s *Server) keyboardOf(chat int64) *ReplyKeyboard {
 	return nil
 }
 
+// say is a person who writes in a chat: shape completes each message that the text makes. It returns the id of the last
+// update that the bot gets of it; 0 for none.
+//
+// Long: all of it is one batch, so whatever refuses it comes before the commit.
 func (s *Server) say(chat, user int64, text string, shape func(*Message) error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

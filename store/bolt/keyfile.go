@@ -322,19 +322,9 @@ func (k *keyFile) wasDestroyed(r keyRef) bool {
 	return k.gone[r]
 }
 
-// findKeys opens the file of keys of a database that has one, and finishes what a crash has left undone: keys that
-// were destroyed are overwritten. It tells whether it changed the database.
-func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
-	path := KeysPath(e.path)
-	if e.keyFile, err = openKeyFile(path, root.Bucket([]byte(ownBucket)).Get([]byte(ownID))); err != nil {
-		return false, err
-	}
-	used := map[uint64]keyRef{}
-	damaged := 0
-	of, doomed := root.Bucket([]byte(dataKeys)), root.Bucket([]byte(destroyedKeys))
-	if of == nil || doomed == nil {
-		return false, fmt.Errorf("%w (%s is missing): restore a backup", engine.ErrBroken, dataKeys)
-	}
+// usedKeys reads where the keys of all people lie, by slot. Each has a slot of its own.
+func (e *Engine) usedKeys(of *bbolt.Bucket) (map[uint64]keyRef, error) {
+	used, damaged := map[uint64]keyRef{}, 0
 	owners := of.Cursor()
 	for owner, raw := owners.First(); owner != nil; owner, raw = owners.Next() {
 		if string(raw) == destroyed {
@@ -351,7 +341,25 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 		used[r.slot] = r
 	}
 	if damaged > 0 {
-		return false, fmt.Errorf("%w (%d people share a key): restore a backup", engine.ErrBroken, damaged)
+		return nil, fmt.Errorf("%w (%d people share a key): restore a backup", engine.ErrBroken, damaged)
+	}
+	return used, nil
+}
+
+// findKeys opens the file of keys of a database that has one, and finishes what a crash has left undone: keys that
+// were destroyed are overwritten. It tells whether it changed the database.
+func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
+	path := KeysPath(e.path)
+	if e.keyFile, err = openKeyFile(path, root.Bucket([]byte(ownBucket)).Get([]byte(ownID))); err != nil {
+		return false, err
+	}
+	of, doomed := root.Bucket([]byte(dataKeys)), root.Bucket([]byte(destroyedKeys))
+	if of == nil || doomed == nil {
+		return false, fmt.Errorf("%w (%s is missing): restore a backup", engine.ErrBroken, dataKeys)
+	}
+	used, err := e.usedKeys(of)
+	if err != nil {
+		return false, err
 	}
 	missing, err := e.keyFile.match(used)
 	if err != nil {

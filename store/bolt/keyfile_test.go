@@ -1,3 +1,5 @@
+// Long: the file of keys, whole and damaged, by the helpers that damage it.
+
 package bolt
 
 import (

@@ -1,0 +1,189 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// deliveryData is a delivery in a list.
+type deliveryData struct {
+	DeliveryID string              `json:"delivery_id"`
+	EventID    string              `json:"event_id"`
+	Event      wallet.EventName    `json:"event"`
+	State      store.DeliveryState `json:"state"`
+	CreatedAt  string              `json:"created_at"`
+	NextAt     string              `json:"next_at"`  // of a waiting one; else ""
+	EndedAt    string              `json:"ended_at"` // "" while it waits
+	Resend     bool                `json:"resend"`
+	Attempts   int                 `json:"attempts"`
+	LastStatus int                 `json:"last_status"`
+	LastError  string              `json:"last_error"`
+}
+
+// deliveriesData is `data` of GET …/deliveries, newest first. A page may hold fewer than asked for and
+// still have a next one.
+type deliveriesData struct {
+	Deliveries []deliveryData `json:"deliveries"`
+	NextCursor string         `json:"next_cursor"`
+}
+
+// wholeDeliveryData is `data` of GET …/deliveries/{delivery_id}.
+type wholeDeliveryData struct {
+	deliveryData
+	Body      string        `json:"body"`       // exactly what is signed and sent; "" when it may not be shown
+	BodyShown bool          `json:"body_shown"` // it may be, and is kept
+	Attempted []attemptData `json:"attempted"`
+}
+
+type attemptData struct {
+	At        string `json:"at"`
+	LatencyMS int64  `json:"latency_ms"`
+	Status    int    `json:"status"`
+	Error     string `json:"error"`
+	Answer    string `json:"answer"` // the first KiB, as text
+}
+
+// recoveredData is `data` of POST …/recover.
+type recoveredData struct {
+	Recovered int    `json:"recovered"`
+	NextSince string `json:"next_since"` // from when on to go on; "" when all was looked at
+}
+
+func (s *Server) deliveryOf(e store.LogEntry) deliveryData {
+	d := deliveryData{DeliveryID: e.ID, EventID: e.EventID, Event: e.Event, State: e.State, CreatedAt: stamp(e.CreatedAt), EndedAt: stamp(e.EndedAt),
+		Resend: e.Resend, Attempts: len(e.Attempted)}
+	if e.State == store.DeliveryWaiting {
+		d.NextAt = stamp(e.NextAt)
+	}
+	if n := len(e.Attempted); n > 0 {
+		d.LastStatus, d.LastError = e.Attempted[n-1].Status, s.explainReason(e.Attempted[n-1].Reason)
+	}
+	return d
+}
+
+// deliveries is GET …/deliveries?state&event&since&cursor&limit.
+func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
+	id, err := hookID(c, key)
+	if err != nil {
+		return err
+	}
+	f, err := deliveryFilter(c, key.Kind)
+	if err != nil {
+		return err
+	}
+	page, err := s.Webhooks.Deliveries(c.UserContext(), handlers.CallerOf(key), id, f)
+	if err != nil {
+		return err
+	}
+	data := deliveriesData{Deliveries: []deliveryData{}, NextCursor: page.Next}
+	for _, e := range page.Entries {
+		data.Deliveries = append(data.Deliveries, s.deliveryOf(e))
+	}
+	return s.succeed(c, fiber.StatusOK, "done.deliveries", data)
+}
+
+func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilter, err error) {
+	q, err := query(c, "state", "event", "since", "cursor", "limit")
+	if err != nil {
+		return f, err
+	}
+	f.State, f.Event, f.Cursor = store.DeliveryState(q["state"]), wallet.EventName(q["event"]), q["cursor"]
+	if f.State != "" && !f.State.Known() {
+		return f, bad("state", "body.one_of", wallet.ListArg("Choices", store.DeliveryStates()))
+	}
+	known := f.Event == "" || f.Event == wallet.WebhookTest
+	for _, name := range wallet.EventsOf(kind) {
+		known = known || f.Event == name
+	}
+	if !known {
+		return f, bad("event", "body.event")
+	}
+	if f.Since, err = parseMoment("since", q["since"]); err != nil {
+		return f, err
+	}
+	f.Limit, err = parseLimit(q["limit"])
+	return f, err
+}
+
+// deliveryID is the delivery of the path.
+func deliveryID(c *fiber.Ctx, key wallet.Key) (hook wallet.WebhookID, id string, err error) {
+	if hook, err = hookID(c, key); err != nil {
+		return hook, "", err
+	}
+	if id = c.Params("delivery_id"); !saneID(id) {
+		err = wallet.Refuse(wallet.NotFound, "delivery.unknown")
+	}
+	return hook, id, err
+}
+
+// delivery is GET …/deliveries/{delivery_id}.
+func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
+	hook, id, err := deliveryID(c, key)
+	if err != nil {
+		return err
+	}
+	e, shown, err := s.Webhooks.Delivery(c.UserContext(), handlers.CallerOf(key), hook, id)
+	if err != nil {
+		return err
+	}
+	data := wholeDeliveryData{deliveryData: s.deliveryOf(e), Body: string(e.Body), BodyShown: shown, Attempted: []attemptData{}}
+	for _, a := range e.Attempted {
+		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, s.explainReason(a.Reason), strings.ToValidUTF8(string(a.Answer), "\ufffd")})
+	}
+	return s.succeed(c, fiber.StatusOK, "done.delivery", data)
+}
+
+// resend is POST …/deliveries/{delivery_id}/resend.
+func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
+	hook, id, err := deliveryID(c, key)
+	if err != nil {
+		return err
+	}
+	if _, _, err := aboutHook(c, key, optionalBody); err != nil {
+		return err
+	}
+	return s.idempotent(c, key, func(remember save) error {
+		who := handlers.CallerOf(key)
+		again, err := s.Webhooks.PrepareResend(c.UserContext(), who, hook, id)
+		if err != nil {
+			return err
+		}
+		defer s.Webhooks.Wake(again.Webhook)
+		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+			if err := s.Webhooks.CommitResend(tx, who, hook, again); err != nil {
+				return nil, err
+			}
+			return s.envelope("done.resend", s.deliveryOf(store.LogEntry{Delivery: again, State: store.DeliveryWaiting}))
+		})
+	})
+}
+
+// recover is POST …/recover {since}.
+func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
+	id, fields, err := aboutHook(c, key, jsonBody, "since")
+	if err != nil {
+		return err
+	}
+	text, err := fields.text("since")
+	if err != nil {
+		return err
+	}
+	since, err := parseMoment("since", text)
+	if err != nil {
+		return err
+	}
+	return s.idempotent(c, key, func(remember save) error {
+		done, err := s.Webhooks.Recover(c.UserContext(), handlers.CallerOf(key), id, since)
+		if err != nil {
+			return err
+		}
+		return s.answer(c, fiber.StatusAccepted, remember, func(store.Tx) ([]byte, error) {
+			return s.envelope("done.recovered", recoveredData{done.Count, stamp(done.Next)}, wallet.NumberArg("Count", done.Count))
+		})
+	})
+}

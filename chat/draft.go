@@ -1,0 +1,259 @@
+package chat
+
+import (
+	"context"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// evaluatedDraft is what came of what a person has said of a transfer so far.
+type evaluatedDraft struct {
+	trigger  Trigger
+	parts    parts
+	refusal  error             // why something is asked again, or refused for good
+	amounts  []wallet.Quantity // to choose from, for a question
+	proposal handlers.Proposal
+	token    wallet.Token
+}
+
+// with puts newer words in the place of older ones.
+func (p parts) with(newer parts) parts {
+	if newer.Amount.given() {
+		p.Amount = newer.Amount // of the same token, unless another one is named
+	}
+	if !newer.Token.IsZero() {
+		p.Token = newer.Token
+	}
+	if newer.To.given() {
+		p.To, p.References, p.Label = newer.To, newer.References, newer.Label
+	}
+	if newer.Memo != "" {
+		p.Memo = newer.Memo
+	}
+	return p
+}
+
+// drop forgets one part.
+func (p *parts) drop(field wallet.Field) {
+	switch field {
+	case wallet.FieldAmount:
+		p.Amount = saidAmount{}
+	case wallet.FieldTo:
+		if len(p.References) > 0 { // the link's
+			p.Memo = ""
+		}
+		p.To, p.References, p.Label = saidRecipient{}, nil, ""
+	case wallet.FieldToken:
+		p.Token = wallet.TokenRef{}
+	}
+}
+
+// transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
+// idle for none. unread is what the words were refused for, if they were: the part that it is about
+// is asked for, whatever was said of it before.
+func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
+	p.drop(wallet.FieldOf(unread))
+	w, err := c.weigh(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
+	if labelled(err) {
+		w, err = evaluatedDraft{trigger: impossible, refusal: err}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.action, nil
+}
+
+// action takes the transition for what was found.
+func (w evaluatedDraft) action(s *replyTx) error {
+	s.found, s.refusal, dataOf[payment](s).parts = w, w.refusal, w.parts
+	return s.transition(sendFlow, w.trigger)
+}
+
+// weigh finds out what is missing, wrong, or possible. A labelled error refuses the transfer for good.
+func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
+	// What needs no node comes first: a stranger's words must not cost one.
+	from, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return w, err
+	}
+	to := w.parts.To
+	w.checkRecipient(c.Transfers, from.Address)
+	if ok, err := c.findToken(ctx, h, at, &w); !ok || err != nil {
+		if w.trigger == tokenMissing {
+			w.parts.To = to // what is wrong with it is said once there is a token
+		}
+		return w, err
+	}
+	w.checkAmount()
+	if w.parts.Amount.given() && w.parts.To.given() {
+		if err := c.mayAsk(h); err != nil {
+			return w, err
+		}
+		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
+			From: from.Address, To: w.parts.To.Address, Amount: w.parts.Amount.Quantity, Token: w.parts.Token,
+			Memo: w.parts.Memo, Label: w.parts.Label, References: w.parts.References,
+		})
+		if err == nil {
+			w.trigger = possible
+			return w, nil
+		}
+		if !w.asksOn(at, err) {
+			return w, err
+		}
+	}
+	w.trigger = addressMissing
+	if !w.parts.Amount.given() {
+		w.trigger = amountMissing
+	}
+	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) {
+		return w, c.offerAmounts(ctx, h, from.Address, &w)
+	}
+	return w, nil
+}
+
+// checkRecipient judges who is named, as far as no node is needed.
+func (w *evaluatedDraft) checkRecipient(transfers *handlers.Transfers, from wallet.Address) {
+	if !w.parts.To.given() {
+		return
+	}
+	err := w.parts.To.refusal()
+	if err == nil {
+		err = transfers.Destination(w.parts.To.Address, from)
+	}
+	if err != nil {
+		w.refusal, w.parts.To = err, saidRecipient{}
+	}
+}
+
+// findToken finds the token that is named. It is false where something must be asked for first, which the trigger says.
+func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedDraft) (bool, error) {
+	if wallet.FieldOf(w.refusal) == wallet.FieldToken { // what was said could be none: SOL is not meant
+		w.trigger = tokenMissing
+		return false, nil
+	}
+	if mint, ok := c.unlisted(w.parts.Token); ok {
+		if wallet.FieldOf(w.refusal) == wallet.FieldTo && !w.parts.To.given() {
+			w.trigger, w.token = addressMissing, wallet.Token{Mint: mint}
+			return false, nil
+		}
+		if err := c.mayAsk(h); err != nil {
+			return false, err
+		}
+	}
+	token, err := c.Transfers.Token(ctx, w.parts.Token)
+	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {
+		w.trigger, w.refusal = tokenMissing, err
+		return false, nil
+	}
+	w.token = token
+	return err == nil, err
+}
+
+// checkAmount judges the amount by the decimals of its token. What it may have meant is offered.
+func (w *evaluatedDraft) checkAmount() {
+	said := w.parts.Amount
+	err := said.refusal()
+	if exact := said.Quantity.Exact; err == nil && !exact.IsZero() {
+		_, err = exact.In(w.token.Decimals)
+	}
+	if err == nil {
+		return
+	}
+	w.refusal, w.parts.Amount = err, saidAmount{}
+	if w.amounts = said.meantAmounts(w.token); len(w.amounts) > 0 {
+		w.refusal = wallet.About(wallet.FieldAmount, didYouMean(w.amounts))
+	}
+}
+
+// offerAmounts finds amounts to choose from. Who has nothing to send is told so instead of being asked, unless something
+// is wrong with what they said: that comes first. A network that does not answer, or may not be asked, only leaves the
+// question without proposals.
+func (c *Chat) offerAmounts(ctx context.Context, h Inbound, from wallet.Address, w *evaluatedDraft) (err error) {
+	if c.mayAsk(h) != nil {
+		return nil
+	}
+	w.amounts, err = c.choices(ctx, from, w.token)
+	none := wallet.CodeOf(err) == wallet.InsufficientFunds
+	if mistaken := w.refusal != nil && wallet.CodeOf(w.refusal) != wallet.InsufficientFunds; labelled(err) && (!none || mistaken) {
+		return nil
+	}
+	return err
+}
+
+// unlisted tells whether a token is named by a mint that only a node knows.
+func (c *Chat) unlisted(named wallet.TokenRef) (wallet.Address, bool) {
+	if named.Mint.IsZero() {
+		return named.Mint, false
+	}
+	_, listed := c.Transfers.Tokens.ByMint(named.Mint)
+	return named.Mint, !listed
+}
+
+// asksOn tells whether a refused transfer is worth another question: for the part that the refusal
+// is about, or the same once more when the network does not answer in the midst of a conversation.
+func (w *evaluatedDraft) asksOn(at State, err error) bool {
+	silent := wallet.CodeOf(err) == wallet.NetworkError
+	switch field := wallet.FieldOf(err); {
+	case field != "":
+		w.parts.drop(field)
+	case silent && at == asksAmount:
+		w.parts.drop(wallet.FieldAmount)
+	case silent && at == asksAddress:
+		w.parts.drop(wallet.FieldTo)
+	default:
+		return false
+	}
+	w.refusal = err
+	return true
+}
+
+// choices are amounts that a balance allows, to tap on: up to three round ones, and max.
+func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.Token) ([]wallet.Quantity, error) {
+	balance, err := c.Wallets.Balance(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	free, err := sendable(balance, token)
+	if err != nil {
+		return nil, err
+	}
+	var round []wallet.Quantity
+	usual, sums := usualAmounts(token)
+	for i, sum := range sums {
+		amount, err := sum.In(token.Decimals)
+		// The usual small amounts come first; a large balance does not push them out.
+		if err == nil && amount.Units <= free && (i < usual || len(round) < 3) {
+			round = append(round, wallet.Quantity{Exact: sum})
+		}
+	}
+	return append(round[max(0, len(round)-3):], wallet.Quantity{Max: true}), nil
+}
+
+// usualAmounts are round sums from small to large; the first so many are usual.
+func usualAmounts(token wallet.Token) (usual int, sums []wallet.Decimal) {
+	texts := []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
+	if token.Native() {
+		texts = []string{"0.01", "0.05", "0.1", "0.5", "1", "5", "10", "50", "100"}
+	}
+	for _, text := range texts {
+		sums = append(sums, wallet.MustDecimal(text))
+	}
+	return 5, sums
+}
+
+// sendable is how many base units of a token a balance lets go, or the refusal of every amount.
+func sendable(b handlers.Balance, token wallet.Token) (uint64, error) {
+	if token.Native() {
+		if b.Lamports > b.Reserved {
+			return b.Lamports - b.Reserved, nil // what the fee takes of it, the network says of an amount
+		}
+		return 0, handlers.NoneToSend(token)
+	}
+	for _, held := range b.Tokens {
+		if held.Token.Mint == token.Mint && held.Free() > 0 {
+			return held.Free(), nil
+		}
+	}
+	return 0, handlers.NoneToSend(token)
+}
