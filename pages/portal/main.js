@@ -12,7 +12,6 @@ import { LANGUAGES } from './languages.js';
 import { errorText, inert, moment, pauseOf, sentence, zoneName } from './texts.js';
 
 const KEPT = 'purser.portal'; // in sessionStorage: of this tab and origin alone
-const LANGUAGE = 'purser.portal.language'; // the same, of the link that the tab was opened by
 const RESERVE = 200; // of the session's requests, which automatic refreshes leave to the person
 
 const main = document.getElementById('content');
@@ -42,24 +41,14 @@ const app = {
   },
 };
 
-load(LANGUAGES, [language(), ...(navigator.languages ?? [])].filter(Boolean)).then(() => {
+const [, named = kept()?.language] = /&lang=([A-Za-z0-9-]{2,35})$/.exec(location.hash) ?? []; // kept for when the tab is loaded again
+load(LANGUAGES, [named, ...(navigator.languages ?? [])].filter(Boolean)).then(() => {
   translate();
   document.getElementById('skip').addEventListener('click', () => main.focus());
   addEventListener('hashchange', () => route());
   document.addEventListener('visibilitychange', () => { if (!document.hidden) polling?.now(); });
   return route();
 }, () => { document.getElementById('unloaded').hidden = false; }); // written in the HTML
-
-/** The language that the link names, which this tab keeps for when it is loaded again; else "". */
-function language() {
-  const [, named] = /&lang=([A-Za-z0-9-]{2,35})$/.exec(location.hash) ?? [];
-  try {
-    if (named) sessionStorage.setItem(LANGUAGE, named);
-    return named ?? sessionStorage.getItem(LANGUAGE) ?? '';
-  } catch {
-    return named ?? ''; // storage is turned off
-  }
-}
 
 /** Shows what the address asks for. */
 async function route(silent = false) {
@@ -176,7 +165,7 @@ async function enter(token) {
   forget();
   announcement.textContent = t('session.opening');
   try {
-    session = await api.post('/v1/portal/session', { token });
+    session = { ...await api.post('/v1/portal/session', { token }), language: named };
   } catch (err) {
     if (err.code !== 'INVALID_API_KEY') offerAgain(token, err); // else leave has been called already
     return false;
