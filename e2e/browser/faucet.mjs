@@ -102,7 +102,7 @@ async function whatTheBotSays(tab) {
     ['the chosen one let go', [connected, more, `Disconnected\n${mine}\n\nYour commands now use\n${second}`], second],
     ['the only one let go', [connected, `Disconnected\n${mine}`], ''],
     ['another one let go', [connected, more, `Disconnected\n${second}`], mine],
-    ['claimed', [`✅ Wallet connected\n${mine}\nI've told the other account that the address is no longer connected to it.`], mine],
+    ['claimed', [`✅ Wallet connected\n${mine}\nThe other account was notified.`], mine],
     ['all deleted', [connected, 'Your data is deleted. Send /start to begin again as a new user.'], ''],
   ];
   const found = await tab.evaluate(async (all) => {
