@@ -25,7 +25,7 @@ func TestHelpShowsACommandsOwnFlags(t *testing.T) {
 				t.Errorf("%v: shows %s: %t", args, setting, !serves)
 			}
 		}
-		if (args[0] == "key") != strings.Contains(help, "--store-url") && !serves {
+		if (args[0] == "key" || args[0] == "queue") != strings.Contains(help, "--store-url") && !serves {
 			t.Errorf("%v does not say which settings it reads:\n%s", args, help)
 		}
 		if !strings.Contains(help, "Usage:\n  purser") || !serves && !strings.Contains(help, cmd.UseLine()) && cmd.Runnable() {

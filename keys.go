@@ -219,9 +219,27 @@ func plain(err error) error {
 	return err
 }
 
-// withKeys finds the keys: those of the running server by its admin socket, else in the store
-// itself. Without a bot token both are the sandbox's.
+// withKeys finds the keys of the running server, else of its store.
 func withKeys(ctx context.Context, settings config.Options, world worldOptions, do func(context.Context, api.KeyService) error) error {
+	err := withOperator(ctx, settings, world, func(ctx context.Context, op operator) error { return do(ctx, op.keys) })
+	if errors.Is(err, errNoStore) {
+		return fmt.Errorf("%w, and let the key's owner send /start", err)
+	}
+	return err
+}
+
+// operator is what the commands of an operator work on.
+type operator struct {
+	keys   api.KeyService
+	queues api.QueueService
+}
+
+// errNoStore says that purser never ran here.
+var errNoStore = errors.New("start purser once")
+
+// withOperator finds what an operator works on: the running server by its admin socket, else the store itself.
+// Without a bot token both are the sandbox's.
+func withOperator(ctx context.Context, settings config.Options, world worldOptions, do func(context.Context, operator) error) error {
 	if !config.IsSet(settings, "telegram.token") {
 		settings = world.settings(settings)
 	}
@@ -232,13 +250,13 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 	client, err := api.DialAdmin(api.SocketPath(c.Store.Path))
 	if err == nil {
 		defer client.Close()
-		return do(ctx, client)
+		return do(ctx, operator{keys: client, queues: client})
 	}
 	if !errors.Is(err, api.ErrNoServer) {
 		return err
 	}
 	if _, err := os.Stat(c.Store.Path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no store at %s yet: start purser once, and let the key's owner send /start", c.Store.Path)
+		return fmt.Errorf("there is no store at %s yet: %w", c.Store.Path, errNoStore)
 	}
 	kinds, err := product.NewKinds(product.StandardKinds()...)
 	if err != nil {
@@ -249,5 +267,5 @@ func withKeys(ctx context.Context, settings config.Options, world worldOptions, 
 		return err
 	}
 	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader}
-	return errors.Join(do(ctx, keys), s.Close())
+	return errors.Join(do(ctx, operator{keys: keys, queues: &handlers.Queues{Store: s, Now: time.Now}}), s.Close())
 }

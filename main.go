@@ -89,6 +89,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 		&cobra.Command{Use: "serve", Short: "Serve real Telegram and a real cluster", Args: cobra.NoArgs, RunE: served},
 		&cobra.Command{Use: "sandbox", Short: "Run against purser's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
 		keyCommand(&settings, world, out),
+		queueCommand(&settings, world, out),
 		signCommand(out),
 		verifyCommand(environ, time.Now, out),
 		listenCommand(environ, time.Now, out),
@@ -105,7 +106,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "serve" && cmd.Name() != "sandbox" { // those two are what the settings are for
-			cmd.SetUsageTemplate(ownUsage(cmd.Name() == "key"))
+			cmd.SetUsageTemplate(ownUsage(cmd.Name() == "key" || cmd.Name() == "queue"))
 		}
 	}
 	return root

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,6 +27,8 @@ import (
 	"purser/sandbox"
 	"purser/sandbox/mail"
 	"purser/sandbox/telegram"
+	"purser/store"
+	"purser/wallet"
 )
 
 // instance is purser inside the test's process.
@@ -355,6 +358,107 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 		if strings.Contains(i.printed(), secret) {
 			t.Errorf("a secret stands in the log")
 		}
+	}
+}
+
+// TestDeadLettersAreReplayedBesideARunningServerAndWithoutOne: what was given up is listed, and once it is replayed the
+// person hears it.
+func TestDeadLettersAreReplayedBesideARunningServerAndWithoutOne(t *testing.T) {
+	w := harness.World(t, 50*time.Millisecond)
+	i := newInstance(t).beside(w)
+	i.fails([]string{"queue", "list"}, "no store", "start purser")
+	i.start("serve")
+	alice := harness.NewPerson(t, w, telegram.Alice)
+	alice.Say("/start")
+	alice.Hear("the welcome", func(telegram.Message) bool { return true })
+	var made struct{ ID, Key string }
+	if err := json.Unmarshal([]byte(i.says("key", "create", "--owner", "1001", "--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	if said := i.says("queue", "dead-letters", "events"); said != "The queue events has no dead letters.\n" {
+		t.Fatalf("without any it says %q", said)
+	}
+	i.end()
+	i.gaveUp(made.ID, wallet.ProTier, wallet.FreeTier)
+
+	// Without a server.
+	if list := i.says("queue", "list"); !strings.Contains(list, "events      0 waiting, 0 in flight, 2 dead letters") {
+		t.Fatalf("the queues read:\n%s", list)
+	}
+	letters := i.says("queue", "dead-letters", "events")
+	if lines := strings.Split(letters, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "evt_free  given up 20") || !strings.HasSuffix(lines[1], ": no words for it") ||
+		strings.Contains(letters, made.ID) {
+		t.Fatalf("the dead letters read:\n%s", letters)
+	}
+	i.fails([]string{"queue", "replay", "events"}, "--all")
+	i.fails([]string{"queue", "replay", "events", "evt_pro", "--all"}, "--all")
+	i.fails([]string{"queue", "replay", "events", "evt_other"}, "no dead letter with this id")
+	i.fails([]string{"queue", "dead-letters"}, "queue list")
+	i.fails([]string{"queue", "dead-letters", "announced"}, "queue must be one of: inbox, events, outbox")
+	if said := i.says("queue", "replay", "events", "evt_pro"); said != "Replayed 1 of the queue events.\n" {
+		t.Fatalf("it says %q", said)
+	}
+	i.start("serve")
+	alice.Hear("what was replayed without a server", func(m telegram.Message) bool { return strings.Contains(m.Text, "is now on the pro tier") })
+
+	// Beside it.
+	var rows []struct {
+		ID, About, Reason string
+		PutAt             time.Time `json:"put_at"`
+		GivenUpAt         time.Time `json:"given_up_at"`
+		Attempts          int
+	}
+	if err := json.Unmarshal([]byte(i.says("queue", "dead-letters", "events", "--json")), &rows); err != nil || len(rows) != 1 || rows[0].ID != "evt_free" ||
+		!strings.HasPrefix(rows[0].About, "usr_") || rows[0].Reason != "no words for it\nand a trace" || rows[0].Attempts != 1 || rows[0].PutAt.IsZero() || !rows[0].GivenUpAt.After(rows[0].PutAt) {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	i.says("queue", "replay", "events", "--all")
+	alice.Hear("what was replayed beside it", func(m telegram.Message) bool { return strings.Contains(m.Text, "is now on the free tier") })
+	if said := i.says("queue", "dead-letters", "events", "--json"); said != "[]\n" {
+		t.Errorf("at the end it says %q", said)
+	}
+	if said := i.says("queue", "replay", "events", "--all"); said != "Replayed 0 of the queue events.\n" {
+		t.Errorf("with none left it says %q", said)
+	}
+}
+
+// gaveUp leaves one dead letter for each tier in the stopped store: an event that tells a key's owner of it.
+func (i *instance) gaveUp(key string, tiers ...wallet.Tier) {
+	i.t.Helper()
+	c, err := config.Load(config.Options{Environ: i.env})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	s, _, err := openStore(c, wallet.StandardKinds(), nil)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	err = s.Update(i.t.Context(), func(tx store.Tx) error {
+		owned, err := tx.Key(key)
+		if err != nil {
+			return err
+		}
+		for _, tier := range tiers {
+			at := time.Now().UTC()
+			event, err := wallet.NewEvent("evt_"+string(tier), wallet.KeyTierSet, at, owned.Owner, wallet.KeyTierSetData{KeyID: key, Tier: tier})
+			if err != nil {
+				return err
+			}
+			if err := tx.Emit(event); err != nil {
+				return err
+			}
+			jobs, _, err := tx.ClaimJobs(store.Claim{Queue: store.Events, Node: "test", Now: at, Max: 1, Lease: time.Minute})
+			if err != nil {
+				return err
+			}
+			if err := tx.DeadLetterJobs(at.Add(time.Second), "no words for it\nand a trace", jobs[0].Ref()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		i.t.Fatal(err)
 	}
 }
 

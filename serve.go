@@ -22,6 +22,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/config"
+	"purser/handlers"
 	"purser/notify"
 	"purser/pages"
 	"purser/product"
@@ -191,9 +192,8 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
-	p.overview = &work.Overview{Store: p.store, Queues: []store.Queue{store.Inbox, store.Outbox, store.Events},
-		Patient: []store.Queue{store.Settlement, store.Collecting}, Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
-	p.admin = &api.Admin{Keys: p.Keys, Log: log}
+	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
+	p.admin = &api.Admin{Keys: p.Keys, Queues: &handlers.Queues{Store: p.store, Now: time.Now}, Log: log}
 	catalogue, err := webhooks.Describe()
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -28,11 +29,20 @@ type KeyService interface {
 	SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error)
 }
 
+// QueueService is what an operator does with the queues of jobs: handlers.Queues in the process that owns the store,
+// AdminClient beside a running one.
+type QueueService interface {
+	States(context.Context) ([]handlers.QueueState, error)
+	DeadLetters(context.Context, store.Queue) ([]store.DeadLetter, error)
+	Replay(context.Context, store.Queue, store.JobID) error
+}
+
 // Admin serves an operator's commands on a Unix socket. Whoever can open the socket (file mode 0600:
 // the user that runs purser, and root) is the operator; nothing else is asked.
 type Admin struct {
-	Keys KeyService
-	Log  *slog.Logger
+	Keys   KeyService
+	Queues QueueService
+	Log    *slog.Logger
 }
 
 // The wire of the admin socket: JSON over HTTP, between two processes of one binary.
@@ -56,11 +66,22 @@ type (
 		ID   string      `json:"id"`
 		Tier wallet.Tier `json:"tier"`
 	}
+	adminQueue struct {
+		Queue store.Queue `json:"queue"`
+	}
+	adminReplay struct {
+		Queue store.Queue `json:"queue"`
+		ID    store.JobID `json:"id"`
+	}
 	adminAnswer struct {
-		Key    wallet.Key    `json:"key"`
-		Keys   []wallet.Key  `json:"keys,omitempty"`
-		Secret string        `json:"secret,omitempty"` // of a new key: shown once
-		Code   wallet.Code   `json:"code,omitempty"`   // of a refusal
+		Key    wallet.Key   `json:"key"`
+		Keys   []wallet.Key `json:"keys,omitempty"`
+		Secret string       `json:"secret,omitempty"` // of a new key: shown once
+
+		Queues  []handlers.QueueState `json:"queues,omitempty"`
+		Letters []store.DeadLetter    `json:"letters,omitempty"`
+
+		Code   wallet.Code   `json:"code,omitempty"` // of a refusal
 		Reason wallet.Reason `json:"reason,omitzero"`
 	}
 )
@@ -124,6 +145,9 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux.HandleFunc("POST /keys/revoke", a.revoke)
 	mux.HandleFunc("POST /keys/rotate", a.rotate)
 	mux.HandleFunc("POST /keys/tier", a.setTier)
+	mux.HandleFunc("GET /queues", a.queues)
+	mux.HandleFunc("POST /queues/dead-letters", a.deadLetters)
+	mux.HandleFunc("POST /queues/replay", a.replay)
 	server := &http.Server{
 		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
@@ -181,6 +205,28 @@ func (a *Admin) setTier(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := a.Keys.SetTier(r.Context(), req.ID, req.Tier)
 	a.answer(w, adminAnswer{Key: key}, err)
+}
+
+func (a *Admin) queues(w http.ResponseWriter, r *http.Request) {
+	states, err := a.Queues.States(r.Context())
+	a.answer(w, adminAnswer{Queues: states}, err)
+}
+
+func (a *Admin) deadLetters(w http.ResponseWriter, r *http.Request) {
+	var req adminQueue
+	if !a.read(w, r, &req) {
+		return
+	}
+	letters, err := a.Queues.DeadLetters(r.Context(), req.Queue)
+	a.answer(w, adminAnswer{Letters: letters}, err)
+}
+
+func (a *Admin) replay(w http.ResponseWriter, r *http.Request) {
+	var req adminReplay
+	if !a.read(w, r, &req) {
+		return
+	}
+	a.answer(w, adminAnswer{}, a.Queues.Replay(r.Context(), req.Queue, req.ID))
 }
 
 func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
@@ -259,6 +305,24 @@ func (a *AdminClient) Rotate(ctx context.Context, id string, endNow bool) (walle
 func (a *AdminClient) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys/tier", adminTier{id, tier})
 	return answer.Key, err
+}
+
+// States says how every queue stands.
+func (a *AdminClient) States(ctx context.Context) ([]handlers.QueueState, error) {
+	answer, err := a.call(ctx, http.MethodGet, "/queues", nil)
+	return answer.Queues, err
+}
+
+// DeadLetters lists what was given up in a queue; see handlers.Queues.
+func (a *AdminClient) DeadLetters(ctx context.Context, queue store.Queue) ([]store.DeadLetter, error) {
+	answer, err := a.call(ctx, http.MethodPost, "/queues/dead-letters", adminQueue{queue})
+	return answer.Letters, err
+}
+
+// Replay gives what was given up another try; see handlers.Queues.
+func (a *AdminClient) Replay(ctx context.Context, queue store.Queue, id store.JobID) error {
+	_, err := a.call(ctx, http.MethodPost, "/queues/replay", adminReplay{queue, id})
+	return err
 }
 
 // Close ends idle connections.

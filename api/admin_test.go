@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -23,7 +24,9 @@ func (r *harness) admin(path string) (stop func() error) {
 	r.Must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- (&Admin{Keys: r.Keys, Log: slog.New(slog.NewTextHandler(r.logged, nil))}).Run(ctx, ln) }()
+	go func() {
+		done <- (&Admin{Keys: r.Keys, Queues: &handlers.Queues{Store: r.Store, Now: r.Now}, Log: slog.New(slog.NewTextHandler(r.logged, nil))}).Run(ctx, ln)
+	}()
 	return func() error { cancel(); return <-done }
 }
 
@@ -155,4 +158,93 @@ func TestTheAdminSocketRefusesGarbage(t *testing.T) {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
 	check(t, stop())
+}
+
+// TestDeadLettersAreReplayedBesideARunningServer: what was given up is listed without its content, and goes back into its
+// queue once.
+func TestDeadLettersAreReplayedBesideARunningServer(t *testing.T) {
+	r := newHarness(t)
+	puts := func(body string) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			_, err := tx.PutJobs([]store.Job{{ID: "rep_1", Queue: store.Outbox, Key: "1001", Owner: "1001", Body: []byte(body), At: r.Now()}}, nil)
+			return err
+		}))
+	}
+	puts("private")
+	r.buries("no reason", store.Outbox)
+	path := socketPath(t)
+	stop := r.admin(path)
+	client, err := DialAdmin(path)
+	check(t, err)
+	defer client.Close()
+	var service QueueService = client
+	ctx := context.Background()
+
+	dead := func() map[store.Queue]int {
+		t.Helper()
+		states, err := service.States(ctx)
+		check(t, err)
+		out := map[store.Queue]int{}
+		for _, s := range states {
+			out[s.Queue] = s.Dead
+		}
+		return out
+	}
+	if got := dead(); len(got) != len(store.JobQueues()) || got[store.Outbox] != 1 {
+		t.Errorf("the queues stand at %v", got)
+	}
+	letters, err := service.DeadLetters(ctx, store.Outbox)
+	if err != nil || len(letters) != 1 || letters[0].ID != "rep_1" || letters[0].Reason != "no reason" || !letters[0].DiedAt.Equal(r.Now()) ||
+		letters[0].Body != nil || letters[0].Key != "" || letters[0].Owner != "" {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	check(t, service.Replay(ctx, store.Outbox, "rep_1"))
+	if got := dead(); got[store.Outbox] != 0 {
+		t.Errorf("after it was replayed the queues stand at %v", got)
+	}
+	r.View(func(tx store.Tx) error {
+		job, err := tx.Job(store.Outbox, "rep_1")
+		if string(job.Body) != "private" || job.Key != "1001" || job.Failures != 0 {
+			t.Errorf("%+v", job)
+		}
+		return err
+	})
+	if err := service.Replay(ctx, store.Outbox, "rep_1"); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("once more: %v", err)
+	}
+	r.buries("again", store.Outbox)
+	puts("anew")
+	if err := service.Replay(ctx, store.Outbox, "rep_1"); wallet.CodeOf(err) != wallet.Conflict || !strings.Contains(wallet.ReasonOf(err).String(), "letter_waits") {
+		t.Errorf("beside a job of its id: %v", err)
+	}
+	for _, queue := range []store.Queue{"", "none", store.Announced} {
+		if _, err := service.DeadLetters(ctx, queue); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%q: %v", queue, err)
+		}
+		if err := service.Replay(ctx, queue, "rep_1"); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%q: %v", queue, err)
+		}
+	}
+	check(t, stop())
+	if strings.Contains(r.logged.String(), "private") {
+		t.Error("a message is in the log")
+	}
+}
+
+// buries gives up every job of a queue.
+func (r *harness) buries(reason string, queue store.Queue) {
+	r.Helper()
+	r.Must(r.Update(func(tx store.Tx) error {
+		for {
+			jobs, _, err := tx.ClaimJobs(store.Claim{Queue: queue, Node: "test", Now: r.Now(), Max: 10, Lease: time.Minute})
+			if err != nil || len(jobs) == 0 {
+				return err
+			}
+			for _, job := range jobs {
+				if err := tx.DeadLetterJobs(r.Now(), reason, job.Ref()); err != nil {
+					return err
+				}
+			}
+		}
+	}))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"purser/store"
@@ -14,14 +13,12 @@ import (
 // job waits for longer than it should.
 type Overview struct {
 	Store  store.Store
-	Queues []store.Queue
-	// Patient are queues whose jobs wait long by design: of them only dead letters count.
-	Patient []store.Queue
-	Every   time.Duration
-	Late    time.Duration // how long a job may be in its queue before that is worth a line
-	Now     func() time.Time
-	After   func(time.Duration) <-chan time.Time // nil: time.After
-	Log     *slog.Logger
+	Queues []store.JobQueue // of one whose jobs wait long by design (Patient) only dead letters count
+	Every  time.Duration
+	Late   time.Duration // how long a job may be in its queue before that is worth a line
+	Now    func() time.Time
+	After  func(time.Duration) <-chan time.Time // nil: time.After
+	Log    *slog.Logger
 }
 
 // Run looks until ctx ends. Its error is one after which nothing is to be tried again.
@@ -46,7 +43,8 @@ func (o *Overview) Run(ctx context.Context) error {
 }
 
 func (o *Overview) look(ctx context.Context, dead map[store.Queue]int) error {
-	for i, queue := range slices.Concat(o.Queues, o.Patient) {
+	for _, one := range o.Queues {
+		queue := one.Queue
 		var stats store.JobStats
 		if err := o.Store.View(ctx, func(tx store.Tx) (err error) {
 			stats, err = tx.JobStats(queue)
@@ -58,7 +56,7 @@ func (o *Overview) look(ctx context.Context, dead map[store.Queue]int) error {
 		if !stats.Oldest.IsZero() {
 			age = o.Now().Sub(stats.Oldest)
 		}
-		late := i < len(o.Queues) && age > o.Late
+		late := !one.Patient && age > o.Late
 		if stats.Dead > dead[queue] || late {
 			o.Log.Warn("a queue needs a look", "queue", queue, "waiting", stats.Waiting, "in_flight", stats.InFlight,
 				"dead_letters", stats.Dead, "oldest", age.Round(time.Second))

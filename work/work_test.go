@@ -812,7 +812,7 @@ func TestALeaderThatEndsByItselfEndsRun(t *testing.T) {
 func TestTheOperatorHearsOfQueues(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		ctx, cancel := context.WithCancel(context.Background())
-		o := &Overview{Store: h.store, Queues: []store.Queue{queue}, Patient: []store.Queue{"patient"}, Every: time.Minute, Late: 5 * time.Minute,
+		o := &Overview{Store: h.store, Queues: []store.JobQueue{{Queue: queue}, {Queue: "patient", Patient: true}}, Every: time.Minute, Late: 5 * time.Minute,
 			Now: time.Now, Log: slog.New(slog.NewTextHandler(&locked{h: h}, nil))}
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()

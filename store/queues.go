@@ -1,0 +1,29 @@
+package store
+
+import "slices"
+
+// JobQueue describes a queue of jobs to those who look after all of them: the operator, and tests.
+type JobQueue struct {
+	Queue  Queue
+	Worker string // the package whose pool empties it
+	Holds  string // what its jobs are, in the operator's words
+	// Patient tells that its jobs wait long by design, so that an old one is no sign of trouble.
+	Patient bool
+}
+
+// JobQueues lists every queue of jobs, in the order in which a person's message passes through them. A new queue is one
+// row here beside its name.
+func JobQueues() []JobQueue {
+	return []JobQueue{
+		{Queue: Inbox, Worker: "bot", Holds: "updates from Telegram that wait to be answered"},
+		{Queue: Events, Worker: "notify", Holds: "events that people are told of in chat"},
+		{Queue: Outbox, Worker: "bot", Holds: "messages that wait to be sent to Telegram"},
+		{Queue: Settlement, Worker: "settle", Holds: "transactions that wait for their owner or for Solana", Patient: true},
+		{Queue: Collecting, Worker: "settle", Holds: "payment requests, and rejected or expired transactions that may still land", Patient: true},
+	}
+}
+
+// KnownJobQueue tells whether a queue is one of JobQueues.
+func KnownJobQueue(queue Queue) bool {
+	return slices.ContainsFunc(JobQueues(), func(q JobQueue) bool { return q.Queue == queue })
+}
