@@ -345,7 +345,7 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	newInstance(t, "PURSER_TELEGRAM_TOKEN="+telegram.DefaultToken, "PURSER_CHAIN_CLUSTER=devnet",
-		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "none.db")).fails([]string{"key", "list"}, "no store", "start purser")
+		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "none.db")).fails([]string{"key", "list"}, "no store", "start purser once", "send /start")
 	i.end()
 	if list := i.says("key", "list"); !strings.Contains(list, made.ID) {
 		t.Fatalf("without a server the list reads:\n%s", list)
