@@ -54,10 +54,26 @@ type Job struct {
 	At        time.Time // when it was put
 	Attempt   int       // how often it was claimed, ever; with ID it says which claim is meant
 	Failures  int       // how often RetryJobs ended it since it was last put
+	Lapses    int       // how many claims in a row nobody ended: see LapseWait
 	// About is the person whose data key seals it, and with whom it is erased. "" is nobody.
 	About wallet.UserID
 	Body  []byte // sealed, as ID, Key and Owner are
 	Seq   uint64 // its place, set by the store: a larger one was put later
+}
+
+// maxLapseWait is the longest that a job waits after a claim that nobody ended.
+const maxLapseWait = 30 * time.Second
+
+// LapseWait is how long a job waits after so many claims in a row that nobody ended, because the node died or stood
+// still. At first it does not wait, since a restart must not hold up anybody. From the third time on the job may
+// be what kills the process, or stood only beside it: the waits double up to half a minute, and each job has a different one by
+// its number, so that in the end each is claimed alone.
+func LapseWait(lapses int, seq uint64) time.Duration {
+	if lapses < 3 {
+		return 0
+	}
+	wait := min(time.Second<<min(lapses-3, 10), maxLapseWait)
+	return wait + wait*time.Duration(seq%16)/16
 }
 
 // Ref names one claim of a job.
@@ -138,7 +154,7 @@ type Jobs interface {
 	// RetryJobs ends attempts that failed: they count as Failures, and the jobs wait until notBefore.
 	RetryJobs(notBefore time.Time, refs ...Ref) error
 	// SnoozeJobs ends attempts that did not fail, such as one that found its job not ready: the jobs wait until
-	// notBefore (zero: they may be claimed at once).
+	// notBefore (zero: they were given back unhandled and may be claimed at once; Lapses stay).
 	SnoozeJobs(notBefore time.Time, refs ...Ref) error
 	// DeadLetterJobs takes jobs out of their queue, so that what is behind them in their keys goes on, and keeps them for
 	// the operator. One that was put anew meanwhile stays, and waits as it was put.

@@ -29,6 +29,9 @@ func (p *Pool) attempt(h *held) {
 }
 
 func (p *Pool) handle(h *held, job store.Job) Outcome {
+	if job.Lapses >= maxLapses {
+		return p.fail(h, job, Permanent(errLapsed))
+	}
 	for tries := 1; ; tries++ {
 		if h.ctx.Err() != nil && errors.Is(context.Cause(h.ctx), ErrLost) {
 			return Lost
@@ -174,7 +177,11 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 			return lostOr(tx.DeadLetterJobs(now, reason(cause), ref))
 		})
 	}
-	err := write(p.Dead)
+	apology := p.Dead
+	if job.Lapses >= maxLapses+deadLapses {
+		apology = nil
+	}
+	err := write(apology)
 	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !final(err) {
 		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
 		err = write(nil)
@@ -202,6 +209,8 @@ func reason(cause error) string {
 	switch {
 	case errors.As(cause, &known):
 		return string(known.Code)
+	case errors.Is(cause, errLapsed):
+		return "never ended"
 	case errors.As(cause, &crash):
 		return "panic"
 	case errors.Is(cause, store.ErrConflict):

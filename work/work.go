@@ -117,6 +117,17 @@ type Metrics interface {
 	Ended(queue store.Queue, outcome Outcome, waited, took time.Duration)
 }
 
+// maxLapses is how many claims in a row may end without a word (store.Job.Lapses) before a job is a dead letter: what kills
+// the process each time it is handled must not be handled for ever. Beyond it Pool.Dead is tried a few times more, since it
+// may be what kills.
+const (
+	maxLapses  = 20
+	deadLapses = 3
+)
+
+// errLapsed is why a job that was claimed so often is given up.
+var errLapsed = errors.New("work: its attempts never ended: it may be what ends the process")
+
 // ErrStopped is the cause of the end of a Handle's ctx when the pool's time to stop is over.
 var ErrStopped = errors.New("work: the pool has stopped")
 

@@ -242,6 +242,44 @@ func TestADeadLetterNeedsNoApology(t *testing.T) {
 	})
 }
 
+// TestWhatNeverEndsIsGivenUp: a job that ends the process each time it is handled is a dead letter after so many claims. If
+// writing its apology is what kills, it goes without.
+func TestWhatNeverEndsIsGivenUp(t *testing.T) {
+	for _, c := range []struct {
+		claims           int
+		handled, apology string
+	}{{maxLapses - 1, "beside pill", ""}, {maxLapses, "beside", "pill"}, {maxLapses + deadLapses - 1, "beside", "pill"}, {maxLapses + deadLapses, "beside", ""}} {
+		inBubble(t, func(h *harness) {
+			h.put("pill")
+			for range c.claims { // each life claims it and dies
+				time.Sleep(time.Minute) // of the bubble
+				h.update(func(tx store.Tx) error {
+					got, _, err := tx.ClaimJobs(store.Claim{Queue: queue, Node: "a", Now: time.Now(), Max: 1, Lease: time.Hour})
+					if len(got) != 1 {
+						h.Errorf("%d jobs were claimed", len(got))
+					}
+					return errors.Join(err, tx.ReleaseNode("a"))
+				})
+			}
+			h.put("beside")
+			apology := ""
+			p := h.pool(nil)
+			p.Dead = func(_ store.Tx, job store.Job, _ error) error {
+				apology = string(job.ID)
+				return nil
+			}
+			stop := h.run(p)
+			time.Sleep(2 * time.Minute)
+			h.same("handled", h.begun(), c.handled)
+			stop()
+			h.same("apology", apology, c.apology)
+			if dead := c.claims >= maxLapses; dead != (h.stats().Dead == 1) || h.stats().Waiting != 0 {
+				h.Errorf("after %d claims: %+v", c.claims, h.stats())
+			}
+		})
+	}
+}
+
 func TestASnoozeIsNoFailure(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		count := 0

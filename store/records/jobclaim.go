@@ -55,22 +55,28 @@ func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 		if err == nil && end.After(now) {
 			return nil
 		}
-		if err := q.endLease(e); err != nil {
+		if err := q.endLease(e, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endLease ends one lease, also one of a damaged row: then what stands beside it tells whose it was.
-func (q *jobQueue) endLease(e entry) error {
+// endLease ends one lease without a word from who held it, at now in the queue's time. A damaged row has its own end:
+// what stands beside it tells whose it was.
+func (q *jobQueue) endLease(e entry, now time.Time) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := q.read(seq)
 	if err == nil && bytes.Equal(q.leaseKey(j), e.key) {
 		if j.Anew {
-			return q.release(j, j.NotBefore, j.Due, 0)
+			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
-		return q.release(j, j.NotBefore, time.Time{}, j.Failures)
+		lapses := j.Lapses + 1
+		if wait := store.LapseWait(lapses, seq); wait > 0 {
+			due := now.Add(wait)
+			return q.release(j, due.Add(-q.offsetOf(j.Node)), due, j.Failures, lapses)
+		}
+		return q.release(j, j.NotBefore, time.Time{}, j.Failures, lapses)
 	}
 	if err == nil { // an entry that leads to another lease of the job
 		return q.delete(jobIndex, e.key)

@@ -14,7 +14,7 @@ import (
 func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew { // what failed is what it was before; what was put since then has not been tried
-			return q.release(j, j.NotBefore, j.Due, 0)
+			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		if err := q.move(j, nil); err != nil {
 			return err

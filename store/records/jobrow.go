@@ -26,6 +26,7 @@ type jobRow struct {
 	At        time.Time
 	Attempt   int
 	Failures  int
+	Lapses    int // see store.Job
 	About     wallet.UserID
 
 	Node string    // whose lease
@@ -60,6 +61,9 @@ const (
 	withAnew
 	withReason
 )
+
+// withLapses is a bit beside the priority.
+const withLapses = 0x80
 
 // append writes the plain part behind out.
 func (r *jobRow) append(out []byte) []byte {
@@ -100,6 +104,10 @@ func (r *jobRow) append(out []byte) []byte {
 		moment(withReason, r.DiedAt)
 		text(withReason, r.Reason)
 	}
+	if r.Lapses > 0 {
+		out[at+1] |= withLapses
+		out = binary.AppendUvarint(out, uint64(r.Lapses))
+	}
 	out[at] = flags
 	return out
 }
@@ -108,12 +116,12 @@ func (r *jobRow) append(out []byte) []byte {
 func (r *jobRow) read(raw []byte) error {
 	in := jobReader{raw: raw}
 	head := in.take(2)
-	if in.bad || int(head[1]) >= store.Priorities {
+	if in.bad || int(head[1]&^withLapses) >= store.Priorities {
 		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)
 	}
-	flags := head[0]
+	flags, priority := head[0], int(head[1]&^withLapses)
 	has := func(flag byte) bool { return flags&flag != 0 }
-	*r = jobRow{Priority: int(head[1]), Attempt: in.number(), Failures: in.number(), At: in.time(), About: wallet.UserID(in.text())}
+	*r = jobRow{Priority: priority, Attempt: in.number(), Failures: in.number(), At: in.time(), About: wallet.UserID(in.text())}
 	for flag, hash := range [...]*[]byte{&r.Name, &r.Ordering, &r.Owner} {
 		if has(withName << flag) {
 			*hash = in.take(hashSize)
@@ -131,6 +139,9 @@ func (r *jobRow) read(raw []byte) error {
 	r.Anew = has(withAnew)
 	if has(withReason) {
 		r.DiedAt, r.Reason = in.time(), in.text()
+	}
+	if head[1]&withLapses != 0 {
+		r.Lapses = in.number()
 	}
 	if in.bad || len(in.raw) > 0 {
 		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)

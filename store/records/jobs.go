@@ -28,7 +28,7 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 		return store.Job{}, err
 	}
 	out := store.Job{Queue: q.name, Priority: store.Priority(j.Priority), NotBefore: j.NotBefore, At: j.At, Attempt: j.Attempt,
-		Failures: j.Failures, About: j.About, Seq: j.seq}
+		Failures: j.Failures, Lapses: j.Lapses, About: j.About, Seq: j.seq}
 	rest := sealed[0]
 	for _, into := range []func([]byte){
 		func(b []byte) { out.ID = store.JobID(b) }, func(b []byte) { out.Key = string(b) }, func(b []byte) { out.Owner = string(b) },
@@ -99,7 +99,7 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	if j.NotBefore.After(j.At) {
 		is.Due = j.NotBefore.Add(q.offset())
 	}
-	j.Attempt, j.Failures = 0, 0
+	j.Attempt, j.Failures, j.Lapses = 0, 0, 0
 	if was != nil {
 		return q.putAnew(j, was, is, handTo)
 	}
@@ -267,7 +267,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 func (t *tx) DoneJobs(refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
-			return q.release(j, j.NotBefore, j.Due, 0)
+			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		return q.move(j, nil)
 	})
@@ -276,26 +276,30 @@ func (t *tx) DoneJobs(refs ...store.Ref) error {
 func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
-			return q.release(j, j.NotBefore, j.Due, 0)
+			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
-		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures+1)
+		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures+1, 0)
 	})
 }
 
 func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
-			return q.release(j, j.NotBefore, j.Due, 0)
+			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
-		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures)
+		lapses := 0
+		if notBefore.IsZero() {
+			lapses = j.Lapses
+		}
+		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures, lapses)
 	})
 }
 
 // release ends a lease: the job waits again.
-func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures int) error {
+func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, lapses int) error {
 	is := *was
 	is.Node, is.End, is.Anew = "", time.Time{}, false
-	is.NotBefore, is.Due, is.Failures = notBefore, due, failures
+	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, lapses
 	q.woke = true
 	return q.move(was, &is)
 }

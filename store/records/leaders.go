@@ -49,7 +49,7 @@ func (t *tx) ReleaseNode(node string) error {
 			if len(e.value) < 2*hashSize || string(e.value[2*hashSize:]) != node {
 				continue
 			}
-			if err := q.endLease(e); err != nil {
+			if err := q.endLease(e, q.state.clock); err != nil {
 				return err
 			}
 		}

@@ -136,7 +136,15 @@ func (m *jobModel) claim(r *rand.Rand, most int) {
 	share := m.share
 	for _, j := range m.jobs { // leases that are over
 		if !j.end.IsZero() && !j.end.After(m.now) {
-			m.release(j, j.NotBefore, j.Failures)
+			lapses, notBefore := j.Lapses+1, j.NotBefore
+			if wait := store.LapseWait(lapses, j.Seq); wait > 0 {
+				notBefore = m.now.Add(wait)
+			}
+			anew := j.anew != nil
+			m.release(j, notBefore, j.Failures)
+			if !anew {
+				j.Lapses = lapses
+			}
 		}
 	}
 	inFlight := map[string]int{}
@@ -175,7 +183,7 @@ func (m *jobModel) claim(r *rand.Rand, most int) {
 		j.Attempt++
 		j.end = m.now.Add(c.Lease)
 		inFlight[j.Owner]++
-		if got.Attempt != j.Attempt || string(got.Body) != string(j.Body) || got.Failures != j.Failures || got.Seq != j.Seq {
+		if got.Attempt != j.Attempt || string(got.Body) != string(j.Body) || got.Failures != j.Failures || got.Lapses != j.Lapses || got.Seq != j.Seq {
 			m.Errorf("claimed %+v, want %+v", got, j.Job)
 		}
 		if share > 0 && j.Owner != "" && inFlight[j.Owner] > share {
@@ -226,7 +234,7 @@ func (m *jobModel) release(j *modelJob, notBefore time.Time, failures int) {
 		j.Job, j.anew = *j.anew, nil
 		j.Seq, j.Attempt = seq, attempt
 	default:
-		j.NotBefore, j.Failures = notBefore, failures
+		j.NotBefore, j.Failures, j.Lapses = notBefore, failures, 0
 	}
 }
 

@@ -44,6 +44,7 @@ func Run(t *testing.T, open Open) {
 		{"JobFairness", testJobFairness},
 		{"JobStarvation", testJobStarvation},
 		{"JobLeases", testJobLeases},
+		{"JobLapses", testJobLapses},
 		{"JobsAnew", testJobsAnew},
 		{"JobHandOver", testJobHandOver},
 		{"JobClock", testJobClock},
