@@ -121,6 +121,16 @@ func standard() []ActionCodec {
 
 func (c Codec) rows() []ActionCodec { return append(slices.Clone(c.extra), standard()...) }
 
+// Actions lists the types of the actions that have a row, sorted.
+func (c Codec) Actions() []string {
+	var out []string
+	for _, row := range c.rows() {
+		out = append(out, row.Type)
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Knows tells whether an action has a row, and whether it is what a transaction is about.
 func (c Codec) Knows(action string) (principal, ok bool) {
 	row, ok := c.row(action)

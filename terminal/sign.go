@@ -342,6 +342,8 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
+		default: // nothing is signed that was not shown
+			return fmt.Errorf("it does something that this version cannot show (%s): not signed", tame(a.Type, 64))
 		}
 	}
 	line("From", d.FeePayer.String())

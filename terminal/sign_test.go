@@ -431,3 +431,13 @@ func TestWhatWasSignedIsKeptForItsOwnerOnly(t *testing.T) {
 		t.Errorf("a damaged file: %v, handed in %d", err, len(d.said))
 	}
 }
+
+// TestWhatCannotBeShownIsNotSigned: an action that the decoder has a row for, and the terminal no words.
+func TestWhatCannotBeShownIsNotSigned(t *testing.T) {
+	var out strings.Builder
+	s := &Signer{Out: &out}
+	err := s.show(offer{Chain: wallet.Devnet}, wallet.Decoded{Actions: []wallet.Action{{Type: "stake\x1b[2J"}}})
+	if err == nil || !strings.Contains(err.Error(), "not signed") || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("%v", err)
+	}
+}
