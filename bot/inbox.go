@@ -145,11 +145,8 @@ func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job
 		if known {
 			continue
 		}
-		job := store.Job{Queue: store.Inbox, Key: store.ChatKey(u.in.Chat), Owner: store.ChatKey(u.in.Chat), At: now, Body: u.body}
-		if job.About, err = store.ChatPerson(tx, u.in.From.TelegramID); err != nil {
-			return nil, nil, nil, err
-		}
-		jobs = append(jobs, job)
+		chat := store.ChatKey(u.in.Chat)
+		jobs = append(jobs, store.Job{Queue: store.Inbox, Key: chat, Owner: chat, About: store.ChatPerson(tx, u.in.From.TelegramID), At: now, Body: u.body})
 	}
 	if handed, err = tx.PutJobs(jobs, b.inbox.Offer()); err != nil {
 		return nil, nil, nil, err

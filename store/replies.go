@@ -46,18 +46,17 @@ func (r Reply) job(tx Tx) (Job, error) {
 	if err != nil {
 		return Job{}, fmt.Errorf("write a reply: %w", err)
 	}
+	chat := ChatKey(r.Chat)
+	body := append(append(make([]byte, 0, len(head)+1+len(r.Body)), head...), '\n')
 	job := Job{
-		Queue: Outbox, Key: ChatKey(r.Chat), Owner: ChatKey(r.Chat), Priority: Priority(r.Priority), At: r.At,
-		Body: append(append(head, '\n'), r.Body...),
+		Queue: Outbox, Key: chat, Owner: chat, Priority: Priority(r.Priority), At: r.At, About: ChatPerson(tx, r.Chat),
+		Body: append(body, r.Body...),
 	}
 	if r.Card != "" {
 		job.ID = replyID(r.Chat, r.Card)
 	}
 	if !r.NotAfter.IsZero() {
 		job.Key += " beside"
-	}
-	if job.About, err = ChatPerson(tx, r.Chat); err != nil {
-		return Job{}, err
 	}
 	return job, nil
 }
@@ -85,15 +84,11 @@ func Waits(tx Tx, chat int64, card string) (bool, error) {
 
 // ChatPerson is the person whose private chat it is, by whose data key what is said there is sealed: "" for groups, and
 // for somebody whom purser has not met.
-func ChatPerson(tx Tx, chat int64) (wallet.UserID, error) {
+func ChatPerson(tx Tx, chat int64) wallet.UserID {
 	if chat <= 0 {
-		return "", nil
+		return ""
 	}
-	user, err := tx.UserByTelegram(chat)
-	if errors.Is(err, ErrNotFound) {
-		return "", nil
-	}
-	return user.ID, err
+	return tx.PersonOf(chat)
 }
 
 // OutcomeOf is what became of the reply of a card that was put with Reply.OutcomeUntil. open says that it still waits or is

@@ -105,6 +105,9 @@ type Tx interface {
 type Users interface {
 	User(wallet.UserID) (wallet.User, error)
 	UserByTelegram(id int64) (wallet.User, error)
+	// PersonOf is the id of the user of a Telegram id, "" for a stranger. It reads nothing of theirs and costs little; a
+	// decision about money asks UserByTelegram, which checks that the user's row says the same.
+	PersonOf(telegramID int64) wallet.UserID
 	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and

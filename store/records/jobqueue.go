@@ -63,10 +63,12 @@ type jobQueue struct {
 	name    store.Queue
 	prefix  []byte
 	state   queueState
-	owners  map[[hashSize]byte]*jobOwner
+	one     jobOwner                     // the first owner that is asked for, of most transactions the only one
+	owners  map[[hashSize]byte]*jobOwner // the others
 	touched []touchedTurn
 	woke    bool // something may be claimable that was not
 
+	names    [40]byte // room for prefix
 	buf      [96]byte // see key
 	hashed   string   // the name of which hashedAs is the hash
 	hashedAs []byte
@@ -87,8 +89,12 @@ func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	if err := checkID(string(name)); err != nil {
 		return nil, err
 	}
-	q := &jobQueue{tx: t, name: name, prefix: append([]byte(name), 0), owners: map[[hashSize]byte]*jobOwner{}}
+	q := &jobQueue{tx: t, name: name}
+	q.prefix = append(append(q.names[:0], name...), 0)
 	q.readState()
+	if t.queues == nil {
+		t.queues = t.few[:0]
+	}
 	t.queues = append(t.queues, q)
 	return q, nil
 }
@@ -166,14 +172,24 @@ func (q *jobQueue) ownerKey(o *jobOwner) []byte { return append(q.key(ownerOf), 
 // owner reads what is known of an owner, by the hash of their name.
 func (q *jobQueue) owner(hash []byte) *jobOwner {
 	name := [hashSize]byte(ownerHash(hash))
+	if q.one.open && q.one.hash == name {
+		return &q.one
+	}
 	if o := q.owners[name]; o != nil {
 		return o
 	}
-	o := &jobOwner{hash: name}
+	o := &q.one
+	if o.open {
+		if q.owners == nil {
+			q.owners = map[[hashSize]byte]*jobOwner{}
+		}
+		o = &jobOwner{}
+		q.owners[name] = o
+	}
+	o.hash, o.open = name, true
 	if raw := q.get(jobIndex, q.ownerKey(o)); raw != nil {
 		o.decode(raw)
 	}
-	q.owners[name] = o
 	return o
 }
 
@@ -529,18 +545,11 @@ func (t *tx) writeJobs() error {
 }
 
 func (q *jobQueue) write() error {
+	if err := q.writeOwner(&q.one); err != nil {
+		return err
+	}
 	for _, o := range q.owners {
-		if !o.dirty {
-			continue
-		}
-		o.dirty = false
-		var err error
-		if o.count == 0 && o.inFlight == 0 {
-			err = q.delete(jobIndex, q.ownerKey(o))
-		} else {
-			err = q.put(jobIndex, q.ownerKey(o), o.encode())
-		}
-		if err != nil {
+		if err := q.writeOwner(o); err != nil {
 			return err
 		}
 	}
@@ -549,4 +558,15 @@ func (q *jobQueue) write() error {
 	}
 	q.state.dirty = false
 	return q.put(jobIndex, q.key(stateOf), q.state.encode())
+}
+
+func (q *jobQueue) writeOwner(o *jobOwner) error {
+	if !o.dirty {
+		return nil
+	}
+	o.dirty = false
+	if o.count == 0 && o.inFlight == 0 {
+		return q.delete(jobIndex, q.ownerKey(o))
+	}
+	return q.put(jobIndex, q.ownerKey(o), o.encode())
 }

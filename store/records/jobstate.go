@@ -19,6 +19,7 @@ type jobOwner struct {
 	turns    [store.Priorities]turn // where they stand
 	full     [store.Priorities]bool // has no turn because as many as may be are in flight
 
+	open  bool // it was read
 	dirty bool
 }
 

@@ -25,7 +25,9 @@ type tx struct {
 
 	news []store.Queue // that were added to, each once
 
-	queues []*jobQueue // of jobs, that were opened
+	queues []*jobQueue    // of jobs, that were opened
+	few    [3]*jobQueue   // room for them
+	some   [3]store.Queue // room for news
 
 	touchedKeys bool // an API key or a webhook changed
 }
@@ -95,6 +97,9 @@ func (t *tx) next(b table) (uint64, error) { return t.in.Next(engine.Table(b)) }
 
 // signal has the workers of a queue woken once the transaction is committed.
 func (t *tx) signal(queue store.Queue) {
+	if t.news == nil {
+		t.news = t.some[:0]
+	}
 	if !slices.Contains(t.news, queue) {
 		t.news = append(t.news, queue)
 	}

@@ -44,6 +44,13 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	return u, nil
 }
 
+func (t *tx) PersonOf(telegramID int64) wallet.UserID {
+	if telegramID == 0 {
+		return ""
+	}
+	return t.personBy(t.telegramHash(telegramID))
+}
+
 func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 	if id == 0 {
 		return wallet.User{}, store.ErrNotFound
