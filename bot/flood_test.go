@@ -184,6 +184,7 @@ func TestTooManyOfBeforeTheStart(t *testing.T) {
 type refusing struct {
 	store.Store
 	now atomic.Bool
+	but atomic.Int32 // how many go through all the same
 }
 
 func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) error {
@@ -192,7 +193,7 @@ func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) erro
 		if err := change(t); err != nil {
 			return err
 		}
-		if t.wrote && r.now.Load() {
+		if t.wrote && r.now.Load() && r.but.Add(-1) < 0 {
 			return errors.New("refused by the test")
 		}
 		return nil
@@ -220,5 +221,30 @@ func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
 	}
 	if said := strings.Join(f.fromBot(telegram.Alice), "|"); strings.Contains(said, "too many") {
 		t.Errorf("said: %s", said)
+	}
+}
+
+// TestWhatIsLeftOutAndItsNoticeAreOne: one commit leaves the oldest out and tells the person. Where it fails, the person is
+// told when it is tried again.
+func TestWhatIsLeftOutAndItsNoticeAreOne(t *testing.T) {
+	f := newFlood(t)
+	f.says(telegram.Alice, "first")
+	<-f.begun
+	f.bot.maxOfChat = 2
+	f.says(telegram.Alice, "second")
+	f.says(telegram.Alice, "third")
+	f.refuse.now.Store(true)
+	if err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth")); err == nil {
+		t.Error("it was taken")
+	}
+	f.refuse.but.Store(1)
+	err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth"))
+	f.refuse.now.Store(false)
+	f.must(nil, err)
+	f.hears(telegram.Alice, "too many")
+	close(f.release)
+	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
+	if got := strings.Join(f.heard(telegram.Alice), " "); got != "first third fourth" {
+		t.Errorf("handled: %s", got)
 	}
 }

@@ -107,19 +107,31 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 		return nil
 	}
 	var handed []store.Job
-	var over, calm []int64
+	var calm, told []int64 // told may be of a run of the closure that was undone
 	err := b.update(ctx, func(tx store.Tx) (err error) {
-		handed, over, calm, err = b.put(tx, updates, most)
-		return err
+		var over []int64
+		if handed, over, calm, err = b.put(tx, updates, most); err != nil {
+			return err
+		}
+		for _, chat := range over {
+			if !slices.Contains(told, chat) && !b.floods.flooded(chat) {
+				continue
+			}
+			told = append(told, chat)
+			if err := b.tellFlooded(tx, chat); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
+		for _, chat := range told { // nobody was told after all
+			b.floods.calm(chat)
+		}
 		return err
 	}
-	for _, chat := range over {
-		if b.floods.flooded(chat) {
-			b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
-			b.tellFlooded(ctx, chat)
-		}
+	if len(told) > 0 {
+		b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
 	}
 	for _, chat := range calm {
 		b.floods.calm(chat)
@@ -320,18 +332,17 @@ func (b *Bot) gaveUp(tx store.Tx, job store.Job, _ error) error {
 	return store.Enqueue(tx, rows...)
 }
 
-// tellFlooded tells a private chat that some of what it sent is left out; a group is told nothing.
-func (b *Bot) tellFlooded(ctx context.Context, where int64) {
+// tellFlooded tells a private chat that some of what it sent is left out, in the transaction that leaves it out. A group
+// is told nothing.
+func (b *Bot) tellFlooded(tx store.Tx, where int64) error {
 	if where <= 0 {
-		return
+		return nil
 	}
 	rows, err := b.toSay(where, b.opt.Chat.TooMany())
-	if err == nil {
-		err = b.update(ctx, func(tx store.Tx) error { return store.Enqueue(tx, rows...) })
-	}
 	if err != nil {
-		b.log.Error("nobody could be told that updates are left out", "error", err)
+		return err
 	}
+	return store.Enqueue(tx, rows...)
 }
 
 // toSay makes rows of what is said outside of a Turn.

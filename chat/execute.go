@@ -72,8 +72,12 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 		return "", err
 	}
 	if !h.app.Silent {
-		if err := roomForApps(tx, h.Chat); err != nil {
+		app := shareOf(h.app.By)
+		if err := roomForApp(tx, h.Chat, app); err != nil {
 			return "", err
+		}
+		for i := range s.out {
+			s.out[i].App = app
 		}
 		if err := store.Enqueue(tx, s.out...); err != nil {
 			return "", err

@@ -76,28 +76,62 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if err != nil {
 		return Posting{}, err
 	}
-	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, Body: body, At: c.Now().UTC()}
+	app := shareOf(m.By)
+	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, App: app, Body: body, At: c.Now().UTC()}
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
 		queued.CardUntil, queued.OutcomeUntil = queued.At, until // no later state of it is an edit: its card need not be known
-		if err := roomForApps(tx, m.Chat); err != nil {
+		if err := roomForApp(tx, m.Chat, app); err != nil {
 			return err
 		}
 		return store.Enqueue(tx, queued)
 	}}, nil
 }
 
-// maxOfApps is how many messages may wait for a chat before apps' own are refused. What purser itself has to say is
-// never refused: the bot slows down whoever asks faster than it may answer (bot), and receipts are folded.
-const maxOfApps = 100
+// How many messages may wait for a chat before apps' own are refused: maxOfApps of all, and maxOfApp of one app, so that no
+// app can keep the others out. What purser itself has to say is never refused: the bot slows down whoever asks faster
+// than it may answer (bot), and receipts are folded.
+const (
+	maxOfApps = 100
+	maxOfApp  = 25
+)
 
-// roomForApps refuses an app's message while too many wait to be sent to a chat: RATE_LIMIT_EXCEEDED.
-func roomForApps(tx store.Tx, chat int64) error {
-	waiting, err := tx.CountJobs(store.Outbox, store.ChatKey(chat))
-	if err == nil && waiting >= maxOfApps {
-		err = wallet.Refuse(wallet.RateLimitExceeded, "chat_messages.full", wallet.NumberArg("Most", maxOfApps))
+// shareOf names whose share of a chat a caller's messages take: their app's, or their key's if it is in none.
+func shareOf(by handlers.Caller) string {
+	if by.App != "" {
+		return string(by.App)
 	}
-	return err
+	return "key " + string(by.KeyLine)
+}
+
+// roomForApp refuses an app's message while too many wait to be sent to a chat: RATE_LIMIT_EXCEEDED.
+func roomForApp(tx store.Tx, chat int64, app string) error {
+	refusal := func(most int) error {
+		return wallet.Refuse(wallet.RateLimitExceeded, "chat_messages.full", wallet.NumberArg("Most", most))
+	}
+	waiting, err := tx.CountJobs(store.Outbox, store.ChatKey(chat))
+	switch {
+	case err != nil:
+		return err
+	case waiting >= maxOfApps:
+		return refusal(maxOfApps)
+	case waiting < maxOfApp: // whoever they are from
+		return nil
+	}
+	jobs, err := tx.JobsOfKey(store.Outbox, store.ChatKey(chat), waiting)
+	if err != nil {
+		return err
+	}
+	own := 0
+	for _, job := range jobs {
+		if r, err := store.ReplyOf(job); err == nil && r.App == app {
+			own++
+		}
+	}
+	if own >= maxOfApp {
+		return refusal(maxOfApp)
+	}
+	return nil
 }
 
 // wordsIn is the catalogue in the language of whose private chat it is.

@@ -111,27 +111,46 @@ func TestMessagesOfAppsAreRefusedWhereTooManyWait(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", sol)
 	r.settle()
-	operators := handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}
-	post := func(name string) error {
+	by := func(n int) handlers.Caller {
+		key := fmt.Sprint("key_", n)
+		return handlers.Caller{KeyID: key, KeyLine: key, Bot: true}
+	}
+	post := func(name string, by handlers.Caller) error {
 		t.Helper()
-		posting, err := r.chat.Post(r.Context(), chat.AppMessage{ID: r.NewID("msg"), By: operators, Chat: r.people[name].TelegramID, Text: "news"})
+		posting, err := r.chat.Post(r.Context(), chat.AppMessage{ID: r.NewID("msg"), By: by, Chat: r.people[name].TelegramID, Text: "news"})
 		r.Must(err)
 		return r.Update(func(tx store.Tx) error { return posting.Commit(tx, time.Time{}) })
 	}
+	command := func(by handlers.Caller) error {
+		t.Helper()
+		run, err := r.chat.Execute(r.Context(), chat.AppCommand{By: by, Person: r.people["alice"].User, Text: "/wallet address"})
+		r.Must(err)
+		return r.Update(func(tx store.Tx) error { _, err := run(tx); return err })
+	}
+	full := func(what string, err error) {
+		t.Helper()
+		if wallet.CodeOf(err) != wallet.RateLimitExceeded {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	r.rich("bob", sol)
 	r.settle()
-	for range 100 {
-		r.Must(post("alice"))
+	for range 24 {
+		r.Must(post("alice", by(1)))
 	}
-	if err := post("alice"); wallet.CodeOf(err) != wallet.RateLimitExceeded {
-		t.Errorf("the hundred and first: %v", err)
+	r.Must(command(by(1)))
+	full("beyond the share of one", post("alice", by(1)))
+	full("its command", command(by(1)))
+	r.Must(command(by(2))) // another one has its own share
+	for range 24 {
+		r.Must(post("alice", by(2)))
 	}
-	run, err := r.chat.Execute(r.Context(), chat.AppCommand{By: operators, Person: r.people["alice"].User, Text: "/wallet address"})
-	r.Must(err)
-	if err := r.Update(func(tx store.Tx) error { _, err := run(tx); return err }); wallet.CodeOf(err) != wallet.RateLimitExceeded {
-		t.Errorf("a command of an app's: %v", err)
+	for n := range 50 {
+		r.Must(post("alice", by(3+n/25)))
 	}
-	r.Must(post("bob"))
+	full("the hundred and first", post("alice", by(5)))
+	full("a command of an app's", command(by(5)))
+	r.Must(post("bob", by(1)))
 	if n := len(r.said("alice")); n != 100 {
 		t.Errorf("%d messages wait", n)
 	}

@@ -19,6 +19,7 @@ func ChatKey(chat int64) string { return strconv.FormatInt(chat, 10) }
 type replyHead struct {
 	Chat         int64     `json:"chat"`
 	Card         string    `json:"card,omitempty"`
+	App          string    `json:"app,omitempty"`
 	CardUntil    time.Time `json:"card_until,omitzero"`
 	OutcomeUntil time.Time `json:"outcome_until,omitzero"`
 	NotAfter     time.Time `json:"not_after,omitzero"`
@@ -42,7 +43,7 @@ func Enqueue(tx Tx, replies ...Reply) error {
 
 // job is the job that sends a reply. It is sealed by the key of the person whose chat it is.
 func (r Reply) job(tx Tx) (Job, error) {
-	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.CardUntil, r.OutcomeUntil, r.NotAfter})
+	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.App, r.CardUntil, r.OutcomeUntil, r.NotAfter})
 	if err != nil {
 		return Job{}, fmt.Errorf("write a reply: %w", err)
 	}
@@ -70,7 +71,7 @@ func ReplyOf(j Job) (Reply, error) {
 	if !ok || json.Unmarshal(head, &h) != nil {
 		return Reply{}, errors.New("store: a job of the outbox holds no reply")
 	}
-	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, CardUntil: h.CardUntil, OutcomeUntil: h.OutcomeUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
+	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, App: h.App, CardUntil: h.CardUntil, OutcomeUntil: h.OutcomeUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
 }
 
 // Waits tells whether a reply of that card still waits to be sent, or is on its way.

@@ -257,6 +257,7 @@ type Reply struct {
 	Chat     int64
 	Priority int    // smaller goes first: answers 0, confirmations 1, alerts 2, messages of apps 3
 	Card     string // "" or the subject whose message it creates or edits
+	App      string // "" or the app that sends it, whose share of the chat it takes
 
 	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
 	CardUntil time.Time
