@@ -45,7 +45,7 @@ func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	return key, s.rateLimit(c, key)
 }
 
-// notAKey refuses who has no good key. A client whose keys keep being refused is told to slow down
+// notAKey refuses a request without a valid key. A client whose keys keep being refused is limited
 // instead; a good key from the same address always passes, so that nobody can lock a neighbour out.
 func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 	if wallet.CodeOf(err) != wallet.InvalidAPIKey {

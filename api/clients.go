@@ -97,7 +97,7 @@ func (w *window[C]) forgetOne() {
 	}
 }
 
-// suspectProxy logs, once, that somebody forwards requests whom the settings do not name: all of its clients would
+// suspectProxy logs, once, that a proxy that the settings do not name forwards requests: all of its clients would
 // count as one. A client that connects directly can cause that line too, and nothing else.
 func (s *Server) suspectProxy(c *fiber.Ctx) {
 	if s.suspected.Load() || len(c.Request().Header.Peek(fiber.HeaderXForwardedFor)) == 0 {

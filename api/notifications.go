@@ -27,7 +27,7 @@ func ofPerson(key wallet.Key) error {
 	return nil
 }
 
-// notifications is GET /v1/notifications: what the key's owner is told of in their chat.
+// notifications is GET /v1/notifications: which events the key's owner gets as messages in their chat.
 func (s *Server) notifications(c *fiber.Ctx, key wallet.Key) error {
 	if err := ofPerson(key); err != nil {
 		return err

@@ -1,6 +1,13 @@
 // Package api knows HTTP: the routes of /v1 and /w, the envelope, keys, limits and the table from
 // error codes to statuses. It refuses to know what an operation does (see handlers), how Telegram's
 // updates are read (see bot) and what the signing page does on a device (see signer).
+//
+// A Server, made by New from Options, answers the public listener. A request passes middleware (default headers, limits
+// of strangers), then its route. Routes of /v1 that need a key go through authenticate and rateLimit. The handler reads
+// the body strictly (body.go), calls an operation, and answers by succeed or by an error, which refuse turns into the
+// envelope. A POST runs in idempotent, which keeps its answer in the store transaction of its effect. Admin is the
+// operator's socket, and Connections bounds what a listener holds. No sentence for people stands in the code: they are
+// keys of package locale.
 package api
 
 import (

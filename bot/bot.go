@@ -64,9 +64,9 @@ type Talker interface {
 	SlowDown(in chat.Inbound, err error) (chat.Turn, bool)
 	// Profiles are the menu of commands and the texts about the bot, in each language; the first is for everybody else.
 	Profiles() []chat.Profile
-	// Apology is what a person is told when handling what they did failed for good.
+	// Apology is the answer to a person when handling their input failed for good.
 	Apology(in chat.Input) []chat.Reply
-	// TooMany is what a person is told when the oldest of what they sent is left out.
+	// TooMany is the answer to a person when their oldest waiting messages are left out.
 	TooMany() []chat.Reply
 }
 
@@ -175,7 +175,7 @@ func New(o Options) (*Bot, error) {
 	return b, nil
 }
 
-// Me is the bot's username without @; "" until Telegram has told it.
+// Me is the bot's username without @. It is "" until Telegram has answered getMe.
 func (b *Bot) Me() string {
 	if me := b.me.Load(); me != nil {
 		return me.Username

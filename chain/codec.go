@@ -37,7 +37,7 @@ type Call struct {
 	in instruction
 }
 
-// Data is what the program is told.
+// Data is the instruction's data, as the program reads it.
 func (c Call) Data() []byte { return c.in.data }
 
 // Len is how many accounts the instruction names.

@@ -88,7 +88,7 @@ func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error
 	}, nil
 }
 
-// tapNewKey begins anew, for who has keys.
+// tapNewKey starts the conversation again for a person who already has keys.
 func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	return c.begin(func(s *replyTx) error {
 		s.renew(nil)

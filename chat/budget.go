@@ -17,7 +17,7 @@ const (
 	// Lookups is how many of them there are at once, unless Options say otherwise.
 	Lookups     = 30
 	lookupPause = 3 * time.Second
-	// toldPause is how long whoever goes on is not told again: their answers would pile up.
+	// toldPause is how long a person who goes on gets no further message about it: answers would pile up.
 	toldPause = 10 * time.Second
 )
 
@@ -70,7 +70,7 @@ func (b *budget) forget(now time.Time) {
 	b.sweep = max(1024, 2*len(b.people))
 }
 
-// tooOften is the refusal of a lookup. quiet: they have been told just before.
+// tooOften is the refusal of a lookup. quiet: the person got a message about it just before.
 type tooOften struct {
 	wait  time.Duration
 	quiet bool
@@ -101,7 +101,7 @@ func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {
 	return turn, true
 }
 
-// slowDown answers whoever has no lookup left. What was being asked goes on.
+// slowDown answers a person who has no lookup left. The open question stays open.
 func (t *tooOften) slowDown(h Inbound) Action {
 	if t.quiet && h.Tap == nil {
 		return func(*replyTx) error { return nil }

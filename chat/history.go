@@ -36,7 +36,7 @@ func (s *replyTx) history() error {
 	return s.reply("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
 }
 
-// pastLine is one payment: when, what, and with whom; "" for one that has no line.
+// pastLine is one payment: when, what, and the other party. "" for one that has no line.
 func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	card, stage, err := s.cardOf(t)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
 }
 
-// who names whoever an address belongs to: the contact's name, or the end of the address.
+// who names the owner of an address: the contact's name, or the end of the address.
 func (s *replyTx) who(address wallet.Address) (html, error) {
 	name, err := s.nameOf(address)
 	if err != nil {

@@ -229,7 +229,7 @@ func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	return [][]Button{{b}}, err
 }
 
-// linkIsOver answers whoever chooses at a question whose time is over.
+// linkIsOver answers a person who chooses at a question whose time is over.
 func (s *replyTx) linkIsOver() error {
 	if err := s.toast("toast.link_over", nil); err != nil {
 		return err

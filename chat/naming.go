@@ -113,7 +113,7 @@ func (c *Chat) tapRename(ctx context.Context, h Inbound, name string) (Action, e
 	return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 }
 
-// tapSaveContact asks for a name for whom somebody has paid.
+// tapSaveContact asks for a name for the recipient of a payment.
 func (c *Chat) tapSaveContact(ctx context.Context, h Inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {

@@ -26,7 +26,7 @@ func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 	}, operatorsAsked), nil
 }
 
-// askedCard is the message to whoever asked, for as long as their question waits.
+// askedCard is the message to the developer who asked, for as long as their request waits.
 func askedCard(id string) string { return "asked:" + id }
 
 func (s *replyTx) sayAsked() error {
@@ -97,7 +97,7 @@ func verdicts() map[handlers.Verdict]string {
 	}
 }
 
-// aboutDeveloper is what an operator is told of a developer and of what they want.
+// aboutDeveloper is what an operator sees of a developer and of their request.
 func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
 	r := dev.Request
 	var wants, steps []string
@@ -187,7 +187,7 @@ func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, 
 	return nil
 }
 
-// tellDeveloper tells an operator's word to whoever asked.
+// tellDeveloper sends an operator's answer to the developer who asked.
 func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
 	if developer.Unreachable { // /api shows it when they are back
 		return nil

@@ -1,5 +1,9 @@
 // Package config knows where purser's settings come from (a file, the environment, flags) and which
 // values can be right. It refuses to know what is done with them.
+//
+// Load reads all sources, checks every value, and returns a Config or an error with one line for each thing to mend.
+// keys.go lists the settings with their defaults. A Secret never shows itself in a log or an error: only Reveal does.
+// CheckServe says what is missing to serve real people.
 package config
 
 import (
@@ -76,7 +80,7 @@ type Webhooks struct {
 	Events       uint64          // limits.webhook_events: an hour to one webhook
 }
 
-// Access is how whoever asks for access to the API is verified, and whose word counts.
+// Access is how a developer who asks for API access is verified, and which operators approve.
 type Access struct {
 	Steps  []wallet.Verification // verification.steps, each once; at least one
 	Admins []int64               // Telegram ids of the operators; none: nobody approves anything

@@ -9,19 +9,19 @@ import (
 	"purser/wallet"
 )
 
-// Notifications are what people want to be told of in their chat.
+// Notifications reads and changes which events people get as messages in their chat.
 type Notifications struct {
 	Store store.Store
 	Now   Clock
 	NewID IDs
 }
 
-// all is what a person is told who never said anything else.
+// all is the setting of a person who never changed it.
 func all(who wallet.User) wallet.Notifications {
 	return wallet.Notifications{Enabled: true, Events: []string{"*"}, UpdatedAt: who.RegisteredAt}
 }
 
-// Of is what the caller wants to be told of.
+// Of returns the caller's settings.
 func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notifications, error) {
 	user, err := read(ctx, n.Store, func(tx store.Tx) (wallet.User, error) {
 		user, err := tx.User(who.User)

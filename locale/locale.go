@@ -128,7 +128,7 @@ func (c *Catalogue) Printer(tag string, style Style) *Printer {
 	return &Printer{catalogue: c, localizer: c.localizers[at], fixed: c.fixed[c.languages[at]], style: style}
 }
 
-// Text renders a text. Strings among the values go in as they are: whoever shows HTML has escaped them. A value
+// Text renders a text. Strings among the values go in as they are: a caller that shows HTML escapes them first. A value
 // that is missing is an error.
 func (p *Printer) Text(key string, values map[string]any) (string, error) {
 	if text, ok := p.fixed[key]; ok {

@@ -1,5 +1,7 @@
 // Package market knows which tokens are well known. It refuses to know who holds them, and what the
 // chain says of a mint: a symbol is nothing but a word of this list.
+//
+// Listed reads the list of one cluster. Tokens finds an entry by symbol or by mint.
 package market
 
 import (

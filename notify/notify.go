@@ -1,5 +1,5 @@
-// Package notify brings events to the chat of the person whom they are about: a Notifier handles the jobs of the queue
-// store.Events, one transaction each. It knows who can be reached. It refuses to know which events a person is told of
+// Package notify brings events to the chat of the person they are about: a Notifier handles the jobs of the queue
+// store.Events, one transaction each. It knows who can be reached. It refuses to know which events a person gets
 // and in which words (a value of package chat each), how a message is sent (see bot), and who else hears of an event.
 package notify
 

@@ -1,6 +1,8 @@
 // Package sandbox is the outside world in one process: a Telegram, a Solana and, where they are wanted, a
 // mail server, a shop and a second bot, at addresses of their own, for the unchanged product to talk to.
 // It refuses to know the product.
+//
+// Open makes a World and its listeners, Run serves them until its context ends, and Close ends what Open began.
 package sandbox
 
 import (

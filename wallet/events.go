@@ -57,7 +57,7 @@ const (
 // internalPrefix begins the names of events that are purser's own.
 const internalPrefix = "internal."
 
-// Public tells whether webhooks may be told of the event.
+// Public reports whether the event may go to webhooks.
 func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
 
 // NotifiesOwner tells whether the event is one that its person may be told of in chat: what they did themselves

@@ -14,7 +14,7 @@ type Notifications struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Wants tells whether a person is to be told of an event: by default of all.
+// Wants reports whether a person gets a message about an event. By default they get all.
 func (u User) Wants(name string) bool { return u.Notifications.Wants(name) }
 
 // Wants tells whether an event is wanted. Without settings all are, and an event that settings cannot name

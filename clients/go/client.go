@@ -25,7 +25,7 @@ type Client struct {
 	maxWait time.Duration // longest Retry-After that is waited for
 }
 
-// What a Client does that is told nothing else.
+// Defaults of a Client.
 const (
 	usualTries   = 4
 	usualFirst   = 250 * time.Millisecond

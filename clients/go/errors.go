@@ -85,7 +85,7 @@ var ErrSecretLost = errors.New("purser: it is done, but the answer that held the
 // longestText bounds what is kept of a text in a refusal, in bytes.
 const longestText = 1000
 
-// told is a text of a refusal as an error may show it: bounded, printable, without the key.
+// told returns a text of a refusal as an error may show it: bounded, printable, without the key.
 func (c *Client) told(text string) string {
 	if len(text) > longestText {
 		text = strings.ToValidUTF8(text[:longestText], "") + "…"

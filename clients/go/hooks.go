@@ -129,7 +129,7 @@ type webhookEventList struct {
 
 func (l webhookEventList) complete() bool { return l.Events != nil && all(l.Events) }
 
-// WebhookEvents is GET /v1/webhooks/events: all that webhooks are told of. Any key may ask.
+// WebhookEvents is GET /v1/webhooks/events: every event that a webhook can subscribe to. Any key may read it.
 func (c *Client) WebhookEvents(ctx context.Context) ([]WebhookEvent, error) {
 	list, err := do[webhookEventList](ctx, c, call{method: http.MethodGet, path: "/v1/webhooks/events"})
 	return list.Events, err

@@ -1,6 +1,10 @@
 // Package telegram knows how Telegram looks from outside, to a bot (the Bot API over HTTP) and to
 // two people (a page that plays their app); it refuses to know anything of wallets, of Solana, or
 // of the bot that talks to it.
+//
+// A Server is one Telegram: its Handler answers the Bot API and the page, and methods such as Say, Tap and Block act as the
+// people do. State is a value that changes are applied to; each change is a line of the journal first, so a
+// restart has it again. A Fault makes calls fail as real ones do.
 package telegram
 
 import (
