@@ -190,7 +190,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	if p.bot, err = newBot(c, p.store, p.chat, log); err != nil {
 		return err
 	}
-	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log}
+	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: &handlers.Queues{Store: p.store, Now: time.Now}, Log: log}
@@ -228,7 +228,7 @@ func linkedBot(c config.Config, me func() string) func() string {
 func newBot(c config.Config, s store.Store, talker *chat.Chat, log *slog.Logger) (*bot.Bot, error) {
 	return bot.New(bot.Options{Token: c.Telegram.Token.Reveal(), APIURL: c.Telegram.APIURL, Mode: bot.Mode(c.Telegram.Mode),
 		WebhookURL: c.HTTP.PublicURL.JoinPath(api.WebhookPath).String(), WebhookSecret: c.Telegram.WebhookSecret.Reveal(),
-		Store: s, Chat: talker, Node: node, Now: time.Now, Log: log})
+		Store: s, Chat: talker, Node: node, Now: time.Now, Log: log, Random: rand.Reader})
 }
 
 // spaceAtStart is how many bytes must be free beside the store before anything is promised to anybody.

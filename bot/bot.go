@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -87,6 +88,7 @@ type Options struct {
 
 	Now       func() time.Time  // nil: time.Now. Pacing reads it: a clock that stands still sends a burst, then waits
 	Log       *slog.Logger      // nil: slog.Default()
+	Random    io.Reader         // of the waits after failures; see work.Schedule
 	Transport http.RoundTripper // nil: one that honours the proxy environment
 	Pace      Pace              // zero: what Telegram allows
 }
@@ -164,10 +166,10 @@ func New(o Options) (*Bot, error) {
 		pacer: newPacer(o.Pace, o.Now), maxWaiting: maxWaiting, maxOfChat: maxOfChat}
 	b.alive, b.die = context.WithCancelCause(context.Background())
 	b.inbox = &work.Pool{Store: o.Store, Queue: store.Inbox, Node: o.Node, Width: chatsAtOnce, PerOwner: 1, Lease: inboxLease,
-		Schedule: work.Schedule{First: time.Second, Most: patience, Failures: attempts},
+		Schedule: work.Schedule{First: time.Second, Most: patience, Failures: attempts, Random: o.Random},
 		Handle:   b.handle, Dead: b.gaveUp, Grace: workGrace, Now: o.Now, Log: o.Log}
 	b.outbox = &work.Pool{Store: o.Store, Queue: store.Outbox, Node: o.Node, Width: maxSending, Window: 1, Lease: outboxLease,
-		Schedule: work.Schedule{First: time.Second, Most: retryLimit},
+		Schedule: work.Schedule{First: time.Second, Most: retryLimit, Random: o.Random},
 		Handle:   b.deliver, Grace: sendGrace, Now: o.Now, Log: o.Log}
 	if b.router, err = newRouter(o.Chat, b.transport, b.log); err != nil {
 		return nil, err

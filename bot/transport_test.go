@@ -220,6 +220,17 @@ func TestABotThatCannotServeIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// TestWaitsAfterFailuresAreRandom: both pools draw their waits from the source that main gives.
+func TestWaitsAfterFailuresAreRandom(t *testing.T) {
+	w := newWorld(t)
+	w.opt.Random = strings.NewReader("chance")
+	b, err := New(w.opt)
+	w.must(nil, err)
+	if b.inbox.Schedule.Random != w.opt.Random || b.outbox.Schedule.Random != w.opt.Random {
+		t.Error("a pool has another source")
+	}
+}
+
 // TestTheProfileIsToldInEachLanguageWhenItChanged: a restart repeats nothing.
 func TestTheProfileIsToldInEachLanguageWhenItChanged(t *testing.T) {
 	w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
@@ -40,6 +41,8 @@ type Notifier struct {
 	Width int    // how many events are handled at once; 0: a sensible number
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	Random io.Reader // of the waits after failures; see work.Schedule
 }
 
 // Run handles the queue of events until ctx ends: each event's messages, its conversation's step and its end in the queue
@@ -47,7 +50,7 @@ type Notifier struct {
 // is the store's, after which nothing is certain.
 func (n *Notifier) Run(ctx context.Context) error {
 	pool := &work.Pool{Store: n.Store, Queue: store.Events, Node: n.Node, Width: cmp.Or(n.Width, width), PerOwner: perOwner, Lease: lease,
-		Schedule: work.Schedule{First: 100 * time.Millisecond, Most: time.Second, Failures: tries}, Handle: n.handle, Now: n.Now, Log: n.Log}
+		Schedule: work.Schedule{First: 100 * time.Millisecond, Most: time.Second, Failures: tries, Random: n.Random}, Handle: n.handle, Now: n.Now, Log: n.Log}
 	return pool.Run(ctx)
 }
 

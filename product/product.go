@@ -110,7 +110,7 @@ func New(o Options) (*Parts, error) {
 		}
 	}
 	p.deliver()
-	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node}
+	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	return p, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -788,5 +789,15 @@ func TestABudgetOfTenCallsASecondCarriesASignedPayment(t *testing.T) {
 	}
 	if asked := len(first); asked > 900 {
 		t.Errorf("%d more requests were looked for meanwhile: there is no budget", asked)
+	}
+}
+
+// TestWaitsAfterFailuresAreRandom: both pools draw their waits from the source that main gives.
+func TestWaitsAfterFailuresAreRandom(t *testing.T) {
+	chance := strings.NewReader("chance")
+	for _, pool := range (&settle.Settler{Pace: settle.DefaultPace(), Random: chance}).Pools() {
+		if pool.Schedule.Random != chance {
+			t.Errorf("the pool of %s has the source %v", pool.Queue, pool.Schedule.Random)
+		}
 	}
 }

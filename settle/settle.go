@@ -14,6 +14,7 @@ package settle
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -99,6 +100,8 @@ type Settler struct {
 	Pace  Pace
 	Node  string // of this process, for its leases
 
+	Random io.Reader // of the waits after failures; see work.Schedule
+
 	memory   memory
 	statuses statuses
 	holding  counter
@@ -122,7 +125,7 @@ func (s *Settler) Run(ctx context.Context) error {
 func (s *Settler) Pools() []*work.Pool {
 	pool := func(queue store.Queue, width int) *work.Pool {
 		return &work.Pool{Store: s.Store, Queue: queue, Node: s.Node, Width: width, Window: window, Lease: lease,
-			Schedule: work.Schedule{First: s.Pace.Poll, Most: s.Pace.Idle}, // never given up: it is people's money
+			Schedule: work.Schedule{First: s.Pace.Poll, Most: s.Pace.Idle, Random: s.Random}, // never given up: it is people's money
 			Handle:   s.Handle, Now: s.Now, Log: s.Log}
 	}
 	return []*work.Pool{pool(store.Settlement, settleWidth), pool(store.Collecting, collectWidth)}

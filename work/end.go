@@ -163,7 +163,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 		outcome = DeadLettered
 	}
 	now := p.Now()
-	wait := p.random.wait(p.Schedule, failures)
+	wait := p.Schedule.wait(failures)
 	write := func(dead func(store.Tx, store.Job, error) error) error {
 		return p.end(h, func(tx store.Tx, ref store.Ref) error {
 			if outcome == Retried {

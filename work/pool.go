@@ -51,8 +51,7 @@ type Pool struct {
 	Log     *slog.Logger                         // nil: silence
 	Metrics Metrics                              // nil: nobody hears
 
-	random jitter
-	wake   wake
+	wake wake
 
 	mu      sync.Mutex
 	running bool // Run claims, and takes what is handed over

@@ -21,10 +21,10 @@ package work
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math"
-	"math/rand/v2"
-	"sync"
 	"time"
 
 	"purser/store"
@@ -65,7 +65,7 @@ type Schedule struct {
 	First    time.Duration // the span after the first failure
 	Most     time.Duration // no span is longer
 	Failures int           // after so many a job is a dead letter; 0: never
-	Random   rand.Source   // nil: the whole span is waited
+	Random   io.Reader     // of which part of a span is waited, read by many goroutines; nil: the whole span is waited
 }
 
 // Span is how long is waited at most after so many failures, which are 1 or more.
@@ -77,23 +77,17 @@ func (s Schedule) Span(failures int) time.Duration {
 // spent tells whether a job that has failed so often is given up.
 func (s Schedule) spent(failures int) bool { return s.Failures > 0 && failures >= s.Failures }
 
-// jitter draws waits. Any goroutine may.
-type jitter struct {
-	mu sync.Mutex
-	r  *rand.Rand
-}
-
-func (j *jitter) wait(s Schedule, failures int) time.Duration {
+// wait is how long a job that failed so often waits until it is tried again.
+func (s Schedule) wait(failures int) time.Duration {
 	span := s.Span(failures)
+	var drawn [8]byte
 	if s.Random == nil || span <= 0 {
 		return span
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.r == nil {
-		j.r = rand.New(s.Random)
+	if _, err := io.ReadFull(s.Random, drawn[:]); err != nil { // a wait that is too long does no harm
+		return span
 	}
-	return time.Duration(j.r.Int64N(int64(span) + 1))
+	return time.Duration(binary.BigEndian.Uint64(drawn[:]) % (uint64(span) + 1))
 }
 
 // Outcome is how an attempt ended.

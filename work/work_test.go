@@ -59,6 +59,20 @@ func (h *harness) update(change func(store.Tx) error) {
 	}
 }
 
+// chance is a source of chance that is the same in each run, and that many goroutines may read.
+type chance struct {
+	mu sync.Mutex
+	r  *mrand.ChaCha8
+}
+
+func newChance() *chance { return &chance{r: mrand.NewChaCha8([32]byte{1})} }
+
+func (c *chance) Read(into []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.r.Read(into)
+}
+
 // put puts jobs: "id", "id/key" or "id/key/owner".
 func (h *harness) put(names ...string) {
 	h.Helper()
@@ -73,7 +87,7 @@ func (h *harness) put(names ...string) {
 // pool is a pool whose handler notes what it is called for.
 func (h *harness) pool(handle Handle) *Pool {
 	return &Pool{Store: h.store, Queue: queue, Node: "a", Width: 4, Lease: time.Minute, Grace: time.Second, Now: time.Now,
-		Schedule: Schedule{First: time.Second, Most: 10 * time.Second, Failures: 4, Random: mrand.NewPCG(1, 2)},
+		Schedule: Schedule{First: time.Second, Most: 10 * time.Second, Failures: 4, Random: newChance()},
 		Log:      slog.New(slog.NewTextHandler(&locked{h: h}, nil)), Metrics: h,
 		Handle: func(ctx context.Context, job store.Job) (Result, error) {
 			h.mu.Lock()
@@ -716,20 +730,22 @@ func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) erro
 }
 
 func TestScheduleIsBoundedAndJittered(t *testing.T) {
-	s := Schedule{First: time.Second, Most: time.Minute, Random: mrand.NewPCG(3, 4)}
+	s := Schedule{First: time.Second, Most: time.Minute, Random: newChance()}
 	for failures, want := range map[int]time.Duration{-1: time.Second, 0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1 << 40: time.Minute} {
 		if got := s.Span(failures); got != want {
 			t.Errorf("after %d failures: %s, want %s", failures, got, want)
 		}
 	}
-	var j jitter
 	low, high := time.Hour, time.Duration(0)
 	for range 2000 {
-		w := j.wait(s, 3)
+		w := s.wait(3)
 		low, high = min(low, w), max(high, w)
 	}
 	if low > 100*time.Millisecond || high < 3900*time.Millisecond || high > 4*time.Second {
 		t.Errorf("waits of %s to %s, not of all of 0 to 4 s", low, high)
+	}
+	if w := (Schedule{First: time.Second, Most: time.Minute, Random: strings.NewReader("short")}).wait(2); w != 2*time.Second {
+		t.Errorf("without chance it waits %s, not the whole span", w)
 	}
 	if !(Schedule{Failures: 2}).spent(2) || (Schedule{Failures: 2}).spent(1) || (Schedule{}).spent(1000) {
 		t.Error("a job is given up after Failures, and never for 0")

@@ -123,6 +123,21 @@ func (l *life) paused() bool {
 	}
 }
 
+// chance is a source of chance that many goroutines may read.
+type chance struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func (c *chance) Read(into []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range into {
+		into[i] = byte(c.r.Uint32())
+	}
+	return len(into), nil
+}
+
 // start begins a life of a node: what an earlier one held is released.
 func (c *cluster) start(n int) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -131,7 +146,7 @@ func (c *cluster) start(n int) {
 	c.nodes[n] = l
 	update(c.T, c.store, func(tx store.Tx) error { return tx.ReleaseNode(l.node) })
 	l.pool = &work.Pool{Store: l, Queue: queue, Node: l.node, Width: 3, Window: 2, PerOwner: 4, Lease: nodeLease, Now: time.Now, Metrics: c,
-		Schedule: work.Schedule{First: time.Second, Most: 4 * time.Second, Random: rand.NewPCG(c.random.Uint64(), 2)}, Grace: time.Second,
+		Schedule: work.Schedule{First: time.Second, Most: 4 * time.Second, Random: &chance{r: rand.New(rand.NewPCG(c.random.Uint64(), 2))}}, Grace: time.Second,
 		Handle: c.handler(rand.New(rand.NewPCG(c.random.Uint64(), 3)))}
 	leader := work.Leader{Store: l, Name: "leader", Node: l.node, Lease: nodeLease, Now: time.Now}
 	c.busy.Go(func() { _ = l.pool.Run(ctx) }) // the error of a dead node
