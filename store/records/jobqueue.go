@@ -1,3 +1,5 @@
+// Long: the indexes of jobs, which one change moves together. What uses them lies in the other files of jobs.
+
 package records
 
 import (
