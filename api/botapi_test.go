@@ -315,6 +315,8 @@ func TestAnAppRunsWhatAPersonTypes(t *testing.T) {
 		"\fconfirm":                {400, wallet.UnknownCommand},
 		"/start":                   {403, wallet.PolicyViolation},
 		"/wallet new":              {403, wallet.PolicyViolation},
+		"/wallet frobnicate":       {400, wallet.InvalidRequest},
+		"/wallet blance":           {400, wallet.InvalidRequest},
 		"/wallet disconnect x":     {403, wallet.PolicyViolation},
 		"/wallet address 1.5 USDC": {403, wallet.PolicyViolation},
 		"/contacts":                {403, wallet.PolicyViolation},

@@ -37,6 +37,10 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 	a := r.requests(r.alice.secret, own+`,"amount":1.5,"token":"SOL","memo":"Order 7","label":"Café & co"`)
 	r.want(a, 201, "", "")
 	id, reference := wallet.TransactionID(a.text("data", "transaction_id")), a.text("data", "reference")
+	one := r.get("/v1/wallet/transactions/"+a.text("data", "transaction_id"), r.alice.secret)
+	if until := one.text("data", "expires_at"); until == "" || until != a.text("data", "expires_at") {
+		t.Errorf("read again it expires at %q, made it said %q", until, a.text("data", "expires_at"))
+	}
 	link, err := wallet.ParsePayLink(a.text("data", "url"))
 	if err != nil || link.To != r.alice.Address() || link.Amount.String() != "1.5" || link.Memo != "Order 7" || link.Label != "Café & co" ||
 		len(link.References) != 1 || link.References[0].String() != reference {

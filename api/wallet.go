@@ -198,7 +198,7 @@ type transactionData struct {
 	ErrorCode     wallet.Failure       `json:"error_code"`
 	ErrorMessage  string               `json:"error_message"`
 	Held          bool                 `json:"held"`       // nobody can tell yet whether it landed
-	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; then ""
+	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; of a payment request; then ""
 }
 
 func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
@@ -217,7 +217,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 	if t.Landing != nil {
 		d.BlockHeight, d.Confirmations = &t.Landing.BlockHeight, &t.Landing.Confirmations
 	}
-	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
+	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature || t.Status == wallet.Requested {
 		d.ExpiresAt = stamp(t.Deadline)
 	}
 	return d

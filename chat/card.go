@@ -44,6 +44,9 @@ func (s *replyTx) showTransaction(t wallet.Transaction) error {
 		if err != nil {
 			return err
 		}
+		if err := s.nameBoth(t, v); err != nil {
+			return err
+		}
 		return s.show("late:"+string(t.ID), card.Texts[StageLandedLate], v)
 	}
 	return nil
@@ -145,10 +148,10 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	if err := s.nameBoth(t, v); err != nil {
+		return err
+	}
 	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
-		if err := s.nameBoth(t, v); err != nil {
-			return err
-		}
 		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // to be compared
 		if !t.RequestedDestination.IsZero() {
 			v["Named"] = grouped(t.RequestedDestination.String())
@@ -159,11 +162,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 			return err
 		}
 	}
-	card, stage, err := s.cardOf(t)
-	if err != nil {
-		return err
-	}
-	text, err := s.words.text(card.Texts[stage], v)
+	text, err := s.cardText(t, v)
 	if err != nil {
 		return err
 	}
@@ -182,6 +181,15 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	}
 	r.Anew = s.anew
 	return s.enqueue(r, TransactionCard(t.ID))
+}
+
+// cardText is what the card of a transaction says at its stage.
+func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
+	card, stage, err := s.cardOf(t)
+	if err != nil {
+		return "", err
+	}
+	return s.words.text(card.Texts[stage], v)
 }
 
 // facts are what every text about a transaction may use.

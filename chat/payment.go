@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"purser/handlers"
 	"purser/store"
@@ -29,7 +30,6 @@ func (s *replyTx) showReview() error {
 
 func (s *replyTx) sayRefused() error   { return s.refused(s.refusal) }
 func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
-func (s *replyTx) sayDropped() error   { return s.reply("cancel.dropped", nil) }
 func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
 
 // rejectTransaction ends the transaction of this conversation, if it still can be.
@@ -47,7 +47,11 @@ func (s *replyTx) reject(key string) error {
 	if err := s.card(t); err != nil {
 		return err
 	}
-	return s.reply(key, nil)
+	token, err := s.sumName(t.Token)
+	if err != nil {
+		return err
+	}
+	return s.reply(key, vars{"Sum": t.Money().String(), "Token": token})
 }
 
 // cancelUnsigned answers /cancel when nothing is being asked: payments that wait are shown once more, each with its
@@ -83,24 +87,11 @@ const mostShown = 5
 
 // waitingPayments lists the person's transfers that wait for their Confirm or signature.
 func (s *replyTx) waitingPayments() ([]wallet.Transaction, error) {
-	wallets, err := s.tx.WalletsOf(s.user.ID)
-	if err != nil {
-		return nil, err
-	}
-	var out []wallet.Transaction
-	for _, w := range wallets {
-		open, err := s.tx.UnsettledFrom(w.Address)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range open {
-			unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
-			if unsigned && s.now.Before(t.Deadline) {
-				out = append(out, t)
-			}
-		}
-	}
-	return out, nil
+	open, err := handlers.OpenTransactions(s.tx, s.user.ID)
+	return slices.DeleteFunc(open, func(t wallet.Transaction) bool {
+		unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
+		return !unsigned || !s.now.Before(t.Deadline)
+	}), err
 }
 
 // usedCardButton answers the tap of a card's button that was used: by the present state of its transaction. Telegram

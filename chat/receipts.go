@@ -88,11 +88,7 @@ func (s *replyTx) showReceipt(t wallet.Transaction) error {
 	if v["Who"], err = s.who(t.From); err != nil {
 		return err
 	}
-	card, stage, err := s.cardOf(t)
-	if err != nil {
-		return err
-	}
-	text, err := s.words.text(card.Texts[stage], v)
+	text, err := s.cardText(t, v)
 	if err != nil {
 		return err
 	}

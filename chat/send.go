@@ -80,7 +80,7 @@ func sendTable() Flow {
 			possible:       {inReview, (*replyTx).showReview},
 			impossible:     {idle, (*replyTx).sayRefused},
 			cancelled:      {idle, (*replyTx).sayCancelled},
-			movedOn:        {idle, (*replyTx).sayDropped},
+			movedOn:        {idle, (*replyTx).sayCancelled},
 			silence:        {idle, (*replyTx).saySilent},
 		}
 	}

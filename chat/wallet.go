@@ -106,6 +106,11 @@ func (s *replyTx) offerAddress(headline, reason html) (bool, error) {
 	return true, s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 }
 
+// walletActions are the words that /wallet knows.
+func walletActions() []string {
+	return []string{"list", "balance", "address", "history", "new", "use", "disconnect"}
+}
+
 // wallet answers /wallet and its actions.
 func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	action := ""
@@ -410,6 +415,8 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	switch {
 	case len(h.line.args) == 0:
 		return c.walletOverview(ctx, h)
+	case !slices.Contains(walletActions(), strings.ToLower(h.line.args[0])):
+		return nil, wallet.Refuse(wallet.InvalidRequest, "app_command.wallet")
 	case len(h.line.args) > 1:
 	case strings.EqualFold(h.line.args[0], "balance"):
 		return c.walletBalance(ctx, h)

@@ -53,20 +53,14 @@ const (
 
 // roomFor counts one more question, and refuses it beyond what one person can be asked.
 func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
-	waiting := 0
-	own, err := tx.WalletsOf(owner.ID)
+	open, err := OpenTransactions(tx, owner.ID)
 	if err != nil {
 		return err
 	}
-	for _, w := range own {
-		open, err := tx.UnsettledFrom(w.Address)
-		if err != nil {
-			return err
-		}
-		for _, other := range open {
-			if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
-				waiting++
-			}
+	waiting := 0
+	for _, other := range open {
+		if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
+			waiting++
 		}
 	}
 	if waiting >= maxAsked {

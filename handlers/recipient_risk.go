@@ -64,22 +64,13 @@ func (s *Transactions) AskedFor(ctx context.Context, who Caller, typed string) (
 	}
 	var id wallet.TransactionID
 	err := s.Store.View(ctx, func(tx store.Tx) error {
-		own, err := tx.WalletsOf(who.User)
-		if err != nil {
-			return err
-		}
-		for _, w := range own {
-			open, err := tx.UnsettledFrom(w.Address)
-			if err != nil {
-				return err
-			}
-			for _, t := range open {
-				if !t.PoisoningSuspect.IsZero() && t.Owner == who.User && t.ConfirmableAt(s.Now()) == nil && t.TypedFor(typed) == nil {
-					id = t.ID
-				}
+		open, err := OpenTransactions(tx, who.User)
+		for _, t := range open {
+			if !t.PoisoningSuspect.IsZero() && t.Owner == who.User && t.ConfirmableAt(s.Now()) == nil && t.TypedFor(typed) == nil {
+				id = t.ID
 			}
 		}
-		return nil
+		return err
 	})
 	return id, id != "", err
 }

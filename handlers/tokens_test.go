@@ -181,3 +181,30 @@ type unlisted struct{}
 
 func (unlisted) BySymbol(string) (wallet.Token, bool)       { return wallet.Token{}, false }
 func (unlisted) ByMint(wallet.Address) (wallet.Token, bool) { return wallet.Token{}, false }
+
+// TestAListIsOfOneToken: by its symbol or its mint, also one that nobody lists, and of all tokens without one.
+func TestAListIsOfOneToken(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	r.FundToken(alice.Address(), "USDC", 25_500_000)
+	usdc := r.Propose(alice, bob.Address(), "1", "USDC")
+	inSOL := r.Propose(alice, bob.Address(), "1", "SOL")
+	for name, want := range map[string][]wallet.TransactionID{
+		"": {inSOL.ID, usdc.ID}, "SOL": {inSOL.ID}, "sol": {inSOL.ID}, "usdc": {usdc.ID}, usdc.Token.Mint.String(): {usdc.ID}, r.Stranger().String(): nil,
+	} {
+		var f handlers.Filter
+		if f.Limit = 5; name != "" {
+			f.Token = world.TokenRef(name)
+		}
+		page, _, err := r.Transfers.List(context.Background(), alice.Caller(), f)
+		var got []wallet.TransactionID
+		for _, t := range page {
+			got = append(got, t.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("of %q: %v, %v, want %v", name, got, err, want)
+		}
+	}
+	_, _, err := r.Transfers.List(context.Background(), alice.Caller(), handlers.Filter{Token: world.TokenRef("NOSUCH"), Limit: 5})
+	r.Refused(wallet.TokenNotFound, err)
+}

@@ -184,6 +184,22 @@ func (s *Transactions) Read(ctx context.Context, who Caller, id wallet.Transacti
 	})
 }
 
+// OpenTransactions lists what can still change of the wallets that a person has now, whoever asked for it.
+func OpenTransactions(tx store.Tx, person wallet.UserID) (open []wallet.Transaction, _ error) {
+	wallets, err := tx.WalletsOf(person)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wallets {
+		of, err := tx.UnsettledFrom(w.Address)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, of...)
+	}
+	return open, nil
+}
+
 // authorizeRead tells whether a caller may see a wallet's history.
 func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	const none = "wallet_access.none"

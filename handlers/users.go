@@ -94,19 +94,13 @@ func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 // sealed by it. What stays are public facts of the chain. While a payment of theirs is on its way it
 // is CONFLICT: nobody would be left to be told how it ended.
 func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
-	wallets, err := tx.WalletsOf(id)
+	open, err := OpenTransactions(tx, id)
 	if err != nil {
 		return err
 	}
-	for _, w := range wallets {
-		open, err := tx.UnsettledFrom(w.Address)
-		if err != nil {
-			return err
-		}
-		for _, t := range open {
-			if t.Status != wallet.AwaitingConfirmation && len(t.IssuedBlockhashes) > 0 {
-				return wallet.Refuse(wallet.Conflict, "erasing.payment_open")
-			}
+	for _, t := range open {
+		if t.Status != wallet.AwaitingConfirmation && len(t.IssuedBlockhashes) > 0 {
+			return wallet.Refuse(wallet.Conflict, "erasing.payment_open")
 		}
 	}
 	return tx.EraseUser(id)

@@ -108,7 +108,7 @@ type Transaction struct {
 	ErrorCode     string    `json:"error_code"`
 	ErrorMessage  string    `json:"error_message"`
 	Held          bool      `json:"held"`       // nobody can tell yet whether it landed
-	ExpiresAt     time.Time `json:"expires_at"` // of Confirm, then of the signature; then zero
+	ExpiresAt     time.Time `json:"expires_at"` // of Confirm, then of the signature; of a payment request; then zero
 }
 
 func (t Transaction) complete() bool { return t.TransactionID != "" && t.Status != "" }

@@ -192,7 +192,7 @@ async function buttonsOnly(alice, payee, look) {
   const page = await card.follow('Sign on your device');
   await screen(page, 'Approve this payment?');
   await alice.tab.bringToFront();
-  await alice.ask('/cancel', 'Cancelled. Nothing was sent.');
+  await alice.ask('/cancel', 'I cancelled the payment of 0.5 SOL. Nothing was sent.');
   await card.becomes('Rejected: 0.5 SOL');
   assert.equal(await card.node.getByRole('link').count(), 0, 'the link to sign is still there');
   await page.bringToFront();
