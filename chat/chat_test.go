@@ -308,6 +308,33 @@ func TestTheProfileIsInEachLanguageOfTheCatalogue(t *testing.T) {
 	}
 }
 
+// TestALinkNamesALanguageOnlyByItsTag: what a page would not take for a language would break the link.
+func TestALinkNamesALanguageOnlyByItsTag(t *testing.T) {
+	for language, want := range map[string]string{
+		"de-AT": "&lang=de-AT", "zh-hans": "&lang=zh-hans", "": "", "d": "", "de&x=1": "", "de\nb": "", "ä-ö": "", strings.Repeat("x", 36): "",
+	} {
+		r := newHarness(t)
+		r.anyLanguage = true
+		in := r.input("alice")
+		in.Text, in.From.Language = "/wallet new", language
+		r.does(in)
+		link, ended := "", ""
+		for _, reply := range r.delivered {
+			for _, row := range reply.Buttons {
+				for _, b := range row {
+					if at, fragment, ok := strings.Cut(b.URL, "#b="); ok {
+						link = at
+						ended = strings.TrimLeft(fragment, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-")
+					}
+				}
+			}
+		}
+		if link != "https://wallet.example/w/" || ended != want {
+			t.Errorf("in %q a link ends with %q (%s)", language, ended, link)
+		}
+	}
+}
+
 func TestRunEndsSilentConversations(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", 10*sol)

@@ -76,7 +76,7 @@ func TestListenEndsWhenItsKeyDoes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	purser := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, firstLine, `{"error":{"code":"INVALID_API_KEY","details":"the key of this connection has ended"}}`+"\n")
+		fmt.Fprint(w, firstLine, `{"error":{"code":"INVALID_API_KEY","message":"The key has ended.","details":""}}`+"\n")
 	}))
 	defer purser.Close()
 	at, err := url.Parse(purser.URL)
@@ -86,5 +86,7 @@ func TestListenEndsWhenItsKeyDoes(t *testing.T) {
 	var out strings.Builder
 	if err := (&Listener{API: at, Out: &out, Now: time.Now}).Run(ctx); err == nil || ctx.Err() != nil {
 		t.Errorf("it goes on: %v\n%s", err, out.String())
+	} else if !strings.HasSuffix(err.Error(), "INVALID_API_KEY: The key has ended.") {
+		t.Errorf("without details it reads %q", err)
 	}
 }
