@@ -210,7 +210,7 @@ func BenchmarkSend(b *testing.B) {
 	for batch := range slices.Chunk(from, 1000) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			for _, a := range batch {
-				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()}); err != nil {
+				if err := tx.PutWallet(wallet.Wallet{Address: a, Type: wallet.DeveloperWallet, KeyLineage: key.Lineage(), ConnectedAt: r.Now()}); err != nil {
 					return err
 				}
 			}

@@ -63,8 +63,8 @@ func (m *mortal) View(ctx context.Context, read func(store.Tx) error) error {
 	return m.Store.View(ctx, read)
 }
 
-// newMortalRig is a harness all of whose operations share a mortal store.
-func newMortalRig(t *testing.T) (*harness, *mortal) {
+// newMortalHarness is a harness all of whose operations share a mortal store.
+func newMortalHarness(t *testing.T) (*harness, *mortal) {
 	m := &mortal{}
 	r := newHarness(t, func(s *Server) {
 		m.Store = s.Store
@@ -142,7 +142,7 @@ func TestACrashBetweenAnyTwoCommitsOfARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := func(dieAt int) (effects string, commits int) {
-				r, m := newMortalRig(t)
+				r, m := newMortalHarness(t)
 				p := prepare(r)
 				r.get("/v1/key", p.secret) // it was used before: that is a commit of its own
 				ask := func() answer {

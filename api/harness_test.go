@@ -83,11 +83,11 @@ func (s *safeBuffer) String() string {
 
 func newHarness(t testing.TB, change ...func(*Server)) *harness {
 	t.Helper()
-	return newRigWith(t, nil, change...)
+	return newHarnessWith(t, nil, change...)
 }
 
-// newRigWith is newRig of a binary that knows more kinds of transactions.
-func newRigWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *harness {
+// newHarnessWith is newHarness of a binary that knows more kinds of transactions.
+func newHarnessWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *harness {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)

@@ -148,7 +148,7 @@ func (p purse) Left(t wallet.Transaction) uint64 { return p.free - t.Fee }
 // wallet of the page, and over the API with a program that signs. It brings its value and a row of the decoder's table;
 // no code of purser's was told of it.
 func TestAKindIsAddedByItsOwnValue(t *testing.T) {
-	r := newRigWith(t, []product.Kind{noteKind()})
+	r := newHarnessWith(t, []product.Kind{noteKind()})
 	t.Run("in the chat", func(t *testing.T) { defer r.under(t)(); r.noteInChat() })
 	t.Run("once more", func(t *testing.T) { defer r.under(t)(); r.noteOnceMore() })
 	t.Run("over the API", func(t *testing.T) { defer r.under(t)(); r.noteByProgram() })
@@ -157,7 +157,7 @@ func TestAKindIsAddedByItsOwnValue(t *testing.T) {
 // noteInChat writes a note of Alice's: asked for by a program, confirmed in the chat, signed through the page's API.
 func (r *harness) noteInChat() {
 	r.Helper()
-	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLine: r.keyOfPerson(r.alice).Lineage()}
+	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}
 	row := r.propose(who, r.alice.Address(), "I was here <1>")
 	if row.Status != wallet.AwaitingConfirmation || row.Amount != 0 || row.Fee == 0 || len(row.Warnings) > 0 { // it pays nobody who could be new
 		r.Fatalf("proposed: %+v", row)
@@ -215,7 +215,7 @@ func (r *harness) noteInChat() {
 // noteOnceMore proposes a note anew that nobody confirmed in time.
 func (r *harness) noteOnceMore() {
 	r.Helper()
-	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLine: r.keyOfPerson(r.alice).Lineage()}
+	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}
 	first := r.propose(who, r.alice.Address(), "too late")
 	r.Pass(wallet.ConfirmWindow)
 	if first = r.Settled(first.ID); first.Status != wallet.Expired {
@@ -239,7 +239,7 @@ func (r *harness) noteByProgram() {
 	r.want(p.connects(), 202, "", "")
 	p.answered()
 	r.Fund(p.address(), sol)
-	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLine: r.keyOfPerson(r.alice).Lineage()}
+	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}
 	row := r.propose(who, p.address(), "signed by a program")
 	if row.Status != wallet.AwaitingSignature {
 		r.Fatalf("it waits as %s", row.Status)

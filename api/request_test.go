@@ -70,7 +70,7 @@ func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 	r.Must(err)
 	shop := r.Stranger()
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWallet(wallet.Wallet{Address: shop, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: shop, Type: wallet.DeveloperWallet, KeyLineage: key.Lineage(), ConnectedAt: r.Now()})
 	}))
 	fields := fmt.Sprintf(`"address":%q,"amount":"0.5","token":"SOL"`, shop)
 	a := r.requests(secret, fields)
@@ -104,7 +104,7 @@ func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 	// Another wallet is another till.
 	other := r.Stranger()
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutWallet(wallet.Wallet{Address: other, Type: wallet.DeveloperWallet, KeyLine: key.Lineage(), ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: other, Type: wallet.DeveloperWallet, KeyLineage: key.Lineage(), ConnectedAt: r.Now()})
 	}))
 	r.want(r.requests(secret, strings.ReplaceAll(fields, shop.String(), other.String())), 201, "", "")
 }

@@ -145,7 +145,7 @@ func TestNoBudgetIsNoBound(t *testing.T) {
 // TestEveryCallIsOfItsClass: a budget that is used up has all wait, and they go in the order of what they are for.
 func TestEveryCallIsOfItsClass(t *testing.T) {
 	signed := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
-	unsigned := signed.sought
+	unsigned := signed.query
 	unsigned.Signature = wallet.Signature{}
 	at := testKey(1).address()
 	for name, test := range map[string]struct {
@@ -157,9 +157,9 @@ func TestEveryCallIsOfItsClass(t *testing.T) {
 			_, err := c.Statuses(ctx, []wallet.Signature{{1}})
 			return err
 		}},
-		"Find": {signedPayment, func(ctx context.Context, c *Client) error { _, err := c.Find(ctx, signed.sought); return err }},
+		"Find": {signedPayment, func(ctx context.Context, c *Client) error { _, err := c.Find(ctx, signed.query); return err }},
 		"FindEverywhere": {signedPayment, func(ctx context.Context, c *Client) error {
-			_, _, err := c.FindEverywhere(ctx, signed.sought)
+			_, _, err := c.FindEverywhere(ctx, signed.query)
 			return err
 		}},
 		"FinalizedBlockHeight": {signedPayment, func(ctx context.Context, c *Client) error { _, err := c.FinalizedBlockHeight(ctx); return err }},
@@ -172,7 +172,7 @@ func TestEveryCallIsOfItsClass(t *testing.T) {
 		}},
 		"Holdings": {forPerson, func(ctx context.Context, c *Client) error { _, err := c.Holdings(ctx, at); return err }},
 		"Payments": {inBackground, func(ctx context.Context, c *Client) error {
-			_, err := c.Payments(ctx, at, signed.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})
+			_, err := c.Payments(ctx, at, signed.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err
 		}},
 		"GenesisCluster": {inBackground, func(ctx context.Context, c *Client) error { _, err := c.GenesisCluster(ctx); return err }},

@@ -186,8 +186,8 @@ func TestACrowdOfReadersDelaysNoPayment(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Broadcast":            func() error { return c.Broadcast(t.Context(), s.wire) },
 		"Statuses":             func() error { _, err := c.Statuses(t.Context(), []wallet.Signature{s.signature}); return err },
-		"Find":                 func() error { _, err := c.Find(t.Context(), s.sought); return err },
-		"FindEverywhere":       func() error { _, _, err := c.FindEverywhere(t.Context(), s.sought); return err },
+		"Find":                 func() error { _, err := c.Find(t.Context(), s.query); return err },
+		"FindEverywhere":       func() error { _, _, err := c.FindEverywhere(t.Context(), s.query); return err },
 		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(t.Context()); return err },
 		"CanSeeBackTo":         func() error { _, err := c.CanSeeBackTo(t.Context(), 1); return err },
 	} {

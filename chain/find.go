@@ -23,14 +23,14 @@ const (
 // fee, and the transaction holds the intended actions (docs/architecture.md, The rule against paying twice, 3). A
 // success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
 // that it cannot tell.
-func (c *Client) Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error) {
-	return c.find(searching(ctx, sought), c.primary(), sought)
+func (c *Client) Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error) {
+	return c.find(searching(ctx, query), c.primary(), query)
 }
 
 // searching gives a search for a signed payment the turns and places of signed payments. One for what nobody here has
 // a signature of takes those of a reader: it may be for any number of payments that were given up.
-func searching(ctx context.Context, sought wallet.TransactionQuery) context.Context {
-	if sought.Signature.IsZero() {
+func searching(ctx context.Context, query wallet.TransactionQuery) context.Context {
+	if query.Signature.IsZero() {
 		return ctx
 	}
 	return withSignedTransaction(ctx)
@@ -40,14 +40,14 @@ func searching(ctx context.Context, sought wallet.TransactionQuery) context.Cont
 // tells that all of them looked and none knows it. It proves that the transaction can never land only after
 // FinalizedBlockHeight and together with CanSeeBackTo (docs/architecture.md, The rule against paying twice, 2). The
 // error is that of the first node that could not tell.
-func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (_ *wallet.Landing, certain bool, _ error) {
+func (c *Client) FindEverywhere(ctx context.Context, query wallet.TransactionQuery) (_ *wallet.Landing, certain bool, _ error) {
 	var (
 		failed  *wallet.Landing
 		trouble error
 		silent  bool // some node knows of no landing
 	)
 	for _, n := range c.nodes {
-		landing, err := c.find(searching(ctx, sought), n, sought)
+		landing, err := c.find(searching(ctx, query), n, query)
 		switch {
 		case err != nil && trouble == nil:
 			trouble = err
@@ -65,32 +65,32 @@ func (c *Client) FindEverywhere(ctx context.Context, sought wallet.TransactionQu
 	return nil, trouble == nil, trouble
 }
 
-func (c *Client) find(ctx context.Context, n *node, sought wallet.TransactionQuery) (*wallet.Landing, error) {
-	if sought.Signature.IsZero() && sought.Reference.IsZero() {
+func (c *Client) find(ctx context.Context, n *node, query wallet.TransactionQuery) (*wallet.Landing, error) {
+	if query.Signature.IsZero() && query.Reference.IsZero() {
 		return nil, errors.New("find: neither signature nor reference is known") // "not found" would be a lie
 	}
 	var failed *wallet.Landing
-	if !sought.Signature.IsZero() {
-		landing, err := c.landed(ctx, n, sought.Signature)
+	if !query.Signature.IsZero() {
+		landing, err := c.landed(ctx, n, query.Signature)
 		if err != nil || landing != nil && landing.Failure == "" {
 			return landing, err
 		}
 		failed = landing
 	}
-	if sought.Reference.IsZero() {
+	if query.Reference.IsZero() {
 		return failed, nil
 	}
-	candidates, err := signaturesForAddress(ctx, n, sought.Reference)
+	candidates, err := signaturesForAddress(ctx, n, query.Reference)
 	if err != nil {
 		return nil, err
 	}
-	candidates = slices.DeleteFunc(candidates, func(sig wallet.Signature) bool { return sig == sought.Signature })
-	var unread error // one that cannot be read might be the one sought, unless another is
+	candidates = slices.DeleteFunc(candidates, func(sig wallet.Signature) bool { return sig == query.Signature })
+	var unread error // one that cannot be read might be the one looked for, unless another is
 	for i, sig := range slices.Backward(candidates) {
 		if len(candidates)-i > maxCandidates {
 			return nil, n.nodeError("getTransaction", errTooMany)
 		}
-		ours, err := c.carries(ctx, n, sig, sought)
+		ours, err := c.carries(ctx, n, sig, query)
 		if errors.Is(err, errUnreadable) {
 			unread = err
 			continue
@@ -157,11 +157,11 @@ func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wal
 	return all, n.nodeError(method, errTooMany)
 }
 
-// carries tells whether the transaction sig on chain is the one sought.
-func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, sought wallet.TransactionQuery) (bool, error) {
+// carries tells whether the transaction sig on chain is the one that is looked for.
+func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, query wallet.TransactionQuery) (bool, error) {
 	m, err := fetchMessage(ctx, n, sig)
 	if err != nil {
 		return false, err
 	}
-	return c.codec.recognises(m, sought)
+	return c.codec.recognises(m, query)
 }

@@ -45,7 +45,7 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := sent{wire: wire, message: message, signature: signature, sought: queryFor(signature,
+	s := sent{wire: wire, message: message, signature: signature, query: queryFor(signature,
 		wallet.Transaction{Reference: testKey(3).address(), From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 5})}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Client{nodes: []*node{newNode("rpc 1", "http://node", Options{Timeout: time.Minute}, saying(body)), newNode("rpc 2", "http://node", Options{Timeout: time.Minute}, saying(body))}, now: time.Now}

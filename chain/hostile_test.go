@@ -65,7 +65,7 @@ func signedTransfer(t *testing.T, transfer wallet.Transaction) sent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sent{wire: wire, message: message, signature: sig, sought: queryFor(sig, transfer)}
+	return sent{wire: wire, message: message, signature: sig, query: queryFor(sig, transfer)}
 }
 
 func TestAnswersThatMakeNoSenseAreNetworkErrors(t *testing.T) {
@@ -263,7 +263,7 @@ const statusConfirmed = `{"slot":80,"confirmations":3,"err":null,"confirmationSt
 func TestNodeCannotInventOurTransaction(t *testing.T) {
 	transfer := wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5}
 	genuine := signedTransfer(t, transfer)
-	bySearch := genuine.sought
+	bySearch := genuine.query
 	bySearch.Signature = wallet.Signature{}
 	listed := func(sig wallet.Signature) string { return fmt.Sprintf(`[{"signature":%q}]`, sig) }
 
@@ -311,7 +311,7 @@ func TestLandingAtALevelThatIsNotEnough(t *testing.T) {
 	} {
 		c := history{status: status, wire: s.wire, encoding: "base64"}.client(t)
 		for name, look := range map[string]func() (*wallet.Landing, error){
-			"Find": func() (*wallet.Landing, error) { return c.Find(t.Context(), s.sought) },
+			"Find": func() (*wallet.Landing, error) { return c.Find(t.Context(), s.query) },
 			"Statuses and Details": func() (*wallet.Landing, error) {
 				all, err := c.Statuses(t.Context(), []wallet.Signature{s.signature})
 				if all[0] != nil {
@@ -330,7 +330,7 @@ func TestLandingAtALevelThatIsNotEnough(t *testing.T) {
 
 func TestLongHistoriesAreReadToTheirEnd(t *testing.T) {
 	s := signedTransfer(t, wallet.Transaction{To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
-	s.sought.Signature = wallet.Signature{}
+	s.query.Signature = wallet.Signature{}
 	// Strangers have mentioned the reference so often that ours is on the third page.
 	names := make([]string, 2_500)
 	for i := range names {
@@ -377,7 +377,7 @@ func TestLongHistoriesAreReadToTheirEnd(t *testing.T) {
 			}
 		})))
 	}
-	if found, err := serve(names).Find(t.Context(), s.sought); err != nil || found == nil || found.Signature != s.signature {
+	if found, err := serve(names).Find(t.Context(), s.query); err != nil || found == nil || found.Signature != s.signature {
 		t.Fatalf("got %+v, %v", found, err)
 	}
 	// Beyond the bound the answer is "cannot tell", never "not found".
@@ -385,7 +385,7 @@ func TestLongHistoriesAreReadToTheirEnd(t *testing.T) {
 	for i := range endless {
 		endless[i] = wallet.Signature{0: 2, 1: byte(i >> 8), 2: byte(i), 63: 1}.String()
 	}
-	found, err := serve(endless).Find(t.Context(), s.sought)
+	found, err := serve(endless).Find(t.Context(), s.query)
 	if found != nil || !errors.Is(err, errTooMany) {
 		t.Fatalf("got %+v, %v", found, err)
 	}

@@ -35,22 +35,22 @@ func TestTroubleWithTheNodeIsANetworkError(t *testing.T) {
 func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 	t.Helper()
 	ctx := t.Context()
-	byReference := s.sought
+	byReference := s.query
 	byReference.Signature = wallet.Signature{}
 	for name, call := range map[string]func() error{
-		"Accounts":       func() error { _, err := c.Accounts(ctx, []wallet.Address{s.sought.From}); return err },
-		"Mint":           func() error { _, err := c.Mint(ctx, s.sought.From); return err },
-		"TokenAccountAt": func() error { _, err := c.TokenAccountAt(ctx, s.sought.From); return err },
+		"Accounts":       func() error { _, err := c.Accounts(ctx, []wallet.Address{s.query.From}); return err },
+		"Mint":           func() error { _, err := c.Mint(ctx, s.query.From); return err },
+		"TokenAccountAt": func() error { _, err := c.TokenAccountAt(ctx, s.query.From); return err },
 		"TokenFacts": func() error {
-			_, err := c.TokenFacts(ctx, s.sought.From, payee(s.sought), testKey(8).address(), wallet.TokenProgram)
+			_, err := c.TokenFacts(ctx, s.query.From, payee(s.query), testKey(8).address(), wallet.TokenProgram)
 			return err
 		},
-		"Holdings":  func() error { _, err := c.Holdings(ctx, s.sought.From); return err },
-		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.sought.From}); return err },
+		"Holdings":  func() error { _, err := c.Holdings(ctx, s.query.From); return err },
+		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.query.From}); return err },
 		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },
 		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
 		"Payments": func() error {
-			_, err := c.Payments(ctx, payee(s.sought), s.sought.Reference, wallet.SOL, map[wallet.Signature]bool{})
+			_, err := c.Payments(ctx, payee(s.query), s.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err
 		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
@@ -61,10 +61,10 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"GenesisCluster":       func() error { _, err := c.GenesisCluster(ctx); return err },
 		"Broadcast":            func() error { return c.Broadcast(ctx, s.wire) },
 		"Statuses":             func() error { _, err := c.Statuses(ctx, []wallet.Signature{s.signature}); return err },
-		"Find":                 func() error { _, err := c.Find(ctx, s.sought); return err },
+		"Find":                 func() error { _, err := c.Find(ctx, s.query); return err },
 		"Find by reference":    func() error { _, err := c.Find(ctx, byReference); return err },
 		"FindEverywhere": func() error {
-			found, certain, err := c.FindEverywhere(ctx, s.sought)
+			found, certain, err := c.FindEverywhere(ctx, s.query)
 			if judge != nil && (found != nil || certain) {
 				t.Errorf("FindEverywhere: %+v, certain %v, %v", found, certain, err)
 			}

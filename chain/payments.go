@@ -97,7 +97,7 @@ func (c *Client) classifyPayment(ctx context.Context, n *node, sig wallet.Signat
 	return p, pays, nil
 }
 
-// payment reads what one transaction on chain pays; false when it is not the kind sought.
+// payment reads what one transaction on chain pays; false when it is not of the kind that is looked for.
 func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, bool, error) {
 	m, err := fetchMessage(ctx, n, sig)
 	if err != nil {

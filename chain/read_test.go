@@ -104,7 +104,7 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 	if err != nil || height >= second.Height() {
 		t.Errorf("the lowest finalized height is the second node's: got %d, %v, it is at %d", height, err, second.Height())
 	}
-	if found, certain, err := w.FindEverywhere(t.Context(), s.sought); found != nil || !certain || err != nil {
+	if found, certain, err := w.FindEverywhere(t.Context(), s.query); found != nil || !certain || err != nil {
 		t.Errorf("both look, none knows: %+v, %v, %v", found, certain, err)
 	}
 	if _, err := w.GenesisCluster(t.Context()); !errors.Is(err, ErrClustersDiffer) {
@@ -112,7 +112,7 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 	}
 
 	second.SetFault(func(string, json.RawMessage) solana.Fault { return solana.Fault{Status: 503} })
-	found, certain, err := w.FindEverywhere(t.Context(), s.sought)
+	found, certain, err := w.FindEverywhere(t.Context(), s.query)
 	if found != nil || certain {
 		t.Errorf("a silent second node was taken for agreement: %+v, %v", found, certain)
 	}
@@ -121,13 +121,13 @@ func TestTheSecondNodeMustAgree(t *testing.T) {
 	nobodyKnows(t, err)
 	_, err = w.CanSeeBackTo(t.Context(), 1)
 	nobodyKnows(t, err)
-	if _, err := w.Find(t.Context(), s.sought); err != nil {
+	if _, err := w.Find(t.Context(), s.query); err != nil {
 		t.Errorf("the primary alone answers: %v", err)
 	}
 	fresh := w.sign(alice, wallet.Transaction{To: testKey(2).address(), Reference: testKey(6).address(), Amount: 5_000_000})
 	w.broadcast(fresh)
 	w.advance(2)
-	if found, _, err := w.FindEverywhere(t.Context(), fresh.sought); err != nil || found == nil {
+	if found, _, err := w.FindEverywhere(t.Context(), fresh.query); err != nil || found == nil {
 		t.Errorf("what one node knows is found, whatever the other does: %+v, %v", found, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestNodeThatFellBehindCannotSayNotFound(t *testing.T) {
 	if _, err := w.FinalizedBlockHeight(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Find(t.Context(), s.sought); err != nil {
+	if _, err := w.Find(t.Context(), s.query); err != nil {
 		t.Fatal(err)
 	}
 	// The machine behind the address is exchanged for one whose chain is shorter.
@@ -150,9 +150,9 @@ func TestNodeThatFellBehindCannotSayNotFound(t *testing.T) {
 	t.Cleanup(func() { late.Close() })
 	behind := newServer(t, late.Handler())
 	w.nodes[0].url = behind + secretPath
-	_, err = w.Find(t.Context(), s.sought)
+	_, err = w.Find(t.Context(), s.query)
 	nobodyKnows(t, err)
-	byReference := s.sought
+	byReference := s.query
 	byReference.Signature = wallet.Signature{}
 	_, err = w.Find(t.Context(), byReference)
 	nobodyKnows(t, err)

@@ -83,7 +83,7 @@ type sent struct {
 	message   []byte
 	signature wallet.Signature
 	blockhash wallet.Blockhash
-	sought    wallet.TransactionQuery
+	query     wallet.TransactionQuery
 }
 
 // sign builds a transfer with the newest blockhash and signs it.
@@ -137,9 +137,9 @@ func (w world) status(sig wallet.Signature) *wallet.Landing {
 	return landings[0]
 }
 
-func (w world) find(sought wallet.TransactionQuery) *wallet.Landing {
+func (w world) find(query wallet.TransactionQuery) *wallet.Landing {
 	w.t.Helper()
-	landing, err := w.Find(w.t.Context(), sought)
+	landing, err := w.Find(w.t.Context(), query)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -197,10 +197,10 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 	if *got != want || got.Slot < height {
 		t.Fatalf("got %+v, want %+v", *got, want)
 	}
-	if found := w.find(s.sought); found == nil || *found != want {
+	if found := w.find(s.query); found == nil || *found != want {
 		t.Fatalf("by signature: got %+v, want %+v", found, want)
 	}
-	bySearch := s.sought
+	bySearch := s.query
 	bySearch.Signature = wallet.Signature{}
 	if found := w.find(bySearch); found == nil || *found != want {
 		t.Fatalf("by reference: got %+v, want %+v", found, want)
@@ -225,7 +225,7 @@ func TestTransferFromMessageToFinality(t *testing.T) {
 	if got := w.status(s.signature); got != nil {
 		t.Errorf("the cheap poll searched history: %+v", got)
 	}
-	if found, certain, err := w.FindEverywhere(t.Context(), s.sought); err != nil || !certain || found == nil || *found != want {
+	if found, certain, err := w.FindEverywhere(t.Context(), s.query); err != nil || !certain || found == nil || *found != want {
 		t.Errorf("everywhere: %+v, %v, %v", found, certain, err)
 	}
 	w.broadcastAgain(s)
@@ -263,7 +263,7 @@ func TestFeeChangedByTheWalletIsFoundByReference(t *testing.T) {
 	landed := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 5_000_000, ComputeUnitLimit: 200_000, ComputeUnitPrice: 1_000})
 	w.broadcast(landed)
 	w.advance(3)
-	found := w.find(asked.sought)
+	found := w.find(asked.query)
 	if found == nil || found.Signature != landed.signature || found.Fee != 5_200 || found.Failure != "" {
 		t.Fatalf("got %+v", found)
 	}
@@ -284,17 +284,17 @@ func TestOthersUseOfAReferenceIsNotOurs(t *testing.T) {
 	if landed := w.Landed(); len(landed) != 6 {
 		t.Fatalf("the controls did not land: %+v", landed)
 	}
-	if found := w.find(ours.sought); found != nil {
+	if found := w.find(ours.query); found != nil {
 		t.Fatalf("took another transaction for ours: %+v", found)
 	}
-	if found, certain, err := w.FindEverywhere(t.Context(), ours.sought); found != nil || !certain || err != nil {
+	if found, certain, err := w.FindEverywhere(t.Context(), ours.query); found != nil || !certain || err != nil {
 		t.Fatalf("everywhere: %+v, %v, %v", found, certain, err)
 	}
 	w.broadcast(ours)
 	w.advance(2)
-	sought := ours.sought
-	sought.Signature = wallet.Signature{}
-	if found := w.find(sought); found == nil || found.Signature != ours.signature {
+	query := ours.query
+	query.Signature = wallet.Signature{}
+	if found := w.find(query); found == nil || found.Signature != ours.signature {
 		t.Fatalf("ours among others: %+v", found)
 	}
 }
@@ -313,14 +313,14 @@ func TestSuccessIsPreferredToFailure(t *testing.T) {
 	if failed == nil || failed.Failure != "InstructionError 0: Custom 1" || failed.Fee != 5_000 {
 		t.Fatalf("got %+v", failed)
 	}
-	if found := w.find(second.sought); found == nil || *found != *failed {
+	if found := w.find(second.query); found == nil || *found != *failed {
 		t.Fatalf("got %+v, want %+v", found, failed)
 	}
 	w.fund(alice.address(), 1_000_000_000)
 	third := w.sign(alice, wallet.Transaction{To: bob, Reference: reference, Amount: 600_000_000})
 	w.broadcast(third)
 	w.advance(2)
-	if found := w.find(second.sought); found == nil || found.Signature != third.signature || found.Failure != "" {
+	if found := w.find(second.query); found == nil || found.Signature != third.signature || found.Failure != "" {
 		t.Fatalf("got %+v", found)
 	}
 }
@@ -421,7 +421,7 @@ func TestExpiryCanBeProven(t *testing.T) {
 	if height, err = w.FinalizedBlockHeight(t.Context()); err != nil || height <= s.blockhash.LastValidBlockHeight {
 		t.Fatalf("finalized height %d, %v: valid until %d", height, err, s.blockhash.LastValidBlockHeight)
 	}
-	if found, certain, err := w.FindEverywhere(t.Context(), s.sought); found != nil || !certain || err != nil {
+	if found, certain, err := w.FindEverywhere(t.Context(), s.query); found != nil || !certain || err != nil {
 		t.Fatalf("got %+v, %v, %v", found, certain, err)
 	}
 	if sees, err := w.CanSeeBackTo(t.Context(), s.blockhash.Slot); err != nil || !sees {

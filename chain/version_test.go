@@ -348,16 +348,16 @@ func TestAnUnknownPlaceInAHistoryIsNotItsEnd(t *testing.T) {
 	}
 	a.unknownBefore = true
 	c := a.client()
-	sought := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 1})
-	found, err := c.Find(t.Context(), sought)
+	query := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 1})
+	found, err := c.Find(t.Context(), query)
 	if found != nil {
 		t.Errorf("found %+v", found)
 	}
 	nobodyKnows(t, err)
-	if _, certain, err := c.FindEverywhere(t.Context(), sought); certain || err == nil {
+	if _, certain, err := c.FindEverywhere(t.Context(), query); certain || err == nil {
 		t.Errorf("taken for certain: %v", err)
 	}
-	_, err = c.Payments(t.Context(), payee(sought), reference, wallet.SOL, map[wallet.Signature]bool{})
+	_, err = c.Payments(t.Context(), payee(query), reference, wallet.SOL, map[wallet.Signature]bool{})
 	nobodyKnows(t, err)
 	if errors.Is(err, wallet.ErrSomeUnread) {
 		t.Error("a history that was not read whole is told as read")
@@ -386,19 +386,19 @@ func TestMemosDoNotMakeAHistoryUnreadable(t *testing.T) {
 // TestAnUnreadableMentionMayBeTheOneSought, unless another one is.
 func TestAnUnreadableMentionMayBeTheOneSought(t *testing.T) {
 	reference := testKey(3).address()
-	sought := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 700})
+	query := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 700})
 	unreadable := onChain{signature: wallet.Signature{0: 9, 63: 1}, version: 2}
-	found, err := newArchive(t, unreadable).client().Find(t.Context(), sought)
+	found, err := newArchive(t, unreadable).client().Find(t.Context(), query)
 	if found != nil {
 		t.Errorf("found %+v", found)
 	}
 	nobodyKnows(t, err)
 	paid := legacyPayment(t, 1, 700, reference)
-	if found, err := newArchive(t, paid, unreadable).client().Find(t.Context(), sought); err != nil || found == nil || found.Signature != paid.signature {
+	if found, err := newArchive(t, paid, unreadable).client().Find(t.Context(), query); err != nil || found == nil || found.Signature != paid.signature {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	inVersion1 := version1Payment(t, 1, 700, reference)
-	if found, err := newArchive(t, inVersion1).client().Find(t.Context(), sought); err != nil || found == nil || found.Signature != inVersion1.signature {
+	if found, err := newArchive(t, inVersion1).client().Find(t.Context(), query); err != nil || found == nil || found.Signature != inVersion1.signature {
 		t.Errorf("in version 1: %+v, %v", found, err)
 	}
 }

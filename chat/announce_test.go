@@ -89,7 +89,7 @@ func TestWhatAnAppRunsIsAnnounced(t *testing.T) {
 			person, err = tx.UserByTelegram(r.people["alice"].TelegramID)
 			return err
 		})
-		commit, err := r.chat.Execute(r.Context(), chat.AppCommand{By: handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}, Person: person, Text: text, Silent: silent})
+		commit, err := r.chat.Execute(r.Context(), chat.AppCommand{By: handlers.Caller{KeyID: "key_1", KeyLineage: "key_1", Bot: true}, Person: person, Text: text, Silent: silent})
 		r.Must(err)
 		r.Must(r.Update(func(tx store.Tx) error { _, err := commit(tx); return err }))
 	}

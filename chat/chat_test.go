@@ -99,7 +99,7 @@ func TestProposalByAProgramIsAskedInChatAndMovesNoConversation(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send 1")
 	before := r.conversation("alice")
-	proposal, err := r.Transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), KeyID: "key_1", KeyLine: "key_1"},
+	proposal, err := r.Transfers.Prepare(context.Background(), handlers.Caller{User: r.userOf("alice"), KeyID: "key_1", KeyLineage: "key_1"},
 		handlers.SendRequest{To: r.people["bob"].Address(), Amount: world.Quantity("2"), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Transfers.CommitByProgram(tx, proposal); return err }))

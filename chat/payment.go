@@ -213,7 +213,7 @@ func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error
 // tapCheck has a held transaction looked for.
 func (c *Chat) tapCheck(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error {
-		err := s.Transfers.LookAgain(s.tx, s.caller(), wallet.TransactionID(s.inbound.button.Subject))
+		err := s.Transfers.Recheck(s.tx, s.caller(), wallet.TransactionID(s.inbound.button.Subject))
 		switch {
 		case wallet.CodeOf(err) == wallet.Conflict:
 			return s.tooLate()
@@ -263,7 +263,7 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	if err := cmp.Or(p.To.refusal(), p.Amount.refusal()); err != nil {
 		return nil, err
 	}
-	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLine: h.app.By.KeyLine},
+	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLineage: h.app.By.KeyLineage},
 		handlers.SendRequest{From: from.Address, To: p.To.Address, Amount: p.Amount.Quantity, Token: p.Token, Ask: true,
 			Memo: p.Memo, Label: p.Label, References: p.References})
 	if err != nil {

@@ -47,7 +47,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	case m.By.User == "":
 		said.Author = wallet.ToOperators
 	case said.Author == "": // as Key.WishHolder: without an author, an answer would be heard as plain talk
-		said.Author = wallet.AppID(m.By.KeyLine)
+		said.Author = wallet.AppID(m.By.KeyLineage)
 	}
 	if m.ParseMode == "" {
 		said.Text, said.ParseMode = escape.Replace(m.Text), "HTML"
@@ -101,7 +101,7 @@ func shareOf(by handlers.Caller) string {
 	if by.App != "" {
 		return string(by.App)
 	}
-	return "key " + string(by.KeyLine)
+	return "key " + string(by.KeyLineage)
 }
 
 // roomForApp refuses an app's message while too many wait to be sent to a chat: RATE_LIMIT_EXCEEDED.

@@ -52,7 +52,7 @@ func TestALongMessageSaysAtItsEndTooThatItIsNotFromPurser(t *testing.T) {
 			t.Errorf("%s: what follows the app's words is %q", c.mode, foot)
 		}
 	}
-	operators := handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}
+	operators := handlers.Caller{KeyID: "key_1", KeyLineage: "key_1", Bot: true}
 	if text := said(strings.Repeat("x", 401), "", operators); strings.Contains(text, "purser") {
 		t.Errorf("an operator's: %q", text)
 	}

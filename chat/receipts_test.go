@@ -113,7 +113,7 @@ func TestMessagesOfAppsAreRefusedWhereTooManyWait(t *testing.T) {
 	r.settle()
 	by := func(n int) handlers.Caller {
 		key := fmt.Sprint("key_", n)
-		return handlers.Caller{KeyID: key, KeyLine: key, Bot: true}
+		return handlers.Caller{KeyID: key, KeyLineage: key, Bot: true}
 	}
 	post := func(name string, by handlers.Caller) error {
 		t.Helper()

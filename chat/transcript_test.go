@@ -255,7 +255,7 @@ func (r *harness) happen(line string) {
 // writes plays somebody's app, or the operator's, that sends a message.
 func (r *harness) writes(developer, to, text string) {
 	r.Helper()
-	by := handlers.Caller{KeyID: "key_op", KeyLine: "key_op", Bot: true}
+	by := handlers.Caller{KeyID: "key_op", KeyLineage: "key_op", Bot: true}
 	if developer != "operator" {
 		for _, key := range r.keys() {
 			if key.Owner == r.userOf(developer) && key.Kind == wallet.BotKey {
@@ -304,7 +304,7 @@ func (r *harness) page(who string, what []string) {
 func (r *harness) proposes(who, amount, to string) {
 	r.Helper()
 	owner := r.userOf(who)
-	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, KeyID: "key_" + who, KeyLine: "key_" + who},
+	proposal, err := r.Transfers.Prepare(r.Context(), handlers.Caller{User: owner, KeyID: "key_" + who, KeyLineage: "key_" + who},
 		handlers.SendRequest{To: wallet.MustAddress(to), Amount: world.Quantity(amount), Token: world.TokenRef("SOL")})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {

@@ -20,7 +20,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 		return err
 	}
 	now := w.Now().UTC()
-	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLine: line, At: now}
+	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLineage: line, At: now}
 	bind.Status = wallet.BindDone
 	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	if _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
 		return wallet.Wallet{}, err
 	}
-	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLine: claim.KeyLine})
+	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLineage: claim.KeyLineage})
 }
 
 // notMissing drops ErrNotFound, which a refusal says in words.

@@ -43,14 +43,14 @@ func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wal
 	}
 	bind := link.bind
 	bind.User = "" // nobody's until it is proven
-	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.KeyLine), who.KeyID, wallet.DeveloperWallet, address
+	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.KeyLineage), who.KeyID, wallet.DeveloperWallet, address
 	return Invitation{Message: w.signInText(bind, address, account), bind: bind}, nil
 }
 
 // account is what a program's wallet is connected to.
 func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User, error) {
 	if who.User == "" {
-		return wallet.KeyAccount(who.KeyLine), wallet.User{}, nil
+		return wallet.KeyAccount(who.KeyLineage), wallet.User{}, nil
 	}
 	user, err := read(ctx, w.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(who.User) })
 	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "person.gone")
@@ -91,7 +91,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 	}
 	status := wallet.BindProven
 	err = w.Store.Update(ctx, func(tx store.Tx) error {
-		bind, err := tx.Bind(invitationHash(who.KeyLine))
+		bind, err := tx.Bind(invitationHash(who.KeyLineage))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -146,14 +146,14 @@ func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := bindable(tx, Caller{User: bind.User, KeyID: bind.KeyID, KeyLine: line}, bind.Address); err != nil {
+	if err := bindable(tx, Caller{User: bind.User, KeyID: bind.KeyID, KeyLineage: line}, bind.Address); err != nil {
 		return false, err
 	}
 	bind.Status = wallet.BindDone
 	if err := tx.PutBind(bind); err != nil {
 		return false, err
 	}
-	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyLine: line})
+	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyLineage: line})
 	return true, err
 }
 

@@ -17,7 +17,7 @@ import (
 func TestAProofForOneAddressAnswersNoOthersChallenge(t *testing.T) {
 	r := newHarness(t)
 	alice := r.rich(1001, sol)
-	program := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
+	program := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}
 	asked, other := r.NewKey(), r.NewKey()
 	invitation, err := r.Wallets.PrepareInvitation(context.Background(), program, world.AddressOf(asked))
 	r.Must(err)

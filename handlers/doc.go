@@ -18,26 +18,26 @@ import (
 
 // Caller is who asks: a person of ours, and by which key when it comes over HTTP.
 type Caller struct {
-	User    wallet.UserID // "" for an operator's key that belongs to nobody
-	KeyID   string        // the key that asks, by which a person knows it again; "" in chat
-	KeyLine string        // its line (wallet.Key.Lineage), to which everything belongs; "" in chat
-	App     wallet.AppID  // the program that the key was made for; "" for none
-	Bot     bool          // a bot token
+	User       wallet.UserID // "" for an operator's key that belongs to nobody
+	KeyID      string        // the key that asks, by which a person knows it again; "" in chat
+	KeyLineage string        // its line (wallet.Key.Lineage), to which everything belongs; "" in chat
+	App        wallet.AppID  // the program that the key was made for; "" for none
+	Bot        bool          // a bot token
 }
 
 // CallerOf is who a key speaks for.
 func CallerOf(k wallet.Key) Caller {
-	return Caller{User: k.Owner, KeyID: k.ID, KeyLine: k.Lineage(), App: k.App, Bot: k.Kind == wallet.BotKey}
+	return Caller{User: k.Owner, KeyID: k.ID, KeyLineage: k.Lineage(), App: k.App, Bot: k.Kind == wallet.BotKey}
 }
 
 // operator tells that the caller is an operator's key, which belongs to nobody.
-func (c Caller) operator() bool { return c.User == "" && c.KeyLine != "" }
+func (c Caller) operator() bool { return c.User == "" && c.KeyLineage != "" }
 
 // owns tells whether a wallet is the caller's: a person's own, or, for an operator's key that belongs
 // to nobody, one that the key itself connected.
 func (c Caller) owns(w wallet.Wallet) bool {
 	if c.User == "" {
-		return c.KeyLine != "" && w.Owner == "" && w.KeyLine == c.KeyLine
+		return c.KeyLineage != "" && w.Owner == "" && w.KeyLineage == c.KeyLineage
 	}
 	return w.Owner == c.User
 }

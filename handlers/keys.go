@@ -393,7 +393,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 		if !key.UsableAt(k.Now()) {
 			return wallet.Refuse(wallet.Conflict, "key.ended")
 		}
-		line, err := store.KeyLine(tx, key.Lineage())
+		line, err := store.KeyLineage(tx, key.Lineage())
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func TestProgramsAskTwentyTimesAnHour(t *testing.T) {
 			}))
 		}
 		asks := func() error {
-			by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
+			by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}
 			p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob, Amount: world.Quantity("0.1"), Ask: true})
 			r.Must(err)
 			return r.Update(func(tx store.Tx) error {
@@ -122,7 +122,7 @@ func TestErasingAsksNoOperatorAgain(t *testing.T) {
 // no offer that was made.
 func TestOneLinkIsOfferedInTwelveHours(t *testing.T) {
 	r := newHarness(t)
-	alice, operator := r.Somebody(1001, "Alice"), handlers.Caller{KeyID: "key_1", KeyLine: "key_1", Bot: true}
+	alice, operator := r.Somebody(1001, "Alice"), handlers.Caller{KeyID: "key_1", KeyLineage: "key_1", Bot: true}
 	r.Meet(alice)
 	offers := func() error {
 		return r.Update(func(tx store.Tx) error { return r.People.OfferLink(tx, operator, alice.User.ID) })
@@ -145,7 +145,7 @@ func TestOneLinkIsOfferedInTwelveHours(t *testing.T) {
 func TestNothingIsPutToWhoeverBlockedTheBot(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.Stranger()
-	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
+	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}
 	proposes := func(ask bool) error {
 		p, err := r.Transfers.Prepare(t.Context(), by, handlers.SendRequest{From: alice.Address(), To: bob, Amount: world.Quantity("0.1"), Ask: ask})
 		r.Must(err)

@@ -267,7 +267,7 @@ func TestNoBlockhashIsIssuedAfterTheDeadline(t *testing.T) {
 func TestAnotherOwnersWalletIsNotSentFrom(t *testing.T) {
 	r := newHarness(t)
 	alice, bob, mallory := r.rich(1001, 2*sol), r.rich(1002, sol), r.rich(1003, sol)
-	app := handlers.Caller{App: "app_1", KeyID: "key_1", KeyLine: "key_1", Bot: true}
+	app := handlers.Caller{App: "app_1", KeyID: "key_1", KeyLineage: "key_1", Bot: true}
 	r.Must(r.Update(func(tx store.Tx) error {
 		for _, p := range []*world.Person{alice, mallory} {
 			if err := tx.PutGrant(wallet.Grant{User: p.User.ID, App: "app_1", Scopes: []wallet.Scope{wallet.WalletSend}}); err != nil {

@@ -145,7 +145,7 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case !again.IsZero():
 		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.link_sent", wallet.TimeArg("Again", again))
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_link_%s_%s_%d", who.KeyLine, person, now.UnixMilli()), wallet.WalletWanted, now, person,
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_link_%s_%s_%d", who.KeyLineage, person, now.UnixMilli()), wallet.WalletWanted, now, person,
 		wallet.WalletWantedData{KeyID: who.KeyID})
 	if err != nil {
 		return err

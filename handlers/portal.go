@@ -151,7 +151,7 @@ func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 
 // keyOf is the newest key of a lineage that opens anything. INVALID_API_KEY.
 func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
-	line, err := store.KeyLine(tx, first)
+	line, err := store.KeyLineage(tx, first)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return wallet.Key{}, err
 	}

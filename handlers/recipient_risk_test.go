@@ -137,7 +137,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 	_, middle := to.Middle()
 	_, wrong := bob.Address().Middle()
 
-	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}} {
+	for who, by := range map[string]handlers.Caller{"in chat": alice.Caller(), "by a program": {User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}} {
 		p, err := r.Transfers.Prepare(ctx, by, handlers.SendRequest{To: to, Amount: world.Quantity("0.5"), Token: world.TokenRef("SOL")})
 		r.Must(err)
 		id := p.Transaction.ID
@@ -200,7 +200,7 @@ func TestAProgramsOwnSignatureIsNoWordForALookAlike(t *testing.T) {
 		w.Type = wallet.DeveloperWallet
 		return tx.PutWallet(w)
 	}))
-	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
+	by := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}
 	for to, want := range map[wallet.Address]wallet.Status{
 		bob.Address(): wallet.AwaitingSignature, world.Resembling(r, bob.Address(), 4, 4): wallet.AwaitingConfirmation,
 	} {

@@ -68,8 +68,8 @@ func (s *Transactions) replaces(tx store.Tx, t wallet.Transaction) error {
 // askEvery is how often an owner may have a held transaction looked for.
 const askEvery = 10 * time.Second
 
-// LookAgain has settle look for a held transaction at once, on its owner's word.
-func (s *Transactions) LookAgain(tx store.Tx, who Caller, id wallet.TransactionID) error {
+// Recheck has settle look for a held transaction at once, on its owner's word.
+func (s *Transactions) Recheck(tx store.Tx, who Caller, id wallet.TransactionID) error {
 	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
 		return err

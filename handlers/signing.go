@@ -17,7 +17,7 @@ type SigningChain interface {
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
 	BlockHeight(ctx context.Context) (uint64, error)
 	// Find looks through history, by signature and by reference; nil when it is not there.
-	Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error)
+	Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error)
 }
 
 // Messages are the pure operations on a transaction's bytes that signing needs.

@@ -33,10 +33,10 @@ func (r *harness) send(p *world.Person, to wallet.Address, amount, token string)
 	if end.Status != wallet.Confirmed || end.Landing.Failure != "" || end.Landing.Fee != signed.Fee {
 		r.Fatalf("landed as %+v, signed %+v", end, signed)
 	}
-	sought, err := r.Store.Kinds().Query(signed)
+	query, err := r.Store.Kinds().Query(signed)
 	r.Must(err)
-	sought.Signature = wallet.Signature{}
-	if found, err := r.Chain.Find(context.Background(), sought); err != nil || found == nil || found.Signature != signed.Signature {
+	query.Signature = wallet.Signature{}
+	if found, err := r.Chain.Find(context.Background(), query); err != nil || found == nil || found.Signature != signed.Signature {
 		r.Fatalf("by its reference: %+v, %v", found, err)
 	}
 	return signed

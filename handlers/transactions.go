@@ -116,7 +116,7 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, snapshot: snapshot, who: who}
-	if t.Signer == wallet.DeveloperWallet && who.KeyLine != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero() {
+	if t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero() {
 		hash, err := s.Network.Blockhash(ctx)
 		if err != nil {
 			return Proposal{}, err
@@ -230,7 +230,7 @@ func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Tr
 		if err != nil {
 			return wallet.Transaction{}, err
 		}
-		ours = who.KeyLine != "" && t.Owner == "" && line == who.KeyLine
+		ours = who.KeyLineage != "" && t.Owner == "" && line == who.KeyLineage
 	}
 	if !ours {
 		return wallet.Transaction{}, wallet.Refuse(wallet.TransactionNotFound, unknown)

@@ -296,7 +296,7 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
-	app := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLine: "key_1"}
+	app := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}
 	ask := func() error {
 		p, err := r.Transfers.Prepare(context.Background(), app, handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("0.1"), Token: world.TokenRef("SOL")})
 		r.Must(err)

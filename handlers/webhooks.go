@@ -91,7 +91,7 @@ func hooksOf(tx store.Tx, line string) (hooks, listeners []wallet.Webhook, err e
 // hookOf finds a webhook of the caller's.
 func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error) {
 	if who.Bot {
-		all, _, err := hooksOf(tx, who.KeyLine)
+		all, _, err := hooksOf(tx, who.KeyLineage)
 		if err != nil {
 			return wallet.Webhook{}, err
 		}
@@ -101,7 +101,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 		return all[0], nil
 	}
 	hook, err := tx.Webhook(id)
-	if err == nil && (hook.Lineage != who.KeyLine || hook.Kind != wallet.APIKey || hook.Listener) {
+	if err == nil && (hook.Lineage != who.KeyLineage || hook.Kind != wallet.APIKey || hook.Listener) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err e
 // List is the webhooks of a line of API keys, oldest first.
 func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
-		all, _, err := hooksOf(tx, who.KeyLine)
+		all, _, err := hooksOf(tx, who.KeyLineage)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +279,7 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 // (WEBHOOK_NOT_FOUND).
 func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
-		line, err := store.KeyLine(tx, listener.Lineage)
+		line, err := store.KeyLineage(tx, listener.Lineage)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

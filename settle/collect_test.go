@@ -177,7 +177,7 @@ func TestTheOwnersWordHasAHeldOneLookedForAtOnce(t *testing.T) {
 	r.Blocks(3)
 	r.Rounds(1)
 	r.is(tx.ID, wallet.Pending) // history is searched once an hour here
-	r.Must(r.Update(func(s store.Tx) error { return r.Transfers.LookAgain(s, r.alice.Caller(), tx.ID) }))
+	r.Must(r.Update(func(s store.Tx) error { return r.Transfers.Recheck(s, r.alice.Caller(), tx.ID) }))
 	r.Rounds(1)
 	if now := r.is(tx.ID, wallet.Confirmed); now.Indeterminate {
 		t.Error("it is held after it was found")

@@ -567,7 +567,7 @@ func TestTroubleIsTriedAgainLessAndLessOften(t *testing.T) {
 		}
 		return err
 	}))
-	r.Must(r.Update(func(db store.Tx) error { return r.Transfers.LookAgain(db, r.alice.Caller(), tx.ID) }))
+	r.Must(r.Update(func(db store.Tx) error { return r.Transfers.Recheck(db, r.alice.Caller(), tx.ID) }))
 	if due := r.jobs(tx.ID)[store.Settlement]; !due.Equal(r.Now()) {
 		t.Errorf("the owner asks, and it is looked at in %v", due.Sub(r.Now()))
 	}

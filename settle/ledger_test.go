@@ -281,9 +281,9 @@ func (l *ledger) judge() {
 		if !t.Closed {
 			l.Errorf("%s is still %s (held %v)", id, t.Status, t.Indeterminate)
 		}
-		sought, err := l.Store.Kinds().Query(t)
+		query, err := l.Store.Kinds().Query(t)
 		l.Must(err)
-		found, err := l.Chain.Find(context.Background(), sought)
+		found, err := l.Chain.Find(context.Background(), query)
 		l.Must(err)
 		moved := found != nil && found.Failure == ""
 		if moved != (t.Status == wallet.Confirmed) {

@@ -36,9 +36,9 @@ type Chain interface {
 	// Details adds what Statuses left out, as far as the node tells.
 	Details(ctx context.Context, landing *wallet.Landing)
 	// Find looks through history, by signature and by reference; nil when it is not there.
-	Find(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, error)
+	Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error)
 	// FindEverywhere is Find on every configured node; certain only when all answered alike.
-	FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (landing *wallet.Landing, certain bool, err error)
+	FindEverywhere(ctx context.Context, query wallet.TransactionQuery) (landing *wallet.Landing, certain bool, err error)
 	// FinalizedBlockHeight is the height of the newest block that cannot be rolled back, or of one shortly before it.
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
 	// CanSeeBackTo tells whether the nodes' history reaches back to slot.

@@ -341,7 +341,7 @@ func TestAPaymentToAnOperatorsOwnWalletIsToldToItsPrograms(t *testing.T) {
 		if err := tx.DeleteWallet(carol.Address()); err != nil {
 			return err
 		}
-		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyLine: "key_1", ConnectedAt: r.Now()})
+		return tx.PutWallet(wallet.Wallet{Address: carol.Address(), Type: wallet.DeveloperWallet, KeyLineage: "key_1", ConnectedAt: r.Now()})
 	}))
 	tx := r.Signed(r.alice, carol.Address(), "1", "SOL")
 	paid := r.Settled(tx.ID)
@@ -452,11 +452,11 @@ func (l *lyingPoll) Statuses(_ context.Context, signatures []wallet.Signature) (
 	return out, nil
 }
 
-func (l *lyingPoll) FindEverywhere(ctx context.Context, sought wallet.TransactionQuery) (*wallet.Landing, bool, error) {
+func (l *lyingPoll) FindEverywhere(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, bool, error) {
 	if l.silent {
 		return nil, true, nil
 	}
-	return l.Client.FindEverywhere(ctx, sought)
+	return l.Client.FindEverywhere(ctx, query)
 }
 
 // TestOneNodesWordThatAPaymentFailedIsNotEnough: whoever believed it would pay again.

@@ -59,15 +59,15 @@ type Wallet struct {
 	Owner       UserID     `json:"owner,omitzero"`
 	Type        WalletType `json:"type"`
 	ConnectedAt time.Time  `json:"connected_at"`
-	KeyLine     string     `json:"key_id,omitzero"` // of a program: the line of the key that connected it; its own when Owner is ""
+	KeyLineage  string     `json:"key_id,omitzero"` // of a program: the line of the key that connected it; its own when Owner is ""
 	Claim       *Claim     `json:"claim,omitempty"` // somebody else has proven it since; nil for nobody
 }
 
 // Claim is a fresh proof of an address that belongs to somebody else: it may move, unless its owner
 // stops that.
 type Claim struct {
-	User    UserID     `json:"user"`
-	Type    WalletType `json:"type"`
-	KeyLine string     `json:"key_id"`
-	At      time.Time  `json:"at"`
+	User       UserID     `json:"user"`
+	Type       WalletType `json:"type"`
+	KeyLineage string     `json:"key_id"`
+	At         time.Time  `json:"at"`
 }

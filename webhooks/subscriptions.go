@@ -117,7 +117,7 @@ func (k *subscriptionSnapshot) registerAll(tx store.Tx, hooks []wallet.Webhook) 
 
 // register finds the keys of a webhook. One that cannot be read bars its webhook, and nobody else.
 func (k *subscriptionSnapshot) register(tx store.Tx, hook wallet.Webhook) subscription {
-	keys, err := store.KeyLine(tx, hook.Lineage)
+	keys, err := store.KeyLineage(tx, hook.Lineage)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		k.damaged("keys of the line", hook.Lineage, err)
 		keys = nil

@@ -264,12 +264,12 @@ func (p *Pool) work(h *held) {
 	defer p.busy.Done()
 	for h != nil {
 		p.attempt(h)
-		h = p.landed(h)
+		h = p.finished(h)
 	}
 }
 
-// landed lets a job go, takes up what was claimed as it ended, and returns what the worker handles next.
-func (p *Pool) landed(h *held) *held {
+// finished lets a job go, takes up what was claimed as it ended, and returns what the worker handles next.
+func (p *Pool) finished(h *held) *held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.cancel(nil)

@@ -25,7 +25,7 @@ import (
 func inTheClear() []string {
 	return []string{
 		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Wish.Events[0]", "Grant.Wish.Events[1]",
-		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLine", "Wallet.Claim.Type", "Wallet.Claim.KeyLine", "Wallet.Claim.User",
+		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLineage", "Wallet.Claim.Type", "Wallet.Claim.KeyLineage", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
@@ -86,7 +86,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
-	marks["Contact.Address"], marks["Transaction.Lookalike"] = book.Address.String(), row.PoisoningSuspect.String()
+	marks["Contact.Address"], marks["Transaction.PoisoningSuspect"] = book.Address.String(), row.PoisoningSuspect.String()
 	marks["Delivery.Webhook"], marks["Transaction.Kind"] = string(hook.ID), `"type":"send"`
 	c.Version, post.Webhook, row.Kind = 0, hook.ID, wallet.Send
 	task.Priority, out.Priority = store.JobSoon, 2

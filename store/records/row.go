@@ -244,7 +244,7 @@ type identity struct {
 	Nonce   string `json:"nonce,omitempty"`
 	Action  string `json:"action,omitempty"` // of a button: it may name a contact's address
 
-	Lookalike wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
+	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
 
 	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
 	// and not before. Label is what it is for, in words that somebody wrote.

@@ -37,8 +37,8 @@ func RunLog(t *testing.T, open OpenLog) {
 	}
 }
 
-// logRig is a log with what the parts say to it.
-type logRig struct {
+// logHarness is a log with what the parts say to it.
+type logHarness struct {
 	store.DeliveryLog
 	t      testing.TB
 	store  store.Store
@@ -46,34 +46,34 @@ type logRig struct {
 	folder string
 }
 
-func newLogRig(t testing.TB, open OpenLog) *logRig {
-	r := &logRig{t: t, open: open, folder: t.TempDir()}
+func newLogHarness(t testing.TB, open OpenLog) *logHarness {
+	r := &logHarness{t: t, open: open, folder: t.TempDir()}
 	r.store, r.DeliveryLog = open(t, r.folder)
 	t.Cleanup(r.close)
 	return r
 }
 
-func (r *logRig) close() {
+func (r *logHarness) close() {
 	r.t.Helper()
 	if err := errors.Join(r.Close(), r.store.Close()); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
 }
 
-func (r *logRig) reopen() {
+func (r *logHarness) reopen() {
 	r.t.Helper()
 	r.close()
 	r.store, r.DeliveryLog = r.open(r.t, r.folder)
 }
 
-func (r *logRig) log(entries ...store.LogEntry) {
+func (r *logHarness) log(entries ...store.LogEntry) {
 	r.t.Helper()
 	if err := r.Log(context.Background(), entries); err != nil {
 		r.t.Fatalf("log: %v", err)
 	}
 }
 
-func (r *logRig) list(id wallet.WebhookID, p store.LogPage) []store.LogEntry {
+func (r *logHarness) list(id wallet.WebhookID, p store.LogPage) []store.LogEntry {
 	r.t.Helper()
 	out, err := r.List(context.Background(), id, p)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *logRig) list(id wallet.WebhookID, p store.LogPage) []store.LogEntry {
 	return out
 }
 
-func (r *logRig) oldest(id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) []string {
+func (r *logHarness) oldest(id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) []string {
 	r.t.Helper()
 	out, err := r.Oldest(context.Background(), id, state, since, after, limit)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *logRig) oldest(id wallet.WebhookID, state store.DeliveryState, since ti
 	return entryNames(out)
 }
 
-func (r *logRig) logged(id wallet.WebhookID, delivery string) store.LogEntry {
+func (r *logHarness) logged(id wallet.WebhookID, delivery string) store.LogEntry {
 	r.t.Helper()
 	e, err := r.Logged(context.Background(), id, delivery)
 	if err != nil {
@@ -106,14 +106,14 @@ func (r *logRig) logged(id wallet.WebhookID, delivery string) store.LogEntry {
 }
 
 // absent checks that an entry is not there.
-func (r *logRig) absent(id wallet.WebhookID, delivery string) {
+func (r *logHarness) absent(id wallet.WebhookID, delivery string) {
 	r.t.Helper()
 	if _, err := r.Logged(context.Background(), id, delivery); !errors.Is(err, store.ErrNotFound) {
 		r.t.Errorf("logged %s of %s: %v", delivery, id, err)
 	}
 }
 
-func (r *logRig) tallies(id wallet.WebhookID, since time.Time) []store.Tally {
+func (r *logHarness) tallies(id wallet.WebhookID, since time.Time) []store.Tally {
 	r.t.Helper()
 	out, err := r.Tallies(context.Background(), id, since)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *logRig) tallies(id wallet.WebhookID, since time.Time) []store.Tally {
 	return out
 }
 
-func (r *logRig) drop(before time.Time) int {
+func (r *logHarness) drop(before time.Time) int {
 	r.t.Helper()
 	n, err := r.DropBefore(context.Background(), before)
 	if err != nil {
@@ -167,7 +167,7 @@ func listed(e store.LogEntry) store.LogEntry {
 }
 
 func testLogEntries(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	r.absent("wh", "a")
 	same(t, "nothing", r.list("wh", store.LogPage{Limit: 10}), []store.LogEntry(nil))
 	r.log()
@@ -200,7 +200,7 @@ func testLogEntries(t *testing.T, open OpenLog) {
 }
 
 func testLogEveryField(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	var e store.LogEntry
 	Fill(&e, 1)
 	r.log(e)
@@ -210,7 +210,7 @@ func testLogEveryField(t *testing.T, open OpenLog) {
 
 // testLogPages: order, bounds and filters of both lists, over three days.
 func testLogPages(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	const n = 90
 	states := []store.DeliveryState{store.DeliveryDelivered, store.DeliveryDeadLettered, store.DeliveryWaiting}
 	var all []store.LogEntry // oldest first
@@ -302,7 +302,7 @@ func testLogPages(t *testing.T, open OpenLog) {
 
 // testLogDays: an entry is of the day in UTC that it was made on, and goes with it.
 func testLogDays(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	midnight := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	late := entry("late", "wh", midnight.Add(-time.Nanosecond), store.DeliveryDelivered, 500, 200) // its second attempt is of the next day
 	early := entry("early", "wh", midnight.In(time.FixedZone("", -5*3600)), store.DeliveryDelivered, 200)
@@ -334,7 +334,7 @@ func testLogDays(t *testing.T, open OpenLog) {
 }
 
 func testLogTallies(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	hour := noon().Truncate(time.Hour)
 	same(t, "nothing", len(r.tallies("wh", time.Time{})), 0)
 	r.log(entry("a", "wh", noon(), store.DeliveryWaiting, 500))
@@ -364,7 +364,7 @@ func testLogTallies(t *testing.T, open OpenLog) {
 }
 
 func testLogErased(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	update(t, r.store, func(tx store.Tx) error {
 		return errors.Join(tx.PutUser(user("usr_a", 1)), tx.PutUser(user("usr_b", 2)))
 	})
@@ -394,7 +394,7 @@ func testLogErased(t *testing.T, open OpenLog) {
 
 // testLogConcurrent: what several hand in at once is all there, and counted once.
 func testLogConcurrent(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	const writers, each = 16, 20
 	var group sync.WaitGroup
 	for w := range writers {
@@ -423,7 +423,7 @@ func testLogConcurrent(t *testing.T, open OpenLog) {
 
 // testLogDropWhileInUse: days go while others read and write them.
 func testLogDropWhileInUse(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for w := range 3 {
@@ -459,7 +459,7 @@ func testLogDropWhileInUse(t *testing.T, open OpenLog) {
 }
 
 func testLogClose(t *testing.T, open OpenLog) {
-	r := newLogRig(t, open)
+	r := newLogHarness(t, open)
 	r.log(entry("a", "wh", noon(), store.DeliveryDeadLettered, 500))
 	for range 2 {
 		if err := r.Close(); err != nil {

@@ -217,7 +217,7 @@ func testWallets(t *testing.T, open Open) {
 	newer.Owner = "usr_ab" // it may be anybody's again
 	update(t, s, func(tx store.Tx) error { return tx.PutWallet(newer) })
 	same(t, "another's then", list("usr_ab"), []wallet.Wallet{other, newer})
-	key := wallet.Wallet{Address: wallet.Address{7}, Type: wallet.DeveloperWallet, KeyLine: "key_1", ConnectedAt: noon()}
+	key := wallet.Wallet{Address: wallet.Address{7}, Type: wallet.DeveloperWallet, KeyLineage: "key_1", ConnectedAt: noon()}
 	update(t, s, func(tx store.Tx) error { return tx.PutWallet(key) })
 	same(t, "an operator key's own", get(t, s, func(tx store.Tx) (wallet.Wallet, error) { return tx.Wallet(key.Address) }), key)
 }
