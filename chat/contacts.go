@@ -329,11 +329,30 @@ func (c *Chat) addContact(name, text string) (Action, error) {
 	}
 	return func(s *replyTx) error {
 		added, err := s.putName(namedContact{Address: to}, name)
+		if wallet.CodeOf(err) == wallet.Conflict {
+			return s.refuseTaken(err, name, to)
+		}
 		if err != nil {
 			return s.refuse(err)
 		}
 		return s.reply("contacts.added", vars{"Name": added.Name, "Address": code(added.Address.String())})
 	}, nil
+}
+
+// refuseTaken refuses a contact whose name or address another one has, with that one to tap on: it can be renamed or
+// removed there.
+func (s *replyTx) refuseTaken(err error, name string, to wallet.Address) error {
+	all, readErr := s.tx.ContactsOf(s.user.ID)
+	if readErr != nil {
+		return readErr
+	}
+	rows, buttonErr := s.contactButtons(slices.DeleteFunc(all, func(other wallet.Contact) bool {
+		return wallet.ContactKey(other.Name) != wallet.ContactKey(name) && other.Address != to
+	}))
+	if buttonErr != nil {
+		return buttonErr
+	}
+	return s.refused(err, rows...)
 }
 
 func removeContact(name string) Action {

@@ -234,8 +234,8 @@ const longestToast = 200
 // plain is a text of the catalogue where Telegram takes no HTML: toasts, buttons, the menu.
 func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
 
-// refused says why something is not done. A tap is answered by the headline, and below by the whole.
-func (s *replyTx) refused(err error) error {
+// refused says why something is not done, with buttons below. A tap is answered by the headline, and below by the whole.
+func (s *replyTx) refused(err error, rows ...[]Button) error {
 	s.failed = true
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {
@@ -251,7 +251,7 @@ func (s *replyTx) refused(err error) error {
 			}
 		}
 	}
-	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason})
+	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 }
 
 // refuse answers with a refusal, and passes breakdowns on.
