@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -363,6 +364,10 @@ func testJobHandOver(t *testing.T, open Open) {
 	share := at(noon(), 9)
 	share.PerOwner = 1
 	same(t, "an owner's share", attempts(hand(share, someJobs("f//o", "g//o")...)), []int{1, 0})
+	waits := aJob("waits/w")
+	waits.NotBefore = noon().Add(time.Hour)
+	s.put(waits)
+	same(t, "what waits for its time is not overtaken in its key", attempts(hand(at(noon(), 9), aJob("hasty/w"))), []int{0})
 	another := at(noon(), 9)
 	another.Queue = "another"
 	same(t, "of the claim's queue alone", attempts(hand(another, aJob("h"))), []int{0})
@@ -464,6 +469,12 @@ func testMadeIDs(t *testing.T, open Open) {
 	for _, unknown := range []store.JobID{"~zzzzzz", "~0", "~", "~-1", "~0" + put[0].ID[1:]} {
 		absent(t, s, string(unknown), func(tx store.Tx) error { _, err := tx.Job(queue, unknown); return err })
 	}
+	named := s.put(aJob("named"))
+	absent(t, s, "a named one by its number", func(tx store.Tx) error {
+		_, err := tx.Job(queue, store.JobID("~"+strconv.FormatUint(named[0].Seq, 36)))
+		return err
+	})
+	update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(queue, "named") })
 	absent(t, s, "in another queue", func(tx store.Tx) error { _, err := tx.Job("another", put[0].ID); return err })
 	first := s.claim(at(noon(), 9))
 	same(t, "in order", jobIDs(first), string(put[0].ID))
