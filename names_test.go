@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // bannedNames are names that once stood here, by the package (and those below it) where they may not come back, and what
@@ -75,7 +76,7 @@ func TestNamesAreTheFieldsOwn(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		banned := namesBannedIn(filepath.ToSlash(filepath.Dir(path)))
+		banned := inPackage(bannedNames(), filepath.ToSlash(filepath.Dir(path)))
 		for _, name := range declared(file) {
 			seen++
 			if standard, ok := banned[name.Name]; ok {
@@ -92,10 +93,99 @@ func TestNamesAreTheFieldsOwn(t *testing.T) {
 	}
 }
 
-// namesBannedIn joins what is banned in a package and above it.
-func namesBannedIn(dir string) map[string]string {
+// bannedWords are words that may stand in no name, as a part of it either, and in no comment: by the package (and those
+// below it), with the word that the field uses. Words that are somebody's own elsewhere are banned only where they were
+// ours: a transaction lands on a chain, and a job never does.
+func bannedWords() map[string]map[string]string {
+	return map[string]map[string]string{
+		"": {"deed": "operation", "deeds": "operations", "rig": "harness", "sought": "query", "lookalike": "poisoning suspect", "fate": "result", "byhand": "manual",
+			"keyline": "key lineage", "lookagain": "recheck"},
+		"work":  {"landed": "finished", "landing": "end"},
+		"store": {"worded": "payload"},
+	}
+}
+
+// wordsAllowed are the files that may say a banned word, and why.
+func wordsAllowed() map[string]string {
+	return map[string]string{
+		"names_test.go":           "lists them",
+		"wallet/skeleton_test.go": "names that look alike to the eye, as Unicode says it; no payment is meant",
+		"wallet/visible_test.go":  "the same",
+	}
+}
+
+// TestWordsOfOurOwnStayAway looks at each part of every name (KeyLine has key, line and keyline), and at comments.
+func TestWordsOfOurOwnStayAway(t *testing.T) {
+	names, comments := 0, 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || wordsAllowed()[filepath.ToSlash(path)] != "":
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		banned := inPackage(bannedWords(), filepath.ToSlash(filepath.Dir(path)))
+		check := func(at token.Pos, words []string) {
+			for _, word := range words {
+				if standard, ok := banned[word]; ok {
+					t.Errorf("%s: %q is called %s", files.Position(at), word, standard)
+				}
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Ident); ok {
+				names++
+				check(name.Pos(), partsOf(name.Name))
+			}
+			return true
+		})
+		for _, group := range file.Comments {
+			comments++
+			check(group.Pos(), strings.FieldsFunc(strings.ToLower(group.Text()), func(r rune) bool { return !unicode.IsLetter(r) }))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names < 50_000 || comments < 2_000 {
+		t.Fatalf("%d names and %d comments were looked at only", names, comments)
+	}
+}
+
+// partsOf are the words of a name, and each two that stand together, in small letters.
+func partsOf(name string) []string {
+	var words []string
+	begin := 0
+	letters := []rune(name)
+	for i := 1; i <= len(letters); i++ {
+		if i == len(letters) || unicode.IsUpper(letters[i]) && !unicode.IsUpper(letters[i-1]) || letters[i] == '_' {
+			words, begin = append(words, strings.Trim(strings.ToLower(string(letters[begin:i])), "_0123456789")), i
+		}
+	}
+	for i := range len(words) - 1 {
+		words = append(words, words[i]+words[i+1])
+	}
+	return words
+}
+
+func TestPartsOfNames(t *testing.T) {
+	if got := strings.Join(partsOf("newRigWith_keyLine2"), " "); got != "new rig with key line newrig rigwith withkey keyline" {
+		t.Errorf("%q", got)
+	}
+}
+
+// inPackage joins what is banned in a package and above it.
+func inPackage(banned map[string]map[string]string, dir string) map[string]string {
 	all := map[string]string{}
-	for where, names := range bannedNames() {
+	for where, names := range banned {
 		if where == "" || dir == where || strings.HasPrefix(dir, where+"/") {
 			for name, standard := range names {
 				all[name] = standard

@@ -75,7 +75,7 @@ func savedDelivery(in io.Reader, request string, headers []string) (webhooks.Sav
 		}
 		defer file.Close()
 		in = file
-	} else if typedByHand(in) {
+	} else if typedManually(in) {
 		return saved, errors.New("pipe the body in (purser verify … < body.json), or name the whole request by --request")
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, longestRequest+1))
@@ -99,8 +99,8 @@ func savedDelivery(in io.Reader, request string, headers []string) (webhooks.Sav
 	return saved, nil
 }
 
-// typedByHand tells whether nothing but a person at a keyboard would answer.
-func typedByHand(in io.Reader) bool {
+// typedManually tells whether nothing but a person at a keyboard would answer.
+func typedManually(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {
 		return false

@@ -383,8 +383,8 @@ func TestMemosDoNotMakeAHistoryUnreadable(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableMentionMayBeTheOneSought, unless another one is.
-func TestAnUnreadableMentionMayBeTheOneSought(t *testing.T) {
+// TestAnUnreadableMentionMayBeTheOneLookedFor, unless another one is.
+func TestAnUnreadableMentionMayBeTheOneLookedFor(t *testing.T) {
 	reference := testKey(3).address()
 	query := queryFor(wallet.Signature{}, wallet.Transaction{Reference: reference, From: testKey(1).address(), To: testKey(2).address(), Token: wallet.SOL, Amount: 700})
 	unreadable := onChain{signature: wallet.Signature{0: 9, 63: 1}, version: 2}

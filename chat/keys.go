@@ -204,7 +204,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	var row []Button
 	var rows [][]Button
 	for _, key := range st.Keys[:min(len(st.Keys), most)] {
-		line, err := s.keyLine(key)
+		line, err := s.listedKey(key)
 		if err != nil {
 			return err
 		}
@@ -247,8 +247,8 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
 }
 
-// keyLine is one key in a list.
-func (s *replyTx) keyLine(key wallet.Key) (html, error) {
+// listedKey is one key in a list.
+func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	kind, err := s.words.text(kindNames()[key.Kind], nil)
 	if err != nil {
 		return "", err
@@ -319,7 +319,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 		if err != nil {
 			return err
 		}
-		line, err := s.keyLine(key)
+		line, err := s.listedKey(key)
 		if err != nil {
 			return err
 		}
@@ -357,7 +357,7 @@ func askOfKey(id, text, label, operation string) Action {
 		if operation == "rotateyes" && !key.RevokedAt.IsZero() {
 			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
 		}
-		line, err := s.keyLine(key)
+		line, err := s.listedKey(key)
 		if err != nil {
 			return err
 		}

@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// TestListsByHandFollowTheRegistry: what learns actions and kinds by hand is held against the registry, so that a new kind
+// TestManualListsFollowTheRegistry: what learns actions and kinds by hand is held against the registry, so that a new kind
 // which was forgotten somewhere fails here. The signing page and `purser sign` do not take their lists from the server's
 // table, on purpose: they are the second opinion on what it built (docs/architecture.md, Custody and the signing page).
-func TestListsByHandFollowTheRegistry(t *testing.T) {
+func TestManualListsFollowTheRegistry(t *testing.T) {
 	kinds, err := NewKinds(StandardKinds()...)
 	if err != nil {
 		t.Fatal(err)

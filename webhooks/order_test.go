@@ -255,9 +255,9 @@ func TestWhatIsPutBackKeepsItsHistory(t *testing.T) {
 	})
 }
 
-// TestWhatIsPutByHandKeepsItsPlace: deliveries that the relay has put are handed over, unless something was put
+// TestWhatIsPutManuallyKeepsItsPlace: deliveries that the relay has put are handed over, unless something was put
 // before them that nobody has told of yet.
-func TestWhatIsPutByHandKeepsItsPlace(t *testing.T) {
+func TestWhatIsPutManuallyKeepsItsPlace(t *testing.T) {
 	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
 		r.run()
@@ -266,13 +266,13 @@ func TestWhatIsPutByHandKeepsItsPlace(t *testing.T) {
 		r.emit(second) // handed over: the webhook is known
 		r.comes(first.ID, second.ID)
 
-		byHand := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
+		manual := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
 			OrderingKey: wallet.Address{1}.String(), Urgency: store.Money, Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
-		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{byHand}); return err })
+		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{manual}); return err })
 		third, fourth := r.paid(alice, 1), r.paid(alice, 1)
 		r.emit(third)
 		r.emit(fourth)
-		r.comes(byHand.EventID, third.ID, fourth.ID)
+		r.comes(manual.EventID, third.ID, fourth.ID)
 		r.service.Wake(hook.ID) // comes late
 		r.comes()
 		r.restart()
