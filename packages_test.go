@@ -26,7 +26,7 @@ func packages() map[string][]string {
 		"handlers":         {"quota", "store", "wallet"},
 		"work":             {"store", "wallet"},
 		"settle":           {"wallet", "store", "work"},
-		"chat":             {"wallet", "store", "handlers", "locale"},
+		"chat":             {"wallet", "store", "handlers", "locale", "work"},
 		"bot":              {"chat", "store", "work"},
 		"api":              {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":           {},

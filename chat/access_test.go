@@ -169,13 +169,13 @@ func TestKeyIsRemovedAfterARestart(t *testing.T) {
 	var err error
 	r.chat, err = chat.New(r.options())
 	r.Must(err)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	r.settle()
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "delete (🔑") || !strings.Contains(said, "I removed the message with") {
 		t.Errorf("said %q", said)
 	}
 	r.seen = nil
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	if r.settle(); len(r.seen) != 0 {
 		t.Errorf("said once more: %q", r.seen)
 	}
@@ -190,7 +190,7 @@ func TestKeyThatWasNotSentInTimeIsNeverSent(t *testing.T) {
 		t.Fatal("no key waits to be sent")
 	}
 	r.Pass(chat.KeyShown)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	if secretIn(r.outbox()) != "" {
 		t.Error("the key is sent after its time")
 	}
@@ -207,7 +207,7 @@ func TestKeyIsOverwrittenWhenTelegramDeletesNoMore(t *testing.T) {
 	r.presses("alice", "Create", "alice")
 	r.seen = nil
 	r.Pass(72 * time.Hour)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	if r.settle(); len(r.seen) != 1 || !strings.Contains(r.seen[0], "edit I removed the message with the new key") {
 		t.Errorf("said %q", r.seen)
 	}
@@ -231,13 +231,13 @@ func TestKeyIsRemovedFromTheChatOfWhoeverComesBack(t *testing.T) {
 	}
 	reach(false)
 	r.Pass(chat.KeyShown)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	if r.settle(); len(r.seen) != 0 {
 		t.Fatalf("said to nobody: %q", r.seen)
 	}
 	reach(true)
 	r.Pass(time.Hour)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	if r.settle(); !strings.Contains(strings.Join(r.seen, ""), "delete (🔑") {
 		t.Errorf("said %q", r.seen)
 	}
@@ -325,7 +325,7 @@ func TestAKeyBesideAConversationIsRemovedOnceItCanBe(t *testing.T) {
 	}
 	look := func() string {
 		r.seen = nil
-		r.Must(r.chat.Silent(context.Background()))
+		r.fallsSilent()
 		r.settle()
 		return strings.Join(r.seen, "")
 	}
@@ -351,20 +351,32 @@ func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
 	r.toChoice("alice")
 	r.presses("alice", "Create", "alice")
 	r.says("alice", "/wallet balance")
+	telegramID := r.people["alice"].TelegramID
 	silent := func() (list []store.Conversation) {
 		r.View(func(tx store.Tx) error {
-			var err error
-			list, err = tx.SilentConversations(r.Now().Add(time.Hour), 10)
-			return err
+			list = nil
+			for _, job := range r.silences() {
+				conv, err := store.SilentConversation(tx, job)
+				if err != nil {
+					return err
+				}
+				if conv.State != "" {
+					list = append(list, conv)
+				}
+			}
+			return nil
 		})
 		return list
 	}
-	if list := silent(); len(list) != 1 || list[0].User != r.people["alice"].TelegramID || !strings.Contains(string(list[0].Data), "keys:") {
+	if list := silent(); len(list) != 1 || list[0].User != telegramID || !strings.Contains(string(list[0].Data), "keys:") {
 		t.Fatalf("before: %v", list)
 	}
 	r.says("alice", "/delete_me")
 	r.presses("alice", "Delete everything", "alice")
 	if list := silent(); len(list) != 0 {
 		t.Errorf("left of an erased person: %v", list)
+	}
+	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {
+		t.Errorf("left of an erased person: %+v", conv)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -335,6 +337,7 @@ func TestALinkNamesALanguageOnlyByItsTag(t *testing.T) {
 	}
 }
 
+// TestRunEndsSilentConversations on whichever of two nodes takes the time-out, and on one alone.
 func TestRunEndsSilentConversations(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", 10*sol)
@@ -342,18 +345,116 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	r.seen = nil
 	r.Pass(chat.Silence)
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	o := r.options()
-	o.After = func(time.Duration) <-chan time.Time { cancel(); return nil } // one look is enough
-	worker, err := chat.New(o)
-	r.Must(err)
-	r.Must(worker.Run(ctx))
+	ended := make(chan error, 2)
+	for _, node := range []string{"a", "b"} {
+		o := r.options()
+		o.Node = node
+		worker, err := chat.New(o)
+		r.Must(err)
+		go func() { ended <- worker.Run(ctx) }()
+	}
+	for r.conversation("alice").State != "" {
+		runtime.Gosched()
+	}
+	cancel()
+	r.Must(errors.Join(<-ended, <-ended))
 	r.settle()
 	if len(r.seen) != 2 || !strings.Contains(r.seen[0], "for 5 minutes") || !strings.Contains(r.seen[1], "edit") || strings.Contains(r.seen[1], "[") {
 		t.Errorf("said %q", r.seen)
 	}
 	if conv := r.conversation("alice"); conv.State != "" || len(conv.Data) != 0 {
 		t.Errorf("the conversation is %+v", conv)
+	}
+}
+
+// silences are the time-outs that wait.
+func (r *harness) silences() []store.Job {
+	r.Helper()
+	return storetest.Jobs(r, r.Store, store.Silences)
+}
+
+// TestAnAnswerMovesATimeOut: the job that comes too early waits for the new time, and says nothing.
+func TestAnAnswerMovesATimeOut(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send")
+	begun := r.Now()
+	r.Pass(4 * time.Minute)
+	r.says("alice", "0.5")
+	if jobs := r.silences(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(begun.Add(chat.Silence)) {
+		t.Fatalf("an answer moved the job: %+v", jobs)
+	}
+	r.seen = nil
+	r.clock(time.Minute)
+	answered := begun.Add(4 * time.Minute)
+	if jobs := r.silences(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(answered.Add(chat.Silence)) || r.conversation("alice").State == "" || len(r.seen) != 0 {
+		t.Errorf("at its first time: %+v, %+v, said %q", jobs, r.conversation("alice"), r.seen)
+	}
+	r.clock(4 * time.Minute)
+	if conv := r.conversation("alice"); conv.State != "" || len(r.silences()) != 0 || len(r.seen) == 0 {
+		t.Errorf("at its time: %+v, %+v, said %q", conv, r.silences(), r.seen)
+	}
+}
+
+// TestAnEndedConversationHasNothingToTimeOut: its job finds that, and a conversation that begins meanwhile is timed by it.
+func TestAnEndedConversationHasNothingToTimeOut(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 10*sol)
+	r.says("alice", "/send")
+	r.says("alice", "/cancel")
+	r.Pass(4 * time.Minute)
+	r.says("alice", "/send")
+	if jobs := r.silences(); len(jobs) != 1 {
+		t.Fatalf("%+v", jobs)
+	}
+	r.clock(time.Minute)
+	if r.conversation("alice").State == "" || len(r.silences()) != 1 {
+		t.Error("the second conversation was timed by the first one's job")
+	}
+	r.says("alice", "/cancel")
+	r.seen = nil
+	r.clock(4 * time.Minute)
+	if jobs := r.silences(); len(jobs) != 0 || len(r.seen) != 0 {
+		t.Errorf("left %+v, said %q", jobs, r.seen)
+	}
+}
+
+// TestATimeOutIsNotLostToWhatHappensMeanwhile: somebody speaks between the look at a conversation and its end, on another
+// node. Whatever the look had decided is not written.
+func TestATimeOutIsNotLostToWhatHappensMeanwhile(t *testing.T) {
+	for what, to := range map[string]struct {
+		before, meanwhile func(*harness)
+	}{
+		"they answer":       {func(*harness) {}, func(r *harness) { r.says("alice", "0.5") }},
+		"they answer again": {func(r *harness) { r.says("alice", "0.5") }, func(r *harness) { r.says("alice", "/cancel") }},
+		"they begin":        {func(r *harness) { r.says("alice", "/cancel") }, func(r *harness) { r.says("alice", "/send") }},
+	} {
+		r := newHarness(t)
+		r.rich("alice", 10*sol)
+		r.says("alice", "/send")
+		r.Pass(4 * time.Minute)
+		to.before(r)
+		r.Pass(time.Minute)
+		var due []store.Job
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Silences, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
+			return err
+		}))
+		if len(due) != 1 {
+			t.Fatalf("%s: %d are due", what, len(due))
+		}
+		result, err := r.chat.FellSilent(t.Context(), due[0])
+		r.Must(err)
+		to.meanwhile(r)
+		if err := r.Update(result.Commit); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: %v", what, err)
+		}
+		r.silence(due[0]) // anew, as the pool does
+		r.seen = nil
+		r.clock(chat.Silence)
+		if conv := r.conversation("alice"); conv.State != "" || len(r.silences()) != 0 {
+			t.Errorf("%s: %+v is left, and %+v", what, conv, r.silences())
+		}
 	}
 }
 
@@ -423,8 +524,8 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	strange := func(version uint64) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			id := r.people["alice"].TelegramID
-			return tx.PutConversation(store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
-				ExpiresAt: r.Now(), Version: version})
+			return store.Converse(tx, store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
+				ExpiresAt: r.Now(), Version: version}, r.Now())
 		}))
 	}
 	strange(0)
@@ -435,7 +536,7 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	r.says("alice", "/cancel")
 	strange(r.conversation("alice").Version)
 	r.seen = nil
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	r.settle()
 	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
 		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)

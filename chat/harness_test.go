@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,53 @@ func (r *harness) settle() {
 	for _, reply := range r.outbox() {
 		r.deliver(reply)
 	}
+}
+
+// fallsSilent does what Run's pool does: the time-outs that are due are handled, until none is left.
+func (r *harness) fallsSilent() {
+	r.Helper()
+	for {
+		var due []store.Job
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Silences, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
+			return err
+		}))
+		if len(due) == 0 {
+			return
+		}
+		// In the order of their times, in which a pool that runs all the while meets them.
+		over := map[store.JobID]time.Time{}
+		r.View(func(tx store.Tx) error {
+			for _, job := range due {
+				conv, err := store.SilentConversation(tx, job)
+				if err != nil {
+					return err
+				}
+				over[job.ID] = conv.ExpiresAt
+			}
+			return nil
+		})
+		slices.SortStableFunc(due, func(a, b store.Job) int { return over[a.ID].Compare(over[b.ID]) })
+		for _, job := range due {
+			r.silence(job)
+		}
+	}
+}
+
+// silence handles one time-out.
+func (r *harness) silence(job store.Job) {
+	r.Helper()
+	result, err := r.chat.FellSilent(context.Background(), job)
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		if err := result.Commit(tx); err != nil {
+			return err
+		}
+		if !result.Again.IsZero() {
+			return tx.SnoozeJobs(result.Again, job.Ref())
+		}
+		return tx.DoneJobs(job.Ref())
+	}))
 }
 
 // deliver plays Telegram for one reply: a card that has a message is edited in place.

@@ -106,7 +106,7 @@ func (s *replyTx) leaveKeys() error {
 		return err
 	}
 	beside.Flow, beside.State, beside.ExpiresAt = apiFlow, string(keyShown), dataOf[access](s).ShownAt.Add(KeyShown)
-	return s.tx.PutConversation(beside)
+	return store.Converse(s.tx, beside, s.now)
 }
 
 // keysSlot is where a person's second conversation is kept (store.Conversation.Slot). It is theirs: /delete_me erases it.

@@ -90,7 +90,7 @@ func (r *harness) fails(p *person, id wallet.TransactionID) {
 func (r *harness) clock(d time.Duration) {
 	r.Helper()
 	r.Pass(d)
-	r.Must(r.chat.Silent(context.Background()))
+	r.fallsSilent()
 	r.Look()
 	r.settle()
 }

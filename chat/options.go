@@ -42,6 +42,7 @@ type Options struct {
 	BotName     func() string // the bot's username without @; "" while unknown
 	Now         func() time.Time
 	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
+	Node        string                               // the name of this node, as work.Pool has it; "": "main"
 	Random      io.Reader
 	Log         *slog.Logger
 	Lookups     int    // that one person has at once; 0: Lookups

@@ -123,7 +123,7 @@ func (s *replyTx) end() error {
 		if s.conv.State == "" {
 			s.conv.Flow, s.conv.Data, s.conv.ExpiresAt = "", nil, time.Time{}
 		}
-		if err := s.tx.PutConversation(s.conv); err != nil {
+		if err := store.Converse(s.tx, s.conv, s.now); err != nil {
 			return err
 		}
 	}

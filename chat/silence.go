@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,65 +9,79 @@ import (
 
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
-// How often silence is looked for, and how many conversations end in one look.
+// How time-outs of conversations are handled: how many at once, how many of one person, and for how long they are this
+// node's.
 const (
-	silenceEvery = 5 * time.Second
-	silenceBatch = 100
+	silenceWidth = 4
+	silenceLease = time.Minute
 )
 
 // unreachablePause is how long a key waits to be removed from the chat of whoever has blocked the bot,
 // before that is tried again.
 const unreachablePause = time.Hour
 
-// Run ends silent conversations until ctx does. Its error is store.ErrUnknownOutcome; any other
-// trouble is logged and met again at the next look.
+// Run ends silent conversations until ctx does. Its error is the store's, after which nothing is certain.
 func (c *Chat) Run(ctx context.Context) error {
-	for {
-		switch err := c.Silent(ctx); {
-		case errors.Is(err, store.ErrUnknownOutcome):
-			return fmt.Errorf("end silent conversations: %w", err)
-		case err != nil && ctx.Err() == nil:
-			c.Log.Error("a silent conversation could not be ended", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.After(silenceEvery):
-		}
+	if err := c.silences().Run(ctx); err != nil {
+		return fmt.Errorf("end silent conversations: %w", err)
 	}
+	return nil
 }
 
-// Silent ends the conversations that nobody has answered in time, and says so. No transaction ends
-// here: its own deadline is settle's.
-func (c *Chat) Silent(ctx context.Context) error {
-	var over []store.Conversation
-	err := c.Store.View(ctx, func(tx store.Tx) error {
-		var err error
-		over, err = tx.SilentConversations(c.Now(), silenceBatch)
+// silences handles the time-outs of conversations (store.Converse). One that fails is tried again for good: it may be what
+// removes a key from a chat.
+func (c *Chat) silences() *work.Pool {
+	return &work.Pool{Store: c.Store, Queue: store.Silences, Node: cmp.Or(c.Node, "main"), Width: silenceWidth, PerOwner: 1, Lease: silenceLease,
+		Schedule: work.Schedule{First: 5 * time.Second, Most: time.Hour}, Handle: c.FellSilent, Now: c.Now, After: c.After, Log: c.Log}
+}
+
+// FellSilent is the work.Handle of a conversation's time-out: it ends the conversation that nobody has answered in time,
+// and says so. One that has moved on is looked at again when its new time is over. No transaction ends here: its own
+// deadline is settle's.
+func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, error) {
+	var conv store.Conversation
+	err := c.Store.View(ctx, func(tx store.Tx) (err error) {
+		conv, err = store.SilentConversation(tx, job)
 		return err
 	})
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, store.ErrDamaged): // no further attempt reads it: the operator has it as a dead letter
+		return work.Result{}, work.Permanent(err)
+	case err != nil:
+		return work.Result{}, err
+	case conv.State == "" || conv.ExpiresAt.IsZero(): // it has ended
+		return work.Result{Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
+	case c.Now().Before(conv.ExpiresAt):
+		return work.Result{Again: conv.ExpiresAt, Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
 	}
-	var failed error // gathered: one broken conversation keeps no other waiting
-	for _, conv := range over {
-		err := c.Store.Update(ctx, func(tx store.Tx) error { return c.endSilent(tx, conv) })
-		if !errors.Is(err, store.ErrConflict) { // a conflict: they have just written, so no silence
-			failed = errors.Join(failed, err)
+	return work.Result{Commit: func(tx store.Tx) error {
+		if err := c.endSilent(tx, conv); err != nil {
+			return err
 		}
+		now, err := tx.Conversation(conv.Chat, conv.User, conv.Slot)
+		if err != nil || now.State == "" || now.ExpiresAt.IsZero() {
+			return err
+		}
+		return store.PutSilence(tx, now, c.Now().UTC()) // it went on to something that can fall silent: this attempt's end must not end that
+	}}, nil
+}
+
+// unmoved reads a conversation again; ErrConflict when it is no longer as it was.
+func unmoved(tx store.Tx, was store.Conversation) (store.Conversation, error) {
+	conv, err := tx.Conversation(was.Chat, was.User, was.Slot)
+	if err == nil && conv.Version != was.Version {
+		err = store.ErrConflict
 	}
-	return failed
+	return conv, err
 }
 
 func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
-	conv, err := tx.Conversation(was.Chat, was.User, was.Slot)
+	conv, err := unmoved(tx, was)
 	if err != nil {
 		return err
-	}
-	if conv.Version != was.Version {
-		return store.ErrConflict
 	}
 	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
 	if s.question, s.data = c.open(&s.conv); s.conv.State == "" { // nothing that this version understands: it is just forgotten

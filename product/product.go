@@ -131,5 +131,5 @@ func (p *Parts) Chat() chat.Options {
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receives: p.Delivery.Receives,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
-		BotName: p.BotName, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
+		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
 }

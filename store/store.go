@@ -71,6 +71,9 @@ const (
 	// workers of their own, so that no number of them delays a signed payment.
 	Collecting Queue = "collecting"
 
+	// Silences are conversations that end by themselves when nobody answers, for chat (Converse).
+	Silences Queue = "silences"
+
 	Announced Queue = "announced" // events not yet turned into deliveries, for webhooks
 )
 
@@ -79,7 +82,7 @@ const (
 // returned belongs to the caller: nothing in it points into the engine.
 //
 // A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
-// The lists that workers live by (SilentConversations, WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a
+// The lists that workers live by (WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a
 // row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
 // without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
@@ -215,10 +218,8 @@ type Chats interface {
 	// and Slot set. EraseUser removes all of a person's, in every slot.
 	Conversation(chat, user int64, slot string) (Conversation, error)
 	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version;
-	// any other version is ErrConflict. State "" removes the row's content but keeps its version.
+	// any other version is ErrConflict. State "" removes the row's content but keeps its version. Converse has it time out, too.
 	PutConversation(c Conversation) error
-	// SilentConversations lists those whose ExpiresAt is at or before now.
-	SilentConversations(now time.Time, limit int) ([]Conversation, error)
 
 	Button(nonce string) (Button, error)
 	PutButtons([]Button) error

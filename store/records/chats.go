@@ -65,52 +65,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	if err != nil {
 		return err
 	}
-	if !old.ExpiresAt.Equal(c.ExpiresAt) {
-		if err := t.unsilence(old, key); err != nil {
-			return err
-		}
-		if !c.ExpiresAt.IsZero() {
-			if err := t.put(silences, join(timeKey(c.ExpiresAt), key), nil); err != nil {
-				return err
-			}
-		}
-	}
 	return t.putRow(conversations, key, raw)
-}
-
-// unsilence takes a conversation out of the list of those that fall silent.
-func (t *tx) unsilence(c store.Conversation, key []byte) error {
-	if c.ExpiresAt.IsZero() {
-		return nil
-	}
-	return t.delete(silences, join(timeKey(c.ExpiresAt), key))
-}
-
-func (t *tx) SilentConversations(now time.Time, limit int) ([]store.Conversation, error) {
-	var out []store.Conversation
-	for key := range t.scan(silences, all()) {
-		if len(out) >= limit {
-			break
-		}
-		due, err := keyTime(key)
-		if err != nil {
-			t.skipDamaged(silences, key, err)
-			continue
-		}
-		if due.After(now) {
-			break
-		}
-		row := key[timeSize:]
-		c, err := t.openConversation(row, t.get(conversations, row))
-		switch {
-		case erased(err):
-		case err != nil:
-			t.skipDamaged(conversations, row, err)
-		default:
-			out = append(out, c)
-		}
-	}
-	return out, nil
 }
 
 // buttonsOfPrefix is how much of a key in buttonsOf comes before the nonce.

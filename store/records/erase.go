@@ -133,13 +133,6 @@ func (t *tx) eraseTelegram(id int64) error {
 
 func (t *tx) eraseConversations(telegram store.Hash) error {
 	for _, e := range t.prefixed(conversations, telegram[:]) {
-		old, _, err := plainOf[store.Conversation](t, conversations, e.key, e.value)
-		if err != nil {
-			return err
-		}
-		if err := t.unsilence(old, e.key); err != nil {
-			return err
-		}
 		if err := t.delete(conversations, e.key); err != nil {
 			return err
 		}

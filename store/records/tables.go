@@ -30,7 +30,6 @@ const (
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
 	conversations // H(telegram id) H(chat) slot -> row of store.Conversation
-	silences      // expires-at key-of-conversations -> -
 	buttons       // nonce -> row of store.Button
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
 	cards         // H(chat) H(card) -> message id, and where it is ever over, when
@@ -82,7 +81,7 @@ func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
-		"conversations", "silences", "buttons", "buttons_of", "cards", "outcomes", "seen",
+		"conversations", "buttons", "buttons_of", "cards", "outcomes", "seen",
 		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "passes", "passes_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",

@@ -148,8 +148,15 @@ func testErase(t *testing.T, open Open) {
 			paid, err := tx.Recipients(who, 10)
 			count("recipients of "+what, len(paid), err)
 		}
-		c, err := tx.SilentConversations(noon(), 10)
-		count("conversations", len(c), err)
+		for _, chat := range []int64{alice.TelegramID, bob.TelegramID, -77} {
+			for _, who := range []wallet.User{alice, bob} {
+				for _, slot := range []string{"", "keys"} {
+					if c, err := tx.Conversation(chat, who.TelegramID, slot); c.State != "" || err != nil {
+						count("conversations", counts["conversations"]+1, err)
+					}
+				}
+			}
+		}
 		for what, queue := range map[string]store.Queue{"updates": store.Inbox, "replies": store.Outbox} {
 			hers, err := tx.JobsOfKey(queue, store.ChatKey(alice.TelegramID), 10)
 			count(what+" of hers", len(hers), err)

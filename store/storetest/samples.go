@@ -128,8 +128,6 @@ func (x Samples) Read(tx store.Tx) error {
 	check("pass", x.Pass, pass, err)
 	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User, x.Conversation.Slot)
 	check("conversation", x.Conversation, c, err)
-	cs, err := tx.SilentConversations(x.Conversation.ExpiresAt, 10)
-	check("silent conversations", []store.Conversation{x.Conversation}, cs, err)
 	n, err := tx.Button(x.Button.Nonce)
 	check("button", x.Button, n, err)
 	card, err := tx.Card(x.Reply.Chat, x.Reply.Card)

@@ -32,6 +32,7 @@ func Run(t *testing.T, open Open) {
 		{"Recipients", testRecipients},
 		{"Contacts", testContacts},
 		{"Conversations", testConversations},
+		{"Silences", testSilences},
 		{"Buttons", testButtons},
 		{"Cards", testCards},
 		{"Outcomes", testOutcomes},

@@ -14,9 +14,6 @@ func testConversations(t *testing.T, open Open) {
 	read := func(chat, user int64) store.Conversation {
 		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(chat, user, "") })
 	}
-	silent := func(at time.Time, limit int) []store.Conversation {
-		return get(t, s, func(tx store.Tx) ([]store.Conversation, error) { return tx.SilentConversations(at, limit) })
-	}
 	same(t, "none", read(5, 6), store.Conversation{Chat: 5, User: 6})
 
 	c := store.Conversation{Chat: 5, User: 6, Flow: "send", State: "review", Data: []byte(`{"tx":"1"}`), ExpiresAt: noon()}
@@ -32,26 +29,21 @@ func testConversations(t *testing.T, open Open) {
 	group := store.Conversation{Chat: -100, User: 6, Flow: "send", State: "amount", ExpiresAt: noon().Add(-time.Second)}
 	update(t, s, func(tx store.Tx) error { return tx.PutConversation(group) })
 	group.Version = 1
-	same(t, "silent", silent(noon(), 10), []store.Conversation{group, c})
-	same(t, "silent, limited", silent(noon(), 1), []store.Conversation{group})
-	same(t, "not silent yet", len(silent(noon().Add(-time.Minute), 10)), 0)
 
 	c.State, c.ExpiresAt = "signing", noon().Add(time.Minute)
 	update(t, s, func(tx store.Tx) error { return tx.PutConversation(c) })
 	c.Version = 2
-	same(t, "its time moved", silent(noon(), 10), []store.Conversation{group})
-	same(t, "its new time", silent(noon().Add(time.Minute), 10), []store.Conversation{group, c})
+	same(t, "its time moved", read(5, 6), c)
+	same(t, "the group's", read(-100, 6), group)
 
 	c.State = ""
 	update(t, s, func(tx store.Tx) error { return tx.PutConversation(c) })
 	same(t, "ended", read(5, 6), store.Conversation{Chat: 5, User: 6, Version: 3})
-	same(t, "ended ones are not silent", silent(noon().Add(time.Hour), 10), []store.Conversation{group})
 	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutConversation(c) })
 	again := store.Conversation{Chat: 5, User: 6, Flow: "wallet", State: "choose", Version: 3}
 	update(t, s, func(tx store.Tx) error { return tx.PutConversation(again) })
 	again.Version = 4
 	same(t, "begun again, without an end", read(5, 6), again)
-	same(t, "no end", silent(noon().Add(1000*time.Hour), 10), []store.Conversation{group})
 
 	slot := func(name string) store.Conversation {
 		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(5, 6, name) })
@@ -62,7 +54,6 @@ func testConversations(t *testing.T, open Open) {
 	keys.Version = 1
 	same(t, "in a slot", slot("keys"), keys)
 	same(t, "beside the main one", read(5, 6), again)
-	same(t, "silent in a slot", silent(noon(), 10), []store.Conversation{group, keys})
 	keys.State = ""
 	update(t, s, func(tx store.Tx) error { return tx.PutConversation(keys) })
 	same(t, "ended in a slot", slot("keys"), store.Conversation{Chat: 5, User: 6, Slot: "keys", Version: 2})

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A conversation that ends by itself when nobody answers has one job of the queue Silences, which looks at it by then. The
+// conversation decides, its job is only the alarm: one that comes too early goes back to wait for the time that the
+// conversation has by then, and one that finds it ended is done. So an answer moves no job, and most steps of a conversation
+// put none.
+
+// silenceBody is what the job of a conversation's time-out holds.
+type silenceBody struct {
+	Chat int64  `json:"chat"`
+	User int64  `json:"user"`
+	Slot string `json:"slot,omitempty"`
+}
+
+// Converse stores a conversation, and sees to it that its time-out is looked at no later than ExpiresAt. ErrConflict as
+// PutConversation.
+func Converse(tx Tx, c Conversation, now time.Time) error {
+	if err := tx.PutConversation(c); err != nil {
+		return err
+	}
+	if c.State == "" || c.ExpiresAt.IsZero() {
+		return nil
+	}
+	id := silenceID(c)
+	switch job, err := tx.Job(Silences, id); {
+	case err == nil && !job.NotBefore.After(c.ExpiresAt):
+		return nil // it looks in time, and then waits again
+	case errors.Is(err, ErrDamaged): // another takes its place
+		if err := tx.RemoveJobs(Silences, id); err != nil {
+			return err
+		}
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return PutSilence(tx, c, now)
+}
+
+// PutSilence puts the job that looks at a conversation when its time is over, in the place of one that waits or is in
+// flight.
+func PutSilence(tx Tx, c Conversation, now time.Time) error {
+	body, err := json.Marshal(silenceBody{c.Chat, c.User, c.Slot})
+	if err != nil {
+		return fmt.Errorf("write a time-out: %w", err)
+	}
+	about, err := ChatPerson(tx, c.User)
+	if err != nil {
+		return err
+	}
+	_, err = tx.PutJobs([]Job{{ID: silenceID(c), Queue: Silences, Owner: ChatKey(c.User), Priority: JobNormal,
+		At: now, NotBefore: c.ExpiresAt, About: about, Body: body}}, nil)
+	return err
+}
+
+func silenceID(c Conversation) JobID {
+	return JobID(fmt.Sprintf("%d %d %s", c.Chat, c.User, c.Slot))
+}
+
+// SilentConversation is the conversation that a job of Silences looks at, as it is now; with State "" when it has ended.
+func SilentConversation(tx Tx, j Job) (Conversation, error) {
+	var of silenceBody
+	if err := json.Unmarshal(j.Body, &of); err != nil {
+		return Conversation{}, fmt.Errorf("%w: a time-out of no conversation: %v", ErrDamaged, err)
+	}
+	return tx.Conversation(of.Chat, of.User, of.Slot)
+}
