@@ -49,12 +49,8 @@ func PutSilence(tx Tx, c Conversation, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write a time-out: %w", err)
 	}
-	about, err := ChatPerson(tx, c.User)
-	if err != nil {
-		return err
-	}
 	_, err = tx.PutJobs([]Job{{ID: silenceID(c), Queue: Silences, Owner: ChatKey(c.User), Priority: JobNormal,
-		At: now, NotBefore: c.ExpiresAt, About: about, Body: body}}, nil)
+		At: now, NotBefore: c.ExpiresAt, About: ChatPerson(tx, c.User), Body: body}}, nil)
 	return err
 }
 
