@@ -73,6 +73,11 @@ func testSilences(t *testing.T, open Open) {
 	jobs = due(c.ExpiresAt)
 	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref()) })
 	looks("done")
+	ended := c
+	ended.State = ""
+	converse(ended)
+	looks("ended, whatever its time")
+	c.Version = 7
 	converse(c)
 	looks("after its job was done", c.ExpiresAt)
 
