@@ -273,7 +273,7 @@ func (m *jobModel) end(r *rand.Rand) {
 		m.Error(err)
 	}
 	switch {
-	case way < 2 && j.anew != nil:
+	case (way < 2 || way == 4) && j.anew != nil: // what was put meanwhile has not been tried
 		m.release(j, time.Time{}, 0)
 	case way == 2:
 		m.release(j, then, j.Failures+1)
