@@ -148,6 +148,9 @@ type Jobs interface {
 	ClaimJobs(Claim) (jobs []Job, next time.Time, err error)
 	// RenewJobs moves the end of leases and returns those that are not held by that attempt any more.
 	RenewJobs(until time.Time, refs ...Ref) (lost []Ref, err error)
+	// LostJobs returns those that are not held by that attempt any more: what a long attempt writes before its end it
+	// writes only if none of its jobs is lost, in the same Update.
+	LostJobs(refs ...Ref) (lost []Ref, err error)
 	// DoneJobs removes jobs. If any attempt is outdated, or its job was removed, it is ErrConflict and wrote nothing:
 	// the same holds for the next three.
 	DoneJobs(refs ...Ref) error

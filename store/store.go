@@ -74,7 +74,12 @@ const (
 	// Silences are conversations that end by themselves when nobody answers, for chat (Converse).
 	Silences Queue = "silences"
 
-	Announced Queue = "announced" // events not yet turned into deliveries, for webhooks
+	// Relay has one job while events wait to be turned into deliveries, and Deliveries one for each webhook that something
+	// waits for, by its id. The store puts them.
+	Relay      Queue = "relay"
+	Deliveries Queue = "webhooks"
+	// Announced is no queue of jobs: Changed tells of events that wait to be turned into deliveries.
+	Announced Queue = "announced"
 )
 
 // Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that

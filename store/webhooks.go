@@ -35,7 +35,12 @@ type Webhooks interface {
 	// DoneAnnouncements removes them; one that is gone is no error.
 	DoneAnnouncements(numbers []uint64) error
 
-	// PutDeliveries adds deliveries and returns those that were new, in their order, with Seq set and what they wait
+	// RestoreDeliveryJobs puts the jobs of Relay and Deliveries that are missing although something waits: a damaged job
+	// must not end deliveries for good.
+	RestoreDeliveryJobs(now time.Time) error
+
+	// PutDeliveries adds deliveries, with a job of the queue Deliveries for each webhook that has none: it may be claimed at
+	// once, and one in flight stays as it is, since its end looks for what was put meanwhile. PutDeliveries returns those that were new, in their order, with Seq set and what they wait
 	// behind. One whose id waits already is passed over, and so is one for a webhook that is gone or about a person
 	// who was erased.
 	PutDeliveries([]Delivery) ([]PlacedDelivery, error)

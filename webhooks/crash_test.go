@@ -69,6 +69,9 @@ func runVictim(dir, url, round string) error {
 	if err := prepareVictim(s, url); err != nil {
 		return err
 	}
+	if err := s.Update(context.Background(), func(tx store.Tx) error { return tx.ReleaseNode("main") }); err != nil {
+		return err
+	}
 	ended := make(chan error, 2)
 	go func() { ended <- meter.Run(context.Background()) }()
 	go func() { ended <- service.Run(context.Background()) }()

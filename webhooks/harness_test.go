@@ -70,7 +70,7 @@ func (r *harness) open() {
 		r.Fatal(err)
 	}
 	meter := &quota.Meter{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	r.service = &webhooks.Service{Store: r.store, Node: "main", Log: r.log, Post: r.post, Meter: meter, Now: time.Now,
+	r.service = &webhooks.Service{Store: r.store, Node: "main", Poll: time.Hour, Log: r.log, Post: r.post, Meter: meter, Now: time.Now,
 		Limit:     quota.Limit{Count: r.limit, Span: time.Hour},
 		Schedule:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second},
 		Retention: 72 * time.Hour, Logger: slog.New(slog.DiscardHandler)}
@@ -78,6 +78,7 @@ func (r *harness) open() {
 
 // run starts the service; restart and close stop it.
 func (r *harness) run() {
+	r.update(func(tx store.Tx) error { return tx.ReleaseNode("main") })
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- r.service.Meter.Run(ctx) }()

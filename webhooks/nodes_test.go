@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -168,6 +169,123 @@ func TestANodeThatSleptWritesNothing(t *testing.T) {
 		r.emit(r.paid(alice, 2))
 		if got := r.took(); len(got) != 1 {
 			t.Errorf("%d came after it", len(got))
+		}
+	})
+}
+
+// TestAKilledNodeIsReplaced: what it had in hand goes on elsewhere when its leases are over, in order.
+func TestAKilledNodeIsReplaced(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		alice, hook := r.subscriber()
+		r.answer(hook, fails(500))
+		first := r.node("first")
+		defer first.stop()
+		var want []string
+		for range 5 {
+			e := r.paid(alice, 1)
+			want = append(want, e.ID)
+			r.emit(e)
+		}
+		r.quiet()
+		killed := first.pause() // for good: nothing of it reaches the store any more
+		defer killed()
+		r.took()
+		r.answer(hook, nil)
+		second := r.node("second")
+		defer second.stop()
+		time.Sleep(2 * time.Minute)
+		r.mu.Lock()
+		var got []string
+		for _, s := range second.sent {
+			got = append(got, s.eventID)
+		}
+		r.mu.Unlock()
+		if !slices.Equal(got, want) {
+			t.Errorf("the second sent %v, want %v", got, want)
+		}
+		e := r.paid(alice, 1)
+		r.emit(e)
+		r.quiet()
+		if n := second.posted(); n != 6 {
+			t.Errorf("the second sent %d", n)
+		}
+	})
+}
+
+// TestNodesShareTheWork: a node that has a webhook's session sends what another node relays, and deliveries that were put
+// by hand on another node are found.
+func TestNodesShareTheWork(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		alice, hook := r.subscriber()
+		first := r.node("first")
+		defer first.stop()
+		r.emit(r.paid(alice, 1))
+		r.took()
+		second := r.node("second")
+		defer second.stop()
+		byHand := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
+			OrderingKey: wallet.Address{1}.String(), Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
+		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{byHand}); return err }) // the first has the session
+		time.Sleep(2 * time.Second)
+		r.comes(byHand.EventID)
+		for i := range 20 { // with and without sessions, on either node
+			e := r.paid(alice, byte(i))
+			r.emit(e)
+			time.Sleep(time.Duration(i%4) * 3 * time.Second)
+			time.Sleep(2 * time.Second)
+			r.comes(e.ID)
+		}
+	})
+}
+
+// TestAListenerHearsWhicheverNodeIsAsked: its events are relayed by one node and taken by the other, which has its
+// connection. When that one dies the row goes, and not before.
+func TestAListenerHearsWhicheverNodeIsAsked(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		key := r.key(r.person(), wallet.APIKey)
+		first := r.node("first")
+		defer first.stop()
+		r.hook(key, "*") // the first has its session
+		r.emit(r.paid(key.Owner, 9))
+		r.took()
+		second := r.node("second")
+		defer second.stop()
+
+		var mu sync.Mutex
+		var heard []string
+		const id = wallet.WebhookID("whl_1")
+		hangUp := second.service.Listen(id, func(_ context.Context, h http.Header, _ []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, h.Get("Webhook-Id"))
+			return nil
+		})
+		defer hangUp()
+		time.Sleep(3 * time.Second) // the row comes later than the connection
+		r.update(func(tx store.Tx) error {
+			return tx.PutWebhook(wallet.Webhook{ID: id, Kind: key.Kind, Lineage: key.Lineage(), Owner: key.Owner, Events: []string{"*"}, Active: true,
+				Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: time.Now().UTC(), Listener: true, Node: "second"})
+		})
+		var want []string
+		for range 10 {
+			e := r.paid(key.Owner, 1)
+			want = append(want, e.ID)
+			r.emit(e)
+		}
+		time.Sleep(3 * time.Second)
+		mu.Lock()
+		if !slices.Equal(heard, want) {
+			t.Errorf("heard %v, want %v", heard, want)
+		}
+		mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		if len(r.hooks()) != 2 {
+			t.Fatalf("while both nodes live there are %v", r.hooks())
+		}
+		defer second.pause()()
+		time.Sleep(3 * time.Minute)
+		if all := r.hooks(); len(all) != 1 || all[0] == id {
+			t.Errorf("after the node's death there are %v", all)
 		}
 	})
 }

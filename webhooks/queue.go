@@ -25,33 +25,18 @@ const (
 
 // queue is a window of what waits for one webhook, in the order in which it goes.
 type queue struct {
-	id    wallet.WebhookID
-	owner *owner // nil until it was read for the first time
 	lanes map[lane]*line
 	ready [urgencies][]*line // whose first may go now
 
-	read    [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
-	held    [urgencies]int    // in memory, until it is written what became of them
-	more    [urgencies]bool   // the store may hold some that were not read
-	loading bool
+	read [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
+	held [urgencies]int    // in memory, until it is written what became of them
+	more [urgencies]bool   // the store may hold some that were not read
 
 	inFlight int       // on their way
 	width    int       // how many may be
-	sleeping int       // lines that wait for the next attempt of their first
 	failures int       // attempts that failed in a row
 	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
 	until    time.Time // none goes for the first time before: the limit of an hour is reached
-	blocked  bool      // waits for others to land
-	gone     bool      // there is no such webhook any more
-}
-
-// owner is who the webhooks of several queues belong to.
-type owner struct {
-	id       wallet.UserID
-	queues   int
-	inFlight int
-	blocked  []*queue // have something to send, and wait for others to land
-	waiting  bool     // for anybody's landing
 }
 
 // lane names what keeps its order.
@@ -63,9 +48,9 @@ type lane struct {
 // line is a row of deliveries of which one at a time is on its way.
 type line struct {
 	lane
-	queue *queue
 	items []*item // first to go first; the first one may be on its way
 	state lineState
+	at    time.Time // of one that sleeps: when it wakes
 }
 
 type lineState int
@@ -83,8 +68,8 @@ type item struct {
 	attempted []store.Attempt // by this process
 }
 
-func newQueue(id wallet.WebhookID) *queue {
-	return &queue{id: id, lanes: map[lane]*line{}, left: 1, width: width}
+func newQueue() queue {
+	return queue{lanes: map[lane]*line{}, more: everyUrgency(), left: 1, width: width}
 }
 
 // everyUrgency marks all of them.
@@ -109,7 +94,7 @@ func (q *queue) add(d store.Delivery) *line {
 	key := lane{d.OrderingKey, d.Urgency}
 	l := q.lanes[key]
 	if l == nil {
-		l = &line{lane: key, queue: q}
+		l = &line{lane: key}
 		q.lanes[key] = l
 	}
 	l.items = append(l.items, &item{Delivery: d})
@@ -132,9 +117,9 @@ func (l *line) skip() (skipped []*item) {
 }
 
 // markReady lets the first of a line go.
-func (l *line) markReady() {
+func (q *queue) markReady(l *line) {
 	l.state = ready
-	l.queue.ready[l.urgency] = append(l.queue.ready[l.urgency], l)
+	q.ready[l.urgency] = append(q.ready[l.urgency], l)
 }
 
 // next takes the line whose first goes next; nil when none may at now.
@@ -167,14 +152,9 @@ func (q *queue) putBack(l *line) {
 
 // waitsForAttempt tells whether a delivery that was attempted before waits for its next attempt.
 func (q *queue) waitsForAttempt() bool {
-	if q.sleeping > 0 {
-		return true
-	}
-	for _, of := range q.ready {
-		for _, l := range of {
-			if l.items[0].Attempts > 0 {
-				return true
-			}
+	for _, l := range q.lanes {
+		if l.state == sleeping || l.state == ready && l.items[0].Attempts > 0 {
+			return true
 		}
 	}
 	return false
@@ -193,10 +173,10 @@ func (q *queue) adaptWidth(latency time.Duration) {
 	}
 }
 
-// done takes the first of a line away, and the line with it when it was the last.
-func (l *line) done() {
+// finish takes the first of a line away, and the line with it when it was the last.
+func (q *queue) finish(l *line) {
 	l.items = l.items[1:]
 	if l.state = idle; len(l.items) == 0 {
-		delete(l.queue.lanes, l.lane)
+		delete(q.lanes, l.lane)
 	}
 }

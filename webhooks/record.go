@@ -32,24 +32,25 @@ type outcome struct {
 	sent      bool            // the last of them was made just now
 	gone      bool
 	at        time.Time
+	of        *session
 }
 
 // recorder writes what became of deliveries, many in one commit: to the log first, to the store then.
-// A crash between the two, or before both, sends the same delivery again.
+// A crash between the two, or before both, sends the same delivery again. What a session has lost to another node
+// meanwhile is not written.
 type recorder struct {
-	*Service
+	*sender
 	mu      sync.Mutex
 	waiting []outcome
 	closed  bool
 	wake    chan struct{}
-	written chan []store.Delivery // what was written; its reader ends with done
-	done    chan struct{}
-	healths healths   // of run alone
-	led     time.Time // when this node was last known to lead; of run alone
+	done    chan struct{} // closed by close
+	over    chan struct{} // closed when run has ended
+	healths healths       // of run alone
 }
 
-func newRecorder(s *Service) *recorder {
-	return &recorder{Service: s, wake: make(chan struct{}, 1), written: make(chan []store.Delivery), done: make(chan struct{}), healths: healths{}}
+func newRecorder(s *sender) *recorder {
+	return &recorder{sender: s, wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}), healths: healths{}}
 }
 
 // add never waits.
@@ -60,7 +61,7 @@ func (r *recorder) add(o outcome) {
 	r.signal()
 }
 
-// close says that nothing will be added, and nobody reads written.
+// close says that nothing will be added, and that nobody waits for what cannot be written.
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -88,6 +89,7 @@ func (r *recorder) take() (batch []outcome, last bool) {
 // run writes until close was called and all is written. Its error is the store's, after which nothing is
 // certain. What cannot be written is tried again; at the end it is left, and sent once more by the next run.
 func (r *recorder) run() error {
+	defer close(r.over)
 	for {
 		batch, last := r.take()
 		switch {
@@ -136,9 +138,6 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 		switch {
 		case err == nil:
 			return batch, nil
-		case errors.Is(err, errDeposed): // it is the other node's to be delivered, and to be written
-			r.healths = healths{}
-			return batch, nil
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
@@ -183,27 +182,37 @@ func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	return some, nil
 }
 
-// tell says which deliveries are out of memory.
+// tell has the sessions know what was written.
 func (r *recorder) tell(batch []outcome) {
-	ended := make([]store.Delivery, 0, len(batch))
 	for _, o := range batch {
+		o.of.inbox.mu.Lock()
+		o.of.inbox.written++
 		if o.state != store.DeliveryWaiting {
-			ended = append(ended, o.delivery)
+			o.of.inbox.done[o.delivery.Urgency]++
 		}
+		o.of.inbox.mu.Unlock()
 	}
-	select {
-	case r.written <- ended:
-	case <-r.done:
+	for _, of := range sessionsOf(batch) {
+		of.inbox.ring()
 	}
 }
 
+// write writes a batch, except what was lost to other nodes.
 func (r *recorder) write(batch []outcome) error {
 	ctx := context.Background() // what happened is written, whoever stops
 	// The log comes first and is no part of the transaction: a node that may have slept asks before it writes there.
-	if r.Now().Sub(r.led).Abs() > term/2 {
-		if err := r.Store.Update(ctx, r.leads); err != nil {
+	var doubtful []*session
+	for _, of := range sessionsOf(batch) {
+		if r.Now().Sub(of.confirmed).Abs() > lease/2 {
+			doubtful = append(doubtful, of)
+		}
+	}
+	if len(doubtful) > 0 {
+		err := r.Store.View(ctx, func(tx store.Tx) error { return r.fence(tx, doubtful) })
+		if err != nil {
 			return err
 		}
+		batch = stillOurs(batch)
 	}
 	if entries := r.entries(ctx, batch); len(entries) > 0 {
 		if err := r.Log.Log(ctx, entries); err != nil {
@@ -212,16 +221,64 @@ func (r *recorder) write(batch []outcome) error {
 	}
 	var next healths
 	err := r.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if err = r.leads(tx); err != nil {
+		if err := r.fence(tx, sessionsOf(batch)); err != nil {
 			return err
 		}
-		next, err = r.settle(tx, batch)
+		next, err = r.settle(tx, stillOurs(batch))
 		return err
 	})
 	if err == nil {
-		r.healths, r.led = next, r.Now()
+		r.healths = next
 	}
 	return err
+}
+
+// fence asks whose the webhooks of sessions are, and marks the sessions that have lost theirs to another node.
+func (r *recorder) fence(tx store.Tx, sessions []*session) error {
+	var refs []store.Ref
+	by := map[store.Ref]*session{}
+	for _, of := range sessions {
+		if of.job == nil { // a listener's: no other node has it
+			continue
+		}
+		ref, ok := r.pool.Ref(of.job.ID)
+		if !ok {
+			of.lose()
+			continue
+		}
+		refs, by[ref] = append(refs, ref), of
+	}
+	lost, err := tx.LostJobs(refs...)
+	if err != nil {
+		return err
+	}
+	for _, ref := range lost {
+		by[ref].lose()
+	}
+	for _, of := range sessions {
+		of.confirmed = r.Now()
+	}
+	return nil
+}
+
+// sessionsOf lists the sessions of a batch, each once.
+func sessionsOf(batch []outcome) (all []*session) {
+	seen := map[*session]bool{}
+	for _, o := range batch {
+		if !seen[o.of] {
+			seen[o.of] = true
+			all = append(all, o.of)
+		}
+	}
+	return all
+}
+
+// stillOurs leaves out what was lost to other nodes.
+func stillOurs(batch []outcome) []outcome {
+	if !slices.ContainsFunc(batch, func(o outcome) bool { return o.of.isLost() }) {
+		return batch
+	}
+	return slices.DeleteFunc(slices.Clone(batch), func(o outcome) bool { return o.of.isLost() })
 }
 
 // entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts

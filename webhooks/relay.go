@@ -12,6 +12,7 @@ import (
 
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
 const (
@@ -21,49 +22,70 @@ const (
 	rowsAtOnce = 1000
 )
 
-// relay turns announcements into deliveries until ctx ends: what an event leads to and its end as an
-// announcement become true in one transaction.
-func (s *Service) relay(ctx context.Context) error {
-	for {
-		more, err := s.relaySome(ctx)
+// relayPoll is how often the relay looks for events of other nodes, which wake nobody here.
+const relayPoll = 250 * time.Millisecond
+
+// errLost says that another node has the relay's job.
+var errLost = errors.New("webhooks: another node relays")
+
+// relay handles the one job of store.Relay: it turns announcements into deliveries, on one node at a time, so that they
+// keep their order. Where events come often, one job is for many of them.
+func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) {
+	for idle := time.Now(); time.Since(idle) < linger && !s.stops(ctx); {
+		count, more, err := s.relaySome(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && errors.Is(err, store.ErrUnknownOutcome):
-			return err
-		case errors.Is(err, errDeposed): // the end of ctx is near
-			<-ctx.Done()
-			return nil
-		case err != nil:
-			s.Logger.Error("turning events into deliveries failed: it is tried again", "error", err)
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(readAgain):
-			}
-		case !more:
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-s.Store.Changed(store.Announced):
-			}
+		case errors.Is(err, errLost):
+			return work.Result{}, nil // which the pool cannot end either
+		case err != nil && !s.stops(ctx):
+			return work.Result{}, fmt.Errorf("turn events into deliveries: %w", err)
+		case count > 0:
+			idle = time.Now()
 		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.stopping:
+		case <-s.Store.Changed(store.Announced):
+		case <-time.After(relayPoll):
+		}
+	}
+	return work.Result{Commit: func(tx store.Tx) error {
+		left, err := tx.Announcements(1)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		again := job
+		again.At, again.NotBefore = s.Now(), time.Time{}
+		_, err = tx.PutJobs([]store.Job{again}, nil)
+		return err
+	}}, nil
+}
+
+// stops tells whether nothing new is to be begun.
+func (s *sender) stops(ctx context.Context) bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return ctx.Err() != nil
 	}
 }
 
-// relaySome turns a batch of announcements into deliveries, and tells whether there may be more. An event that
-// very many are told of takes several transactions; a crash or a stop between them begins it anew.
-func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
+// relaySome turns a batch of announcements into deliveries, counts them, and tells whether there may be more. An event
+// that very many are told of takes several transactions; a crash or a stop between them begins it anew.
+func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error) {
 	known := s.subscriptionsNow()
 	var waiting []store.OutboxEvent
 	var rows [][]store.Delivery // of each
+	made := 0
 	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
 		if waiting, err = tx.Announcements(relayAtOnce); err != nil {
 			return err
 		}
-		count := 0
 		for i, a := range waiting {
-			if count >= rowsAtOnce {
+			if made >= rowsAtOnce {
 				waiting, more = waiting[:i], true
 				break
 			}
@@ -71,15 +93,15 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 			if err != nil {
 				return err
 			}
-			made := s.deliveries(a.Event, hooks)
-			rows, count = append(rows, made), count+len(made)
+			of := s.deliveries(a.Event, hooks)
+			rows, made = append(rows, of), made+len(of)
 		}
 		return nil
 	})
 	if err != nil || len(waiting) == 0 {
-		return false, err
+		return 0, false, err
 	}
-	more = more || len(waiting) == relayAtOnce
+	count, more = len(waiting), more || len(waiting) == relayAtOnce
 	for len(waiting) > 0 {
 		n, some := cut(rows)
 		numbers := make([]uint64, n)
@@ -88,29 +110,56 @@ func (s *Service) relaySome(ctx context.Context) (more bool, err error) {
 		}
 		placed, err := s.place(ctx, some, numbers)
 		if err != nil {
-			return false, fmt.Errorf("write deliveries: %w", err)
+			return 0, false, fmt.Errorf("write deliveries: %w", err)
 		}
-		s.pending.hand(placed)
+		s.hand(placed)
 		waiting, rows = waiting[n:], rows[n:]
 	}
-	return more, nil
+	return count, more, nil
 }
 
 // place writes deliveries, and the end of the announcements that are done with them. It tries again what fails:
-// to begin anew would tell of the pieces that are written already once more.
-func (s *Service) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
+// to begin anew would tell of the pieces that are written already once more. Where this node has room for more sessions it
+// claims the webhooks in the same transaction.
+func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
 	for {
+		ref, ok := s.relays.Ref(relayJob)
+		if !ok {
+			return nil, errLost
+		}
+		var offer *store.Claim
+		if !s.hasAll(rows) {
+			offer = s.pool.Offer()
+		}
+		var claimed []store.Job
 		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
-			if err = s.leads(tx); err != nil {
+			lost, err := tx.LostJobs(ref)
+			if err == nil && len(lost) > 0 {
+				err = errLost
+			}
+			if err != nil {
 				return err
 			}
 			if placed, err = tx.PutDeliveries(rows); err != nil {
 				return err
 			}
+			if offer != nil {
+				offer.Max = min(offer.Max, rowsAtOnce)
+				if claimed, _, err = tx.ClaimJobs(*offer); err != nil {
+					return err
+				}
+			}
 			return tx.DoneAnnouncements(done)
 		})
-		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, errDeposed) {
-			return placed, err
+		if err == nil {
+			s.pool.Hand(claimed)
+			return placed, nil
+		}
+		if errors.Is(err, errLost) && s.renewed(ref) {
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, errLost) || errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrClosed) {
+			return nil, err
 		}
 		s.Logger.Error("writing deliveries failed: it is tried again", "error", err)
 		select {
@@ -119,6 +168,15 @@ func (s *Service) place(ctx context.Context, rows []store.Delivery, done []uint6
 		case <-time.After(readAgain):
 		}
 	}
+}
+
+// relayJob is the name of the one job of store.Relay.
+const relayJob store.JobID = "relay"
+
+// renewed tells whether this node claimed the relay's job again meanwhile, as after the clock was set forward.
+func (s *sender) renewed(was store.Ref) bool {
+	ref, ok := s.relays.Ref(relayJob)
+	return ok && ref != was
 }
 
 // cut takes the first rows, as many as go into one transaction, and tells how many events are done with them.

@@ -108,44 +108,46 @@ func TestTheSubjectOfAnEventIsWhatItsFieldsSay(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatFitsIsHandedOver: nothing while the webhook is being read, or when its window is full.
+// TestOnlyWhatFitsIsHandedOver: nothing before the webhook was read, or when its window is full.
 func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 	for what, c := range map[string]struct {
-		queue queue
-		held  int // of others
-		added bool
-		more  bool
+		queue  queue
+		unread bool
+		held   int64 // of others
+		added  bool
+		more   bool
 	}{
-		"known":                  {queue{}, 0, true, false},
-		"read already":           {queue{read: [urgencies]uint64{7}}, 0, false, false},
-		"being read":             {queue{loading: true}, 0, false, true},
-		"a window that is full":  {queue{held: [urgencies]int{fullWindow}}, 0, false, true},
-		"another urgency's":      {queue{held: [urgencies]int{0, fullWindow}}, 0, true, false},
-		"much of others":         {queue{held: [urgencies]int{smallWindow - 1}}, maxHeld, true, false},
-		"full for the time":      {queue{held: [urgencies]int{smallWindow}}, maxHeld, false, true},
-		"more may be unread too": {queue{more: everyUrgency()}, 0, true, true},
+		"known":                  {queue{}, false, 0, true, false},
+		"read already":           {queue{read: [urgencies]uint64{7}}, false, 0, false, false},
+		"not read yet":           {queue{}, true, 0, false, true},
+		"a window that is full":  {queue{held: [urgencies]int{fullWindow}}, false, 0, false, true},
+		"another urgency's":      {queue{held: [urgencies]int{0, fullWindow}}, false, 0, true, false},
+		"much of others":         {queue{held: [urgencies]int{smallWindow - 1}}, false, maxHeld, true, false},
+		"full for the time":      {queue{held: [urgencies]int{smallWindow}}, false, maxHeld, false, true},
+		"more may be unread too": {queue{more: everyUrgency()}, false, 0, true, true},
 	} {
-		q := c.queue
-		q.id, q.owner, q.lanes, q.blocked = "wh_1", &owner{}, map[lane]*line{}, true // nothing goes
-		d := &dispatcher{Service: &Service{Now: time.Now, Schedule: []time.Duration{time.Second}},
-			queues: map[wallet.WebhookID]*queue{"wh_1": &q}, held: c.held}
-		d.handed([]store.PlacedDelivery{{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}}})
-		if added := d.held > c.held; added != c.added || added != (len(q.lanes) == 1) || q.more[0] != c.more {
-			t.Errorf("%s: held %v, in line %d, more %v", what, added, len(q.lanes), q.more)
+		x := &session{sender: &sender{Service: &Service{Now: time.Now}}, queue: c.queue, known: !c.unread}
+		x.lanes = map[lane]*line{}
+		x.inMemory.Store(c.held)
+		x.handed(store.PlacedDelivery{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}})
+		if added := x.inMemory.Load() > c.held; added != c.added || added != (len(x.lanes) == 1) || x.more[0] != c.more {
+			t.Errorf("%s: held %v, in line %d, more %v", what, added, len(x.lanes), x.more)
 		}
 	}
 }
 
-// TestWhatIsTooMuchToHandOverIsToBeRead: who is told of it is named instead.
+// TestWhatIsTooMuchToHandOverIsToBeRead, and so is all that comes after it.
 func TestWhatIsTooMuchToHandOverIsToBeRead(t *testing.T) {
-	var w pending
-	w.hand(make([]store.PlacedDelivery, maxHanded))
-	w.hand([]store.PlacedDelivery{{Delivery: store.Delivery{Webhook: "wh_1"}}})
-	<-w.signal()
-	if rows, ids := w.take(); len(rows) != maxHanded || len(ids) != 1 || ids[0] != "wh_1" {
-		t.Errorf("%d rows, %v", len(rows), ids)
+	s := newSender(&Service{Now: time.Now}, nil)
+	x := s.begin("wh_1", nil, "usr_1")
+	s.hand(make([]store.PlacedDelivery, handedMost)) // another's
+	for range handedMost + 2 {
+		s.hand([]store.PlacedDelivery{{Delivery: store.Delivery{Webhook: "wh_1"}}})
 	}
-	if rows, ids := w.take(); len(rows)+len(ids) != 0 {
-		t.Errorf("again: %d rows, %v", len(rows), ids)
+	if len(x.inbox.rows) != handedMost || !x.inbox.unread {
+		t.Errorf("%d rows, to be read %v", len(x.inbox.rows), x.inbox.unread)
+	}
+	if s.session("wh_2") != nil {
+		t.Error("a session of another webhook")
 	}
 }

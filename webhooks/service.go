@@ -3,7 +3,10 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,89 +18,95 @@ import (
 )
 
 const (
-	// leadership is the name under which one node leads, and term how long that lasts without a word from it.
-	leadership, term = "webhooks", 30 * time.Second
 	// drainFor is how long what is on its way has when the service stops.
 	drainFor = 5 * time.Second
-	// readAgain is the pause after the store could not be read.
-	readAgain = time.Second
 	// giveUpAfter is after how long of nothing but failures a webhook is turned off.
 	giveUpAfter = 72 * time.Hour
-	// dropEvery is how often days of the log whose time is over are looked for.
-	dropEvery = time.Hour
+	// houseEvery is how often days of the log whose time is over are looked for, and jobs that are missing.
+	houseEvery = time.Hour
 )
 
-// Service carries events to webhooks. It runs on each node, and the one that leads delivers.
+// Service carries events to webhooks. It runs on every node: what is to be done are jobs (store.Relay, store.Deliveries),
+// and each node does those that it claims.
 type Service struct {
 	Store     store.Store
-	Node      string // the name of this node, the same in each of its lives (see work.Leader)
+	Node      string // the name of this node, the same in each of its lives (see work.Pool)
 	Log       store.DeliveryLog
 	Post      func(context.Context, Message) Result // a Poster's
 	Meter     *quota.Meter
 	Limit     quota.Limit     // events an hour of one webhook: what is over it is delayed
 	Schedule  []time.Duration // pauses before the second attempt, the third ...
 	Retention time.Duration   // how long the log is kept
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// Poll is how often this node looks for what other nodes put. 0: once a second. What is put here wakes it.
+	Poll   time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
 
-	pending       pending
+	running       atomic.Pointer[sender]
 	subscriptions subscriptionCache
 	listeners     listeners
 }
 
-// Run delivers until ctx ends, for as long as this node leads; what is on its way then is waited for. Its error is the
-// store's, after which nothing is certain.
+// Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
+// nothing is certain.
 func (s *Service) Run(ctx context.Context) error {
-	if err := s.hangUp(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	leader := &work.Leader{Store: s.Store, Name: leadership, Node: s.Node, Lease: term, Now: s.Now, Log: s.Logger}
-	return leader.Run(ctx, s.lead)
-}
-
-// leads refuses the writes of a node that does not lead any more, such as one that slept through its lease: another
-// node has the same deliveries in hand.
-func (s *Service) leads(tx store.Tx) error {
-	leads, err := tx.Lead(leadership, s.Node, s.Now(), term)
-	if err == nil && !leads {
-		return errDeposed
-	}
-	return err
-}
-
-// errDeposed says that another node delivers by now.
-var errDeposed = errors.New("webhooks: another node leads")
-
-// lead delivers until ctx ends.
-func (s *Service) lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	cutoff, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, cut) })()
-	record := newRecorder(s)
-	group.Go(func() error { return s.relay(ctx) })
-	group.Go(func() error { return s.dropOldLogs(ctx) })
+	x := newSender(s, ctx.Done())
+	s.running.Store(x)
+	defer s.running.Store(nil)
+	group.Go(x.record.run)
+	group.Go(func() error { return s.keepHouse(ctx) })
+	group.Go(func() error { return s.keepAlive(ctx) })
+	var pools sync.WaitGroup
+	pools.Add(2)
+	for _, pool := range []*work.Pool{x.pool, x.relays} {
+		group.Go(func() error {
+			defer pools.Done()
+			return pool.Run(ctx)
+		})
+	}
+	end := s.listeners.begin(ctx, x)
 	group.Go(func() error {
-		defer record.close()
-		return s.dispatch(ctx, cutoff, record)
+		pools.Wait()
+		end()
+		x.busy.Wait()
+		x.record.close()
+		return nil
 	})
-	group.Go(record.run)
 	return group.Wait()
 }
 
 // Wake says that something was added by hand to what waits for a webhook, or that it was changed.
-func (s *Service) Wake(id wallet.WebhookID) { s.pending.add(id) }
+func (s *Service) Wake(id wallet.WebhookID) {
+	x := s.running.Load()
+	if x == nil {
+		return
+	}
+	if of := x.session(id); of != nil {
+		of.inbox.leave(func(in *inbox) { in.unread = true })
+	}
+}
 
-// dropOldLogs drops the days of the log whose time is over.
-func (s *Service) dropOldLogs(ctx context.Context) error {
+// keepHouse drops the days of the log whose time is over, and puts jobs that are missing, now and once an hour.
+func (s *Service) keepHouse(ctx context.Context) error {
 	for {
 		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)
 		}
+		err := s.Store.Update(ctx, func(tx store.Tx) error { return tx.RestoreDeliveryJobs(s.Now()) })
+		switch {
+		case errors.Is(err, store.ErrUnknownOutcome), errors.Is(err, store.ErrClosed):
+			return fmt.Errorf("restore the jobs of webhooks: %w", err)
+		case err != nil && ctx.Err() == nil:
+			s.Logger.Error("the jobs of webhooks could not be looked through: it is tried again in an hour", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(dropEvery):
+		case <-time.After(houseEvery):
 		}
 	}
 }

@@ -298,6 +298,18 @@ func (p *Pool) finished(h *held) *held {
 	return first
 }
 
+// Ref is the claim by which this pool holds a job just now: what a Handle writes before it returns is fenced by it (see
+// store.Jobs.LostJobs). Not ok when the pool does not hold the job, or knows that another node does.
+func (p *Pool) Ref(id store.JobID) (ref store.Ref, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.held[id]
+	if h == nil || h.lost {
+		return store.Ref{}, false
+	}
+	return h.job.Ref(), true
+}
+
 // Offer is a claim to be given to PutJobs: what is put by it may be handed to this pool from memory. It is nil when the
 // pool has no room, or when others are waiting.
 func (p *Pool) Offer() *store.Claim {

@@ -48,7 +48,106 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 		last[string(line)] = d.Seq
 		fresh = append(fresh, store.PlacedDelivery{Delivery: d, Behind: behind})
 	}
-	return fresh, nil
+	return fresh, t.wakeWebhooks(fresh)
+}
+
+// wakeWebhooks puts the jobs of webhooks that deliveries were put for.
+func (t *tx) wakeWebhooks(fresh []store.PlacedDelivery) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	q, err := t.jobQueue(store.Deliveries)
+	if err != nil {
+		return err
+	}
+	seen := map[wallet.WebhookID]bool{}
+	for _, d := range fresh {
+		if seen[d.Webhook] {
+			continue
+		}
+		seen[d.Webhook] = true
+		if err := t.wakeWebhook(q, d.Webhook, d.NextAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operators is the owner of the jobs of webhooks that belong to no person.
+const operators = "operators"
+
+// wakeWebhook puts the job of a webhook. That of a listener has none: the node that holds its connection looks by itself.
+func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error {
+	if awake, err := q.awake(store.JobID(id)); awake || err != nil {
+		return err
+	}
+	hook, _, err := plainOf[wallet.Webhook](t, webhooks, []byte(id), t.get(webhooks, []byte(id)))
+	if err != nil { // nobody can be sent anything by it
+		t.skipDamaged(webhooks, []byte(id), err)
+		return nil
+	}
+	if hook.Listener {
+		return nil
+	}
+	owner := string(hook.Owner)
+	if owner == "" {
+		owner = operators
+	}
+	_, err = t.PutJobs([]store.Job{{ID: store.JobID(id), Queue: store.Deliveries, Owner: owner, Priority: store.JobNormal, About: hook.Owner, At: now}}, nil)
+	return err
+}
+
+// awake tells whether there is a job that is in flight or may be claimed at once.
+func (q *jobQueue) awake(id store.JobID) (bool, error) {
+	j, err := q.find(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && (j.inFlight() || j.Due.IsZero()), err
+}
+
+// relayJob is the one job of the queue Relay.
+const relayJob = "relay"
+
+// wakeRelay puts the job that turns announcements into deliveries.
+func (t *tx) wakeRelay(now time.Time) error {
+	q, err := t.jobQueue(store.Relay)
+	if err != nil {
+		return err
+	}
+	if awake, err := q.awake(relayJob); awake || err != nil {
+		return err
+	}
+	_, err = t.PutJobs([]store.Job{{ID: relayJob, Queue: store.Relay, Priority: store.JobNormal, At: now}}, nil)
+	return err
+}
+
+func (t *tx) RestoreDeliveryJobs(now time.Time) error {
+	if !t.isEmpty(announcements) {
+		if err := t.wakeRelay(now); err != nil {
+			return err
+		}
+	}
+	q, err := t.jobQueue(store.Deliveries)
+	if err != nil {
+		return err
+	}
+	waiting, err := t.WaitingWebhooks()
+	if err != nil {
+		return err
+	}
+	for _, id := range waiting {
+		if _, err := q.find(store.JobID(id)); !errors.Is(err, store.ErrNotFound) {
+			if err != nil {
+				return err
+			}
+			continue // it waits for its time
+		}
+		if err := t.wakeWebhook(q, id, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lastDelivery is the number of the last one of a line's urgency, 0 without one. What is damaged is as far behind

@@ -63,7 +63,7 @@ func (t *tx) emit(e wallet.Event) error {
 		return err
 	}
 	t.signal(store.Announced)
-	return t.putEvent(announcements, numberKey(number), e)
+	return errors.Join(t.putEvent(announcements, numberKey(number), e), t.wakeRelay(e.At))
 }
 
 // emitted stands beside the id of an event.

@@ -327,6 +327,22 @@ func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ 
 	return lost, t.settleJobs()
 }
 
+func (t *tx) LostJobs(refs ...store.Ref) (lost []store.Ref, _ error) {
+	for _, ref := range refs {
+		q, err := t.jobQueue(ref.Queue)
+		if err != nil {
+			return nil, err
+		}
+		switch _, err := q.held(ref); {
+		case errors.Is(err, store.ErrConflict):
+			lost = append(lost, ref)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
 func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
 	q, err := t.jobQueue(queue)
 	if err != nil {

@@ -37,7 +37,7 @@ func inTheClear() []string {
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
 		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
-		"Webhook.ID", "Webhook.Kind", "Webhook.Lineage", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended", "Webhook.Node",
+		"Webhook.ID", "Webhook.Kind", "Webhook.Lineage", "Webhook.Owner", "Webhook.Events[0]", "Webhook.Events[1]", "Webhook.Ended", "Webhook.Node", "Webhook.Node",
 		"WebhookHealth.Failures", "WebhookHealth.LastStatus",
 		"Delivery.ID", "Delivery.Webhook", "Delivery.EventID", "Delivery.Event", "Delivery.User", "Delivery.Attempts", "Delivery.Pause",
 		"Job.Queue", "Job.About",

@@ -47,6 +47,8 @@ func Run(t *testing.T, open Open) {
 		{"JobLeases", testJobLeases},
 		{"JobLapses", testJobLapses},
 		{"JobsAnew", testJobsAnew},
+		{"LostJobs", testLostJobs},
+		{"DeliveryJobs", testDeliveryJobs},
 		{"JobHandOver", testJobHandOver},
 		{"JobClock", testJobClock},
 		{"SkewedClocks", testSkewedClocks},

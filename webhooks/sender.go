@@ -1,0 +1,131 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+	"purser/work"
+)
+
+const (
+	// lease is how long a webhook is a node's without a word from it.
+	lease = time.Minute
+	// sessionsAtOnce is how many webhooks have a session on a node at once, and sessionsOfOwner how many of one owner
+	// have one, on all nodes.
+	sessionsAtOnce, sessionsOfOwner = 4096, 512
+	// roomy is how many sessions a node has, and roomyOfOwner how many of one owner, before those that only wait give up
+	// their place.
+	roomy, roomyOfOwner = sessionsAtOnce / 2, sessionsOfOwner / 2
+	// handedMost is how many deliveries are handed to a session before they are left to be read from the store.
+	handedMost = fullWindow
+)
+
+// sender is what the sessions of a node share while its service runs.
+type sender struct {
+	*Service
+	pollEvery time.Duration // see Service.Poll
+	pool      *work.Pool    // of sessions: the handler of a webhook's job is its session
+	relays    *work.Pool    // of the one job that turns events into deliveries
+	record    *recorder
+	stopping  <-chan struct{} // closed when nothing new is to be begun
+	slots     slots
+	inMemory  atomic.Int64   // deliveries that sessions hold
+	busy      sync.WaitGroup // attempts, and sessions of listeners
+
+	mu   sync.RWMutex
+	open map[wallet.WebhookID]*session
+	of   map[wallet.UserID]int // sessions of each owner
+}
+
+func newSender(s *Service, stopping <-chan struct{}) *sender {
+	x := &sender{Service: s, stopping: stopping, pollEvery: cmp.Or(s.Poll, time.Second), slots: slots{owners: map[wallet.UserID]*ownerSlots{}},
+		open: map[wallet.WebhookID]*session{}, of: map[wallet.UserID]int{}}
+	x.record = newRecorder(x)
+	x.pool = &work.Pool{Store: s.Store, Queue: store.Deliveries, Node: s.Node, Width: sessionsAtOnce, Window: 1, PerOwner: sessionsOfOwner, Lease: lease,
+		Schedule: work.Schedule{First: readAgain, Most: time.Minute}, Handle: x.handle, Grace: drainFor, Poll: x.pollEvery, Now: s.Now, Log: s.Logger}
+	x.relays = &work.Pool{Store: s.Store, Queue: store.Relay, Node: s.Node, Width: 1, Lease: lease,
+		Schedule: work.Schedule{First: readAgain, Most: time.Minute}, Handle: x.relay, Grace: drainFor, Poll: x.pollEvery, Now: s.Now, Log: s.Logger}
+	return x
+}
+
+// handle is a webhook's session on this node.
+func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error) {
+	x := s.begin(wallet.WebhookID(job.ID), &job, wallet.UserID(job.Owner))
+	next := x.run(ctx)
+	return work.Result{Commit: func(tx store.Tx) error { return x.end(tx, next) }}, nil
+}
+
+// listen is the session of a listener whose connection this node holds, until ctx ends. It needs no job: its webhook goes
+// with the connection.
+func (s *sender) listen(ctx context.Context, id wallet.WebhookID) {
+	s.begin(id, nil, wallet.UserID("listener/"+string(id))).run(ctx)
+}
+
+func (s *sender) begin(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
+	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*line]bool{}, polled: time.Now(), confirmed: s.Now(),
+		ended: make(chan attemptDone, width), inbox: inbox{wake: make(chan struct{}, 1)}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[id] = x
+	s.of[owner]++
+	return x
+}
+
+func (s *sender) forget(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[x.id] == x {
+		delete(s.open, x.id)
+	}
+	if s.of[x.owner]--; s.of[x.owner] == 0 {
+		delete(s.of, x.owner)
+	}
+}
+
+// crowded tells whether others may need the place of a session that only waits.
+func (x *session) crowded() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.open) > roomy || x.of[x.owner] > roomyOfOwner
+}
+
+// session is the one of a webhook, nil where this node has none.
+func (s *sender) session(id wallet.WebhookID) *session {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.open[id]
+}
+
+// hand passes deliveries that were just put on to the sessions of this node, in the order in which they were put.
+func (s *sender) hand(rows []store.PlacedDelivery) {
+	for _, row := range rows {
+		x := s.session(row.Webhook)
+		if x == nil {
+			continue
+		}
+		x.inbox.leave(func(in *inbox) {
+			if len(in.rows) < handedMost && !in.unread {
+				in.rows = append(in.rows, row)
+			} else {
+				in.unread = true
+			}
+		})
+	}
+}
+
+// hasAll tells whether this node has a session of each webhook of these deliveries.
+func (s *sender) hasAll(rows []store.Delivery) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, row := range rows {
+		if s.open[row.Webhook] == nil {
+			return false
+		}
+	}
+	return true
+}
