@@ -139,6 +139,13 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 // TestWhatIsTooMuchToHandOverIsToBeRead, and so is all that comes after it.
 func TestWhatIsTooMuchToHandOverIsToBeRead(t *testing.T) {
 	s := newSender(&Service{Now: time.Now}, nil)
+	behind := s.begin("wh_2", nil, "usr_1")
+	behind.known, behind.more = true, [urgencies]bool{}
+	behind.handed(store.PlacedDelivery{Delivery: store.Delivery{ID: "dlv_9", Webhook: "wh_2", Seq: 9}, Behind: 8})
+	if len(behind.lanes) != 0 || !behind.more[0] {
+		t.Error("one is taken up before what was put before it is known")
+	}
+	s.forget(behind)
 	x := s.begin("wh_1", nil, "usr_1")
 	s.hand(make([]store.PlacedDelivery, handedMost)) // another's
 	for range handedMost + 2 {
