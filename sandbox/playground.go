@@ -12,8 +12,8 @@ import (
 	"purser/sandbox/telegram"
 )
 
-// openShop opens the shop, and gives it an account on the chain as a shop has that was paid before: who
-// pays it need not pay rent for it.
+// openShop opens the shop and funds its address, unless a kept cluster has funded it before. With SOL and USDC
+// accounts in place, a customer who pays the shop does not also have to pay rent for creating them.
 func (w *World) openShop() (telegram.Shop, error) {
 	ctx := context.Background() // nothing waits: an airdrop lands with the next block
 	if w.Solana.Balance(shop.Address()) == 0 {
@@ -27,7 +27,7 @@ func (w *World) openShop() (telegram.Shop, error) {
 	return storefront{shop.New(shop.Options{RPCURL: w.RPCURL(), Rand: rand.Reader, USDC: w.Solana.Mint(solana.USDC)})}, nil
 }
 
-// storefront is the shop as the chat page sees it.
+// storefront adapts shop.Shop to telegram.Shop, because neither package may import the other.
 type storefront struct{ shop *shop.Shop }
 
 func (f storefront) Items() []telegram.Item {
@@ -48,7 +48,8 @@ func (f storefront) Paid(ctx context.Context, reference string) (bool, error) {
 	return paid, known(err)
 }
 
-// known translates the shop's refusal into the page's.
+// known translates the shop's "unknown item or order" into the chat page's error, which the page answers with 404.
+// Other errors pass through unchanged.
 func known(err error) error {
 	if errors.Is(err, shop.ErrUnknown) {
 		return telegram.ErrNoOrder
@@ -56,7 +57,9 @@ func known(err error) error {
 	return err
 }
 
-// openOwnBot makes the second bot: one that no program answers for yet.
+// openOwnBot makes the second bot, which a developer's own program can run. Nothing answers its chat until then. Its
+// state lies in a folder of its own inside telegramDir; an empty telegramDir keeps nothing. url is the address of its
+// Bot API.
 func openOwnBot(o Options, telegramDir, url string) (*telegram.Server, error) {
 	dir := ""
 	if telegramDir != "" {

@@ -1,8 +1,11 @@
-// Package sandbox is the outside world in one process: a Telegram, a Solana and, where they are wanted, a
-// mail server, a shop and a second bot, at addresses of their own, for the unchanged product to talk to.
-// It refuses to know the product.
+// Package sandbox runs the outside world in one process, for the unchanged product to talk to: a Telegram, a Solana
+// cluster and, on request, a mail server, a shop and a second bot. Each listens on an address of its own. It must not
+// import the product: only the addresses in the product's configuration differ from production.
 //
-// Open makes a World and its listeners, Run serves them until its context ends, and Close ends what Open began.
+// Open makes a World and its listeners, Run serves them until its context ends, and Close releases what Open
+// acquired. Each part is a package of its own (telegram, solana, mail, shop) that knows none of the others. World
+// connects them: the chat page's faucet button is an airdrop on the cluster, and its mail list is the box of the mail
+// server.
 package sandbox
 
 import (
@@ -21,7 +24,7 @@ import (
 	"purser/sandbox/telegram"
 )
 
-// Options says where a world listens and what it keeps.
+// Options says where a world listens and what it keeps. Addresses are host:port.
 type Options struct {
 	Dir            string // where both keep their state; "": in memory only
 	TelegramListen string // host:port; port 0 takes a free one
@@ -37,19 +40,20 @@ type Options struct {
 	Unlimited       bool // the Telegram accepts messages faster than its published limits
 }
 
-// OwnBotToken opens the second bot of a playground, and OwnBotPath is its chat page.
+// OwnBotToken is the Bot API token of the second bot in a playground, and OwnBotPath is the path of its chat page.
 const (
 	OwnBotToken = "1000000002:SANDBOX-your-own-bot-not-a-real-token"
 	OwnBotPath  = "/own/"
 )
 
-// What a world keeps in Options.Dir.
+// Folders inside Options.Dir, one for each part that keeps state.
 const (
 	TelegramDir = "telegram"
 	SolanaDir   = "solana"
 )
 
-// World is a Telegram with its chat page, a Solana cluster, and perhaps a mail server, all listening.
+// World is a Telegram with its chat page, a Solana cluster, and optionally a mail server and a second bot, all
+// listening. Its exported fields are set by Open and do not change afterwards.
 type World struct {
 	Telegram *telegram.Server
 	Solana   *solana.Cluster
@@ -59,7 +63,8 @@ type World struct {
 	telegramOn, rpcOn, wsOn, mailOn net.Listener
 }
 
-// InUse says that an address is taken.
+// InUse is the error of Open when an address cannot be listened on, usually because another program has it. What
+// names the part.
 type InUse struct {
 	What, Address string
 	Err           error
@@ -71,8 +76,9 @@ func (e *InUse) Error() string {
 
 func (e *InUse) Unwrap() error { return e.Err }
 
-// Open makes a world, or goes on with the one that Dir holds. It listens when it returns, and
-// answers once Run runs.
+// Open makes a world, or continues the one that Dir holds. It listens when it returns, so clients can connect, but it
+// answers only once Run runs. It returns InUse for an address it cannot listen on. After any error it has released
+// everything.
 //
 // Long: each part needs the address of the one that was opened before it.
 func Open(o Options) (*World, error) {
@@ -80,6 +86,8 @@ func Open(o Options) (*World, error) {
 		o.SlotTime = solana.DefaultSlotTime
 	}
 	w := &World{}
+	// All addresses are taken first, before any state is opened or made: a second copy of the program fails here and
+	// touches nothing.
 	for _, l := range []struct {
 		what, address string
 		on            *net.Listener
@@ -103,8 +111,10 @@ func Open(o Options) (*World, error) {
 		solanaDir, telegramDir = filepath.Join(o.Dir, SolanaDir), filepath.Join(o.Dir, TelegramDir)
 	}
 	var err error
+	// The fixed seed only shapes keys and hashes; a new cluster also mixes in the time of its birth.
 	cluster := solana.Options{Now: o.Now, SlotTime: o.SlotTime, LamportsPerByte: o.LamportsPerByte, Dir: solanaDir, Seed: "purser"}
 	if o.Alpenglow {
+		// Negative lags mean "none", as Alpenglow finalizes blocks as soon as they are seen.
 		cluster.ConfirmedLag, cluster.FinalizedLag = -1, -1
 	}
 	if w.Solana, err = solana.Open(cluster); err != nil {
@@ -117,6 +127,7 @@ func Open(o Options) (*World, error) {
 	}
 	var store telegram.Shop
 	var neighbour *telegram.OtherBot
+	// The shop and the second bot need the addresses of the cluster and of Telegram, and are needed to open Telegram.
 	if o.Playground {
 		if store, err = w.openShop(); err != nil {
 			return nil, errors.Join(err, w.Close())
@@ -145,7 +156,8 @@ func Open(o Options) (*World, error) {
 	return w, nil
 }
 
-// mails is the mail box as the chat page shows it.
+// mails converts the mailbox to the form that the chat page shows. It returns an empty list, never nil, so that JSON
+// has [].
 func (w *World) mails() []telegram.Mail {
 	out := []telegram.Mail{}
 	for _, m := range w.Mail.Mails() {
@@ -163,7 +175,7 @@ func (w *World) RPCURL() string { return "http://" + w.rpcOn.Addr().String() }
 // WSURL is the address of the cluster's subscriptions.
 func (w *World) WSURL() string { return "ws://" + w.wsOn.Addr().String() }
 
-// Run serves until ctx ends.
+// Run serves until ctx ends and returns nil then, or the first error of any part. One failing part stops all others.
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return w.Solana.Run(ctx) })

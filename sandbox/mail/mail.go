@@ -1,5 +1,6 @@
-// Package mail is the sandbox's mail: a server that takes every mail, and one box that shows them. It
-// refuses to know who sends, and delivers nothing to anybody.
+// Package mail is the sandbox's mail server. Server accepts every message over SMTP, without authentication or TLS,
+// and keeps the newest ones as Mail values, which the chat page lists. It never relays: nothing leaves the process,
+// and nothing is written to disk. It must not know anything about the program that sends.
 package mail
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Mail is one that came.
+// Mail is one received message. To and From come from the SMTP envelope, Subject and Text from the message itself.
 type Mail struct {
 	To      string    `json:"to"`
 	From    string    `json:"from"`
@@ -26,13 +27,13 @@ type Mail struct {
 	At      time.Time `json:"at"`
 }
 
-// Limits of the box.
+// Bounds of the mailbox: the number of messages that it keeps, and the size of one message.
 const (
 	kept    = 50
 	maxMail = 64 << 10 // bytes
 )
 
-// Server takes mail in. The zero value of Came is fine.
+// Server receives mail and keeps the newest messages in memory. New makes one, Run serves it.
 type Server struct {
 	Came func() // is called after each mail
 	now  func() time.Time

@@ -1,8 +1,8 @@
-// Package shop is a merchant of the sandbox: it sells a few things, asks for each by a payment link
-// (Solana Pay), and reads on the chain whether one was paid. It holds no key, because it only
-// receives, and it refuses to know which wallet or bot pays.
+// Package shop is a merchant of the sandbox. It sells a few things, requests payment for each with a Solana Pay
+// transfer request link, and reads from the chain whether an order was paid. It has no private key, because it only
+// receives, and must not know which wallet or bot pays.
 //
-// Order makes a link; Paid asks the node about it.
+// Shop.Order makes an Order with a link; Shop.Paid asks the node whether it was paid.
 package shop
 
 import (
@@ -51,14 +51,15 @@ func Items() []Item {
 	}
 }
 
-// Order is one purchase and the link that pays for it.
+// Order is one purchase and the link that pays for it. It never expires; the shop forgets it only when maxOrders
+// newer ones exist.
 type Order struct {
 	Reference string // base58 of 32 random bytes; the payment names it, so that the shop finds it
 	Item      Item
 	Link      string // solana:<address>?amount=…&reference=…&label=…&message=…
 }
 
-// Options say where the shop lives.
+// Options configure a shop.
 type Options struct {
 	RPCURL string    // the node that it asks
 	Rand   io.Reader // references
@@ -80,7 +81,8 @@ func New(o Options) *Shop {
 	return &Shop{opt: o, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}, orders: map[string]Order{}}
 }
 
-// Address is where every shop is paid: always the same one, so that a wallet that paid before knows it again.
+// Address is the account that every order is paid to. It derives from a constant, so it stays the same after a
+// restart and a wallet recognises a recipient that it has paid before.
 func Address() string {
 	seed := sha256.Sum256([]byte("purser sandbox shop"))
 	return base58.Encode(ed25519.NewKeyFromSeed(seed[:]).Public().(ed25519.PublicKey))
@@ -97,6 +99,8 @@ func (s *Shop) Order(item string) (Order, error) {
 }
 
 func (s *Shop) order(i Item) (Order, error) {
+	// The reference is a public key that nobody has the private key of. The payment lists it as a read-only account,
+	// which makes getSignaturesForAddress find the payment (Solana Pay).
 	var reference [32]byte
 	if _, err := io.ReadFull(s.opt.Rand, reference[:]); err != nil {
 		return Order{}, fmt.Errorf("sandbox shop: reference: %w", err)
@@ -133,6 +137,7 @@ func (s *Shop) Paid(ctx context.Context, reference string) (bool, error) {
 		Signature string          `json:"signature"`
 		Err       json.RawMessage `json:"err"`
 	}
+	// Anyone can name the reference in a transaction, so a match is no proof: the amount that arrived decides.
 	if err := s.ask(ctx, "getSignaturesForAddress", &found, reference, map[string]any{"commitment": "confirmed"}); err != nil {
 		return false, err
 	}
@@ -159,7 +164,8 @@ type tokenBalance struct {
 	} `json:"uiTokenAmount"`
 }
 
-// brought returns by how many base units a transaction raised the shop's balance of a token.
+// brought returns by how many base units a transaction raised the shop's balance of a token. It returns 0 if the node
+// does not (yet) know the transaction, or if the balance fell.
 func (s *Shop) brought(ctx context.Context, signature, token string) (uint64, error) {
 	var t *struct {
 		Transaction struct {
@@ -202,7 +208,7 @@ func (s *Shop) units(balances []tokenBalance) (sum uint64) {
 	return sum
 }
 
-// ask calls one method of the node.
+// ask calls one JSON-RPC method of the node and decodes its result. A null result leaves *result as it is.
 func (s *Shop) ask(ctx context.Context, method string, result any, params ...any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {

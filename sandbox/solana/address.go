@@ -20,7 +20,7 @@ type signature [64]byte
 // hash is a SHA-256: a blockhash or a message hash.
 type hash [32]byte
 
-// MarshalText and UnmarshalText write addresses in base58, as in the journal.
+// MarshalText and UnmarshalText write and read addresses in base58, the form they have in the journal.
 func (a address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 func (a *address) UnmarshalText(text []byte) error {
@@ -33,11 +33,12 @@ func (a address) String() string   { return base58.Encode(a[:]) }
 func (s signature) String() string { return base58.Encode(s[:]) }
 func (h hash) String() string      { return base58.Encode(h[:]) }
 
-// maxBase58 bounds what is handed to the base58 decoder, whose cost is quadratic in the length.
+// maxBase58 is the length of the longest base58 text of 64 bytes. Longer texts are not decoded, because base58 costs
+// quadratic time.
 const maxBase58 = 88
 
-// decodeFixed reads a base58 text of exactly size bytes. The words of its errors are the ones
-// that Agave puts after "Invalid param: ".
+// decodeFixed reads a base58 text of exactly size bytes. Its error texts are the ones that Agave puts after "Invalid
+// param: ".
 func decodeFixed(text string, size int) ([]byte, error) {
 	if len(text) > maxBase58 {
 		return nil, errors.New("WrongSize")
@@ -68,7 +69,7 @@ func parseSignature(text string) (signature, error) {
 	return signature(raw), nil
 }
 
-// known reads one of the constants below, of which a wrong one is a programming mistake.
+// known reads one of the constant addresses below. It panics on a wrong one, which is a programming mistake.
 func known(text string) address {
 	a, err := parseAddress(text)
 	if err != nil {
@@ -77,7 +78,7 @@ func known(text string) address {
 	return a
 }
 
-// The programs and loaders that this cluster has at genesis. Read-only after start.
+// Addresses of programs, loaders, sysvars and special accounts, as on mainnet. Read-only after start.
 var (
 	systemProgram     = address{}
 	budgetProgram     = known("ComputeBudget111111111111111111111111111111")
@@ -110,8 +111,8 @@ var (
 	nativeMint2022    = known("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP")
 )
 
-// reserved are the builtins and sysvars; a message's wish to write them is ignored
-// (Agave: reserved account keys).
+// reserved are the builtin programs and sysvars. A message may mark them writable, but the runtime treats them as
+// read-only (Agave: reserved account keys).
 var reserved = func() map[address]bool {
 	keys := map[address]bool{
 		systemProgram: true, budgetProgram: true, nativeLoader: true,
@@ -148,7 +149,8 @@ var reserved = func() map[address]bool {
 	return keys
 }()
 
-// isMemo says whether a program writes memos: the first, the third and the fourth version.
+// isMemo says whether a program is one of the three deployed memo programs. They behave alike, except for compute
+// units.
 func isMemo(program address) bool { return program == memoV1 || program == memoV3 || program == memoV4 }
 
 const (
@@ -156,8 +158,9 @@ const (
 	derivedMarker = "ProgramDerivedAddress"
 )
 
-// withSeed derives the address of the *WithSeed instructions: SHA-256 of base, seed and owner.
-// Its errors are the codes of PubkeyError, which the System program hands on as its own.
+// withSeed derives the address of the *WithSeed instructions: SHA-256 of base, seed and owner. Its errors are the
+// codes of PubkeyError (0 MaxSeedLengthExceeded, 2 IllegalOwner), which the System program returns as its own custom
+// codes. The owner check keeps anybody from choosing the three parts so that they hash to a program-derived address.
 func withSeed(base address, seed string, owner address) (address, *InstructionError) {
 	if len(seed) > maxSeedLength {
 		return address{}, custom(0)
@@ -172,8 +175,8 @@ func withSeed(base address, seed string, owner address) (address, *InstructionEr
 	return address(sum.Sum(nil)), nil
 }
 
-// verifySignature is ed25519 as validators check it: strict, so keys and commitments of small
-// order are refused although the plain equation would hold for them.
+// verifySignature checks ed25519 signatures as validators do (verify_strict): it also refuses keys and commitments of
+// small order, for which the plain equation would hold with many messages.
 func verifySignature(key address, message []byte, sig signature) bool {
 	if !ed25519.Verify(key[:], message, sig[:]) {
 		return false
@@ -181,6 +184,8 @@ func verifySignature(key address, message []byte, sig signature) bool {
 	return !smallOrder(key[:]) && !smallOrder(sig[:32])
 }
 
+// smallOrder reports whether a point is one of the eight of the torsion subgroup. It also returns true for bytes that
+// are no point.
 func smallOrder(point []byte) bool {
 	p, err := new(edwards25519.Point).SetBytes(point)
 	if err != nil {

@@ -2,16 +2,16 @@ package solana
 
 import "encoding/binary"
 
-// Compute units of the associated token account program: each try for an address, and what lies
-// around its calls.
+// Compute units of the associated token account program: for each bump that the derivation tries, for the program
+// itself, and for each call of another program.
 const (
 	unitsOfDerivation = 1500
 	unitsOfAssociated = 1850
 	unitsOfCall       = 2350
 )
 
-// associated runs one instruction of the associated token account program: Create (0, or no data)
-// and CreateIdempotent (1). RecoverNested is refused (docs/sandbox-differences.md).
+// associated runs one instruction of the associated token account program: Create (0, or no data) and
+// CreateIdempotent (1). RecoverNested (2) is refused (docs/sandbox-differences.md).
 func (in *invocation) associated() *InstructionError {
 	kind := byte(0)
 	if len(in.data) > 0 {
@@ -31,8 +31,9 @@ func (in *invocation) associated() *InstructionError {
 	return in.createAssociated(kind == 1)
 }
 
-// createAssociated makes account 1 the associated account of wallet 2 for mint 3, of token
-// program 5; account 0 pays, account 4 is the System program.
+// createAssociated makes the associated token account. Its accounts are: 0 the payer, 1 the new account, 2 the
+// wallet, 3 the mint, 4 the System program, 5 the token program. With idempotent set, an account that already exists
+// for this wallet and mint is a success.
 func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 	if err := in.atLeast(6); err != nil {
 		return err
@@ -46,6 +47,7 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 		in.say("Error: Associated address does not match seed derivation")
 		return refused("InvalidSeeds")
 	}
+	// An idempotent create accepts an account that exists, but only with the expected owner and mint.
 	a := in.account(1)
 	if idempotent && a.Owner == tokens && unpack(a.Data, kindAccount, false) == nil {
 		h := tokenAccount(a.Data)
@@ -61,6 +63,7 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 	if a.Owner != systemProgram {
 		return refused("IllegalOwner")
 	}
+	// The token program knows the size, because Token-2022 mints can require extensions in their accounts.
 	size, err := in.askSize(tokens, mint)
 	if err != nil {
 		return err
@@ -69,13 +72,14 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 		return err
 	}
 	in.say("Initialize the associated token account")
+	// InitializeImmutableOwner (22), then InitializeAccount3 (18).
 	if err := in.callCosting(tokens, []byte{22}, nil, callMeta{key: want, writable: true}); err != nil {
 		return err
 	}
 	return in.callCosting(tokens, append([]byte{18}, wallet[:]...), nil, callMeta{key: want, writable: true}, callMeta{key: mint})
 }
 
-// askSize asks the token program how long the new account has to be.
+// askSize calls the token program's GetAccountDataSize (21) and returns the size of the new account in bytes.
 func (in *invocation) askSize(tokens, mint address) (uint64, *InstructionError) {
 	if !isTokenProgram(tokens) {
 		return 0, refused("IncorrectProgramId")
@@ -93,7 +97,9 @@ func (in *invocation) askSize(tokens, mint address) (uint64, *InstructionError) 
 	return binary.LittleEndian.Uint64(r.data), nil
 }
 
-// createDerived makes account 1, a derived address, which may have been sent lamports before.
+// createDerived makes account 1, a program-derived address. Anyone can send lamports to it beforehand, and
+// CreateAccount refuses an account with a balance, so in that case the account is topped up, allocated and assigned
+// in three calls.
 func (in *invocation) createDerived(owner address, size uint64) *InstructionError {
 	payer, made := in.key(0), in.key(1)
 	reserve := in.rent.minimum(int(size))
@@ -111,6 +117,7 @@ func (in *invocation) createDerived(owner address, size uint64) *InstructionErro
 			return err
 		}
 	}
+	// System instructions Allocate (8) and Assign (1).
 	data := binary.LittleEndian.AppendUint32(nil, 8)
 	if err := in.callCosting(systemProgram, binary.LittleEndian.AppendUint64(data, size), signed, callMeta{made, true, true}); err != nil {
 		return err
@@ -126,7 +133,7 @@ func (in *invocation) callTransfer(from, to address, lamports uint64) *Instructi
 		callMeta{from, true, true}, callMeta{to, false, true})
 }
 
-// callCosting is call with the units that calling takes.
+// callCosting calls another program and charges the compute units of the call itself.
 func (in *invocation) callCosting(program address, data []byte, derived []address, metas ...callMeta) *InstructionError {
 	if err := in.spend(unitsOfCall); err != nil {
 		return err

@@ -17,7 +17,7 @@ const (
 	loadedOverhead = 64       // bytes counted for each loaded account (SIMD-0186)
 )
 
-// budget is what a transaction asks for and pays for beyond its signatures.
+// budget is what a transaction may use, and what it pays beyond the fee for its signatures.
 type budget struct {
 	Units      uint64 // compute units it may use
 	Price      uint64 // micro-lamports a unit, in legacy and version 0
@@ -25,7 +25,8 @@ type budget struct {
 	LoadedData int    // bytes of accounts it may load
 }
 
-// priority is the fee for the asked units, rounded up to a lamport; huge products saturate.
+// priority is the priority fee in lamports: price times the compute unit limit, rounded up. It does not depend on the
+// units used. A product that does not fit is capped at the largest uint64.
 func (b budget) priority() uint64 {
 	if b.Fee > 0 {
 		return b.Fee
@@ -40,7 +41,8 @@ func (b budget) priority() uint64 {
 	return fee
 }
 
-// price is the priority fee in micro-lamports a unit, rounded down.
+// price is the priority fee in micro-lamports per compute unit, rounded down. Version 1 sets the fee itself, so it is
+// divided there.
 func (b budget) price() uint64 {
 	if b.Fee == 0 || b.Units == 0 {
 		return b.Price
@@ -53,7 +55,7 @@ func (b budget) price() uint64 {
 	return price
 }
 
-// fee is what the message costs, landed or failed, in lamports.
+// fee is what the message costs in lamports, whether it succeeds or fails on chain.
 func (m *message) fee(b budget) uint64 {
 	signatures := uint64(m.Required)
 	for _, ix := range m.Instructions {
@@ -68,8 +70,8 @@ func (m *message) fee(b budget) uint64 {
 	return fee
 }
 
-// readBudget reads a message's Compute Budget instructions: each kind at most once, wherever
-// they stand. Version 1 has its config instead, and such instructions do nothing there.
+// readBudget reads a message's Compute Budget instructions. Each kind may occur once, at any place. In version 1 the
+// message header has these values instead, and such instructions have no effect.
 func readBudget(m *message) (budget, *TransactionError) {
 	if m.Version == 1 {
 		return m.Config.budget(), nil
@@ -78,6 +80,7 @@ func readBudget(m *message) (budget, *TransactionError) {
 	var units, granted uint64
 	var seen [5]bool
 	limited := false
+	// Without a limit of its own, a transaction gets a default for each of its instructions.
 	for i, ix := range m.Instructions {
 		program := m.Keys[ix.Program]
 		if program != budgetProgram {
@@ -121,8 +124,8 @@ func readBudget(m *message) (budget, *TransactionError) {
 	return b, nil
 }
 
-// budgetRequest reads one instruction: 1 heap frame, 2 unit limit, 3 unit price, 4 limit of
-// loaded data. Bytes after the value are ignored, as borsh's unchecked reader ignores them.
+// budgetRequest reads one instruction. Its kind is 1 for a heap size, 2 for a unit limit, 3 for a unit price, and 4
+// for a limit of loaded data in bytes. Bytes after the value are ignored, as Agave's borsh reader ignores them.
 func budgetRequest(data []byte) (kind byte, value uint64, ok bool) {
 	if len(data) == 0 {
 		return 0, 0, false
@@ -137,12 +140,12 @@ func budgetRequest(data []byte) (kind byte, value uint64, ok bool) {
 	return 0, 0, false
 }
 
-// builtins are the programs whose instructions are granted unitsPerBuiltin, whether they can be called
-// here or not (Agave: BUILTIN_INSTRUCTION_COSTS).
+// builtins are the programs whose instructions get unitsPerBuiltin by default, including those that this sandbox
+// cannot run (Agave: BUILTIN_INSTRUCTION_COSTS).
 var builtins = map[address]bool{
 	systemProgram: true, budgetProgram: true, voteProgram: true, ed25519Program: true, secp256k1Program: true,
 	loaderV1: true, loaderV2: true, loaderV3: true, loaderV4: true,
 }
 
-// precompiles are the programs that check signatures, each of which costs as much as a signer's.
+// precompiles are the programs that verify signatures. Each signature that they verify costs as much as a signer's.
 var precompiles = map[address]bool{ed25519Program: true, secp256k1Program: true, secp256r1Program: true}

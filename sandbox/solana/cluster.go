@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Options says how a cluster runs. The zero value is a cluster in memory, moved by Advance.
+// Options says how a cluster runs. The zero value is a cluster in memory, whose slots pass only when Advance is
+// called.
 type Options struct {
 	Now          func() time.Time // nil: time.Now
 	SlotTime     time.Duration    // length of a slot, usually DefaultSlotTime; 0 moves by Advance only
@@ -25,13 +26,15 @@ type Options struct {
 	LamportsPerByte uint64
 }
 
-// DefaultSlotTime is the pace of the public clusters.
+// DefaultSlotTime is the slot length of the public clusters.
 const DefaultSlotTime = 300 * time.Millisecond
 
 // journalName is the one file that a cluster keeps in Options.Dir.
 const journalName = "cluster.jsonl"
 
-// Cluster is one running Solana cluster. Its methods may be called from any goroutine.
+// Cluster is one running Solana cluster. Its methods may be called from any goroutine; mu guards all fields below it.
+// Once the journal cannot be written, broken is set for good and no more blocks are made: effects that were shown
+// must survive a restart.
 type Cluster struct {
 	now                        func() time.Time
 	confirmedLag, finalizedLag uint64
@@ -58,7 +61,7 @@ type Cluster struct {
 	paced   chan struct{} // tells Run that SlotTime changed
 }
 
-// queued is a sent transaction that waits for its block.
+// queued is a sent transaction that waits to be tried in a block.
 type queued struct {
 	tx      *transaction
 	due     uint64 // height of the block that will try it
@@ -70,9 +73,9 @@ const (
 	retryAfter = 5 // blocks, about the two seconds after which RPC nodes send again
 )
 
-// Open starts a cluster, or goes on with the one whose journal is in Options.Dir. Time has passed
-// for it meanwhile: slots follow the clock, and blockhashes expired. A last line that a crash tore
-// is dropped; a journal damaged elsewhere is an error.
+// Open starts a cluster, or continues the one whose journal is in Options.Dir. The time in between has passed for it
+// too: slots follow the clock, so older blockhashes may have expired. An incomplete last line, left by a crash, is
+// dropped. A journal damaged elsewhere is an error.
 func Open(o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -116,7 +119,7 @@ func lag(given, preset int) uint64 {
 	return uint64(max(given, 0))
 }
 
-// begin makes a new cluster and writes its first record.
+// begin makes a new cluster and writes its genesis record.
 func (c *Cluster) begin(o Options) error {
 	if o.LamportsPerByte > maxLamportsPerByte {
 		return errRent
@@ -128,7 +131,7 @@ func (c *Cluster) begin(o Options) error {
 	return c.write(record{Genesis: &g})
 }
 
-// resume replays the journal and then lets the clock catch up.
+// resume replays the journal, adds what newer versions of the sandbox have at genesis, and lets the clock catch up.
 func (c *Cluster) resume(o Options, records []record) error {
 	if records[0].Genesis == nil {
 		return errors.New("solana sandbox: the journal does not begin with a genesis record")
@@ -138,6 +141,8 @@ func (c *Cluster) resume(o Options, records []record) error {
 			return fmt.Errorf("solana sandbox: journal line %d: %w", i+1, err)
 		}
 	}
+	// Accounts that a newer version adds come first, as of the last block in the journal; the record keeps the next
+	// replay the same.
 	if c.version < newestVersion {
 		if err := c.grow(newestVersion); err != nil {
 			return err
@@ -146,6 +151,7 @@ func (c *Cluster) resume(o Options, records []record) error {
 			return err
 		}
 	}
+	// Blocks without transactions are not in the journal. The clock gives the height.
 	last := c.paces[len(c.paces)-1]
 	now := c.now()
 	c.tip = max(c.tip, heightAt(last.slot(now)))
@@ -162,7 +168,8 @@ func (c *Cluster) resume(o Options, records []record) error {
 	return c.setRent(o.LamportsPerByte)
 }
 
-// genesis puts the first accounts in place. All lamports that will ever be are made here.
+// genesis makes the first accounts. All lamports that will ever exist are made here: the faucet holds what the others
+// do not.
 func (c *Cluster) genesis(g genesisRecord) error {
 	c.paces = []pace{g.Pace}
 	c.seed = g.Seed
@@ -192,13 +199,13 @@ const (
 	programStub = "built into the sandbox"
 )
 
-// collector is the account that fees go to.
+// collector is the account that receives all fees. A real cluster burns half and pays the rest to validators.
 func (c *Cluster) collector() address {
 	return address(sha256.Sum256(append([]byte("collector"), c.world[:]...)))
 }
 
-// Run lets slots pass until ctx ends: it makes blocks on time and tells WebSocket subscribers.
-// (Without it blocks are made when somebody asks.) Its error is a journal that cannot be written.
+// Run lets slots pass until ctx ends: it makes blocks on time and notifies WebSocket subscribers. Without it, blocks
+// are made when a request comes. It returns an error only if the journal cannot be written.
 func (c *Cluster) Run(ctx context.Context) error {
 	const stopped = time.Hour // between the ticks of a clock that is moved by hand, which mean nothing
 	ticker, running := time.NewTicker(stopped), time.Duration(stopped)
@@ -230,8 +237,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 }
 
-// Advance makes n blocks at once, whatever the clock says; with a SlotTime the clock then goes on
-// from there. What was sent lands in the first of them that it may land in.
+// Advance makes n blocks at once, whatever the clock says. With a SlotTime the clock continues from there. A waiting
+// transaction lands in the first of these blocks that accepts it.
 func (c *Cluster) Advance(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,9 +259,9 @@ func (c *Cluster) Advance(n int) error {
 	return c.broken
 }
 
-// Fork abandons the newest n blocks, as a cluster does when it settles on another fork: what landed
-// in them never did, and the blocks are made anew, empty. Finalized blocks stay. The transactions
-// are forgotten; sent again they may land while their blockhash lives.
+// Fork abandons the newest n blocks, as a cluster does when it settles on another fork. Transactions in these blocks
+// are undone and forgotten, and empty blocks replace them. Sent again, a transaction may land while its blockhash is
+// valid. Finalized blocks stay.
 func (c *Cluster) Fork(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,6 +275,7 @@ func (c *Cluster) Fork(n int) error {
 	return c.broken
 }
 
+// abandon undoes what blocks above f.Base did. Open calls it too when it replays the journal. Callers hold mu.
 func (c *Cluster) abandon(f fork) {
 	c.forks = append(c.forks, f)
 	c.state.undo(f.Base)
@@ -279,7 +287,8 @@ func (c *Cluster) abandon(f fork) {
 	}
 }
 
-// Close ends the cluster: hanging requests and WebSockets are let go, the journal is closed.
+// Close ends the cluster: it releases hanging requests, ends WebSockets and closes the journal. A second call does
+// nothing.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -305,12 +314,12 @@ func (c *Cluster) catchUp() {
 	c.makeBlocks(heightAt(last.slot(c.now())))
 }
 
-// longSleep is the number of blocks after which subscribers are spared the ones in between, as
-// after a night with the lid closed.
+// longSleep is the number of blocks after which subscribers are not notified of each block in between, for instance
+// after a laptop slept for a night.
 const longSleep = 512
 
-// makeBlocks brings the chain up to height. Stretches in which nothing waits and nobody listens
-// are passed over at once.
+// makeBlocks brings the chain up to height. It skips blocks when no transaction waits and nobody is subscribed.
+// Callers hold mu.
 func (c *Cluster) makeBlocks(height uint64) {
 	for c.tip < height && c.broken == nil && !c.closed {
 		if len(c.queue) == 0 {
@@ -326,7 +335,8 @@ func (c *Cluster) makeBlocks(height uint64) {
 	}
 }
 
-// makeBlock executes what is due and makes its effects durable before anyone can see them.
+// makeBlock executes the transactions that are due and writes them to the journal, before mu is released and anyone
+// can see them. If the journal cannot be written, the block is undone. Callers hold mu.
 func (c *Cluster) makeBlock() {
 	height := c.tip + 1
 	var kept []*queued
@@ -363,7 +373,8 @@ func (c *Cluster) makeBlock() {
 	c.tip = height
 }
 
-// retryable says which refusals can pass while the blockhash lives: an account may be funded yet.
+// retryable reports whether a refusal can pass while the blockhash is valid: the missing account or balance may still
+// come.
 func retryable(err *TransactionError) bool {
 	switch err.Name {
 	case "AccountNotFound", "InsufficientFundsForFee", "InsufficientFundsForRent", "InvalidAccountForFee":
@@ -372,7 +383,8 @@ func retryable(err *TransactionError) bool {
 	return false
 }
 
-// bank is the judge for a block of that height: it sees the accounts as they stand there.
+// bank returns what a transaction is judged against in a block of that height: the accounts and blockhashes as they
+// are there.
 func (c *Cluster) bank(height uint64) bank {
 	return bank{
 		read:   func(key address) account { return c.state.at(key, height) },
@@ -394,7 +406,7 @@ func (c *Cluster) bank(height uint64) bank {
 	}
 }
 
-// settle puts the effects of a transaction into the state and its story into the history.
+// settle puts the effects of an executed transaction into the state and adds it to the history.
 func (c *Cluster) settle(tx *transaction, height uint64, out outcome) *landed {
 	l := &landed{tx: tx, Height: height, outcome: out}
 	final := c.heightOf(finalized)
@@ -408,7 +420,8 @@ func (c *Cluster) settle(tx *transaction, height uint64, out outcome) *landed {
 	return l
 }
 
-// write appends to the journal. Callers hold mu (or are alone); a failure breaks the cluster.
+// write appends records to the journal. A failure sets broken. Callers hold mu, or no other goroutine has the cluster
+// yet.
 func (c *Cluster) write(records ...record) error {
 	if c.journal == nil || c.broken != nil {
 		return c.broken
@@ -419,7 +432,8 @@ func (c *Cluster) write(records ...record) error {
 	return c.broken
 }
 
-// Balance is an account's lamports at the newest block; 0 for what does not exist or is no address.
+// Balance is an account's balance in lamports at the newest block. It is 0 for an account that does not exist and for
+// no address.
 func (c *Cluster) Balance(text string) uint64 {
 	key, err := parseAddress(text)
 	if err != nil {
@@ -431,7 +445,8 @@ func (c *Cluster) Balance(text string) uint64 {
 	return c.state.at(key, c.tip).Lamports
 }
 
-// TotalLamports adds up every account. It never changes: transfers move, fees go to a collector.
+// TotalLamports adds up all accounts. The result never changes, because fees go to an account of the sandbox; tests
+// check this.
 func (c *Cluster) TotalLamports() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -439,7 +454,7 @@ func (c *Cluster) TotalLamports() uint64 {
 	return c.state.total(c.tip)
 }
 
-// Landed tells of one transaction that is in a block.
+// Landed is one transaction that is in a block, whether it succeeded or failed there.
 type Landed struct {
 	Signature string
 	Slot      uint64
@@ -447,7 +462,7 @@ type Landed struct {
 	Err       *TransactionError // nil: it succeeded
 }
 
-// Landed lists every transaction on the chain in the order of landing.
+// Landed lists every transaction on the chain in the order in which they landed.
 func (c *Cluster) Landed() []Landed {
 	c.mu.Lock()
 	defer c.mu.Unlock()

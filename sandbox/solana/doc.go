@@ -1,14 +1,16 @@
-// Package solana knows one Solana cluster that lives in this process: it takes real wire
-// transactions over real JSON-RPC and WebSockets and settles them as Agave would. It refuses to
-// know who is asking; nothing of the product is imported here, and wire bytes are parsed by its
-// own hand, so that a mistake in the product's library cannot hide behind the same mistake here
+// Package solana is one Solana cluster in this process. It takes wire transactions over JSON-RPC and WebSockets,
+// executes them as Agave would, and answers as an Agave RPC node does. It imports nothing of the product and parses
+// wire bytes itself, so that a mistake in the product's Solana library cannot hide behind the same mistake here
 // (docs/architecture.md, The sandbox).
 //
-// What it keeps: accounts with their recent versions (for commitment levels), every landed
-// transaction, and a journal of both. What it lacks against a real cluster is written down (see
-// docs/sandbox-differences.md) and checked against LiteSVM by the package agreement.
+// Open returns a Cluster. Its Handler and WebSocketHandler serve clients, and Run makes a block in each slot. A test
+// moves the clock with Advance, abandons blocks with Fork, and makes requests fail with SetFault. A Cluster keeps
+// accounts with their recent versions (for commitment levels), every landed transaction, and a journal of both, from
+// which it resumes after a restart. What differs from a real cluster is listed in docs/sandbox-differences.md and
+// compared with LiteSVM by the tests in package agreement.
 //
-// The files, in the order of a transaction's way: wire.go reads it, rpc_send.go answers for it,
-// cluster.go holds it until its block, execute.go runs it with budget.go, system.go and memo.go,
-// state.go remembers the accounts, journal.go writes them down, rpc_history.go and ws.go tell.
+// A transaction takes this way through the files: wire.go parses it, rpc_send.go checks it and answers, cluster.go
+// holds it until its block, execute.go runs it, with invoke.go and one file for each program (system.go, memo.go,
+// token.go, ...). Then state.go keeps the accounts, journal.go writes them to disk, and rpc_history.go and ws.go
+// return them.
 package solana

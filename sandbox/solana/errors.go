@@ -4,16 +4,16 @@ import (
 	"fmt"
 )
 
-// TransactionError says why a transaction failed, in the names of Agave's TransactionError.
-// Index is the instruction or account that the error names, where it names one.
+// TransactionError says why a transaction failed, with the names of Agave's TransactionError. Index is the
+// instruction or account that the error is about, for those errors that have one.
 type TransactionError struct {
 	Name        string            `json:"name"`
 	Index       int               `json:"index,omitempty"`
 	Instruction *InstructionError `json:"instruction,omitempty"`
 }
 
-// InstructionError says why an instruction failed, in the names of Agave's InstructionError.
-// Code belongs to Custom alone.
+// InstructionError says why an instruction failed, with the names of Agave's InstructionError. Code is used with the
+// name Custom only: it is the program's own error number.
 type InstructionError struct {
 	Name   string `json:"name"`
 	Code   uint32 `json:"code,omitempty"`
@@ -47,7 +47,7 @@ func (e *InstructionError) Error() string {
 	return e.Name
 }
 
-// wire is the error as JSON-RPC shows it: a bare name, or an object with one member.
+// wire is the error in its JSON-RPC form: a bare name, or an object with one member. A nil error is null.
 func (e *TransactionError) wire() any {
 	if e == nil {
 		return nil
@@ -70,12 +70,16 @@ func (e *InstructionError) wire() any {
 	return e.Name
 }
 
+// failed is a transaction error without further data.
 func failed(name string) *TransactionError { return &TransactionError{Name: name} }
 
+// custom is an error number of the program's own.
 func custom(code uint32) *InstructionError { return &InstructionError{Name: "Custom", Code: code} }
 
+// refused is one of the runtime's named instruction errors.
 func refused(name string) *InstructionError { return &InstructionError{Name: name} }
 
+// transactionTexts are the messages of Agave's TransactionError; clients match on them.
 var transactionTexts = map[string]string{
 	"AddressLookupTableNotFound":         "Transaction loads an address table account that doesn't exist",
 	"InvalidAddressLookupTableData":      "Transaction loads an address table account with invalid data",
@@ -95,6 +99,7 @@ var transactionTexts = map[string]string{
 	"SignatureFailure":                   "Transaction did not pass signature verification",
 }
 
+// instructionTexts are the messages of Agave's InstructionError.
 var instructionTexts = map[string]string{
 	"AccountDataSizeChanged":             "program other than the account's owner changed the size of the account data",
 	"ArithmeticOverflow":                 "Program arithmetic overflowed",

@@ -1,7 +1,7 @@
 package solana
 
-// bank is what a transaction is judged against: the accounts after one block, and what that block
-// knows of blockhashes and of transactions already done.
+// bank is what a transaction is judged against: the accounts after one block, the valid blockhashes, and the
+// transactions that have landed. Simulations use one with relaxed checks.
 type bank struct {
 	read       func(address) account
 	recent     func(hash) bool // the blockhash is at most 150 blocks old
@@ -14,7 +14,7 @@ type bank struct {
 	unverified bool                              // simulations may leave the signatures unchecked
 }
 
-// outcome is what executing a transaction came to.
+// outcome is the result of executing a transaction. Nothing is stored until Cluster.settle takes it.
 type outcome struct {
 	Err    *TransactionError
 	Landed bool // it belongs into a block: it succeeded, or failed and paid its fee
@@ -32,8 +32,8 @@ type outcome struct {
 	loaded *transaction // with the keys that its lookup tables gave
 }
 
-// execute judges a sanitized transaction in the order that Agave does: what it may not even be
-// charged for first, then the fee, then its instructions, then the rent of all it touched.
+// execute runs a transaction in the order that Agave does: first the checks that leave no trace on chain, then the
+// fee, then the instructions, then rent. A failure after the fee is taken lands with only the fee as its effect.
 func (b bank) execute(tx *transaction) outcome {
 	out := outcome{Logs: []string{}, loaded: tx}
 	tx, err := b.lookUp(tx)
@@ -48,6 +48,7 @@ func (b bank) execute(tx *transaction) outcome {
 		return out
 	}
 
+	// Balances and accounts before the fee are kept for the transaction's meta, and to undo a failure.
 	accounts := make([]account, len(tx.Keys))
 	for i, key := range tx.Keys {
 		accounts[i] = b.read(key)
@@ -72,6 +73,7 @@ func (b bank) execute(tx *transaction) outcome {
 	out.Logs = append(out.Logs, run.logs...)
 	out.Units = limits.Units - run.units
 	out.Inner, out.Return = run.inner, run.returned
+	// A failed transaction changes nothing but the payer's balance.
 	if out.Err != nil {
 		copy(accounts, before)
 		accounts[0] = paid
@@ -88,7 +90,7 @@ func (b bank) execute(tx *transaction) outcome {
 	return out
 }
 
-// admit holds the checks whose failure leaves no trace on chain.
+// admit makes the checks after whose failure a transaction does not land and pays no fee.
 func (b bank) admit(tx *transaction) (budget, *TransactionError) {
 	if tx.repeats() {
 		return budget{}, failed("AccountLoadedTwice")
@@ -109,8 +111,8 @@ func (b bank) admit(tx *transaction) (budget, *TransactionError) {
 	return limits, nil
 }
 
-// payFee takes the fee from the fee payer, who must be a plain wallet and may not be left with
-// something below the rent minimum.
+// payFee takes the fee in lamports from the payer. The payer must be a System account without data, and what it has
+// left must be nothing or at least the rent minimum.
 func (b bank) payFee(payer *account, fee uint64) *TransactionError {
 	if payer.Lamports == 0 {
 		return failed("AccountNotFound")
@@ -130,7 +132,7 @@ func (b bank) payFee(payer *account, fee uint64) *TransactionError {
 	return nil
 }
 
-// load checks the programs that the instructions call, and the size of all accounts.
+// load checks the programs that the instructions call, and the size of all accounts. It returns that size in bytes.
 func load(tx *transaction, accounts []account, limits budget) (int, *TransactionError) {
 	size := 0
 	for i, a := range accounts {
@@ -153,13 +155,14 @@ func load(tx *transaction, accounts []account, limits budget) (int, *Transaction
 	return size, nil
 }
 
-// programSizes are the bytes that programs count for as loaded where machine code stands in the place
-// of programStub: those that can be upgraded keep theirs in another account.
+// programSizes are the bytes that count as loaded for programs whose account here holds programStub in place of
+// machine code. Upgradeable programs count 36 bytes, because their code is in another account.
 var programSizes = map[address]int{
 	memoV1: 17_280, memoV3: 2_304, associatedProgram: 105_032,
 	memoV4: 36, lighthouseProgram: 36, tokenProgram: 36, token2022Program: 36, lookupProgram: 36,
 }
 
+// loadedSize is the number of data bytes that an account counts for as loaded.
 func loadedSize(key address, a account) int {
 	if size, ok := programSizes[key]; ok && string(a.Data) == programStub {
 		return size
@@ -167,7 +170,7 @@ func loadedSize(key address, a account) int {
 	return len(a.Data)
 }
 
-// checkRent looks at every account that could change, as rent is owed whoever paid in.
+// checkRent checks every writable account that is left below its rent minimum, whoever paid into it.
 func (b bank) checkRent(tx *transaction, before, after []account) *TransactionError {
 	for i, key := range tx.Keys {
 		if tx.writable(i) && key != incinerator && !b.rent.allows(before[i], after[i]) {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// faucet is the key that holds everything nobody has asked for yet.
+// faucet is the key of the account that holds all lamports which nobody has requested yet.
 func (c *Cluster) faucet() ed25519.PrivateKey {
 	seed := sha256.Sum256(append([]byte("faucet"), c.world[:]...))
 	return ed25519.NewKeyFromSeed(seed[:])
@@ -20,9 +20,9 @@ func keyOf(private ed25519.PrivateKey) address {
 	return address(private.Public().(ed25519.PublicKey))
 }
 
-// Airdrop sends lamports from the faucet by an ordinary signed transaction, and returns its
-// signature at once; it lands with the next block. Errors: no address, a transfer that the
-// cluster refuses (more than the faucet holds, less than the rent minimum for a new account).
+// Airdrop sends lamports from the faucet with an ordinary signed transaction. It returns the signature at once; the
+// transfer lands with the next block. It fails for an invalid address and for a transfer that the cluster refuses:
+// more than the faucet holds, or less than the rent minimum for a new account.
 func (c *Cluster) Airdrop(ctx context.Context, to string, lamports uint64) (string, error) {
 	key, err := parseAddress(to)
 	if err != nil {
@@ -37,6 +37,7 @@ func (c *Cluster) Airdrop(ctx context.Context, to string, lamports uint64) (stri
 	return c.drop(key, lamports)
 }
 
+// drop is Airdrop for a parsed address. Callers hold mu.
 func (c *Cluster) drop(to address, lamports uint64) (string, error) {
 	if to == keyOf(c.faucet()) {
 		return "", errors.New("solana sandbox: the faucet needs no airdrop")
@@ -47,8 +48,8 @@ func (c *Cluster) drop(to address, lamports uint64) (string, error) {
 	})
 }
 
-// give lets the faucet sign and send what made builds for it, with a memo that keeps equal ones
-// apart.
+// give signs and sends the instructions that made returns for the faucet's address. A numbered memo keeps two equal
+// airdrops in one block from being the same transaction. Callers hold mu.
 func (c *Cluster) give(made func(faucet address) draftTransaction) (string, error) {
 	if c.closed {
 		return "", errClosed
@@ -78,7 +79,8 @@ type draftInstruction struct {
 	data    []byte
 }
 
-// sign makes a legacy transaction: the payer, what is written, then the rest.
+// sign makes a legacy transaction. Its keys are the payer, the writable accounts, and then the read-only ones. Counts
+// take one byte each, so a draft may have at most 127 of everything.
 func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*transaction, error) {
 	written := []address{keyOf(payer)}
 	var read []address
@@ -115,8 +117,8 @@ func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*trans
 	return parseTransaction(append(wire, msg...))
 }
 
-// enqueue lets a transaction wait for its block, delay blocks later than the next. The same
-// message waits once.
+// enqueue lets a transaction wait for the block that is delay blocks after the next one. A transaction that already
+// waits is not added again. It returns false if the queue is full. Callers hold mu.
 func (c *Cluster) enqueue(tx *transaction, delay, retries int) bool {
 	for _, q := range c.queue {
 		if q.tx.Signature() == tx.Signature() && q.tx.Hash() == tx.Hash() {

@@ -25,8 +25,9 @@ type Fault struct {
 	Delay int
 }
 
-// SetFault asks decide before every call from outside; nil ends all faults. It is called with the
-// method and the raw params, from the goroutines of the requests, with no lock held.
+// SetFault lets decide choose what goes wrong with each JSON-RPC call; nil ends all faults. decide gets the method
+// and the raw params. It is called on the goroutine of the request, with no lock held, so it must be safe for
+// concurrent use.
 func (c *Cluster) SetFault(decide func(method string, params json.RawMessage) Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,8 @@ package solana
 
 import "sort"
 
-// landed is a transaction in a block, with what it did.
+// landed is a transaction in a block, with the outcome of its execution. It is not changed after it is added to the
+// history.
 type landed struct {
 	tx     *transaction
 	Height uint64
@@ -10,7 +11,8 @@ type landed struct {
 	outcome
 }
 
-// history is everything that landed, in order, and the ways to find it.
+// history is everything that landed, in order, with indexes by signature, message hash and account. A Cluster's mu
+// guards it.
 type history struct {
 	all         []*landed
 	bySignature map[signature]*landed
@@ -26,6 +28,7 @@ func newHistory() history {
 	}
 }
 
+// add appends a transaction and indexes it. Callers add in the order of landing.
 func (h *history) add(l *landed) {
 	l.place = len(h.all)
 	h.all = append(h.all, l)
@@ -36,7 +39,8 @@ func (h *history) add(l *landed) {
 	}
 }
 
-// undo takes back everything above the height.
+// undo removes everything above the height, when a fork abandons those blocks. The newest go first, so each is the
+// last in its indexes.
 func (h *history) undo(height uint64) {
 	for n := len(h.all); n > 0 && h.all[n-1].Height > height; n-- {
 		l := h.all[n-1]
@@ -50,12 +54,12 @@ func (h *history) undo(height uint64) {
 	}
 }
 
-// between lists what landed above one height and up to another.
+// between lists the transactions that landed above one height and up to another.
 func (h *history) between(above, upTo uint64) []*landed {
 	from := sort.Search(len(h.all), func(i int) bool { return h.all[i].Height > above })
 	to := sort.Search(len(h.all), func(i int) bool { return h.all[i].Height > upTo })
 	return h.all[from:max(from, to)]
 }
 
-// newer says whether a landed after b, whether in a later block or later in the same one.
+// newer says whether a landed after b: in a later block, or later in the same block.
 func (a *landed) newer(b *landed) bool { return a.place > b.place }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// run is a transaction under way: its accounts as they stand, its meter, its log.
+// run is the execution of one transaction: its accounts as they are now, its remaining compute units, and its log. It
+// is used by one goroutine. Nothing in it is visible to others until execute returns an outcome.
 type run struct {
 	bank
 	tx       *transaction
@@ -23,13 +24,14 @@ type run struct {
 	truncated bool
 }
 
-// traced is an instruction that was begun, for programs that look at what ran before them.
+// traced is an instruction that has begun, for programs that check which instruction ran before them.
 type traced struct {
 	depth   int
 	program address
 }
 
-// innerInstruction is one that a program called, as getTransaction lists it.
+// innerInstruction is an instruction that a program called, as getTransaction lists it. Program and Accounts are
+// indexes of the message's account keys.
 type innerInstruction struct {
 	Top      int    `json:"top"` // place of the top-level instruction that led to it
 	Depth    int    `json:"depth"`
@@ -38,13 +40,13 @@ type innerInstruction struct {
 	Data     []byte `json:"data"`
 }
 
-// returnData is what a program handed back last.
+// returnData is what a program returned (sol_set_return_data), kept until the next instruction begins.
 type returnData struct {
 	program address
 	data    []byte
 }
 
-// instructions runs all of them; the first error ends the transaction.
+// instructions runs the message's instructions in order. The first error ends the transaction.
 func (r *run) instructions() *TransactionError {
 	for i, ix := range r.tx.Instructions {
 		in := &invocation{run: r, program: r.tx.Keys[ix.Program], depth: 1, data: ix.Data}
@@ -61,7 +63,7 @@ func (r *run) instructions() *TransactionError {
 
 const unitsOfNative = 150 // what System and Compute Budget instructions use, each
 
-// invoke runs the instruction and logs how it began and ended.
+// invoke runs the instruction, and logs its begin and end as the runtime does.
 func (in *invocation) invoke() *InstructionError {
 	in.returned = nil
 	in.trace = append(in.trace, traced{in.depth, in.program})
@@ -78,6 +80,8 @@ func (in *invocation) invoke() *InstructionError {
 	return nil
 }
 
+// execute dispatches to the program. Compiled programs log their units and are checked at the end; builtin programs
+// are not.
 func (in *invocation) execute() *InstructionError {
 	switch in.program {
 	case systemProgram:
@@ -103,6 +107,7 @@ func (in *invocation) execute() *InstructionError {
 	return refused("UnsupportedProgramId")
 }
 
+// consume charges compute units. If too few are left, it takes all of them and fails.
 func (r *run) consume(units uint64) *InstructionError {
 	if units > r.units {
 		r.units = 0
@@ -115,6 +120,8 @@ func (r *run) consume(units uint64) *InstructionError {
 // maxLog is how many bytes of log a transaction keeps; lines that do not fit are left out.
 const maxLog = 10_000
 
+// log writes one line of the transaction's log. Sanitized input is at most a packet long, so only the total needs a
+// bound.
 func (r *run) log(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	switch {
@@ -127,10 +134,9 @@ func (r *run) log(format string, args ...any) {
 	}
 }
 
-// invocation is one instruction running. Accounts are named by their place in the instruction;
-// what a program may do to them is checked where it happens, with the errors of Agave's
-// BorrowedAccount. Programs that are machine code on a real cluster are checked once they end, as
-// there (compiled).
+// invocation is one running instruction. Accounts are named by their index in the instruction. For builtin programs
+// (System) the setters check what the program may do, with the errors of Agave's BorrowedAccount. Programs that are
+// machine code on a real cluster change copies and are checked when they end (compiled), as there.
 type invocation struct {
 	*run
 	program  address
@@ -140,14 +146,14 @@ type invocation struct {
 	before   map[int]account // by place in the message, while a compiled program runs
 }
 
-// instructionAccount is an account of an instruction: its place in the message and what the
-// instruction may do with it.
+// instructionAccount is an account of an instruction: its index in the message, and the rights that the instruction
+// has.
 type instructionAccount struct {
 	index            int
 	signer, writable bool
 }
 
-// need refuses an instruction with fewer accounts than it takes.
+// need refuses an instruction of a builtin program with fewer accounts than it takes.
 func (in *invocation) need(n int) *InstructionError {
 	if len(in.accounts) < n {
 		return refused("MissingAccount")
@@ -160,7 +166,7 @@ func (in *invocation) signs(i int) bool       { return in.accounts[i].signer }
 func (in *invocation) writable(i int) bool    { return in.accounts[i].writable }
 func (in *invocation) account(i int) *account { return &in.run.accounts[in.accounts[i].index] }
 
-// same says whether two places name one account.
+// same says whether two indexes of the instruction are one account.
 func (in *invocation) same(i, j int) bool { return in.accounts[i].index == in.accounts[j].index }
 
 // signed says whether the key is one of this instruction's signers.
@@ -173,6 +179,7 @@ func (in *invocation) signed(key address) bool {
 	return false
 }
 
+// setLamports changes a balance, if the rules of mayPay allow it.
 func (in *invocation) setLamports(i int, lamports uint64) *InstructionError {
 	a := in.account(i)
 	if err := in.mayPay(i, *a, lamports); err != nil {
@@ -182,6 +189,8 @@ func (in *invocation) setLamports(i int, lamports uint64) *InstructionError {
 	return nil
 }
 
+// mayPay enforces two rules of the runtime: only the owner program may take lamports, and a read-only account keeps
+// its balance.
 func (in *invocation) mayPay(i int, a account, lamports uint64) *InstructionError {
 	if lamports < a.Lamports && a.Owner != in.program {
 		return refused("ExternalAccountLamportSpend")
@@ -192,6 +201,8 @@ func (in *invocation) mayPay(i int, a account, lamports uint64) *InstructionErro
 	return nil
 }
 
+// setOwner gives an account to another program. Only the current owner may do so, and only while the data is all
+// zero, so that a program never finds data in its account which it did not write.
 func (in *invocation) setOwner(i int, owner address) *InstructionError {
 	a := in.account(i)
 	if a.Owner != in.program || !in.writable(i) || !zeroed(a.Data) {
@@ -210,6 +221,7 @@ func zeroed(b []byte) bool {
 	return true
 }
 
+// setSize grows or shrinks an account's data, in bytes; new bytes are zero.
 func (in *invocation) setSize(i int, size int) *InstructionError {
 	a := in.account(i)
 	if err := in.mayResize(*a, size); err != nil {
@@ -223,10 +235,12 @@ func (in *invocation) setSize(i int, size int) *InstructionError {
 	return nil
 }
 
+// resized copies, so that older versions of the account in the state stay as they were.
 func resized(data []byte, size int) []byte {
 	return append(make([]byte, 0, size), data[:min(size, len(data))]...)[:size]
 }
 
+// mayResize lets only the owner program resize, within what one transaction may allocate (maxGrowth bytes).
 func (in *invocation) mayResize(a account, size int) *InstructionError {
 	if size != len(a.Data) && a.Owner != in.program {
 		return refused("AccountDataSizeChanged")
@@ -237,6 +251,7 @@ func (in *invocation) mayResize(a account, size int) *InstructionError {
 	return nil
 }
 
+// mayWrite lets only the owner program change data, and only in a writable account.
 func (in *invocation) mayWrite(i int, a account) *InstructionError {
 	if !in.writable(i) {
 		return refused("ReadonlyDataModified")
@@ -247,8 +262,8 @@ func (in *invocation) mayWrite(i int, a account) *InstructionError {
 	return nil
 }
 
-// compiled runs a program that is machine code on a real cluster. It works on copies of its
-// accounts without being watched; what it did to them is judged when it ends or calls another.
+// compiled runs a program that is machine code on a real cluster. Such a program changes copies of its accounts
+// without checks; judge compares them when the program ends or calls another one.
 func (in *invocation) compiled(program func() *InstructionError) *InstructionError {
 	in.open()
 	units := in.units
@@ -263,7 +278,7 @@ func (in *invocation) compiled(program func() *InstructionError) *InstructionErr
 	return in.judge()
 }
 
-// open remembers the accounts as they are, and gives the program copies of their data to change.
+// open saves the accounts as they are now, and gives the program copies of their data to change.
 func (in *invocation) open() {
 	in.before = make(map[int]account, len(in.accounts))
 	for _, a := range in.accounts {
@@ -277,7 +292,7 @@ func (in *invocation) open() {
 
 const maxRealloc = 10 << 10 // bytes that one instruction may add to an account
 
-// judge compares each account with what it was, and refuses what the program may not do.
+// judge compares each account with its saved state, and refuses changes that the program may not make.
 func (in *invocation) judge() *InstructionError {
 	seen := make(map[int]bool, len(in.accounts))
 	for i, a := range in.accounts {
@@ -310,8 +325,8 @@ func (in *invocation) judge() *InstructionError {
 	return nil
 }
 
-// spend takes the estimated units of what a compiled program does next; running out of them ends
-// the program where it stands.
+// spend charges the estimated units of a compiled program's next step. When they run out, the program stops there,
+// with the error that the virtual machine gives.
 func (in *invocation) spend(units uint64) *InstructionError {
 	if err := in.consume(units); err != nil {
 		err = refused("ProgramFailedToComplete")
@@ -326,7 +341,7 @@ func (in *invocation) say(format string, args ...any) {
 	in.log("Program log: "+format, args...)
 }
 
-// after says which program ran last before this instruction, at its own depth.
+// previous returns the program that ran last before this instruction at the same depth, under the same caller.
 func (in *invocation) previous() (address, bool) {
 	for i := len(in.trace) - 2; i >= 0 && in.trace[i].depth >= in.depth; i-- {
 		if in.trace[i].depth == in.depth {
@@ -336,14 +351,15 @@ func (in *invocation) previous() (address, bool) {
 	return address{}, false
 }
 
-// callMeta is an account of an instruction that a program makes for another.
+// callMeta is an account that a program passes to an instruction of another program.
 type callMeta struct {
 	key              address
 	signer, writable bool
 }
 
-// call runs another program's instruction from within this one. derived are the program's own
-// addresses that it signs for. What it passes on it must hold itself. An error ends the caller too.
+// call runs another program's instruction from within this one (a cross-program invocation). derived are
+// program-derived addresses for which the calling program signs. A caller can pass on only the rights that it has. An
+// error ends the caller too.
 func (in *invocation) call(program address, data []byte, derived []address, metas ...callMeta) *InstructionError {
 	err := in.enter(program, data, derived, metas)
 	if err != nil {
@@ -352,6 +368,7 @@ func (in *invocation) call(program address, data []byte, derived []address, meta
 	return err
 }
 
+// enter makes the checks of a call in Agave's order, and then runs it.
 func (in *invocation) enter(program address, data []byte, derived []address, metas []callMeta) *InstructionError {
 	next := &invocation{run: in.run, program: program, depth: in.depth + 1, data: data}
 	shown := innerInstruction{Top: in.top, Depth: next.depth, Data: data}
@@ -377,6 +394,7 @@ func (in *invocation) enter(program address, data []byte, derived []address, met
 		in.log("Unknown program %s", program)
 		return refused("MissingAccount")
 	}
+	// Changes that the caller has made so far are checked now, because the called program sees them.
 	if err := in.judge(); err != nil {
 		return err
 	}
@@ -388,11 +406,12 @@ func (in *invocation) enter(program address, data []byte, derived []address, met
 	if err := next.invoke(); err != nil {
 		return err
 	}
+	// From here the caller's changes are compared with what the called program left.
 	in.open()
 	return nil
 }
 
-// holds finds a key among the instruction's accounts, with all that any of its places grants.
+// holds finds a key among the instruction's accounts. The rights of all places that have this key add up.
 func (in *invocation) holds(key address) (found instructionAccount, ok bool) {
 	for i, a := range in.accounts {
 		if in.key(i) == key {

@@ -10,8 +10,9 @@ import (
 	"sort"
 )
 
-// record is one line of the journal; exactly one of its members is set. What landed is kept with
-// its effects, so that a later version of this code replays the same chain.
+// record is one line of the journal. Exactly one of its members is set. Height stands for blocks that Advance made
+// without transactions. A landed transaction is kept with its effects instead of being executed again, so that a
+// later version of this code replays the same chain.
 type record struct {
 	Genesis *genesisRecord `json:"genesis,omitempty"`
 	Pace    *pace          `json:"pace,omitempty"`
@@ -22,6 +23,7 @@ type record struct {
 	Version int            `json:"version,omitempty"` // the cluster grew from here on (newestVersion)
 }
 
+// genesisRecord is the first line of every journal: what the accounts and hashes of the cluster derive from.
 type genesisRecord struct {
 	Seed string `json:"seed"`
 	Pace pace   `json:"pace"`
@@ -31,6 +33,8 @@ type genesisRecord struct {
 	Version int `json:"version,omitempty"` // what the first accounts are; absent in the oldest journals
 }
 
+// landedRecord is a landed transaction: its wire bytes, its outcome, and the new state of every account that it
+// changed. Amounts are in lamports.
 type landedRecord struct {
 	Height   uint64            `json:"height"`
 	Wire     []byte            `json:"wire"`
@@ -49,6 +53,7 @@ type landedRecord struct {
 	Readonly []address          `json:"readonly,omitempty"`
 }
 
+// accountRecord is the state of one account after a transaction. An account that is gone has zero lamports.
 type accountRecord struct {
 	Address    []byte `json:"address"`
 	Lamports   uint64 `json:"lamports"`
@@ -57,6 +62,7 @@ type accountRecord struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
+// record sorts the accounts, so that equal outcomes give equal bytes.
 func (l *landed) record() *landedRecord {
 	r := &landedRecord{
 		Height: l.Height, Wire: l.tx.Wire, Err: l.Err, Fee: l.Fee, Units: l.Units,
@@ -77,7 +83,8 @@ func (l *landed) record() *landedRecord {
 	return r
 }
 
-// replay applies one record to a cluster that is being opened.
+// replay applies one record to a cluster that is being opened. Nothing else uses the cluster yet, so no lock is
+// needed.
 func (c *Cluster) replay(r record) error {
 	switch {
 	case r.Genesis != nil:
@@ -103,7 +110,8 @@ func (c *Cluster) replay(r record) error {
 	return nil
 }
 
-// relive puts a landed transaction back with its recorded effects.
+// relive restores a landed transaction with its recorded effects. It checks the form of the record, but executes
+// nothing.
 func (c *Cluster) relive(r *landedRecord) error {
 	tx, err := parseTransaction(r.Wire)
 	if err != nil {
@@ -132,6 +140,7 @@ func (c *Cluster) relive(r *landedRecord) error {
 		out.Writes[address(a.Address)] = account{a.Lamports, address(a.Owner), a.Data, a.Executable}
 	}
 	c.tip = max(c.tip, r.Height)
+	// The number of airdrops goes into each airdrop's memo, so it has to continue where it was.
 	if tx.Keys[0] == keyOf(c.faucet()) {
 		c.airdrop++
 	}
@@ -139,14 +148,14 @@ func (c *Cluster) relive(r *landedRecord) error {
 	return nil
 }
 
-// journal is an append-only file of records, one JSON object a line.
+// journal is an append-only file of records, one JSON object a line. A Cluster's mu guards it.
 type journal struct {
 	file *os.File
 	size int64 // up to the end of the last whole line
 }
 
-// openJournal reads the records and leaves the file ready for more. A torn last line, without its
-// newline or not JSON, was never acknowledged: it is cut off.
+// openJournal reads the records and leaves the file ready for more. It cuts off an incomplete last line (no newline,
+// or no JSON): it belongs to a write that never returned, so no client has seen its effects.
 func openJournal(path string) ([]record, *journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -160,6 +169,7 @@ func openJournal(path string) ([]record, *journal, error) {
 	return records, j, nil
 }
 
+// load reads the whole file. Only the last line may be broken; an earlier one means damage, and is an error.
 func (j *journal) load() ([]record, error) {
 	raw, err := io.ReadAll(j.file)
 	if err != nil {
@@ -188,8 +198,9 @@ func (j *journal) load() ([]record, error) {
 	return records, err
 }
 
-// append writes the records in one call, so that a killed process leaves all of them or a torn
-// tail. It does not wait for the disk: losing power may cost the newest blocks of a sandbox.
+// append writes the records with one system call, so that a killed process leaves all of them or an incomplete tail.
+// It does not sync: a power failure may cost the newest blocks of a sandbox. After a failed write the file is cut
+// back to whole lines.
 func (j *journal) append(records []record) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// What a test may turn while the cluster runs: how long a slot lasts, what rent costs, and how soon
-// a block is final. Go programs call the methods, others sandbox_set over JSON-RPC.
+// What a test may change while the cluster runs: the length of a slot, the rent, and how soon a block is final. Go
+// programs call the methods, others call sandbox_set over JSON-RPC.
 
-// rentChange is a new rent from the block of that height on.
+// rentChange is a new rent, in lamports per byte, from the block of that height on.
 type rentChange struct {
 	Height  uint64   `json:"height"`
 	PerByte rentRate `json:"lamports_per_byte"`
@@ -17,7 +17,7 @@ type rentChange struct {
 
 var errRent = fmt.Errorf("solana sandbox: rent is at most %d lamports a byte", maxLamportsPerByte)
 
-// rentAt is the rent in the block of that height.
+// rentAt is the rent in the block of that height. Callers hold mu.
 func (c *Cluster) rentAt(height uint64) rentRate {
 	for i := len(c.rents) - 1; i > 0; i-- {
 		if c.rents[i].Height <= height {
@@ -27,11 +27,13 @@ func (c *Cluster) rentAt(height uint64) rentRate {
 	return c.rents[0].PerByte
 }
 
+// changeRent applies a change and updates the Rent sysvar. It does not write the journal; replay calls it too.
 func (c *Cluster) changeRent(r rentChange) {
 	c.rents = append(c.rents, r)
 	c.state.set(rentSysvar, r.Height, r.PerByte.sysvar(), c.heightOf(finalized))
 }
 
+// setRent changes the rent from the next block on and writes the journal. Callers hold mu.
 func (c *Cluster) setRent(perByte uint64) error {
 	if perByte == 0 || perByte > maxLamportsPerByte {
 		return errRent
@@ -41,17 +43,19 @@ func (c *Cluster) setRent(perByte uint64) error {
 	return c.write(record{Rent: &r})
 }
 
-// SetLamportsPerByte changes the rent from the next block on. Accounts below a higher minimum stay,
-// and may not sink further.
+// SetLamportsPerByte changes the rent from the next block on. Accounts below a higher minimum stay, but their balance
+// may not fall. It fails for 0 and for more than maxLamportsPerByte.
 func (c *Cluster) SetLamportsPerByte(n uint64) error {
 	return c.turn(func() error { return c.setRent(n) })
 }
 
-// SetSlotTime changes the length of a slot from now on; 0 moves the cluster by Advance only.
+// SetSlotTime changes the length of a slot from now on. With 0 only Advance makes blocks. It fails below one
+// millisecond.
 func (c *Cluster) SetSlotTime(d time.Duration) error {
 	return c.turn(func() error { return c.setSlotTime(d) })
 }
 
+// setSlotTime starts a new pace at the newest block. Callers hold mu and have called catchUp.
 func (c *Cluster) setSlotTime(d time.Duration) error {
 	if d < 0 || d > 0 && d < time.Millisecond {
 		return errors.New("solana sandbox: a slot lasts at least a millisecond, or 0 to stop the clock")
@@ -65,9 +69,9 @@ func (c *Cluster) setSlotTime(d time.Duration) error {
 	return c.write(record{Pace: &p})
 }
 
-// SetFinality changes after how many further blocks a block is confirmed and finalized. With 0 and 0
-// it is final as soon as it is seen, as with Alpenglow: a status goes from null to finalized. What
-// was confirmed or finalized before stays so. It is not kept over a restart.
+// SetFinality sets how many further blocks it takes until a block is confirmed and finalized. With 0 and 0 a block is
+// final as soon as it is seen, as with Alpenglow: a status goes from null to finalized. Blocks that were confirmed or
+// finalized before stay so. The setting is not kept over a restart.
 func (c *Cluster) SetFinality(confirmed, finalized int) error {
 	return c.turn(func() error { return c.setFinality(confirmed, finalized) })
 }
@@ -81,7 +85,7 @@ func (c *Cluster) setFinality(confirmedAfter, finalizedAfter int) error {
 	return nil
 }
 
-// turn changes a running cluster that the clock has caught up with.
+// turn changes a running cluster: it takes the lock and first makes the blocks that are due under the old settings.
 func (c *Cluster) turn(change func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +96,8 @@ func (c *Cluster) turn(change func() error) error {
 	return change()
 }
 
-// setKnobs turns what the object names, and answers with how everything stands. Slot time is in
-// milliseconds. An impossible value changes nothing.
+// setKnobs is sandbox_set: it changes the settings that the object names and returns all of them. Slot time is in
+// milliseconds. A value that is out of range is refused.
 func setKnobs(c *Cluster, p params) (any, *rpcError) {
 	var want struct {
 		SlotTime  *uint32 `json:"slotTimeMs"`
@@ -106,6 +110,7 @@ func setKnobs(c *Cluster, p params) (any, *rpcError) {
 			return nil, bad
 		}
 	}
+	// Rent is checked before anything changes, because it is applied last.
 	if want.Rent != nil && (*want.Rent == 0 || *want.Rent > maxLamportsPerByte) {
 		return nil, invalidParams("Invalid params: %s", errRent)
 	}

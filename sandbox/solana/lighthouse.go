@@ -7,12 +7,12 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// Lighthouse's assertions, which wallets add to a transaction that they sign: they change nothing,
-// and let the transaction fail where an account is not as the wallet showed it. Those about accounts
-// that cannot exist here (stake, upgradeable programs, compressed trees) end as for an account of
-// another owner (docs/sandbox-differences.md).
+// Lighthouse's assertions. Wallets add them to a transaction that they sign. They change nothing, and make the
+// transaction fail if an account is not as the wallet showed it. Assertions about accounts that cannot exist here
+// (stake, upgradeable programs, compressed trees) end as for an account with another owner
+// (docs/sandbox-differences.md).
 
-// Lighthouse's errors, as Custom codes.
+// Lighthouse's error codes, as Custom codes.
 const (
 	lighthouseInvalid       = 6000
 	lighthouseFailed        = 6001
@@ -24,14 +24,14 @@ const (
 	lighthouseFailedMulti   = 0x1900 // and the place of the assertion that failed
 )
 
-// lighthouseNames are the instructions by their first byte. The first two keep state, the rest assert.
+// lighthouseNames are the instructions by their first byte. The first two manage memory accounts, the others assert.
 var lighthouseNames = [...]string{"MemoryWrite", "MemoryClose", "AssertAccountData", "AssertAccountDataMulti",
 	"AssertAccountDelta", "AssertAccountInfo", "AssertAccountInfoMulti", "AssertMintAccount", "AssertMintAccountMulti",
 	"AssertTokenAccount", "AssertTokenAccountMulti", "AssertStakeAccount", "AssertStakeAccountMulti",
 	"AssertUpgradeableLoaderAccount", "AssertUpgradeableLoaderAccountMulti", "AssertSysvarClock",
 	"AssertMerkleTreeAccount", "AssertBubblegumTreeConfigAccount"}
 
-// How an assertion's result is logged; the last three say nothing of what holds.
+// How an assertion's result is logged. The last three log failures only.
 const (
 	logSilent = iota
 	logText
@@ -47,10 +47,12 @@ const (
 	unitsOfAssertion  = 400
 )
 
-// assertion compares something of an account, or of the clock, with what the instruction says.
+// assertion compares a property of an account, or of the clock, with the value in the instruction. Its parser
+// (read...Assertion) has consumed its bytes; the closure runs later, on the accounts as they are then.
 type assertion func(in *invocation, level byte) *InstructionError
 
-// lighthouse runs one instruction. It is read as a whole before anything is compared.
+// lighthouse runs one instruction. It parses the whole instruction before it compares anything, so malformed data
+// fails first.
 func (in *invocation) lighthouse() *InstructionError {
 	if err := in.spend(unitsOfLighthouse); err != nil {
 		return err
@@ -93,6 +95,7 @@ func (in *invocation) lighthouse() *InstructionError {
 			return err
 		}
 		err := assert(in, level)
+		// With several assertions, the error code also tells the index of the one that failed.
 		if err != nil && multi && err.Name == "Custom" && err.Code == lighthouseFailed {
 			return custom(lighthouseFailedMulti + uint32(i))
 		}
@@ -103,7 +106,7 @@ func (in *invocation) lighthouse() *InstructionError {
 	return nil
 }
 
-// targets checks the accounts that the instruction is about.
+// targets checks that the accounts are there, and that they have the owner which the kind of assertion needs.
 func (in *invocation) targets(kind byte) *InstructionError {
 	need := 1
 	switch kind {
@@ -130,7 +133,7 @@ func (in *invocation) targets(kind byte) *InstructionError {
 	return nil
 }
 
-// readDataAssertion compares a value at a place of the account's data.
+// readDataAssertion compares a value at an offset of the account's data.
 func readDataAssertion(d *borshReader) assertion {
 	offset, s, ok := d.leb128(), shape{}, false
 	if kind := d.byte(); int(kind) < len(dataShapes) {
@@ -159,7 +162,7 @@ func readDataAssertion(d *borshReader) assertion {
 	}
 }
 
-// readDeltaAssertion compares how far two accounts' values are apart: the second less the first.
+// readDeltaAssertion compares the difference between two accounts' values: the second minus the first.
 func readDeltaAssertion(d *borshReader) assertion {
 	switch d.byte() {
 	case 0:
@@ -171,7 +174,8 @@ func readDeltaAssertion(d *borshReader) assertion {
 	return nil
 }
 
-// readInfoDelta compares an account with the copy of it that the first account's data holds.
+// readInfoDelta compares an account with the copy of its properties that the first account's data holds. Kinds: 0
+// lamports, 1 data length, 2 owner, 3 rent epoch.
 func readInfoDelta(d *borshReader) assertion {
 	offset, kind := d.leb128(), d.byte()
 	var wanted quantity
@@ -204,7 +208,8 @@ func readInfoDelta(d *borshReader) assertion {
 	}
 }
 
-// readDataDelta compares values in the data of two accounts.
+// readDataDelta compares values in the data of two accounts. Kinds 0 to 7 are u8, i8, u16 ... i64, and kind 8 is
+// bytes.
 func readDataDelta(d *borshReader) assertion {
 	from, to, kind := d.leb128(), d.leb128(), d.byte()
 	if kind > 8 {
@@ -237,7 +242,7 @@ func readDataDelta(d *borshReader) assertion {
 	}
 }
 
-// two reads a value of each of the first two accounts.
+// two reads a value from each of the first two accounts.
 func (in *invocation) two(s shape, from, to uint64) (a, b quantity, err *InstructionError) {
 	first, second := in.account(0).Data, in.account(1).Data
 	if len(first) == 0 || len(second) == 0 {
@@ -250,12 +255,12 @@ func (in *invocation) two(s shape, from, to uint64) (a, b quantity, err *Instruc
 	return a, b, err
 }
 
-// knownOwners are the programs that AccountInfo names by a byte.
+// knownOwners are the programs that AccountInfo names by one byte.
 var knownOwners = [...]address{systemProgram, tokenProgram, token2022Program, rentSysvar,
 	known("Stake11111111111111111111111111111111111111"), voteProgram, loaderV2, loaderV3,
 	known("Config1111111111111111111111111111111111111")}
 
-// readInfoAssertion compares what the runtime knows of an account.
+// readInfoAssertion compares what the runtime knows of an account: balance, owner, flags, and a hash of its data.
 func readInfoAssertion(d *borshReader) assertion {
 	kind := d.byte()
 	switch kind {
@@ -306,7 +311,8 @@ func readInfoAssertion(d *borshReader) assertion {
 	return nil
 }
 
-// field is a place in a mint or token account that can be asserted.
+// field is a field of a mint or token account that can be asserted: its shape, its offset in bytes, and whether it is
+// a COption.
 type field struct {
 	shape
 	offset   int
@@ -321,7 +327,8 @@ var (
 
 func readMintAssertion(d *borshReader) assertion { return readFieldAssertion(d, mintFields[:]) }
 
-// readTokenAssertion knows, beside the fields, that the account is its owner's associated one.
+// readTokenAssertion reads an assertion on a field. One more kind asserts that the account is its owner's associated
+// token account.
 func readTokenAssertion(d *borshReader) assertion {
 	if len(d.rest) > 0 && int(d.rest[0]) == len(tokenFields) {
 		d.byte()
@@ -343,6 +350,7 @@ func readTokenAssertion(d *borshReader) assertion {
 	return readFieldAssertion(d, tokenFields[:])
 }
 
+// readFieldAssertion reads an assertion on one of the fields. An absent option can be compared for equality only.
 func readFieldAssertion(d *borshReader, fields []field) assertion {
 	kind := int(d.byte())
 	if kind >= len(fields) {
@@ -369,7 +377,7 @@ func readFieldAssertion(d *borshReader, fields []field) assertion {
 	}
 }
 
-// readClockAssertion compares the Clock sysvar.
+// readClockAssertion compares the Clock sysvar: slot, epoch start time, epoch, leader schedule epoch, and time.
 func readClockAssertion(d *borshReader) assertion {
 	kind := d.byte()
 	if kind > 4 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Operators, by their byte. Keys, bools, bytes and options know the first two.
+// Operators, by their byte. Keys, bools, bytes and options can use the first two only.
 const (
 	opEqual = iota
 	opNotEqual
@@ -23,7 +23,7 @@ const (
 
 var operatorSigns = [...]string{"==", "!=", ">", "<", ">=", "<=", "&", "|"}
 
-// quantity is a value that assertions compare: a number, or bytes. A missing option has neither.
+// quantity is a value that assertions compare: a number or bytes. An absent option has neither.
 type quantity struct {
 	number *big.Int
 	bytes  []byte
@@ -34,7 +34,8 @@ func signedNumber(n int64) quantity { return quantity{number: big.NewInt(n)} }
 
 func (q quantity) missing() bool { return q.number == nil && q.bytes == nil }
 
-// shape says how values of one type are read from bytes and written into logs.
+// shape says how the values of one type are read from bytes and written into logs. Its zero flags mean an unsigned
+// number.
 type shape struct {
 	size    int  // bytes
 	signed  bool // a number
@@ -53,15 +54,15 @@ var (
 	shapeI64  = shape{size: 8, signed: true, result: 8}
 	shapeI128 = shape{size: 16, signed: true, result: 9}
 
-	// dataShapes are what AccountData compares, by the byte that names it.
+	// dataShapes are the types that AccountData compares, by the byte that names them.
 	dataShapes = [...]shape{shapeBool, shapeU8, {size: 1, signed: true, result: 5}, {size: 2, result: 1}, {size: 2, signed: true, result: 6},
 		{size: 4, result: 2}, {size: 4, signed: true, result: 7}, shapeU64, shapeI64, {size: 16, result: 4}, shapeI128, shapeList, shapeKey}
 )
 
-// ordered says whether values are numbers, which know all operators.
+// ordered says whether the values are numbers, which can use all operators.
 func (s shape) ordered() bool { return !s.key && !s.boolean && !s.list }
 
-// read takes a value out of exactly its bytes; false for a bool that is neither.
+// read decodes a value from exactly its bytes. It returns false for a bool that is neither 0 nor 1.
 func (s shape) read(b []byte) (quantity, bool) {
 	if s.key || s.list {
 		return quantity{bytes: append([]byte{}, b...)}, true
@@ -72,6 +73,7 @@ func (s shape) read(b []byte) (quantity, bool) {
 	return quantity{number: littleEndian(b, s.signed)}, true
 }
 
+// littleEndian reads a number of any length, in two's complement if it is signed.
 func littleEndian(b []byte, signed bool) *big.Int {
 	reversed := make([]byte, len(b))
 	for i, x := range b {
@@ -84,12 +86,13 @@ func littleEndian(b []byte, signed bool) *big.Int {
 	return n
 }
 
-// compare judges, logs and fails an assertion that does not hold.
+// compare evaluates an assertion, logs the result, and returns an error if it does not hold.
 func (in *invocation) compare(level byte, s shape, actual, wanted quantity, operator byte) *InstructionError {
 	holds := false
 	switch {
 	case s.ordered() && !actual.missing() && !wanted.missing():
 		order := actual.number.Cmp(wanted.number)
+		// Contains and DoesNotContain are bitwise: all wanted bits are set, or none.
 		both := new(big.Int).And(actual.number, wanted.number)
 		holds = [...]bool{order == 0, order != 0, order > 0, order < 0, order >= 0, order <= 0,
 			both.Cmp(wanted.number) == 0, both.Sign() == 0}[operator]
@@ -105,6 +108,7 @@ func (in *invocation) compare(level byte, s shape, actual, wanted quantity, oper
 	return nil
 }
 
+// same compares for equality. Two absent options are equal.
 func (q quantity) same(o quantity) bool {
 	switch {
 	case q.missing() || o.missing():
@@ -115,6 +119,8 @@ func (q quantity) same(o quantity) bool {
 	return string(q.bytes) == string(o.bytes)
 }
 
+// logResult logs at the level that the instruction asks for: text, base64 data, or a call of the no-op program, whose
+// data then shows among the inner instructions. That call can fail, which fails the assertion.
 func (in *invocation) logResult(level byte, s shape, actual, wanted quantity, operator byte, holds bool) *InstructionError {
 	if level >= logFailedText {
 		if holds {
@@ -149,7 +155,7 @@ func (in *invocation) logResult(level byte, s shape, actual, wanted quantity, op
 	return nil
 }
 
-// text writes a value as Rust's Debug form does, keys as base58.
+// text writes a value in Rust's Debug form, and keys in base58.
 func (s shape) text(q quantity) string {
 	switch {
 	case s.key && q.missing():
@@ -166,7 +172,7 @@ func (s shape) text(q quantity) string {
 	return fmt.Sprintf("Some(%s)", q.number)
 }
 
-// encode is borsh's form of AssertionResult.
+// encode is AssertionResult in borsh.
 func (s shape) encode(actual, wanted quantity, operator byte, holds bool) []byte {
 	b := []byte{s.result}
 	for _, q := range []quantity{actual, wanted} {
@@ -196,7 +202,7 @@ func (s shape) encode(actual, wanted quantity, operator byte, holds bool) []byte
 	return b
 }
 
-// at reads a value of an account's data.
+// at reads a value at an offset of an account's data.
 func (in *invocation) at(data []byte, s shape, offset uint64) (quantity, *InstructionError) {
 	b, err := in.slice(data, offset, uint64(s.size), s)
 	if err != nil {
@@ -209,7 +215,8 @@ func (in *invocation) at(data []byte, s shape, offset uint64) (quantity, *Instru
 	return q, nil
 }
 
-// slice takes length bytes of an account's data.
+// slice returns length bytes of an account's data. The error and its log line depend on the type that is read, as in
+// the program.
 func (in *invocation) slice(data []byte, offset, length uint64, s shape) ([]byte, *InstructionError) {
 	if offset > math.MaxUint64-length {
 		err := refused("ProgramFailedToComplete") // the program's own sum overflows
@@ -227,6 +234,7 @@ func (in *invocation) slice(data []byte, offset, length uint64, s shape) ([]byte
 	return data[offset : offset+length], nil
 }
 
+// name is the type's name in Rust.
 func (s shape) name() string {
 	switch {
 	case s.boolean:
@@ -237,7 +245,7 @@ func (s shape) name() string {
 	return fmt.Sprintf("u%d", 8*s.size)
 }
 
-// option reads what a token program keeps as an option: four bytes of 0 or 1, then the value.
+// coption reads a COption of a token program: four bytes with 0 or 1, then the value.
 func (in *invocation) coption(data []byte, s shape, offset int) (quantity, *InstructionError) {
 	if len(data) < offset+4+s.size {
 		in.say("Failed to deserialize COption")
@@ -254,14 +262,14 @@ func (in *invocation) coption(data []byte, s shape, offset int) (quantity, *Inst
 	return quantity{}, custom(lighthouseDeserialize)
 }
 
-// borshReader reads borsh with lengths and offsets in LEB128. What is missing or impossible makes
-// it bad, and what it then returns means nothing.
+// borshReader reads borsh, with lengths and offsets in LEB128. Missing or impossible bytes set bad, and later results
+// mean nothing. So a parser can check bad once, at its end.
 type borshReader struct {
 	rest []byte
 	bad  bool
 }
 
-// take returns n bytes; zeros when they are not there.
+// take returns n bytes, or zeros if there are fewer left.
 func (d *borshReader) take(n int) []byte {
 	if d.bad || n > len(d.rest) {
 		d.bad = true
@@ -276,14 +284,14 @@ func (d *borshReader) byte() byte { return d.take(1)[0] }
 
 func (d *borshReader) number(size int) int64 { return littleEndian(d.take(size), false).Int64() }
 
-// flag reads a bool, or whether an option is there.
+// flag reads a bool, or the presence byte of an option.
 func (d *borshReader) flag() bool {
 	b := d.byte()
 	d.bad = d.bad || b > 1
 	return b == 1
 }
 
-// leb128 reads a number of 7 bits a byte, the lowest first.
+// leb128 reads an unsigned number with 7 bits in each byte, lowest first.
 func (d *borshReader) leb128() uint64 {
 	var n uint64
 	for shift := 0; ; shift += 7 {
@@ -299,7 +307,7 @@ func (d *borshReader) leb128() uint64 {
 	}
 }
 
-// value reads one value of the instruction; a list has its length before it.
+// value reads one value of the instruction. A list is preceded by its length.
 func (d *borshReader) value(s shape) quantity {
 	size := s.size
 	if s.list {
@@ -315,6 +323,7 @@ func (d *borshReader) value(s shape) quantity {
 	return q
 }
 
+// operator reads an operator; values without an order can use the first two only.
 func (d *borshReader) operator(ordered bool) byte {
 	operator := d.byte()
 	if most := byte(opNotEqual); operator > opDoesNotContain || !ordered && operator > most {

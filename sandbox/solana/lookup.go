@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// The layout of an address lookup table: a u32 that says what it is, the slot in which it was
-// deactivated (all ones: never), the slot in which it grew last and how many addresses it had
-// before that, its authority as an option, padding; then the addresses.
+// The layout of an address lookup table: a u32 discriminator, the slot in which it was deactivated (all ones: never),
+// the slot in which it was last extended, the number of addresses that it had before that, its authority as an
+// option, and padding up to tableMeta bytes. The addresses follow.
 const (
 	tableMeta         = 56
 	tableMaxAddresses = 256
@@ -15,6 +15,7 @@ const (
 	tableHistory      = 512 // slots that a deactivated table stays good for: what SlotHashes holds
 )
 
+// lookupTable is a parsed table. Authority is nil for a frozen table.
 type lookupTable struct {
 	Deactivated uint64
 	Extended    uint64
@@ -23,7 +24,7 @@ type lookupTable struct {
 	Addresses   []byte // 32 bytes each
 }
 
-// readTable reads an account's data; its error is the program's own.
+// readTable parses an account's data. Its error is the one that the program itself returns.
 func readTable(data []byte) (t lookupTable, err *InstructionError) {
 	r := &reader{rest: data}
 	kind := binary.LittleEndian.Uint32(r.take(4))
@@ -46,7 +47,7 @@ func readTable(data []byte) (t lookupTable, err *InstructionError) {
 	return t, nil
 }
 
-// meta is the table's first bytes.
+// meta encodes the first tableMeta bytes of the table, without the addresses.
 func (t lookupTable) meta() []byte {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, tableMeta), 1)
 	b = binary.LittleEndian.AppendUint64(b, t.Deactivated)
@@ -58,7 +59,7 @@ func (t lookupTable) meta() []byte {
 	return b[:tableMeta]
 }
 
-// gone says whether a table was deactivated so long ago that it names nothing any more.
+// gone says whether a table was deactivated so long ago that transactions cannot use it any more.
 func (b bank) gone(t lookupTable) bool {
 	if t.Deactivated == tableActive || t.Deactivated == b.slot {
 		return false
@@ -67,8 +68,8 @@ func (b bank) gone(t lookupTable) bool {
 	return !recent
 }
 
-// lookUp completes a transaction with the addresses that its lookup tables hold. Addresses count
-// from the slot after the one that they were added in.
+// lookUp adds the addresses from lookup tables to a transaction. Addresses can be used from the slot after the one in
+// which they were added. Errors here mean that the transaction does not land.
 func (b bank) lookUp(tx *transaction) (*transaction, *TransactionError) {
 	if len(tx.Lookups) == 0 || tx.static > 0 {
 		return tx, nil
@@ -90,6 +91,7 @@ func (b bank) lookUp(tx *transaction) (*transaction, *TransactionError) {
 			return tx, failed("AddressLookupTableNotFound")
 		}
 		n := len(t.Addresses) / 32
+		// In the slot of an extension, only the older addresses count.
 		if b.slot <= t.Extended {
 			n = min(n, int(t.Before))
 		}
@@ -116,6 +118,7 @@ func (in *invocation) lookupTable() *InstructionError {
 	})
 }
 
+// runTable parses the instruction: 0 create, 1 freeze, 2 extend, 3 deactivate, 4 close.
 func (in *invocation) runTable() *InstructionError {
 	args := &systemArgs{rest: in.data[:min(len(in.data), maxPacket)]}
 	kind := args.u32()
@@ -149,7 +152,7 @@ func (in *invocation) runTable() *InstructionError {
 	return refused("InvalidInstructionData")
 }
 
-// unitsOfTable is about what each instruction of that program uses besides its calls.
+// unitsOfTable is about how many compute units each instruction uses besides its calls.
 var unitsOfTable = [...]uint64{2000, 1500, 3500, 3100, 2300}
 
 // The program's own errors, as Custom codes.
@@ -158,6 +161,8 @@ const (
 	tableReadonly     = 10
 )
 
+// createTable creates the table in account 0 for the authority in account 1; account 2 pays. The address derives from
+// the authority and a recent slot, so a closed table's address cannot be taken again.
 func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
@@ -179,6 +184,7 @@ func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 		in.say("Table address must match derived address: %s", table)
 		return refused("InvalidArgument")
 	}
+	// A table that exists already is a success.
 	if in.account(0).Owner == lookupProgram {
 		return nil
 	}
@@ -202,8 +208,8 @@ func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 	return nil
 }
 
-// changing reads the table at place 0, which account 1 must be the signing authority of. frozen is
-// what the program says of a table that has none.
+// changing reads the table in account 0 and checks that account 1 is its authority and has signed. frozen is the
+// program's log line for a table without an authority. The order of the checks is the program's.
 func (in *invocation) changing(accounts int, frozen string) (t lookupTable, err *InstructionError) {
 	if err := in.atLeast(1); err != nil {
 		return t, err
@@ -242,6 +248,7 @@ func (in *invocation) changing(accounts int, frozen string) (t lookupTable, err 
 
 const tableFrozen = "Lookup table is frozen"
 
+// freezeTable removes the authority for good.
 func (in *invocation) freezeTable() *InstructionError {
 	t, err := in.changing(2, "Lookup table is already frozen")
 	if err != nil {
@@ -260,6 +267,7 @@ func (in *invocation) freezeTable() *InstructionError {
 	return nil
 }
 
+// extendTable appends addresses. If the balance falls below the rent minimum, account 2 pays the difference.
 func (in *invocation) extendTable(keys []byte) *InstructionError {
 	t, err := in.changing(2, tableFrozen)
 	if err != nil {
@@ -280,6 +288,7 @@ func (in *invocation) extendTable(keys []byte) *InstructionError {
 		in.say("Extended lookup table length %d would exceed max capacity of %d", total, tableMaxAddresses)
 		return refused("InvalidInstructionData")
 	}
+	// Several extensions in one slot count as one, so Before stays what it was at the first.
 	if in.slot != t.Extended {
 		t.Extended, t.Before = in.slot, byte(held)
 	}
@@ -305,6 +314,7 @@ func (in *invocation) extendTable(keys []byte) *InstructionError {
 	return in.callTransfer(in.key(2), in.key(0), reserve-a.Lamports)
 }
 
+// deactivateTable begins the waiting time before a table can be closed.
 func (in *invocation) deactivateTable() *InstructionError {
 	t, err := in.changing(2, tableFrozen)
 	if err != nil {
@@ -319,6 +329,7 @@ func (in *invocation) deactivateTable() *InstructionError {
 	return nil
 }
 
+// closeTable sends the table's lamports to account 2. It waits until no transaction can use the table any more.
 func (in *invocation) closeTable() *InstructionError {
 	t, err := in.changing(3, tableFrozen)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// memo runs the Memo program: the data must be UTF-8, and since version 3 every account that the
-// instruction names must have signed. Versions 3 and 4 are one program: it logs the memo first and
-// fails in the log call when that is not UTF-8.
+// memo runs the Memo program. The data must be UTF-8, and since version 3 every account of the instruction must have
+// signed. Versions 3 and 4 run the same code: it logs first, and fails inside the log call if the memo is not UTF-8.
 func (in *invocation) memo() *InstructionError {
 	before := in.units
 	run := in.memoV4
@@ -21,7 +20,7 @@ func (in *invocation) memo() *InstructionError {
 	return err
 }
 
-// memoV1 logs nothing. Its units were fitted to measurements (docs/sandbox-differences.md).
+// memoV1 logs nothing. Its compute units are fitted to measurements (docs/sandbox-differences.md).
 func (in *invocation) memoV1() *InstructionError {
 	length := uint64(len(in.data))
 	wide := uint64(0) // bytes outside ASCII, which take longer to check
@@ -39,8 +38,8 @@ func (in *invocation) memoV1() *InstructionError {
 	return nil
 }
 
-// memoV4 uses the units that the program does, step by step, so that it runs out of them where the
-// program would: in its own instructions, or in a call of the runtime.
+// memoV4 charges the units step by step as the program does. So it runs out of them at the same place: in its own
+// instructions, or in a call of the runtime.
 func (in *invocation) memoV4() *InstructionError {
 	format := uint64(27) // instructions until the memo's length is written
 	for i := range in.accounts {
@@ -96,7 +95,7 @@ func (in *invocation) memoV4() *InstructionError {
 	return in.spend(2)
 }
 
-// repeated says whether an earlier account of the instruction is the same one.
+// repeated says whether the account at i occurs earlier in the instruction.
 func (in *invocation) repeated(i int) bool {
 	for j := range i {
 		if in.same(i, j) {
@@ -108,7 +107,7 @@ func (in *invocation) repeated(i int) bool {
 
 const unitsOfLog = 100 // what the runtime takes for a line of log at least; it takes one a byte
 
-// step takes the units of a program's instructions, then of the runtime's call that they end in.
+// step charges the units of a program's instructions, and then those of the runtime call that follows them.
 func (in *invocation) step(instructions, call uint64) *InstructionError {
 	if err := in.spend(instructions); err != nil {
 		return err
@@ -116,6 +115,7 @@ func (in *invocation) step(instructions, call uint64) *InstructionError {
 	return in.consume(call)
 }
 
+// validPrefix is how many bytes at the start are valid UTF-8.
 func validPrefix(data []byte) int {
 	n := 0
 	for n < len(data) {
@@ -128,8 +128,8 @@ func validPrefix(data []byte) int {
 	return n
 }
 
-// utf8Fault says in the validator's words what is wrong with a text that has to be UTF-8; "" when
-// nothing is.
+// utf8Fault says what is wrong with a text that must be UTF-8, in the words of Rust's error. It returns "" for valid
+// text.
 func utf8Fault(data []byte) string {
 	from := validPrefix(data)
 	if from == len(data) {

@@ -9,40 +9,41 @@ import (
 	"fmt"
 )
 
-// The symbols of the test tokens that every cluster has. Both have 6 decimals, and the faucet may
-// mint and freeze them. FEE belongs to Token-2022: 1 percent of each transfer, at most 5 FEE, stay
-// withheld in the receiving account.
+// The symbols of the test tokens that every cluster has. Both have 6 decimals, and the faucet is their mint and
+// freeze authority. FEE is a Token-2022 mint with a transfer fee: 1 percent of each transfer, at most 5 FEE, is
+// withheld in the recipient's account.
 const (
 	USDC = "USDC"
 	FEE  = "FEE"
 )
 
+// testFeePoints is in basis points, testFeeMost in base units.
 const (
 	testDecimals  = 6
 	testFeePoints = 100
 	testFeeMost   = 5_000_000
 )
 
-// MintAddress is where clusters of that seed have the mint of a symbol, USDC or FEE.
+// MintAddress is the mint address of a symbol, USDC or FEE, in every cluster with that seed.
 func MintAddress(seed, symbol string) string { return mintKey(seed, symbol).String() }
 
-// mintKey derives a mint from the seed alone, so that it is the same in every cluster of that seed.
+// mintKey derives a mint from the seed alone, not from the time of birth, so that configurations can name it.
 func mintKey(seed, symbol string) address {
 	sum := sha256.Sum256(fmt.Appendf(nil, "mint %q %s", seed, symbol))
 	return keyOf(ed25519.NewKeyFromSeed(sum[:]))
 }
 
-// tokensVersion is the genesis that brought token programs, test mints and lookup tables. A
-// journal of before goes on with them from the moment that it is opened.
+// tokensVersion is the genesis version that added token programs, test mints and lookup tables. An older journal gets
+// them when it is next opened.
 const tokensVersion = 1
 
-// programsVersion is the genesis that brought Memo v4 and Lighthouse.
+// programsVersion is the genesis version that added Memo v4 and Lighthouse.
 const programsVersion = 2
 
-// newestVersion is what a new cluster begins with, and an old one grows to.
+// newestVersion is what a new cluster starts with, and what an old one is upgraded to.
 const newestVersion = programsVersion
 
-// grow puts what a genesis of that version has beyond the cluster's own in place.
+// grow adds the accounts of all genesis versions between the cluster's own and the given one.
 func (c *Cluster) grow(to int) error {
 	if to >= tokensVersion && c.version < tokensVersion {
 		if err := c.addTokens(); err != nil {
@@ -55,13 +56,13 @@ func (c *Cluster) grow(to int) error {
 	return nil
 }
 
-// addPrograms gives the cluster the programs of programsVersion.
+// addPrograms adds the programs of programsVersion.
 func (c *Cluster) addPrograms() error {
 	stub := account{c.rentAt(0).minimum(len(programStub)), loaderV2, []byte(programStub), true}
 	return c.found(programsVersion, map[address]account{memoV4: stub, lighthouseProgram: stub})
 }
 
-// mint finds a mint by symbol or address.
+// mint finds a mint by symbol or address. It does not check that the address is a mint.
 func (c *Cluster) mint(name string) (key address, ok bool) {
 	for _, symbol := range []string{USDC, FEE} {
 		if name == symbol {
@@ -72,7 +73,7 @@ func (c *Cluster) mint(name string) (key address, ok bool) {
 	return key, err == nil
 }
 
-// Mint is the address of one of the test tokens; "" for other symbols.
+// Mint is the mint address of a test token in this cluster, or "" for other symbols.
 func (c *Cluster) Mint(symbol string) string {
 	if symbol != USDC && symbol != FEE {
 		return ""
@@ -80,7 +81,7 @@ func (c *Cluster) Mint(symbol string) string {
 	return MintAddress(c.seed, symbol)
 }
 
-// addTokens gives the cluster its token programs and test mints.
+// addTokens adds the token programs and test mints.
 func (c *Cluster) addTokens() error {
 	faucet := keyOf(c.faucet())
 	rent := c.rentAt(0)
@@ -99,8 +100,8 @@ func (c *Cluster) addTokens() error {
 	return c.found(tokensVersion, added)
 }
 
-// found puts accounts in place as if they had been there from the beginning: the faucet had that
-// much less all along, so that no fork can take them back.
+// found adds accounts as if they had existed since genesis: the faucet's past balances shrink by their cost, so that
+// the total stays the same and no fork can remove them.
 func (c *Cluster) found(to int, added map[address]account) error {
 	faucet := keyOf(c.faucet())
 	var cost uint64
@@ -133,7 +134,7 @@ func (r rentRate) testMint(program address, data []byte) account {
 	return account{r.minimum(len(data)), program, data, false}
 }
 
-// mintData is an initialized mint without supply.
+// mintData is an initialized mint with a supply of 0. Without an authority nobody can mint or freeze.
 func mintData(authority *address, decimals byte) []byte {
 	m := mintAccount(make([]byte, mintSize))
 	if authority != nil {
@@ -144,7 +145,7 @@ func mintData(authority *address, decimals byte) []byte {
 	return m
 }
 
-// feeMintData is one of Token-2022 with a transfer fee.
+// feeMintData is a Token-2022 mint with the TransferFeeConfig extension (108 bytes).
 func feeMintData(authority address) []byte {
 	data := make([]byte, extensionsAt+4+108)
 	copy(data, mintData(&authority, testDecimals))
@@ -159,8 +160,8 @@ func feeMintData(authority address) []byte {
 	return data
 }
 
-// TokenBalance is what the owner's associated account holds in the newest block, in base units of a
-// token named as for AirdropToken; 0 where there is no such account, token or address.
+// TokenBalance is the balance of the owner's associated account in the newest block, in base units. The token is
+// named as for AirdropToken. The result is 0 if there is no such account, token or address.
 func (c *Cluster) TokenBalance(owner, token string) uint64 {
 	wallet, err := parseAddress(owner)
 	mint, ok := c.mint(token)
@@ -177,10 +178,10 @@ func (c *Cluster) TokenBalance(owner, token string) uint64 {
 	return 0
 }
 
-// AirdropToken mints base units of a test token, named by USDC, FEE or its mint's address, to the
-// owner's associated account, which the faucet makes and pays for where it is missing. It returns
-// the signature at once; the transaction lands with the next block. Errors: no address, a mint
-// that the faucet may not mint, a transaction that the cluster refuses.
+// AirdropToken mints base units of a test token to the owner's associated account. The token is USDC, FEE or a mint
+// address. The faucet creates the account and pays for it if it is missing. It returns the signature at once; the
+// transaction lands with the next block. It fails for an invalid address, a mint of which the faucet is not the
+// authority, and a transaction that the cluster refuses.
 func (c *Cluster) AirdropToken(ctx context.Context, owner, token string, units uint64) (string, error) {
 	to, err := parseAddress(owner)
 	if err != nil {
