@@ -8,19 +8,20 @@ import (
 	"purser/store"
 )
 
-// fingerprintSize is the length of the fingerprint, which is sealed in front of the body: it would
-// let a thief test guesses of a short request.
+// fingerprintSize is the length in bytes of the fingerprint of a request. It is sealed, in front of the body: in the
+// clear it would let a thief of the file test guesses of a short request.
 const fingerprintSize = 32
 
-// answerKeySize is how much of the hash of an idempotency key is kept.
+// answerKeySize is how many bytes of the hash of an idempotency key are kept.
 const answerKeySize = 16
 
-// answerPlace is what an answer is sealed to, and its key in answerKeys.
+// answerPlace returns what an answer is sealed to (the whole hash of its idempotency key), and its key in answerKeys.
 func (t *tx) answerPlace(idempotencyKey string) (place, key []byte) {
 	hash := t.store.lookup.Text(store.ByIdempotency, idempotencyKey)
 	return hash[:], hash[:answerKeySize]
 }
 
+// Answer follows two tables: answerKeys leads from the hash of the key to the number of the row in answers.
 func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) {
 	place, key := t.answerPlace(idempotencyKey)
 	number := t.get(answerKeys, key)
@@ -54,6 +55,8 @@ func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) 
 	return a, nil
 }
 
+// PutAnswer refuses a key that has an answer, expired or not: its caller asks Answer first, which removes an expired
+// one.
 func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
 	place, key := t.answerPlace(idempotencyKey)
 	if t.get(answerKeys, key) != nil {
@@ -68,8 +71,8 @@ func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
 	return t.keepAnswer(key, a.ExpiresAt, raw)
 }
 
-// keepAnswer puts a row and all that leads to it. Keys are where chance puts them, so they lie apart from the
-// rows, which are many times longer: fewer pages are written.
+// keepAnswer puts a row, the key that leads to it, and its note for Sweep. Hashes are spread over their whole table and
+// rows are many times larger. Apart from them, rows fill page after page, so a commit writes fewer pages.
 func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	n, err := t.next(answers)
 	if err != nil {
@@ -79,11 +82,13 @@ func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	return errors.Join(t.putRow(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
 }
 
+// DropAnswer frees an idempotency key.
 func (t *tx) DropAnswer(idempotencyKey string) error {
 	_, key := t.answerPlace(idempotencyKey)
 	return t.removeAnswer(key)
 }
 
+// removeAnswer removes the answer of a key of answerKeys, with its note; without one it does nothing.
 func (t *tx) removeAnswer(key []byte) error {
 	number := bytes.Clone(t.get(answerKeys, key))
 	raw := t.get(answers, number)

@@ -9,6 +9,8 @@ import (
 	"purser/wallet"
 )
 
+// Key reads an API key by its id. Its row has no sealed field: the secret is not stored, and nothing else of it is
+// private.
 func (t *tx) Key(id string) (wallet.Key, error) {
 	raw := t.get(keys, []byte(id))
 	if raw == nil {
@@ -18,11 +20,13 @@ func (t *tx) Key(id string) (wallet.Key, error) {
 	return k, err
 }
 
+// KeyBySecret finds a key by the keyed hash of its secret.
 func (t *tx) KeyBySecret(secret string) (wallet.Key, error) {
 	hash := t.store.lookup.Text(store.BySecret, secret)
 	return t.Key(string(t.get(keySecrets, hash[:])))
 }
 
+// CreateKey stores a new key, the hash of its secret, and its entry among its owner's keys.
 func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	if err := checkID(k.ID); err != nil {
 		return err
@@ -43,6 +47,7 @@ func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	return t.putKey(k)
 }
 
+// PutKey replaces a key. Secret and owner of a key never change.
 func (t *tx) PutKey(k wallet.Key) error {
 	switch old, err := t.Key(k.ID); {
 	case err != nil:
@@ -53,6 +58,7 @@ func (t *tx) PutKey(k wallet.Key) error {
 	return t.putKey(k)
 }
 
+// putKey writes the row, and has the commit raise KeysVersion so that every cache of keys is read again.
 func (t *tx) putKey(k wallet.Key) error {
 	t.touchedKeys = true
 	raw, err := t.seal(keys, []byte(k.ID), "", k)
@@ -62,6 +68,7 @@ func (t *tx) putKey(k wallet.Key) error {
 	return t.putRow(keys, []byte(k.ID), raw)
 }
 
+// AllKeys fails on a damaged row: a list without it would hide a key that still works.
 func (t *tx) AllKeys() ([]wallet.Key, error) {
 	var out []wallet.Key
 	for id, raw := range t.scan(keys, all()) {
@@ -89,9 +96,10 @@ func (t *tx) KeysOf(owner wallet.UserID) ([]wallet.Key, error) {
 	return out, nil
 }
 
+// createdKey is what lists of keys are sorted by.
 func createdKey(k wallet.Key) (time.Time, string) { return k.CreatedAt, k.ID }
 
-// oldestFirst sorts a list by when each began, and then by its id.
+// oldestFirst sorts a list by time, and by id where times are equal.
 func oldestFirst[T any](all []T, began func(T) (at time.Time, id string)) {
 	slices.SortStableFunc(all, func(a, b T) int {
 		atA, idA := began(a)

@@ -8,7 +8,7 @@ import (
 	"purser/wallet"
 )
 
-// appPayload is the sealed part of an app: what its developer wrote.
+// appPayload is the sealed part of an app: the words of its developer.
 type appPayload struct {
 	Name    string `json:"name"`
 	Purpose string `json:"purpose"`
@@ -34,6 +34,7 @@ func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
 	return out, nil
 }
 
+// AllApps passes over damaged apps, and over those of erased developers.
 func (t *tx) AllApps() ([]wallet.App, error) {
 	var out []wallet.App
 	for _, e := range t.prefixed(apps, nil) {
@@ -49,6 +50,7 @@ func (t *tx) AllApps() ([]wallet.App, error) {
 	return out, nil
 }
 
+// PutApp checks the owner of an existing app before it writes anything.
 func (t *tx) PutApp(a wallet.App) error {
 	if err := checkID(string(a.ID)); err != nil {
 		return err
@@ -74,10 +76,13 @@ func (t *tx) PutApp(a wallet.App) error {
 	return t.putWithPayload(apps, key, a.Owner, a, payload)
 }
 
+// grantKey is the key of a grant's row: a person's grants lie together.
 func grantKey(user wallet.UserID, app wallet.AppID) []byte {
 	return join(userPrefix(user), []byte(app))
 }
 
+// grantToKey is the entry by which an app finds the people who granted it access, so that erasing a developer ends
+// these.
 func grantToKey(app wallet.AppID, user wallet.UserID) []byte {
 	return join([]byte(app), []byte{0}, []byte(user))
 }
@@ -105,6 +110,7 @@ func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
 	return out, nil
 }
 
+// PutGrant writes the row and the entry of its app.
 func (t *tx) PutGrant(g wallet.Grant) error {
 	if err := errors.Join(checkID(string(g.User)), checkID(string(g.App))); err != nil {
 		return err
@@ -125,8 +131,8 @@ func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
 }
 
-// developerPayload is the sealed part of a developer: the mail address, a code on its way there, and what
-// they ask and asked for in their own words.
+// developerPayload is the sealed part of a developer: the mail address, a code on its way there, and their requests and
+// approvals, which contain their own words.
 type developerPayload struct {
 	Email     string                `json:"email"`
 	Approvals []wallet.Approval     `json:"approvals,omitempty"`
@@ -134,6 +140,7 @@ type developerPayload struct {
 	MailCode  *wallet.MailCode      `json:"mail_code,omitempty"`
 }
 
+// Developer returns the zero value with User set for somebody who is no developer: that is no error.
 func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	if t.get(developers, []byte(user)) == nil {
 		return wallet.Developer{User: user}, nil

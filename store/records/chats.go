@@ -7,11 +7,13 @@ import (
 	"purser/store"
 )
 
+// conversationKey begins with the person's hash, so that all of a person's conversations lie together for EraseUser.
 func (t *tx) conversationKey(chat, user int64, slot string) []byte {
 	who, where := t.telegramHash(user), t.chatHash(chat)
 	return join(who[:], where[:], []byte(slot))
 }
 
+// Conversation returns version 0 for a conversation that does not exist, and for one of an erased person.
 func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, error) {
 	key := t.conversationKey(chat, user, slot)
 	raw := t.get(conversations, key)
@@ -25,6 +27,7 @@ func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, er
 	return c, err
 }
 
+// openConversation reads a row: chat and person from its sealed identity, the rest from its plain part.
 func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 	var c store.Conversation
 	sealed, err := t.unseal(conversations, key, raw, &c, "identity", "data")
@@ -39,6 +42,8 @@ func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 	return c, nil
 }
 
+// PutConversation compares versions and writes. A conversation that ends (State "") keeps a row with its version only:
+// an old step that comes late is then still a conflict.
 func (t *tx) PutConversation(c store.Conversation) error {
 	key := t.conversationKey(c.Chat, c.User, c.Slot)
 	var old store.Conversation
@@ -68,15 +73,16 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	return t.putRow(conversations, key, raw)
 }
 
-// buttonsOfPrefix is how much of a key in buttonsOf comes before the nonce.
+// buttonsOfPrefix is the length of a key in buttonsOf before the nonce, in bytes: two hashes.
 const buttonsOfPrefix = 64
 
-// buttonRow is the plain part of a button; chat, user, subject and action are sealed.
+// buttonRow is the plain part of a button. Chat, person, subject and action are sealed.
 type buttonRow struct {
 	store.Button
-	Of []byte `json:"of"` // its prefix in buttonsOf
+	Of []byte `json:"of"` // its prefix in buttonsOf: with it the index entry is found without unsealing
 }
 
+// buttonsOf is the prefix in buttonsOf of the buttons that belong together: same person, chat and subject.
 func (t *tx) buttonsOf(chat, user int64, subject string) []byte {
 	who := t.telegramHash(user)
 	where := t.chatHash(chat)
@@ -111,6 +117,7 @@ func (t *tx) PutButtons(list []store.Button) error {
 	return nil
 }
 
+// putButton replaces a button of the same nonce, with its index entry and its note for Sweep.
 func (t *tx) putButton(b store.Button) error {
 	if err := checkID(b.Nonce); err != nil {
 		return err
@@ -138,7 +145,7 @@ func (t *tx) putButton(b store.Button) error {
 	return t.putRow(buttons, key, raw)
 }
 
-// removeButton removes a button and its indexes; without one it does nothing.
+// removeButton removes a button, its index entry and its note; without one it does nothing.
 func (t *tx) removeButton(key []byte) error {
 	raw := t.get(buttons, key)
 	if raw == nil {
@@ -157,6 +164,7 @@ func (t *tx) removeButton(key []byte) error {
 	return t.delete(buttons, key)
 }
 
+// UseButtons writes the time of use into the plain part, so it unseals nothing.
 func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	prefix := t.buttonsOf(chat, user, subject)
 	for _, e := range t.prefixed(buttonsOf, prefix) {
@@ -176,11 +184,13 @@ func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	return nil
 }
 
+// cardKey begins with the chat's hash, so that all cards of a chat lie together for EraseUser.
 func (t *tx) cardKey(chat int64, card string) []byte {
 	where, what := t.chatHash(chat), t.store.lookup.Text(store.ByCard, card)
 	return join(where[:], what[:])
 }
 
+// Card reads a message id. A card is no row: it holds two numbers, and nothing about anyone.
 func (t *tx) Card(chat int64, card string) (messageID int, err error) {
 	raw := t.get(cards, t.cardKey(chat, card))
 	if raw == nil {
@@ -190,7 +200,7 @@ func (t *tx) Card(chat int64, card string) (messageID int, err error) {
 	return messageID, err
 }
 
-// readCard reads a row of cards: the message, and where the card is ever over, when.
+// readCard reads a card: 8 bytes of message id, then, if the card ever expires, the time when it does.
 func readCard(raw []byte) (messageID int, until time.Time, err error) {
 	const numberSize = 8
 	if len(raw) > numberSize {
@@ -215,8 +225,8 @@ func (t *tx) PutCard(chat int64, card string, messageID int, until time.Time) er
 	return errors.Join(t.expire(cardOver, until, key), t.put(cards, key, row))
 }
 
-// removeCard removes a card and its note; without one it does nothing. A damaged one goes as well: another
-// takes its place.
+// removeCard removes a card and its note; without one it does nothing. A damaged card is removed too, so that another
+// can take its place.
 func (t *tx) removeCard(key []byte) error {
 	raw := t.get(cards, key)
 	if raw == nil {

@@ -10,13 +10,15 @@ import (
 	"purser/wallet"
 )
 
-// contactKey finds a contact without telling its name: hashed with its owner, so that equal names of
-// two people do not look alike either.
+// contactKey is the key of a contact: its name as a keyed hash together with its owner, so that the same name looks
+// different for two people.
 func (t *tx) contactKey(owner wallet.UserID, name string) []byte {
 	hash := t.store.lookup.Text(store.ByContact, string(owner), wallet.ContactKey(name))
 	return join(userPrefix(owner), hash[:])
 }
 
+// ContactsOf unseals all of a person's contacts and sorts them by name: their keys are in no order that means
+// something.
 func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
 	var out []wallet.Contact
 	for _, e := range t.prefixed(contacts, userPrefix(owner)) {
@@ -40,6 +42,7 @@ func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
 	return out, nil
 }
 
+// PutContact seals the whole contact; the plain part is empty.
 func (t *tx) PutContact(c wallet.Contact) error {
 	if err := checkID(string(c.Owner)); err != nil {
 		return err

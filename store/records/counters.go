@@ -6,6 +6,7 @@ import (
 	"purser/store"
 )
 
+// Counter reads a counter. Its row has no sealed field: names hold a hash instead of anything personal (CounterName).
 func (t *tx) Counter(name string) (store.Counter, error) {
 	key := []byte(name)
 	raw := t.get(counters, key)
@@ -16,6 +17,7 @@ func (t *tx) Counter(name string) (store.Counter, error) {
 	return c, err
 }
 
+// PutCounters replaces counters, and their notes for Sweep.
 func (t *tx) PutCounters(all []store.Counter) error {
 	for _, c := range all {
 		if err := checkID(c.Name); err != nil {
@@ -39,11 +41,13 @@ func (t *tx) PutCounters(all []store.Counter) error {
 	return nil
 }
 
+// CounterName puts 16 bytes of a keyed hash, in hexadecimal, in place of about.
 func (t *tx) CounterName(kind, about string) string {
 	hash := t.store.lookup.Text(store.ByCounter, kind, about)
 	return kind + "/" + hex.EncodeToString(hash[:16])
 }
 
+// removeCounter removes a counter and its note; without one it does nothing.
 func (t *tx) removeCounter(key []byte) error {
 	raw := t.get(counters, key)
 	if raw == nil {

@@ -10,13 +10,14 @@ import (
 	"purser/store"
 )
 
-// damageReports remembers which rows the operator was told of in this process.
+// damageReports remembers which damaged rows this process has reported, so that each is reported once. Any goroutine
+// may use it.
 type damageReports struct {
 	mu       sync.Mutex
-	reported map[string]bool // by where they are and key
+	reported map[string]bool // by table and key
 }
 
-// first tells whether a row is met for the first time.
+// first notes a row and tells whether it was not noted before.
 func (d *damageReports) first(where string, key []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -31,9 +32,8 @@ func (d *damageReports) first(where string, key []byte) bool {
 	return true
 }
 
-// skipDamaged is for a row that cannot be read, in a list whose worker must not be held up by it: the
-// list goes on without it, the row stays in the file, and the operator hears of it once. Nothing of
-// err is logged but its kind: its text may quote the row.
+// skipDamaged reports a row that cannot be read, from a list whose worker must go on without it. The row stays in the
+// file. The report gives the kind of err and never its text, which may quote the row.
 func (t *tx) skipDamaged(b table, key []byte, err error) { t.store.skipDamaged(b.String(), key, err) }
 
 func (s *Store) skipDamaged(where string, key []byte, err error) {
@@ -48,8 +48,8 @@ func (s *Store) skipDamaged(where string, key []byte, err error) {
 		"table", where, "key", printableKey(key), "why", why)
 }
 
-// printableKey shows a key as people name the row: an id as it is, a number as digits, all else in
-// hexadecimal. Keys hold no secrets (tables.go).
+// printableKey writes a key as people name the row: an id as it is, a number as digits, everything else in hexadecimal.
+// Keys hold no secrets (tables.go).
 func printableKey(key []byte) string {
 	text := string(key)
 	if n, err := keyNumber(key); err == nil && key[0] == 0 {

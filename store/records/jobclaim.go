@@ -12,12 +12,16 @@ import (
 )
 
 const (
-	// laterPick is how many jobs are claimed for one that may be of a later priority although earlier ones wait.
+	// laterPick is how often a claim looks at later priorities: one job in 8 may be less urgent although more urgent
+	// ones wait, so that no priority starves.
 	laterPick = 8
-	// atOnce is how many leases end, and how many owners become ready, in one claim beyond what it takes.
+	// atOnce is how many leases end, and how many owners become ready, in one claim besides Max: so the cost of a claim
+	// stays bounded after a node with many jobs died.
 	atOnce = 64
 )
 
+// ClaimJobs leases up to c.Max jobs that are due. It takes four steps: end the leases that are over, give a turn to
+// owners whose jobs have become due, pick one job of each owner in turn, and find out when to come back.
 func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err error) {
 	q, err := t.jobQueue(c.Queue)
 	if err != nil || c.Max <= 0 {
@@ -47,7 +51,7 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	return claimed, q.nextDue(c.Now, now), nil
 }
 
-// endLeases ends leases whose time is over: their jobs may be claimed at once, by attempts that are newer.
+// endLeases ends leases whose time is over. Their jobs may be claimed at once, by newer attempts.
 func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 	prefix := q.at(leaseOf)
 	for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
@@ -62,11 +66,13 @@ func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 	return nil
 }
 
-// endLease ends one lease without a word from who held it, at now in the queue's time. A damaged row has its own end:
-// what stands beside it tells whose it was.
+// endLease ends one lease whose holder did not, at now in the queue's time: the node died, or it was slow. The attempt
+// counts as a lapse, and from the third in a row the job waits (store.LapseWait). A damaged row ends by its lease entry
+// alone, which repeats owner and key.
 func (q *jobQueue) endLease(e entry, now time.Time) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := q.read(seq)
+	// The usual case: the row says that this is its lease.
 	if err == nil && bytes.Equal(q.leaseKey(j), e.key) {
 		if j.Anew {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
@@ -81,6 +87,7 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	if err == nil { // an entry that leads to another lease of the job
 		return q.delete(jobIndex, e.key)
 	}
+	// The row is damaged: take what leads to it out of the index, and let the next job of its key go on.
 	if err := errors.Join(q.skipJob(seq, err), q.delete(jobIndex, e.key)); err != nil || len(e.value) < 2*hashSize {
 		return err
 	}
@@ -98,7 +105,7 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	return q.raiseHead(line, nil)
 }
 
-// ripen gives turns to owners whose first head has become due.
+// ripen turns alarms into turns: an owner whose first head of a priority has become due gets a place in the line.
 func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 	for priority := range store.Priorities {
 		prefix := bytes.Clone(q.turnPrefix(priority, laterTurn))
@@ -108,6 +115,7 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 			if err == nil && at.After(now) {
 				break
 			}
+			// A damaged entry.
 			if err != nil || len(rest) != timeSize+hashSize {
 				if err := q.delete(jobIndex, e.key); err != nil {
 					return err
@@ -135,7 +143,8 @@ func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
 	return q.setTurn(o, priority, ready(q.state.turns))
 }
 
-// nextDue is when there may be something to claim again, by the clock.
+// nextDue returns when there may be something to claim again, by the claiming node's clock (wall): wall itself if more
+// is ready, else the first alarm or end of a lease, zero if there is neither. now is the queue's time.
 func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	var next time.Time
 	sooner := func(prefix []byte) {
@@ -163,30 +172,33 @@ func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	return wall.Add(next.Sub(now))
 }
 
-// anyReady tells whether it is anybody's turn in a priority.
+// anyReady tells whether any owner has a turn in a priority.
 func (q *jobQueue) anyReady(priority int) bool {
 	key, _ := q.firstUnder(jobIndex, q.turnPrefix(priority, readyTurn))
 	return key != nil
 }
 
-// picker takes jobs for a claim: one of each owner whose turn it is, then one of each of those that have more.
+// picker takes the jobs of one claim: one of each owner whose turn it is, then a second one of those that have more.
 type picker struct {
 	*jobQueue
 	claim store.Claim
-	now   time.Time
+	now   time.Time // in the queue's time
 
 	lines   [store.Priorities]turnLine
 	claimed []store.Job
 }
 
-// turnLine is the owners of one priority, in the order of their turns.
+// turnLine is the part of a priority's turns that this claim has read: the owners in order, those already served behind
+// those that were not.
 type turnLine struct {
 	owners []*jobOwner
-	served map[*jobOwner]bool
-	behind []byte // what was read so far
-	all    bool   // there are no more behind
+	served map[*jobOwner]bool // a job of theirs was taken, or they were put back
+	behind []byte             // key of the last turn that was read
+	all    bool               // there are no more turns behind it
 }
 
+// pick visits owners until it has Max jobs or nothing is ready. Visits are bounded too, since one may find nothing to
+// take. At the end the owners who were served get new turns, behind those who were not.
 func (p *picker) pick() ([]store.Job, error) {
 	for visits := 4*p.claim.Max + atOnce; len(p.claimed) < p.claim.Max && visits > 0; visits-- {
 		priority, found := p.choose()
@@ -210,7 +222,8 @@ func (p *picker) pick() ([]store.Job, error) {
 	return p.claimed, nil
 }
 
-// choose says of which priority the next job is.
+// choose returns the priority of the next job: the most urgent that has a turn, and every 8th time (laterPick) another
+// one, beginning with each priority in rotation.
 func (p *picker) choose() (priority int, found bool) {
 	if p.state.picks%laterPick == laterPick-1 {
 		start := int(p.state.picks/laterPick) % store.Priorities
@@ -229,8 +242,8 @@ func (p *picker) choose() (priority int, found bool) {
 	return 0, false
 }
 
-// frontOfOthers brings to the front of a priority an owner who has nothing more urgent to be done, and tells whether it
-// found one among the first few; the others go behind.
+// frontOfOthers brings to the front of a priority an owner who has nothing more urgent waiting: an owner does not
+// overtake their own work. It tells whether there is one among the first few, and puts the others behind.
 func (p *picker) frontOfOthers(priority int) bool {
 	for range laterPick {
 		o := p.front(priority)
@@ -247,7 +260,7 @@ func (p *picker) frontOfOthers(priority int) bool {
 	return false
 }
 
-// waitsEarlier tells whether an owner has something more urgent to be done.
+// waitsEarlier tells whether an owner has a turn of a more urgent priority.
 func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
 	for _, turn := range o.turns[:priority] {
 		if turn.isReady() {
@@ -257,7 +270,8 @@ func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
 	return false
 }
 
-// front is the owner whose turn it is in a priority, nil if it is nobody's.
+// front returns the owner whose turn it is in a priority, nil if nobody has one. It reads on when all that it has read
+// were served.
 func (p *picker) front(priority int) *jobOwner {
 	line := &p.lines[priority]
 	if line.served == nil {
@@ -272,7 +286,8 @@ func (p *picker) front(priority int) *jobOwner {
 	return line.owners[0]
 }
 
-// readTurns reads on in the turns of a priority, and puts those that it reads before those that were served already.
+// readTurns reads more turns of a priority, as many as the claim may still need, and puts these owners before those who
+// were served.
 func (p *picker) readTurns(priority int) {
 	line := &p.lines[priority]
 	prefix := bytes.Clone(p.turnPrefix(priority, readyTurn))
@@ -300,7 +315,8 @@ func (p *picker) readTurns(priority int) {
 	line.owners = append(fresh, line.owners...)
 }
 
-// visit takes one job of the owner whose turn it is, and puts them behind the others.
+// visit takes one job of the owner at the front, and puts the owner behind the others. An owner at Claim.PerOwner loses
+// the turn until one of their jobs ends. One whose head has gone gets the turn that the next head asks for.
 func (p *picker) visit(priority int) error {
 	line := &p.lines[priority]
 	o := line.owners[0]
@@ -318,8 +334,8 @@ func (p *picker) visit(priority int) error {
 	return p.take(o, priority, e)
 }
 
-// ripeHead finds the head that an owner's turn is for: of what may go at once and what has become due, the one that
-// was put first.
+// ripeHead finds the head that an owner's turn is for: of the first that may go at once and the first whose time has
+// come, the one that was put earlier.
 func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
 	prefix := p.at(headOf, o.hash[:], []byte{byte(priority)})
 	consider := func(key, value []byte) {
@@ -340,7 +356,8 @@ func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
 	return e, found
 }
 
-// take claims the job of an entry of heads.
+// take leases the job of a head. If the row is damaged, or does not belong to the entry, it repairs the index and takes
+// nothing.
 func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := p.read(seq)
@@ -367,7 +384,7 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	return nil
 }
 
-// passHead passes over a damaged head, so that neither its key nor its owner waits for it.
+// passHead removes a damaged job from the index, so that neither its key nor its owner waits for it. The row stays.
 func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key)); err != nil {
 		return err

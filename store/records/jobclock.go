@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// A queue has a time of its own, so that waits and leases go on where a clock is set back. It is the clock of whichever
-// node claims, and what that node's clock was set back by in all: a node has an offset of its own in each queue.
+// A queue has a time of its own, so that waits and leases go on after a clock is set back. It is the clock of whichever
+// node claims, plus an offset: the sum of what that node's clock was set back by. Each node has an offset of its own in
+// each queue.
 //
-// A node's clock may also just be behind those of others. Then its offset is what it is behind by, and stays so. Were there
-// one offset for all nodes, then of two whose clocks differ the slow one would raise it at each claim, the fast one would
-// then be ahead by as much again, and the queue's time would run away from both.
+// A node's clock may also just be behind those of others. Then its offset is the difference, and stays so. One offset
+// for all nodes would not do. With two clocks that differ, the slow one would raise it at each claim, the fast one
+// would then be ahead by as much again, and the queue's time would run away from both.
 //
-// An offset only ever brings a node up to where the queue's time is already. So that time goes on by what passes on a
-// node's clock, and leaps only to a clock that is ahead of all that claimed before: once, by what it is ahead. With it
-// leases end early, which the fence makes up for. It is never ahead of all clocks, unless these were set back.
-
+// An offset only ever brings a node up to the queue's time. So that time passes as a node's clock does, and leaps only
+// to a clock that is ahead of all that claimed before: once, by the difference. A leap ends leases early, which fencing
+// makes harmless. The queue's time is never ahead of all clocks, unless these were set back.
 const (
-	// clockSlack is by how much a node may be behind the queue's time without an offset: clocks differ a little, and a claim
-	// may wait for its commit.
+	// clockSlack is how far a node may be behind the queue's time before it gets an offset: clocks differ a little, and
+	// a claim may wait for its commit.
 	clockSlack = time.Minute
-	// clockWrite is how far the clock goes on before the queue notes it by itself.
+	// clockWrite is how far the clock advances before a claim that takes nothing writes it.
 	clockWrite = 10 * time.Second
-	// clocksKept is how many nodes a queue knows; of more, those who claimed longest ago are forgotten, and set anew by
-	// their next claim.
+	// clocksKept is how many nodes a queue remembers. Beyond that the node whose last claim is oldest is forgotten; its
+	// next claim sets it anew.
 	clocksKept = 16
-	// clockRecent is how long ago a node claimed at most that may be putting jobs now.
+	// clockRecent is the age of a node's last claim up to which the node may be putting jobs now.
 	clockRecent = 10 * time.Minute
 )
 
 // nodeClock is what a queue knows of a node's clock.
 type nodeClock struct {
 	node   string
-	offset time.Duration // from the node's clock to the queue's time
-	seen   time.Time     // of its last claim that was noted, in the queue's time
+	offset time.Duration // added to the node's clock it gives the queue's time
+	seen   time.Time     // the last claim that was written, in the queue's time
 }
 
-// setClock notes the time of a node that claims, and returns the queue's time.
+// setClock notes the clock of a node that claims, and returns the queue's time at that moment.
 func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	s := &q.state
 	at := slices.IndexFunc(s.nodes, func(n nodeClock) bool { return n.node == node })
@@ -46,10 +46,12 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	}
 	n := &s.nodes[at]
 	now := wall.Add(n.offset)
+	// This clock was set back, or was always behind.
 	if behind := s.clock.Sub(now); behind > clockSlack {
 		n.offset += behind
 		now, s.dirty = wall.Add(n.offset), true
 	}
+	// The state is written when it changes anyway, and else once in clockWrite: an idle worker's claims commit nothing.
 	s.dirty = s.dirty || now.Sub(s.clock) > clockWrite || now.Sub(n.seen) > clockWrite
 	if !s.dirty {
 		return now
@@ -70,7 +72,7 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	return now
 }
 
-// offsetOf is from a node's clock to the queue's time.
+// offsetOf is the offset of a node's clock; of a node that never claimed, the one of whoever puts.
 func (q *jobQueue) offsetOf(node string) time.Duration {
 	for _, n := range q.state.nodes {
 		if n.node == node {
@@ -80,8 +82,9 @@ func (q *jobQueue) offsetOf(node string) time.Duration {
 	return q.offset()
 }
 
-// offset is from the clock of whoever puts a job to the queue's time: nobody knows which node that is, so it is the
-// smallest of all that are about. Where their clocks differ, what waits for a time may be early by as much, and is not late.
+// offset is the offset of the clock of whoever puts a job. Nobody knows which node that is, so it is the smallest of
+// the nodes that claimed lately. Where their clocks differ, a job with a time may be early by the difference, and is
+// not late.
 func (q *jobQueue) offset() time.Duration {
 	var least time.Duration
 	found := false
@@ -96,7 +99,7 @@ func (q *jobQueue) offset() time.Duration {
 	return least
 }
 
-// dueAt is a time of a node's clock in the queue's time; the zero time stays zero.
+// dueAt converts a time of a node's clock to the queue's time. The zero time stays zero.
 func (q *jobQueue) dueAt(node string, at time.Time) time.Time {
 	if at.IsZero() {
 		return at

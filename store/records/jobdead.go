@@ -11,6 +11,7 @@ import (
 	"purser/wallet"
 )
 
+// DeadLetterJobs moves jobs to the dead letters of their queue. reason is stored in the clear.
 func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew { // what failed is what it was before; what was put since then has not been tried
@@ -23,8 +24,8 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 	})
 }
 
-// bury keeps what is left of a job. What is sealed stays as it is, so it opens in its old place: among the jobs. A dead
-// letter of the same ID gives way to it, and so does the oldest where there are too many.
+// bury keeps a job as a dead letter. Its sealed field stays as it is, so it still opens in its old place, the table
+// jobs. An older dead letter of the same ID goes, and so does the oldest one of the queue beyond store.DeadLettersKept.
 func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	dead := *j
 	dead.Node, dead.End, dead.Anew, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
@@ -50,9 +51,11 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	return err
 }
 
+// deadKey is the entry that leads from an ID to a dead letter.
 func (q *jobQueue) deadKey(name []byte) []byte { return append(q.key(deadIDOf), name...) }
 
-// unbury forgets a dead letter.
+// unbury removes the dead letter of a key, with its note for Sweep and the entry of its ID. Without one it does
+// nothing.
 func (q *jobQueue) unbury(key []byte) error {
 	raw := q.get(deadJobs, key)
 	if raw == nil {
@@ -70,6 +73,7 @@ func (q *jobQueue) unbury(key []byte) error {
 	return err
 }
 
+// DeadLetters lists a queue's dead letters, newest job first, passing over damaged ones.
 func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -93,6 +97,7 @@ func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, erro
 	return out, nil
 }
 
+// openDead returns a dead letter in full; ErrNotFound if its person was erased.
 func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
 	j, err := q.readRow(deadJobs, key, raw)
 	if err != nil {
@@ -102,7 +107,7 @@ func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
 	return store.DeadLetter{Job: job, Reason: j.Reason, DiedAt: j.DiedAt}, err
 }
 
-// findDead is the key and row of the dead letter of an ID; ErrNotFound without one.
+// findDead returns key and row of the dead letter of an ID; ErrNotFound without one.
 func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 	if seq, ok := numberOfMade(id); ok {
 		key = q.rowKey(seq)
@@ -122,6 +127,7 @@ func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 	return key, raw, nil
 }
 
+// ReplayDeadLetter puts a dead letter back into its queue as a new job of the same ID.
 func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) error {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -147,7 +153,8 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	return err
 }
 
-// removeDeadJob forgets a dead letter whose time is over.
+// removeDeadJob removes a dead letter whose time is over, for Sweep. The key ends in a zero byte and 8 bytes of number,
+// before which stands the queue.
 func (t *tx) removeDeadJob(key []byte) error {
 	if len(key) < 10 {
 		return store.ErrDamaged
@@ -159,12 +166,14 @@ func (t *tx) removeDeadJob(key []byte) error {
 	return q.unbury(key)
 }
 
-// jobsWalked is how many jobs are looked at in one transaction for those about a person.
+// jobsWalked is how many jobs one transaction looks at to find those about a person.
 const jobsWalked = 20_000
 
-// dropJobsAbout removes up to limit jobs and dead letters about a person, among so many from a place in their tables on,
-// and tells how many, and where to go on; nil: it has seen all. It walks all queues: erasing is rare, and an index for it would burden
-// each job. Nothing about the person is put behind its back, since jobs about who was erased are left out.
+// dropJobsAbout removes up to limit jobs and dead letters about a person. It looks at up to `among` rows from the place
+// `from` on, and returns how many it removed and where to go on (nil: it has seen all).
+//
+// It walks all queues. Erasing is rare, and an index of jobs by person would cost every job an entry. Nothing is missed
+// behind the walk, because no new job about an erased person is stored.
 func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) (n int, next []byte, err error) {
 	type place struct {
 		in  table
@@ -173,6 +182,7 @@ func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) 
 	var found []place
 	looked := 0
 walk:
+	// A place is the table in one byte, then the key.
 	for _, b := range [...]table{jobs, deadJobs} {
 		var r engine.Range
 		if len(from) > 0 {
@@ -191,6 +201,7 @@ walk:
 			}
 		}
 	}
+	// Removing changes the tables, so it begins when the walk has ended.
 	for _, p := range found {
 		if err := t.dropJob(p.in, p.key); err != nil {
 			return 0, nil, err
@@ -199,7 +210,8 @@ walk:
 	return len(found), next, t.settleJobs()
 }
 
-// isAbout tells whether a row of jobs or dead letters is about a person, as far as it can be read without its tag.
+// isAbout tells whether a row of jobs or dead letters is about a person. It does not check the tag: a hash of each row
+// of every queue would cost much, and dropJob checks those that match.
 func isAbout(raw []byte, person wallet.UserID) bool {
 	if len(raw) < tagSize {
 		return false

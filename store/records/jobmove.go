@@ -9,8 +9,12 @@ import (
 	"purser/store"
 )
 
-// move changes a job from what it was (nil: it is new) to what it is (nil: it goes), its row and all that leads to
-// it: with moveFrom the one place where that is written.
+// This file is the only place that changes the index of jobs (jobqueue.go has its layout). The order of its functions
+// is that of a change: move finds the first job of the key, relist and count write what concerns the job alone, then
+// moveFrom corrects the head of its key, and retarget later gives the owner a turn.
+//
+// move changes a job from what it was (nil: it is new) to what it is (nil: it goes), with its row, its index entries
+// and the counters. ID and ordering key of a job never change.
 func (q *jobQueue) move(was, is *storedJob) error {
 	switch {
 	case was == nil:
@@ -21,19 +25,22 @@ func (q *jobQueue) move(was, is *storedJob) error {
 	return q.moveFrom(q.firstOfLine(was.Ordering), was, is)
 }
 
-// moveFrom is move for a job whose key has that first job before.
+// moveFrom is move for a caller that knows the first job of the key before the change.
 func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	if err := q.relist(was, is); err != nil {
 		return err
 	}
+	// Here the job's own entries are written. What is left is the head of its key: who may be claimed now.
 	wasHeld, isHeld := was != nil && was.inFlight(), is != nil && is.inFlight()
 	j := is
 	if j == nil {
 		j = was
 	}
 	switch {
+	// A renewed lease changes no head.
 	case wasHeld && isHeld:
 		return nil
+	// A job without a key orders nothing: it is its own head whenever it waits.
 	case j.Ordering == nil:
 		var err error
 		if was != nil && !wasHeld {
@@ -43,6 +50,7 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 			err = errors.Join(err, q.addHead(is))
 		}
 		return err
+	// It goes into flight: its key has no head until it ends.
 	case isHeld:
 		if first.isHead() {
 			return q.dropHeadOf(first.seq, was)
@@ -51,6 +59,7 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	case was == nil && first.found && (first.class == 0 || first.class <= is.class()): // it waits behind others
 		return nil
 	}
+	// The key had a head, and the change may have made another job the first.
 	if first.isHead() {
 		after := q.firstOfLine(j.Ordering)
 		if after.isHead() && first.seq == after.seq && first.seq != j.seq { // it is about none of the first
@@ -63,7 +72,8 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	return q.raiseHead(j.Ordering, is)
 }
 
-// dropHeadOf takes the head with a number out of the heads; changed is the job that is being changed, as it was.
+// dropHeadOf removes the head with this number from the heads. changed is the job that is being changed, as it was: it
+// is used instead of reading its row again, which may hold the new state already.
 func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 	if changed != nil && changed.seq == seq {
 		return q.dropHead(changed)
@@ -75,8 +85,9 @@ func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 	return q.dropHead(old)
 }
 
-// raiseHead makes the first of a line claimable, if none of it is in flight. changed is the job that is being changed,
-// as it is.
+// raiseHead makes the first job of an ordering key claimable, if none of it is in flight. changed is the job that is
+// being changed, as it is now. It walks over damaged jobs and removes their entries, so that the key goes on behind
+// them.
 func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 	for {
 		first := q.firstOfLine(line)
@@ -96,7 +107,8 @@ func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 	}
 }
 
-// skipJob passes over a damaged row: it stays in the file, and nothing leads a worker to it any more.
+// skipJob handles the error of a job that cannot be read: it reports the row to the operator and returns nil, so that
+// the queue goes on. The row stays in the file. Errors that are not about the row are returned.
 func (q *jobQueue) skipJob(seq uint64, err error) error {
 	if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -105,17 +117,21 @@ func (q *jobQueue) skipJob(seq uint64, err error) error {
 	return nil
 }
 
+// addHead makes a job claimable once it is due, and marks its owner for settle.
 func (q *jobQueue) addHead(j *storedJob) error {
 	q.touch(q.owner(j.Owner), j.Priority)
 	q.woke = true
 	return q.put(jobIndex, q.headKey(j), j.Ordering)
 }
 
+// dropHead makes a job unclaimable, and marks its owner for settle.
 func (q *jobQueue) dropHead(j *storedJob) error {
 	q.touch(q.owner(j.Owner), j.Priority)
 	return q.delete(jobIndex, q.headKey(j))
 }
 
+// touch marks an owner for settle. It looks only at the last 16 marks for a duplicate, to stay cheap with many jobs: a
+// second mark costs a little and changes nothing.
 func (q *jobQueue) touch(o *jobOwner, priority int) {
 	mark := touchedTurn{o, priority}
 	if !slices.Contains(q.touched[max(0, len(q.touched)-16):], mark) { // a second time does no harm
@@ -123,23 +139,26 @@ func (q *jobQueue) touch(o *jobOwner, priority int) {
 	}
 }
 
-// relist brings a job's row, and the entries that do not depend on other jobs, from what it was to what it is. A key
-// and an ID stay what they are.
+// relist writes a job's row, its counters, and the index entries that do not depend on other jobs: its place in its
+// key, its lease and its ID.
 func (q *jobQueue) relist(was, is *storedJob) error {
 	q.count(was, is)
 	var errs [6]error // joined once: most are nil
+	// Its place among the jobs of its key.
 	if was != nil && was.Ordering != nil && (is == nil || is.class() != was.class()) {
 		errs[0] = q.delete(jobIndex, q.lineKey(was.Ordering, was.class(), was.seq))
 	}
 	if is != nil && is.Ordering != nil && (was == nil || is.class() != was.class()) {
 		errs[1] = q.put(jobIndex, q.lineKey(is.Ordering, is.class(), is.seq), nil)
 	}
+	// Its lease. The entry repeats owner, key and node, so that a lease can end although the row is damaged.
 	if was != nil && was.inFlight() && (is == nil || !is.End.Equal(was.End)) {
 		errs[2] = q.delete(jobIndex, q.leaseKey(was))
 	}
 	if is != nil && is.inFlight() {
 		errs[3] = q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node)))
 	}
+	// Its ID and its row.
 	switch {
 	case is == nil:
 		if was.Name != nil {
@@ -155,7 +174,7 @@ func (q *jobQueue) relist(was, is *storedJob) error {
 	return errors.Join(errs[:]...)
 }
 
-// count counts a job out as what it was and in as what it is.
+// count subtracts a job as it was and adds it as it is, in the counters of the queue and of the owner.
 func (q *jobQueue) count(was, is *storedJob) {
 	if was != nil && is != nil && was.inFlight() == is.inFlight() && bytes.Equal(was.Owner, is.Owner) {
 		return
@@ -183,7 +202,8 @@ func (q *jobQueue) count(was, is *storedJob) {
 	}
 }
 
-// landed notes that one job less of an owner is in flight, and gives back the turns that they lost for it.
+// landed notes that one job less of an owner is in flight. An owner who was at the limit (Claim.PerOwner) had lost
+// their turns: settle gives these back.
 func (q *jobQueue) landed(o *jobOwner) {
 	o.inFlight, o.dirty = less(o.inFlight), true
 	for p := range o.full {
@@ -195,6 +215,7 @@ func (q *jobQueue) landed(o *jobOwner) {
 	}
 }
 
+// less is n - 1, and 0 for 0: a damaged counter must not wrap around.
 func less[N uint32 | uint64](n N) N {
 	if n == 0 { // a count that was damaged
 		return 0
@@ -202,7 +223,7 @@ func less[N uint32 | uint64](n N) N {
 	return n - 1
 }
 
-// firstHead is when an owner's first head of a priority is due: zero for at once.
+// firstHead returns when an owner's first head of a priority is due, in the queue's time. The zero time is at once.
 func (q *jobQueue) firstHead(o *jobOwner, priority int) (due time.Time, found bool) {
 	prefix := append(append(q.key(headOf), o.hash[:]...), byte(priority))
 	key, _ := q.firstUnder(jobIndex, prefix)
@@ -212,7 +233,7 @@ func (q *jobQueue) firstHead(o *jobOwner, priority int) (due time.Time, found bo
 	return headDue(key[len(prefix):]), true
 }
 
-// headDue reads the time of an entry of heads.
+// headDue reads the due time that begins the rest of a head's key.
 func headDue(rest []byte) time.Time {
 	if len(rest) < timeSize || bytes.Equal(rest[:timeSize], nobody[:timeSize]) {
 		return time.Time{}
@@ -221,8 +242,9 @@ func headDue(rest []byte) time.Time {
 	return at
 }
 
-// retarget makes an owner's turn what their first head asks for. Who is among those that are ready stays there: what
-// is not due after all is found out when it is their turn.
+// retarget sets an owner's turn of a priority to what their first head asks for: none without a head or at the limit, a
+// place behind all others for a head that may go at once, an alarm for one with a time. An owner who already has a
+// place among the ready ones keeps it, even if the head has gone meanwhile: the claim that visits them finds out.
 func (q *jobQueue) retarget(o *jobOwner, priority int) error {
 	due, found := q.firstHead(o, priority)
 	now := o.turns[priority]
@@ -243,7 +265,7 @@ func (q *jobQueue) retarget(o *jobOwner, priority int) error {
 	return q.setTurn(o, priority, want)
 }
 
-// setTurn puts an owner where they stand among the turns of a priority; the zero turn is nowhere.
+// setTurn replaces an owner's entry among the turns of a priority. The zero turn removes it.
 func (q *jobQueue) setTurn(o *jobOwner, priority int, want turn) error {
 	var err error
 	if o.turns[priority] != (turn{}) {
@@ -258,14 +280,16 @@ func (q *jobQueue) setTurn(o *jobOwner, priority int, want turn) error {
 	return err
 }
 
+// turnKey is the entry of an owner's present turn.
 func (q *jobQueue) turnKey(o *jobOwner, priority int) []byte {
 	at := &o.turns[priority]
 	return append(append(append(q.key(turnOf), byte(priority)), at.at[:at.size]...), o.hash[:]...)
 }
 
-// turnPrefix begins the turns of a priority that are ready, or those that come later.
+// turnPrefix begins the turns of a priority: with readyTurn those whose turn it is, with laterTurn the alarms.
 func (q *jobQueue) turnPrefix(priority int, which byte) []byte {
 	return append(q.key(turnOf), byte(priority), which)
 }
 
+// dropTurn takes an owner out of the turns of a priority.
 func (q *jobQueue) dropTurn(o *jobOwner, priority int) error { return q.setTurn(o, priority, turn{}) }

@@ -31,9 +31,11 @@ import (
 // Times in these keys are the queue's own: the clock of a node, and what it was ever set back by (queueState.nodes), so
 // that nothing that waits for a time waits longer because a clock was set back.
 
-// hashSize is how much of a keyed hash stands in the index of jobs.
+// hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: two of 2^60 names in a
+// queue do not share a hash.
 const hashSize = 16
 
+// The first byte of each key of jobIndex: see the table above.
 const (
 	idOf      = 'i'
 	lineOfKey = 'k'
@@ -45,38 +47,49 @@ const (
 	deadIDOf  = 'd'
 )
 
-// storedJob is a job as it lies in the table.
+// storedJob is a job as it lies in the table jobs. A change makes a copy, changes that, and hands both to move, which
+// compares them. Neither is changed afterwards.
 type storedJob struct {
 	jobRow
-	seq   uint64
-	raw   row    // its sealed field stays as it is when the plain part changes
-	whole []byte // its row without the tag, where it was sealed by this call; nil: raw has what is sealed
+	seq   uint64 // its number: the order in which jobs were put, and the last 8 bytes of its key
+	raw   row    // as it was read; its sealed field stays as it is when the plain part changes
+	whole []byte // the row without its tag, if this call has just sealed it; nil: raw has the sealed field
 }
 
-// jobQueue is one queue within a transaction. Every change goes through move. What leads to jobs is written at once,
-// whose turn it is by settle at the end of each verb, and what is counted once, when the transaction ends (write).
+// jobQueue is one queue within one transaction. It is opened once, so that all verbs of a transaction share what they
+// have read and counted.
+//
+// Every change of a job goes through move. Three things are written at three times:
+//
+//   - rows and index entries of jobs: at once, by move
+//   - turns of owners: at the end of each verb, by settle, since one verb may change several heads of an owner
+//   - counters of the queue and of its owners: once, when the Update ends, by write
+//
+// An Update that fails writes none of it: the engine rolls back.
 type jobQueue struct {
 	*tx
 	name    store.Queue
-	prefix  []byte
-	state   queueState
-	one     jobOwner                     // the first owner that is asked for, of most transactions the only one
-	owners  map[[hashSize]byte]*jobOwner // the others
-	touched []touchedTurn
-	woke    bool // something may be claimable that was not
+	prefix  []byte                       // the name and a zero byte: begins the queue's keys in jobs and deadJobs
+	state   queueState                   // written by write when dirty
+	one     jobOwner                     // the first owner read; most transactions read no other, and then need no map
+	owners  map[[hashSize]byte]*jobOwner // the owners read after it, by hash
+	touched []touchedTurn                // owners whose heads changed since the last settle
+	woke    bool                         // something became claimable, or a wait changed: settle has workers signalled
 
-	names    [40]byte // room for prefix
-	buf      [96]byte // see key
-	hashed   string   // the name of which hashedAs is the hash
-	hashedAs []byte
+	names    [40]byte // memory of prefix, so that a queue allocates nothing for it
+	buf      [96]byte // memory of the last key: see key
+	hashed   string   // the last name that was hashed
+	hashedAs []byte   // its hash
 }
 
+// touchedTurn is an owner whose heads of one priority changed, so that their turn may have to change too.
 type touchedTurn struct {
 	owner    *jobOwner
 	priority int
 }
 
-// jobQueue opens a queue, once in a transaction.
+// jobQueue opens a queue, or returns it if this transaction has opened it. It reads the queue's state. The error is
+// that of a name that cannot be part of a key.
 func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	for _, q := range t.queues {
 		if q.name == name {
@@ -96,10 +109,11 @@ func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	return q, nil
 }
 
-// key begins a key of the index. It is overwritten by the next one: whoever keeps it copies it (at).
+// key begins a key of the index in a buffer of the queue. The next call overwrites it: a key that is kept while another
+// is made comes from at.
 func (q *jobQueue) key(what byte) []byte { return append(append(q.buf[:0], what), q.prefix...) }
 
-// at is a key of the index that may be kept.
+// at makes a key of the index in memory of its own, so it may be kept.
 func (q *jobQueue) at(what byte, parts ...[]byte) []byte {
 	size := len(q.prefix) + 1
 	for _, part := range parts {
@@ -112,11 +126,13 @@ func (q *jobQueue) at(what byte, parts ...[]byte) []byte {
 	return out
 }
 
+// rowKey is the key of a job in the table jobs, and of its dead letter in deadJobs.
 func (q *jobQueue) rowKey(seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(make([]byte, 0, len(q.prefix)+8), q.prefix...), seq)
 }
 
-// hash is a keyed hash of a key or an owner in this queue, nil of none. The two are often the same: it is made once.
+// hash returns the keyed hash of an ordering key or an owner in this queue, nil for "". Two queues hash the same name
+// differently. The last hash is remembered, because key and owner of a job are often the same name.
 func (q *jobQueue) hash(name string) []byte {
 	if name == "" {
 		return nil
@@ -128,15 +144,17 @@ func (q *jobQueue) hash(name string) []byte {
 	return q.hashedAs
 }
 
-// hashID is a keyed hash of a job's ID.
+// hashID returns the keyed hash of a job's ID. It differs from the hash of an equal key or owner.
 func (q *jobQueue) hashID(id store.JobID) []byte {
 	hash := q.store.lookup.Text(store.ByJob, string(q.name), "id", string(id))
 	return bytes.Clone(hash[:hashSize])
 }
 
-// nobody fills the place of an owner or a key in a key of the index where there is none, and a time at once.
+// nobody stands in a key of the index where a job has no owner or no ordering key. Its first 12 bytes stand for the
+// time "at once".
 var nobody [hashSize]byte
 
+// ownerHash returns the hash as it stands in keys of the index: nobody where there is none.
 func ownerHash(hash []byte) []byte {
 	if hash == nil {
 		return nobody[:]
@@ -144,12 +162,17 @@ func ownerHash(hash []byte) []byte {
 	return hash
 }
 
+// idKey is the entry that leads from an ID to a job.
 func (q *jobQueue) idKey(name []byte) []byte { return append(q.key(idOf), name...) }
 
+// lineKey is the entry of a job among the jobs of its ordering key. Its class comes before its number, so the one in
+// flight sorts first, then the most urgent, then the oldest.
 func (q *jobQueue) lineKey(line []byte, class byte, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(q.key(lineOfKey), line...), class), seq)
 }
 
+// headKey is the entry of a job that may be claimed as soon as it is due. Jobs that may go at once sort before those
+// with a time.
 func (q *jobQueue) headKey(j *storedJob) []byte {
 	key := append(append(q.key(headOf), ownerHash(j.Owner)...), byte(j.Priority))
 	if j.Due.IsZero() {
@@ -160,13 +183,16 @@ func (q *jobQueue) headKey(j *storedJob) []byte {
 	return binary.BigEndian.AppendUint64(key, j.seq)
 }
 
+// leaseKey is the entry of a lease. Leases sort by their end.
 func (q *jobQueue) leaseKey(j *storedJob) []byte {
 	return binary.BigEndian.AppendUint64(appendTime(q.key(leaseOf), j.End), j.seq)
 }
 
+// ownerKey is the entry with what is counted of an owner.
 func (q *jobQueue) ownerKey(o *jobOwner) []byte { return append(q.key(ownerOf), o.hash[:]...) }
 
-// owner reads what is known of an owner, by the hash of their name.
+// owner reads what is known of an owner, by the hash of their name. Each owner is read once in a transaction: all
+// callers change the same value, and write puts it back.
 func (q *jobQueue) owner(hash []byte) *jobOwner {
 	name := [hashSize]byte(ownerHash(hash))
 	if q.one.open && q.one.hash == name {
@@ -190,23 +216,25 @@ func (q *jobQueue) owner(hash []byte) *jobOwner {
 	return o
 }
 
-// firstJob is the first entry of a key, if one was found.
+// firstJob is the first entry of an ordering key: the job in flight, or else the head. The zero value says that no job
+// has that key.
 type firstJob struct {
-	class byte // 0: it is in flight
+	class byte // 0: in flight; else 1 + priority
 	seq   uint64
 	found bool
 }
 
-// isHead tells whether it may be claimed.
+// isHead tells whether the first job of the key waits. Only then may it be claimed.
 func (f firstJob) isHead() bool { return f.found && f.class > 0 }
 
-// firstOfLine is the first entry of a key.
+// firstOfLine returns the first entry of an ordering key, by its hash. A nil hash has none.
 func (q *jobQueue) firstOfLine(line []byte) firstJob {
 	if line == nil {
 		return firstJob{}
 	}
 	prefix := append(q.key(lineOfKey), line...)
 	key, _ := q.firstUnder(jobIndex, prefix)
+	// No entry, or a damaged one.
 	if len(key) != len(prefix)+9 {
 		return firstJob{}
 	}
@@ -214,7 +242,8 @@ func (q *jobQueue) firstOfLine(line []byte) firstJob {
 	return firstJob{rest[0], binary.BigEndian.Uint64(rest[1:]), true}
 }
 
-// read reads the plain part of a job: ErrNotFound without one, store.ErrDamaged for one that is not what was written.
+// read returns the plain part of a job, copied, so that it outlives the next write. ErrNotFound: there is no row.
+// ErrDamaged: the row is not what was written.
 func (q *jobQueue) read(seq uint64) (*storedJob, error) {
 	key := q.rowKey(seq)
 	raw := q.get(jobs, key)
@@ -224,7 +253,7 @@ func (q *jobQueue) read(seq uint64) (*storedJob, error) {
 	return q.readRow(jobs, key, bytes.Clone(raw)) // it outlives the next write
 }
 
-// readRow reads the plain part of a job or a dead letter.
+// readRow returns the plain part of a job or a dead letter. The result points into raw.
 func (q *jobQueue) readRow(b table, key, raw []byte) (*storedJob, error) {
 	r, err := q.row(b, key, raw)
 	if err != nil {
@@ -234,7 +263,8 @@ func (q *jobQueue) readRow(b table, key, raw []byte) (*storedJob, error) {
 	return j, j.jobRow.read(r.plain)
 }
 
-// rewriteJob puts a job's row with its plain part as it is now.
+// rewriteJob puts a job's row with its current plain part. What is sealed is copied as it is, so that a lease or a
+// retry encrypts nothing.
 func (q *jobQueue) rewriteJob(b table, j *storedJob) error {
 	if j.whole != nil {
 		return q.putRow(b, q.rowKey(j.seq), j.whole)
@@ -245,7 +275,8 @@ func (q *jobQueue) rewriteJob(b table, j *storedJob) error {
 	return q.putRow(b, q.rowKey(j.seq), r.encode())
 }
 
-// settle gives turns to those whose heads changed, and has workers woken: the end of each verb.
+// settle is the end of each verb: it gives turns to the owners whose heads changed, and signals the queue's workers
+// after the commit if something became claimable.
 func (q *jobQueue) settle() error {
 	for _, mark := range q.touched {
 		if err := q.retarget(mark.owner, mark.priority); err != nil {
@@ -260,7 +291,7 @@ func (q *jobQueue) settle() error {
 	return nil
 }
 
-// settleJobs is settle for all queues that are open.
+// settleJobs settles all queues that this transaction has opened.
 func (t *tx) settleJobs() error {
 	for _, q := range t.queues {
 		if err := q.settle(); err != nil {
@@ -270,7 +301,7 @@ func (t *tx) settleJobs() error {
 	return nil
 }
 
-// writeJobs writes what was counted of queues and owners: the end of an Update.
+// writeJobs writes the counters of all open queues. Update calls it once, after its closure.
 func (t *tx) writeJobs() error {
 	for _, q := range t.queues {
 		if err := q.write(); err != nil {
@@ -280,6 +311,7 @@ func (t *tx) writeJobs() error {
 	return nil
 }
 
+// write puts the counters that changed: of the owners, then of the queue.
 func (q *jobQueue) write() error {
 	if err := q.writeOwner(&q.one); err != nil {
 		return err
@@ -296,6 +328,7 @@ func (q *jobQueue) write() error {
 	return q.put(jobIndex, q.key(stateOf), q.state.encode())
 }
 
+// writeOwner puts what is known of an owner. An owner without jobs has no entry.
 func (q *jobQueue) writeOwner(o *jobOwner) error {
 	if !o.dirty {
 		return nil

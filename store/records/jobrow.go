@@ -11,35 +11,36 @@ import (
 	"purser/wallet"
 )
 
-// jobRow is the plain part of a job's row; id, key, owner and body are sealed. Name, Ordering and Owner are keyed hashes,
-// by which its index is found when it cannot be unsealed.
+// jobRow is the plain part of a job's row. ID, key, owner and body are sealed (sealedJob). Name, Ordering and Owner are
+// keyed hashes of the first three: with them a job leaves its index even when its row cannot be unsealed.
 //
-// It is read and written at each step of a job, and so it is no JSON as the plain part of other rows is, but two bytes
+// The plain part of other rows is JSON. This one is read and written at each step of a job, so it is binary: two bytes
 // of flags and priority, then the fields in the order of append.
 type jobRow struct {
-	Name      []byte // nil of one whose ID the store made: that is its number
-	Ordering  []byte // nil without a key
-	Owner     []byte // nil without an owner
+	Name      []byte // hash of the ID; nil if the store made the ID, which then holds the number
+	Ordering  []byte // hash of the ordering key; nil without one
+	Owner     []byte // hash of the owner; nil without one
 	Priority  int
-	NotBefore time.Time // as it was put
-	Due       time.Time // the same in the queue's time; zero: at once
+	NotBefore time.Time // as the caller gave it, by the caller's clock
+	Due       time.Time // the same moment in the queue's time (jobclock.go); zero: at once
 	At        time.Time
 	Attempt   int
 	Failures  int
 	Lapses    int // see store.Job
 	About     wallet.UserID
 
-	Node string    // whose lease
+	Node string    // the node that holds the lease
 	End  time.Time // of the lease, in the queue's time; zero: it is not in flight
-	Anew bool      // it was put anew while in flight: the end of the attempt does not remove it
+	Anew bool      // new content was put while it was in flight: the end of the attempt does not remove it
 
-	Reason string // of a dead letter
+	Reason string // of a dead letter; plain text without personal data
 	DiedAt time.Time
 }
 
+// inFlight tells whether a node holds a lease of the job. The lease may have ended without anyone having noticed yet.
 func (r *jobRow) inFlight() bool { return !r.End.IsZero() }
 
-// class is where the job stands in its line.
+// class sorts the jobs of one ordering key: 0 is in flight, and goes before all that wait.
 func (r *jobRow) class() byte {
 	if r.inFlight() {
 		return 0
@@ -47,10 +48,10 @@ func (r *jobRow) class() byte {
 	return waitingClass(r.Priority)
 }
 
-// waitingClass is where a job that waits stands in its line.
+// waitingClass is the class of a job that waits: 1 + priority.
 func waitingClass(priority int) byte { return byte(1 + priority) }
 
-// What a job's plain part holds besides what all have.
+// Flags of the fields that a job's plain part has. The others are always there.
 const (
 	withName = 1 << iota
 	withOrdering
@@ -62,10 +63,10 @@ const (
 	withReason
 )
 
-// withLapses is a bit beside the priority.
+// withLapses is the highest bit of the byte that holds the priority: the byte of flags is full.
 const withLapses = 0x80
 
-// append writes the plain part behind out.
+// append writes the plain part behind out and returns the longer slice.
 func (r *jobRow) append(out []byte) []byte {
 	flags, at := byte(0), len(out)
 	out = append(out, 0, byte(r.Priority))
@@ -112,7 +113,7 @@ func (r *jobRow) append(out []byte) []byte {
 	return out
 }
 
-// read reads what append wrote; the hashes stay in raw.
+// read reads what append wrote. The hashes point into raw. Bytes left over or missing are ErrDamaged.
 func (r *jobRow) read(raw []byte) error {
 	in := jobReader{raw: raw}
 	head := in.take(2)
@@ -149,12 +150,14 @@ func (r *jobRow) read(raw []byte) error {
 	return nil
 }
 
-// jobReader reads the plain part of a job from its front. Once it is bad it reads zeros.
+// jobReader reads the plain part of a job from its front. Once something is missing it is bad: it then returns zeros,
+// so that its caller checks once, at the end.
 type jobReader struct {
 	raw []byte
 	bad bool
 }
 
+// take cuts off the next n bytes.
 func (in *jobReader) take(n int) []byte {
 	if in.bad || n < 0 || n > len(in.raw) {
 		in.bad = true
@@ -165,6 +168,7 @@ func (in *jobReader) take(n int) []byte {
 	return out
 }
 
+// number reads a uvarint of at most 31 bits.
 func (in *jobReader) number() int {
 	n, size := binary.Uvarint(in.raw)
 	if size <= 0 || n > 1<<31 {
@@ -175,20 +179,23 @@ func (in *jobReader) number() int {
 	return int(n)
 }
 
+// time reads what appendTime wrote.
 func (in *jobReader) time() time.Time {
 	at, err := keyTime(in.take(timeSize))
 	in.bad = in.bad || err != nil
 	return at
 }
 
+// text reads a length and so many bytes.
 func (in *jobReader) text() string { return string(in.take(in.number())) }
 
-// madeMark begins the ID of a job that the store made: its number follows. Nothing else leads from such an ID to its job.
+// madeMark begins the ID of a job that the store made. The job's number follows, so such an ID needs no index entry.
 const madeMark = "~"
 
+// madeID makes the ID of a job that was put without one.
 func madeID(seq uint64) store.JobID { return store.JobID(madeMark + strconv.FormatUint(seq, 36)) }
 
-// numberOfMade reads what madeID wrote.
+// numberOfMade reads what madeID wrote. ok is false for every other ID, also for one that only looks similar.
 func numberOfMade(id store.JobID) (seq uint64, ok bool) {
 	digits, ok := strings.CutPrefix(string(id), madeMark)
 	if !ok {

@@ -12,7 +12,11 @@ import (
 	"purser/store/engine"
 )
 
-// sealedJob is one field for all that is sealed: the lengths of id, key and owner before each, then the body.
+// The verbs of store.Jobs that put, end, renew, remove and list jobs. Claims are in jobclaim.go, dead letters in
+// jobdead.go, and the index that all of them change in jobqueue.go and jobmove.go.
+//
+// sealedJob is the sealed field of a job. ID, key, owner and body share one ciphertext, since each ciphertext costs 40
+// bytes: the first three have their length in front, as a uvarint, and the body is the rest.
 func sealedJob(j *store.Job) field {
 	out := make([]byte, 0, 3*binary.MaxVarintLen32+len(j.ID)+len(j.Key)+len(j.Owner)+len(j.Body))
 	for _, part := range [...]string{string(j.ID), j.Key, j.Owner} {
@@ -21,7 +25,8 @@ func sealedJob(j *store.Job) field {
 	return field{"job", append(out, j.Body...)}
 }
 
-// unsealJob reads a stored job in full; ErrNotFound when its person was erased.
+// unsealJob returns a stored job in full. ErrNotFound: its person was erased. ErrUnsealed or ErrDamaged: the row is not
+// what was written.
 func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	sealed, err := q.unsealFields(jobs.String(), q.rowKey(j.seq), j.raw, "job")
 	if err != nil {
@@ -29,6 +34,7 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	}
 	out := store.Job{Queue: q.name, Priority: store.Priority(j.Priority), NotBefore: j.NotBefore, At: j.At, Attempt: j.Attempt,
 		Failures: j.Failures, Lapses: j.Lapses, About: j.About, Seq: j.seq}
+	// The reverse of sealedJob.
 	rest := sealed[0]
 	for _, into := range []func([]byte){
 		func(b []byte) { out.ID = store.JobID(b) }, func(b []byte) { out.Key = string(b) }, func(b []byte) { out.Owner = string(b) },
@@ -46,6 +52,7 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	return out, nil
 }
 
+// checkJob refuses a job that cannot be stored: that is a mistake of the program.
 func checkJob(j store.Job) error {
 	if j.ID != "" {
 		if err := checkID(string(j.ID)); err != nil {
@@ -58,6 +65,8 @@ func checkJob(j store.Job) error {
 	return nil
 }
 
+// PutJobs stores jobs, each in the queue that it names. handTo leases to its node those of its queue that nothing is
+// ahead of, up to handTo.Max.
 func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) {
 	var put []store.Job
 	handed := 0
@@ -65,6 +74,7 @@ func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) 
 		if err := checkJob(j); err != nil {
 			return nil, err
 		}
+		// Nothing new is stored about an erased person.
 		if t.isErased(j.About) {
 			continue
 		}
@@ -72,6 +82,7 @@ func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) 
 		if err != nil {
 			return nil, err
 		}
+		// A claim is for one queue, and for at most Max jobs.
 		to := handTo
 		if to != nil && (to.Queue != j.Queue || handed >= to.Max) {
 			to = nil
@@ -88,7 +99,7 @@ func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) 
 	return put, t.settleJobs()
 }
 
-// putJob stores a job, new or anew, leases it if it may be handed over, and completes j.
+// putJob stores one job and completes j: its Seq, an ID if it had none, and Attempt 1 if it was leased to handTo.
 func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	was, err := q.find(j.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -96,6 +107,7 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	}
 	is := &storedJob{jobRow: jobRow{Ordering: q.hash(j.Key), Owner: q.hash(j.Owner), Priority: int(j.Priority),
 		NotBefore: j.NotBefore, At: j.At, About: j.About}}
+	// The due time is kept in the queue's own time (jobclock.go). A job that is due when it is put has none.
 	if j.NotBefore.After(j.At) {
 		is.Due = j.NotBefore.Add(q.offset())
 	}
@@ -106,6 +118,7 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	if is.seq, err = q.next(jobs); err != nil {
 		return err
 	}
+	// An ID in the form of madeID leads to its job by the number in it. Of others only the hash is kept, in the index.
 	switch made, ok := numberOfMade(j.ID); {
 	case j.ID == "":
 		j.ID = madeID(is.seq)
@@ -115,7 +128,8 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 		is.Name = q.hashID(j.ID)
 	}
 	j.Seq = is.seq
-	// What is handed over is leased as it is put: it is never listed as one that waits.
+	// What is handed over is leased as it is put, which saves the entries of a waiting job. It must not overtake: its
+	// key has no other job, or only less urgent ones.
 	first := q.firstOfLine(is.Ordering)
 	before := !first.found || first.isHead() && first.class > waitingClass(is.Priority)
 	if handTo != nil && before && q.mayHandOver(is, *handTo) {
@@ -130,7 +144,8 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	return q.moveFrom(first, nil, is)
 }
 
-// putAnew replaces a job that is there. While it is in flight that attempt goes on.
+// putAnew replaces a waiting job. One that is in flight goes on: the new content waits behind the attempt (Anew), and
+// neither the attempt's success nor its failure removes it. Number, place and attempts stay.
 func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim) error {
 	if !bytes.Equal(was.Ordering, is.Ordering) {
 		return errors.New("store: a job that is put anew keeps its key")
@@ -143,6 +158,7 @@ func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim
 	if err := errors.Join(q.sealJob(is, j), q.move(was, is)); err != nil || handTo == nil || is.inFlight() {
 		return err
 	}
+	// It is handed over only as the first of its key.
 	if first := q.firstOfLine(is.Ordering); is.Ordering != nil && (!first.isHead() || first.seq != is.seq) || !q.mayHandOver(is, *handTo) {
 		return nil
 	}
@@ -155,18 +171,20 @@ func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim
 	return err
 }
 
-// sealJob makes the row of a job.
+// sealJob makes the row of a job, sealed for the person that it is about.
 func (q *jobQueue) sealJob(is *storedJob, j *store.Job) (err error) {
 	var plain [192]byte
 	is.whole, err = q.sealBeside(jobs.String(), q.rowKey(is.seq), is.About, is.jobRow.append(plain[:0]), sealedJob(j))
 	return err
 }
 
-// find reads the plain part of the job of an ID. A damaged one is not there: its ID may be put again.
+// find returns the plain part of the job with an ID, ErrNotFound without one. A damaged job counts as absent, so its ID
+// may be put again.
 func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 	if id == "" {
 		return nil, store.ErrNotFound
 	}
+	// An ID that the store made names its row.
 	if seq, ok := numberOfMade(id); ok {
 		switch j, err := q.read(seq); {
 		case err == nil && j.Name == nil:
@@ -175,6 +193,7 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 			return nil, errors.Join(q.skipJob(seq, err), store.ErrNotFound)
 		}
 	}
+	// Any other ID is found by its hash.
 	raw := q.get(jobIndex, q.idKey(q.hashID(id)))
 	if raw == nil {
 		return nil, store.ErrNotFound
@@ -190,7 +209,8 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 	return j, nil
 }
 
-// mayHandOver tells whether a job that is the first of its key may be claimed now, and nobody's turn is before it.
+// mayHandOver tells whether a job that is the first of its key may be leased to c now: it is due, its owner is below
+// the limit, and no owner waits for a turn of the same or a more urgent priority.
 func (q *jobQueue) mayHandOver(j *storedJob, c store.Claim) bool {
 	if !j.Due.IsZero() && j.Due.After(q.dueAt(c.Node, c.Now)) || q.owner(j.Owner).isFull(c) {
 		return false
@@ -203,18 +223,19 @@ func (q *jobQueue) mayHandOver(j *storedJob, c store.Claim) bool {
 	return true
 }
 
-// isFull tells whether as many jobs of an owner are in flight as may be.
+// isFull tells whether an owner has as many jobs in flight as Claim.PerOwner allows. Jobs without an owner have no
+// limit.
 func (o *jobOwner) isFull(c store.Claim) bool {
 	return c.PerOwner > 0 && o.hash != nobody && int(o.inFlight) >= c.PerOwner
 }
 
-// leaseTo notes that a job is a node's.
+// leaseTo makes j a job in flight at the claim's node. The new Attempt fences every earlier one.
 func (q *jobQueue) leaseTo(j *storedJob, c store.Claim) {
 	j.Attempt++
 	j.Node, j.End = c.Node, q.dueAt(c.Node, c.Now).Add(c.Lease)
 }
 
-// lease gives a job to a node.
+// lease gives a waiting job to a node and returns it as it now is.
 func (q *jobQueue) lease(was *storedJob, c store.Claim) (*storedJob, error) {
 	is := *was
 	is.whole = nil
@@ -222,7 +243,8 @@ func (q *jobQueue) lease(was *storedJob, c store.Claim) (*storedJob, error) {
 	return &is, q.move(was, &is)
 }
 
-// held reads the job of a claim; ErrConflict when that attempt does not hold it.
+// held returns the job that a Ref says is in flight. ErrConflict: that attempt no longer holds it, because its lease
+// ended, or the job was removed.
 func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 	j, err := q.find(ref.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -234,7 +256,7 @@ func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 	return j, err
 }
 
-// end ends claims, all or none.
+// end ends claims, all or none: it checks every Ref before how changes any job.
 func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error {
 	type claim struct {
 		*jobQueue
@@ -264,6 +286,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 	return t.settleJobs()
 }
 
+// DoneJobs removes jobs that are finished. One that was put anew meanwhile waits again, as it was put.
 func (t *tx) DoneJobs(refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
@@ -273,6 +296,7 @@ func (t *tx) DoneJobs(refs ...store.Ref) error {
 	})
 }
 
+// RetryJobs ends failed attempts: Failures rises, Lapses begin again.
 func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
@@ -282,6 +306,8 @@ func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	})
 }
 
+// SnoozeJobs ends attempts that did not fail: Failures stay. With the zero time the handler never ran, so Lapses stay
+// too.
 func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {
@@ -295,7 +321,8 @@ func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 	})
 }
 
-// release ends a lease: the job waits again.
+// release ends a lease, after which the job waits. notBefore is shown to callers, due is the same moment in the queue's
+// time.
 func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, lapses int) error {
 	is := *was
 	is.Node, is.End, is.Anew = "", time.Time{}, false
@@ -304,6 +331,7 @@ func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, l
 	return q.move(was, &is)
 }
 
+// RenewJobs moves the end of leases to until, and returns the claims that are lost.
 func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ error) {
 	for _, ref := range refs {
 		q, err := t.jobQueue(ref.Queue)
@@ -327,6 +355,7 @@ func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ 
 	return lost, t.settleJobs()
 }
 
+// LostJobs returns the claims that are lost, and changes nothing.
 func (t *tx) LostJobs(refs ...store.Ref) (lost []store.Ref, _ error) {
 	for _, ref := range refs {
 		q, err := t.jobQueue(ref.Queue)
@@ -343,6 +372,7 @@ func (t *tx) LostJobs(refs ...store.Ref) (lost []store.Ref, _ error) {
 	return lost, nil
 }
 
+// RemoveJobs removes jobs whatever their state. The end of an attempt that is under way finds ErrConflict.
 func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -362,6 +392,7 @@ func (t *tx) RemoveJobs(queue store.Queue, ids ...store.JobID) error {
 	return q.settle()
 }
 
+// Job finds a job by its ID, waiting or in flight.
 func (t *tx) Job(queue store.Queue, id store.JobID) (store.Job, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -374,6 +405,7 @@ func (t *tx) Job(queue store.Queue, id store.JobID) (store.Job, error) {
 	return q.unsealJob(j)
 }
 
+// JobsOfKey walks the entries of an ordering key, which lie in the order of handling. "" is no key: it has none.
 func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil || key == "" {
@@ -382,7 +414,8 @@ func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, e
 	return q.listed(q.at(lineOfKey, q.hash(key)), limit)
 }
 
-// listed reads the jobs whose numbers end the entries under a prefix.
+// listed opens the jobs whose numbers end the index entries under a prefix, passing over damaged ones and those about
+// an erased person.
 func (q *jobQueue) listed(prefix []byte, limit int) ([]store.Job, error) {
 	var out []store.Job
 	for key := range q.scan(jobIndex, engine.Prefix(prefix)) {
@@ -407,6 +440,7 @@ func (q *jobQueue) listed(prefix []byte, limit int) ([]store.Job, error) {
 	return out, nil
 }
 
+// CountJobs reads the owner's counter: it counts nothing itself.
 func (t *tx) CountJobs(queue store.Queue, owner string) (int, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -415,6 +449,7 @@ func (t *tx) CountJobs(queue store.Queue, owner string) (int, error) {
 	return int(q.owner(q.hash(owner)).count), nil
 }
 
+// JobStats reads the queue's counters. The oldest job is the first row that can be read.
 func (t *tx) JobStats(queue store.Queue) (store.JobStats, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {

@@ -11,36 +11,40 @@ import (
 
 // What the index of jobs (jobqueue.go) keeps of a queue and of each owner in it, in one entry each.
 
-// jobOwner is what the index knows of an owner of jobs in a queue.
+// jobOwner is what the index knows of an owner of jobs in a queue: one entry of kind 'o'. It says nothing of money:
+// after damage the counts are a little wrong, and no job is lost.
 type jobOwner struct {
-	hash     [hashSize]byte
-	count    uint32
-	inFlight uint32
-	turns    [store.Priorities]turn // where they stand
-	full     [store.Priorities]bool // has no turn because as many as may be are in flight
+	hash     [hashSize]byte         // of the owner; nobody for jobs without one
+	count    uint32                 // jobs, waiting and in flight
+	inFlight uint32                 // of these; compared with Claim.PerOwner
+	turns    [store.Priorities]turn // the owner's place among the turns of each priority
+	full     [store.Priorities]bool // no turn of the priority, because the owner is at Claim.PerOwner: landed gives it back
 
-	open  bool // it was read
-	dirty bool
+	open  bool // the entry was read in this transaction
+	dirty bool // it changed, and write has to put it
 }
 
-// turn is where an owner stands among the turns of a priority, as it lies in the index: readyTurn and a number, or
-// laterTurn and a time. The zero turn is nowhere.
+// turn is the place of an owner among the turns of a priority, in the bytes of the index key: readyTurn and a number,
+// or laterTurn and a time. The zero turn is no place.
 type turn struct {
 	at   [1 + timeSize]byte
 	size uint8
 }
 
+// A ready turn sorts before every later one.
 const (
 	readyTurn byte = 0
 	laterTurn byte = 1
 )
 
+// ready is a place in the line: numbers are given out in rising order, so a new one is behind all others.
 func ready(number uint64) turn {
 	t := turn{size: 9}
 	binary.BigEndian.PutUint64(t.at[1:], number)
 	return t
 }
 
+// later is an alarm: a claim at or after due turns it into a ready turn (ripen).
 func later(due time.Time) turn {
 	t := turn{size: 1 + timeSize}
 	t.at[0] = laterTurn
@@ -48,7 +52,7 @@ func later(due time.Time) turn {
 	return t
 }
 
-// readTurn reads a turn as it lies; what is no turn is nowhere.
+// readTurn reads a turn. Damaged bytes are the zero turn.
 func readTurn(raw []byte) (t turn) {
 	if len(raw) == 9 && raw[0] == readyTurn || len(raw) == 1+timeSize && raw[0] == laterTurn {
 		t.size = uint8(copy(t.at[:], raw))
@@ -56,21 +60,23 @@ func readTurn(raw []byte) (t turn) {
 	return t
 }
 
+// isReady tells a place in the line from an alarm and from none.
 func (t turn) isReady() bool { return t.size > 0 && t.at[0] == readyTurn }
 
-// queueState is what the index knows of a queue.
+// queueState is what the index knows of a queue: its one entry of kind 'q'.
 type queueState struct {
-	turns    uint64 // how many turns were given out
-	picks    uint64 // how many jobs were claimed
-	waiting  uint64
-	inFlight uint64
-	dead     uint64
-	clock    time.Time   // the latest time that a claim has told of, in the queue's time
-	nodes    []nodeClock // of those that claim; see setClock
+	turns    uint64      // turns given out so far: the number of the last one
+	picks    uint64      // jobs claimed so far: every 8th may be of a later priority
+	waiting  uint64      // jobs that nobody holds
+	inFlight uint64      // jobs with a lease
+	dead     uint64      // dead letters that are kept
+	clock    time.Time   // the latest time of any claim, in the queue's time
+	nodes    []nodeClock // the clocks of the nodes that claim; see setClock
 
 	dirty bool
 }
 
+// encode writes both counts, then for each priority whether it is full, the size of the turn, and the turn.
 func (o *jobOwner) encode() []byte {
 	out := binary.BigEndian.AppendUint32(make([]byte, 0, 64), o.count)
 	out = binary.BigEndian.AppendUint32(out, o.inFlight)
@@ -84,7 +90,7 @@ func (o *jobOwner) encode() []byte {
 	return out
 }
 
-// decode reads what encode wrote. What is damaged is a new owner: counts are of use, and none of them money.
+// decode reads what encode wrote. Where the entry is damaged, what follows counts as a new owner's.
 func (o *jobOwner) decode(raw []byte) {
 	if len(raw) < 8 {
 		return
@@ -101,9 +107,10 @@ func (o *jobOwner) decode(raw []byte) {
 	}
 }
 
-// stateSize is how long what is known of a queue is before its nodes.
+// stateSize is the length of the fixed part of a queue's state, in bytes: five numbers and the clock. Its nodes follow.
 const stateSize = 5*8 + timeSize
 
+// encode writes the fixed part, then of each node: length of the name, offset in nanoseconds, last claim, name.
 func (s *queueState) encode() []byte {
 	out := make([]byte, 0, stateSize+len(s.nodes)*64)
 	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead} {
@@ -117,6 +124,7 @@ func (s *queueState) encode() []byte {
 	return out
 }
 
+// decode reads what encode wrote; nil is a new queue. ErrDamaged: readState counts again.
 func (s *queueState) decode(raw []byte) (err error) {
 	if raw == nil {
 		return nil
@@ -149,8 +157,8 @@ func (s *queueState) decode(raw []byte) (err error) {
 	return nil
 }
 
-// readState reads the queue's entry. A damaged one stops nothing: what it said is counted again from the index, the
-// operator hears of it once, and the next call that changes the queue writes it anew.
+// readState reads the queue's entry. A damaged one stops nothing: its numbers are counted again from the index, the
+// operator is notified once, and the next change of the queue writes a good entry.
 func (q *jobQueue) readState() {
 	key := q.at(stateOf)
 	if q.state.decode(q.get(jobIndex, key)) == nil {
@@ -163,8 +171,8 @@ func (q *jobQueue) readState() {
 	q.state = q.recount()
 }
 
-// recount makes a queue's state out of the entries that lead to its jobs. By what clocks were set back is lost: what
-// was put for a time of then may wait longer by as much.
+// recount makes a queue's state from the entries that lead to its jobs. The offsets of clocks are lost: after a clock
+// was set back, a job with a time may wait longer by as much.
 func (q *jobQueue) recount() queueState {
 	s := queueState{dirty: true}
 	for priority := range store.Priorities { // the last turn given out that somebody still has
@@ -177,12 +185,14 @@ func (q *jobQueue) recount() queueState {
 			}
 		}
 	}
+	// Jobs with a key.
 	lines := q.at(lineOfKey)
 	for key := range q.scan(jobIndex, engine.Prefix(lines)) {
 		if len(key) == len(lines)+hashSize+9 && key[len(lines)+hashSize] > 0 { // class 0 is in flight, and counted among the leases
 			s.waiting++
 		}
 	}
+	// Jobs without a key, which have a head and no other entry.
 	for _, line := range q.scan(jobIndex, engine.Prefix(q.at(headOf))) {
 		if len(line) == 0 { // one without a key; the others were counted above
 			s.waiting++

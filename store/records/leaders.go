@@ -10,12 +10,14 @@ import (
 	"purser/store/engine"
 )
 
-// leader is who leads a name, as it lies in the table leaders under that name.
+// leader is the row of a name in the table leaders: which node leads it, and until when by its clock.
 type leader struct {
 	Node  string    `json:"node"`
 	Until time.Time `json:"until"`
 }
 
+// Lead gives a node the lease of a name if nobody else holds it, and prolongs the node's own. A damaged row counts as
+// nobody's.
 func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, error) {
 	if err := errors.Join(checkID(name), checkID(node)); err != nil {
 		return false, err
@@ -39,7 +41,9 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 	return true, t.putRow(leaders, []byte(name), raw)
 }
 
+// ReleaseNode ends the leases of a node's earlier life. A node calls it when it starts, before it claims anything.
 func (t *tx) ReleaseNode(node string) error {
+	// Jobs first: their leases name the node in the index.
 	for _, name := range t.queueNames() {
 		q, err := t.jobQueue(name)
 		if err != nil {
@@ -54,6 +58,7 @@ func (t *tx) ReleaseNode(node string) error {
 			}
 		}
 	}
+	// Then the names that it leads.
 	for _, e := range t.prefixed(leaders, nil) {
 		if l, _, err := plainOf[leader](t, leaders, e.key, e.value); err == nil && l.Node == node {
 			if err := t.delete(leaders, e.key); err != nil {
@@ -64,7 +69,7 @@ func (t *tx) ReleaseNode(node string) error {
 	return t.settleJobs()
 }
 
-// queueNames lists the queues that were ever put to or claimed from, those of this transaction too.
+// queueNames lists the queues that have a state, and those that only this transaction has opened.
 func (t *tx) queueNames() (names []store.Queue) {
 	for _, q := range t.queues {
 		names = append(names, q.name)

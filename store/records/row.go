@@ -12,32 +12,34 @@ import (
 	"purser/wallet"
 )
 
-// rowFormat is the version of the layout below, the first byte of every row. sealFormat is the version of how its
-// fields are sealed.
+// rowFormat is the version of the layout below, the first byte of every row. sealFormat is the version of how fields
+// are sealed; it is authenticated with each of them.
 const (
 	rowFormat  = 1
 	sealFormat = 1
 )
 
-// tagSize is how much of its keyed hash follows a row, in bytes.
+// tagSize is how many bytes of a row's keyed hash are kept. 16 bytes cannot be guessed.
 const tagSize = 16
 
-// row is how every row lies in the file:
+// row is the form of every row in a table that holdsRows:
 //
 //	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //
-// where a length is a uvarint. owner is the user whose data key sealed the fields, "" for the
-// system's. The JSON (of jobs: see jobRow) holds what may be read by whoever has the file; each sealed field is a
-// ciphertext of its own, so that a change of one plain field seals nothing anew. The tag is a keyed hash
-// of all that is before it, and of where the row lies: whoever has the file and no key can change no figure, move no
-// row, and put no other row's sealed field beside it. (They can put back a whole row as it was: that needs a backup of
-// the file, and is what restoring one does.)
+// A length is a uvarint, in bytes. owner is the user whose data key sealed the fields, "" for the system's. The JSON
+// (of jobs: see jobRow) is what anyone with the file may read. Each sealed field is a ciphertext of its own, so a
+// change of the JSON encrypts nothing again.
+//
+// The tag is a keyed hash of everything before it, of the table and of the key. Without the keys, somebody who can
+// write to the file can change no plain value, move no row, and put no other row's ciphertext beside it. They can put
+// back an older version of a whole row. No tag can prevent that, since restoring a backup does the same.
 type row struct {
 	owner  wallet.UserID
 	plain  []byte
 	sealed [][]byte
 }
 
+// encode writes a row without its tag.
 func (r row) encode() []byte {
 	size := tagSize
 	for _, field := range r.sealed {
@@ -51,7 +53,7 @@ func (r row) encode() []byte {
 	return out
 }
 
-// begin is the row up to its sealed fields, with room for so many bytes of them.
+// begin writes a row up to its sealed fields, with capacity for `room` more bytes.
 func (r row) begin(room int) []byte {
 	out := make([]byte, 1, 1+2*binary.MaxVarintLen32+len(r.owner)+len(r.plain)+room)
 	out[0] = rowFormat
@@ -61,7 +63,7 @@ func (r row) begin(room int) []byte {
 	return append(out, r.plain...)
 }
 
-// tag is the keyed hash of a row without its tag, at the place where it lies.
+// tag returns the keyed hash of a row without its tag, for the place where the row lies.
 func (s *Store) tag(where string, key, raw []byte) []byte {
 	hash := s.lookup.Bytes(store.OfRow, []byte(where), key, raw)
 	return hash[:tagSize]
@@ -72,7 +74,8 @@ func (s *Store) tagged(where string, key, raw []byte) []byte {
 	return append(raw, s.tag(where, key, raw)...)
 }
 
-// row reads a row of any place: store.ErrDamaged if it is not what was written there.
+// row reads a row of any place, whose tag it checks first. ErrDamaged: it is not what was written there. The result
+// points into raw.
 func (s *Store) row(where string, key, raw []byte) (row, error) {
 	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow tells what is wrong with it
 		return decodeRow(bytes.Clone(raw[:min(len(raw), 1)]))
@@ -89,12 +92,13 @@ func (t *tx) row(b table, key, raw []byte) (row, error) {
 	return t.store.row(b.String(), key, raw)
 }
 
-// putRow puts a row with its tag.
+// putRow appends the tag to a row and puts it.
 func (t *tx) putRow(b table, key, raw []byte) error {
 	return t.put(b, key, t.store.tagged(b.String(), key, raw))
 }
 
-// decodeRow reads a row without its tag. plain and sealed point into raw: they live as long as its transaction.
+// decodeRow reads a row without its tag, and does not check one. plain and sealed point into raw: they live as long as
+// its transaction.
 func decodeRow(raw []byte) (row, error) {
 	if len(raw) == 0 {
 		return row{}, fmt.Errorf("%w: empty", store.ErrDamaged)
@@ -120,6 +124,8 @@ func decodeRow(raw []byte) (row, error) {
 	return r, nil
 }
 
+// cutPart cuts a part with its length off the front. The part has no spare capacity, so an append cannot overwrite
+// rest.
 func cutPart(raw []byte) (part, rest []byte, err error) {
 	length, n := binary.Uvarint(raw)
 	if n <= 0 || length > uint64(len(raw)-n) {
@@ -129,7 +135,7 @@ func cutPart(raw []byte) (part, rest []byte, err error) {
 	return raw[n:end:end], raw[end:], nil
 }
 
-// into reads the row's plain JSON.
+// into decodes the row's plain JSON.
 func (r row) into(plain any) error {
 	if err := json.Unmarshal(r.plain, plain); err != nil {
 		return fmt.Errorf("%w: %v", store.ErrDamaged, err)
@@ -137,20 +143,19 @@ func (r row) into(plain any) error {
 	return nil
 }
 
-// field is one field that is sealed.
+// field is one value to be sealed. Its name is authenticated, so a ciphertext cannot stand in for another field's.
 type field struct {
 	name  string
 	value []byte
 }
 
-// seal makes the row of a key: plain as JSON, and fields sealed with owner's data key. A user
-// without one (they never wrote to the bot) leaves it to the system's key; one who was erased has no
-// more rows: ErrNotFound. Its tag comes to it as it is put.
+// seal makes a row: plain as JSON, fields sealed with owner's data key. For a user without a data key, who never wrote
+// to the bot, the system's key seals. For an erased user it fails with ErrNotFound. putRow adds the tag.
 func (t *tx) seal(b table, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	return t.sealAs(b.String(), key, owner, plain, fields...)
 }
 
-// sealAs is seal for rows of any subject.
+// sealAs is seal for a row whose fields are sealed to another subject than its table.
 func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	raw, err := json.Marshal(plain)
 	if err != nil {
@@ -159,9 +164,10 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 	return t.sealBeside(subject, key, owner, raw, fields...)
 }
 
-// sealBeside makes a row of a plain part as it is to lie, and of fields that it seals.
+// sealBeside makes a row of a plain part that is encoded already, and of fields that it seals.
 func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain []byte, fields ...field) ([]byte, error) {
 	r := row{plain: plain}
+	// Which key seals: see seal.
 	dataKey, err := t.dataKey(owner)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
@@ -171,6 +177,7 @@ func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain [
 	default:
 		r.owner = owner
 	}
+	// One allocation for the whole row, its tag included: rows are written in every request.
 	size := 0
 	for _, f := range fields {
 		size += binary.MaxVarintLen32 + store.SealedSize(len(f.value))
@@ -185,8 +192,8 @@ func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain [
 	return out, nil
 }
 
-// unseal reads a row: its JSON into plain, and the sealed fields of these names, in the order in
-// which they were sealed. A row of an erased user is ErrNotFound.
+// unseal reads a row of a table: its JSON into plain, and its sealed fields, whose names must be those of seal, in the
+// same order. ErrNotFound: its user was erased. ErrDamaged or store.ErrUnsealed: it is not what was written.
 func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]byte, error) {
 	r, err := t.row(b, key, raw)
 	if err != nil {
@@ -195,8 +202,8 @@ func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]b
 	return t.unsealAs(b.String(), key, r, plain, names...)
 }
 
-// unsealAs opens a row whose fields were sealed to another place than the one where it lies. A field of the name ""
-// stays sealed: its value is nil.
+// unsealAs is unseal for a row that was read already and whose fields were sealed to another place than it lies in. A
+// field of the name "" stays sealed, and its value is nil.
 func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...string) ([][]byte, error) {
 	values, err := t.unsealFields(subject, key, r, names...)
 	if err != nil {
@@ -231,11 +238,13 @@ func (t *tx) unsealFields(subject string, key []byte, r row, names ...string) ([
 	return values, nil
 }
 
+// place is where a sealed field belongs: it opens in no other subject, row or field.
 func place(subject string, key []byte, name string) store.Place {
 	return store.Place{Subject: subject, ID: string(key), Field: name, Format: sealFormat}
 }
 
-// identity is the sealed field that says who and where a row is about. One layout serves all rows.
+// identity is the sealed field with the identifiers of people and chats that a row holds. Rows of several subjects use
+// it, each with the fields that it needs.
 type identity struct {
 	Chat    int64  `json:"chat,omitempty"`
 	User    int64  `json:"user,omitempty"`    // Telegram id
@@ -244,7 +253,7 @@ type identity struct {
 	Nonce   string `json:"nonce,omitempty"`
 	Action  string `json:"action,omitempty"` // of a button: it may name a contact's address
 
-	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: it may be a contact's
+	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: a known address that its recipient resembles
 
 	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
 	// and not before. Label is what it is for, in words that somebody wrote.
@@ -254,11 +263,13 @@ type identity struct {
 	Signed  []byte `json:"signed,omitempty"`
 }
 
+// field encodes an identity for sealing.
 func (w identity) field() (field, error) {
 	raw, err := json.Marshal(w)
 	return field{"identity", raw}, err
 }
 
+// parseIdentity reads what identity.field wrote.
 func parseIdentity(raw []byte) (w identity, err error) {
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return identity{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
@@ -266,7 +277,8 @@ func parseIdentity(raw []byte) (w identity, err error) {
 	return w, nil
 }
 
-// plainOf reads the plain part of a row alone, with the row for rewriting it.
+// plainOf reads only the plain part of a row, and returns the row too, so that the caller can rewrite it. It works
+// without the user's data key, so also for erased users.
 func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error) {
 	if r, err = t.row(b, key, raw); err != nil {
 		return plain, r, err
@@ -275,10 +287,10 @@ func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error)
 	return plain, r, err
 }
 
-// payloadField is the name of the sealed field of rows that have one alone, for what people wrote.
+// payloadField is the name of the sealed field of rows that have only one: text that people wrote.
 const payloadField = "payload"
 
-// putWithPayload writes a row and its sealed payload, as JSON.
+// putWithPayload writes a row with one sealed field, payload as JSON.
 func (t *tx) putWithPayload(b table, key []byte, owner wallet.UserID, plain, payload any) error {
 	sealed, err := json.Marshal(payload)
 	if err != nil {
@@ -291,7 +303,7 @@ func (t *tx) putWithPayload(b table, key []byte, owner wallet.UserID, plain, pay
 	return t.putRow(b, key, raw)
 }
 
-// readWithPayload reads what putWithPayload wrote. ErrNotFound without a row, and for one of an erased user.
+// readWithPayload reads what putWithPayload wrote. ErrNotFound: there is no row, or its user was erased.
 func readWithPayload[Plain, Payload any](t *tx, b table, key []byte) (plain Plain, payload Payload, _ error) {
 	raw := t.get(b, key)
 	if raw == nil {
@@ -307,7 +319,7 @@ func readWithPayload[Plain, Payload any](t *tx, b table, key []byte) (plain Plai
 	return plain, payload, nil
 }
 
-// rewrite puts a changed plain part into a row; what is sealed in it stays as it is.
+// rewrite replaces the plain part of a row. Its sealed fields stay as they are.
 func (t *tx) rewrite(b table, key []byte, r row, plain any) error {
 	var err error
 	if r.plain, err = json.Marshal(plain); err != nil {

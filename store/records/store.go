@@ -1,14 +1,23 @@
-// Package records keeps purser's rows in an engine: it is the store.Store of every engine. It knows how a row is laid
-// out, sealed and tagged, which index keys lead to it, what an event is put into, what belongs to a person who is
-// erased, when a row's time is over, and what to do about a damaged one. It knows no file and no commit: that is the
-// engine's (store/engine, store/bolt).
+// Package records keeps purser's rows in an engine: with any engine.Engine it makes a store.Store. It knows how a row
+// is laid out, sealed and tagged, which index entries lead to it, when its time is over, what is erased with a person,
+// and what to do about a damaged row. It knows no file and no commit: those are the engine's (store/engine,
+// store/bolt).
 //
-// Its main types: Store is the store.Store that Open makes over an engine.Engine; tx is the store.Tx of one closure,
-// with the domain's verbs in a file for each subject; table names what is kept where (tables.go); row is how every row
-// lies (row.go); Log is the store.DeliveryLog over engine.Days (log.go).
+// Its main types:
 //
-// A verb reads rows through unseal and plainOf, writes them through seal and putRow, and puts or deletes the index keys
-// that lead to them in the same transaction. Index keys hold keyed hashes where they are about somebody.
+//   - Store is the store.Store that Open makes over an engine
+//   - tx is the store.Tx of one closure; its verbs lie in a file for each subject (users.go, transactions.go, jobs.go
+//     ...)
+//   - table names the tables, and tables.go says what each of them maps to what
+//   - row is the form of every row: plain JSON, then sealed fields, then a tag (row.go)
+//   - Log is the store.DeliveryLog over engine.Days (log.go)
+//
+// A verb reads rows through unseal and plainOf and writes them through seal and putRow. It changes the row and the
+// index entries that lead to it in the same transaction, so the two never disagree after a crash. Index entries hold
+// keyed hashes where a plain value would say something about a person.
+//
+// The verbs are documented at the interfaces of package store. Here a comment says how they do it, where that is not
+// plain.
 package records
 
 import (
@@ -26,43 +35,44 @@ import (
 	"purser/wallet"
 )
 
-// ErrNewer says that the store was written by a newer purser, which this one would not understand.
+// ErrNewer says that a newer purser wrote the store. This one does not open it, because it could misread or lose rows.
 var ErrNewer = errors.New("this store was written by a newer purser: upgrade this one")
 
 // Options are what a Store needs besides its engine.
 type Options struct {
-	MasterKey []byte       // 32 bytes; the one that the store was created with
-	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. One goroutine reads at a time
-	Log       *slog.Logger // hears of damaged rows; nil for silence
-	Kinds     wallet.Kinds // of transactions, at least one: what a binary cannot judge it must not open
+	MasterKey []byte       // 32 bytes; the key with which the store was created
+	Random    io.Reader    // source of keys and nonces: crypto/rand.Reader
+	Log       *slog.Logger // gets the reports of damaged rows; nil: none
+	Kinds     wallet.Kinds // kinds of transactions this binary knows, at least one; a store with another kind is refused
 }
 
-// Store is a store.Store in an engine, which it owns.
+// Store is a store.Store over an engine, which it owns and closes. Any number of goroutines may use it.
 type Store struct {
 	engine engine.Engine
-	master *store.Key
-	system *store.Key
-	lookup *store.Lookup
-	random io.Reader
-	log    *slog.Logger // never nil
+	master *store.Key    // wraps the other keys; seals no row
+	system *store.Key    // seals what belongs to no person
+	lookup *store.Lookup // makes the keyed hashes of index entries and tags
+	random io.Reader     // safe for several goroutines (Shared)
+	log    *slog.Logger  // never nil
 	kinds  wallet.Kinds
 
-	changed       sync.Map // by queue: chan struct{} of one slot
+	changed       sync.Map // by store.Queue: a chan struct{} of one slot
 	dataKeys      keyring
 	damageReports damageReports
-	version       atomic.Uint64 // of the keys
+	version       atomic.Uint64 // see KeysVersion
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Kinds are those of Options.
+// Kinds returns Options.Kinds.
 func (s *Store) Kinds() wallet.Kinds { return s.kinds }
 
-// Open makes what an empty engine needs, or checks schema and master key of an old one and brings it up to date.
-// The store closes the engine, also when Open fails. Errors that a person can act on are ErrNewer,
-// store.ErrMasterKey, and those of the engine.
+// Open prepares an empty engine as a new store, or checks schema and master key of an existing one and upgrades its
+// schema. The store closes the engine, also when Open fails. A person can act on ErrNewer, store.ErrMasterKey,
+// wallet.ErrUnknownKind and the errors of the engine.
 func Open(in engine.Engine, o Options) (*Store, error) { return open(in, o, layout(), steps()) }
 
+// open is Open with tables and upgrade steps as arguments: tests open older and newer schemas.
 func open(in engine.Engine, o Options, tables engine.Layout, all []step) (*Store, error) {
 	s, err := newStore(in, o)
 	if err == nil {
@@ -74,6 +84,7 @@ func open(in engine.Engine, o Options, tables engine.Layout, all []step) (*Store
 	return s, nil
 }
 
+// newStore checks the options and makes a Store whose keys of its own are not open yet: prepare opens them.
 func newStore(in engine.Engine, o Options) (*Store, error) {
 	if o.Random == nil || len(o.Kinds.Names()) == 0 {
 		return nil, errors.New("records: Options.Random and Options.Kinds are needed")
@@ -93,18 +104,18 @@ func newStore(in engine.Engine, o Options) (*Store, error) {
 
 // Keys of the table meta.
 const (
-	metaSchema = "schema"
-	metaCheck  = "check"
-	metaLookup = "lookup"
-	metaSystem = "system"
+	metaSchema = "schema" // number of the schema
+	metaCheck  = "check"  // checkText, sealed by the master key
+	metaLookup = "lookup" // secret of store.Lookup, wrapped by the master key
+	metaSystem = "system" // the system's data key, wrapped by the master key
 )
 
-// checkText is what the master key sealed at creation.
+// checkText is what the master key sealed when the store was created. A key that cannot open it is another one.
 const checkText = "purser"
 
 func checkPlace() store.Place { return store.Place{Subject: "meta", ID: metaCheck, Field: "value"} }
 
-// prepare makes or opens the store in the transaction of the engine's Prepare. One that is as it should be is not
+// prepare makes or opens the store, in the one transaction of the engine's Prepare. A store that needs no change is not
 // written to.
 func (s *Store) prepare(setup engine.Setup, all []step) error {
 	t, newest := &tx{in: setup, store: s}, uint64(len(all)+1)
@@ -145,8 +156,8 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 // metaKind begins the key of each kind of transaction that the store ever held.
 const metaKind = "kind/"
 
-// checkKinds refuses a store with transactions of a kind that this binary does not know: it could neither carry them to
-// their end nor count what they hold back.
+// checkKinds refuses a store with transactions of a kind that this binary does not know: it could neither settle them
+// nor count the funds that they reserve.
 func (s *Store) checkKinds(t *tx) error {
 	for key := range t.scan(meta, engine.Prefix([]byte(metaKind))) {
 		if _, err := s.kinds.Of(wallet.Kind(key[len(metaKind):])); err != nil {
@@ -156,6 +167,7 @@ func (s *Store) checkKinds(t *tx) error {
 	return nil
 }
 
+// openKeys checks the master key and unwraps the store's own keys with it.
 func (s *Store) openKeys(t *tx) error {
 	check, err := s.master.Open(checkPlace(), t.get(meta, []byte(metaCheck)))
 	if err != nil || !bytes.Equal(check, []byte(checkText)) {
@@ -176,7 +188,7 @@ func (s *Store) openKeys(t *tx) error {
 	return err
 }
 
-// create writes what a new store begins with: its schema, and its own keys, wrapped by the master key.
+// create writes the first rows of a new store: its schema, and its own keys, wrapped by the master key.
 func (s *Store) create(t *tx, schema uint64) error {
 	check, err := s.master.Seal(checkPlace(), []byte(checkText))
 	if err != nil {
@@ -198,7 +210,8 @@ func (s *Store) create(t *tx, schema uint64) error {
 	)
 }
 
-// Shared lets one goroutine at a time read: one that commits, or one that seals for the log. nil stays nil.
+// Shared makes a reader safe for several goroutines, which read one at a time: the committer, and those that seal for
+// the log. nil stays nil, and a reader that is shared already stays as it is.
 func Shared(from io.Reader) io.Reader {
 	switch from.(type) {
 	case nil, *shared:
@@ -207,6 +220,7 @@ func Shared(from io.Reader) io.Reader {
 	return &shared{from: from}
 }
 
+// shared is the reader that Shared returns.
 type shared struct {
 	mu   sync.Mutex
 	from io.Reader
@@ -218,17 +232,19 @@ func (s *shared) Read(into []byte) (int, error) {
 	return s.from.Read(into)
 }
 
-// View runs read on a consistent snapshot, on the caller's goroutine.
+// View runs read on a consistent snapshot, on the caller's goroutine. The error is read's own, store.ErrClosed, ctx's,
+// or the engine's.
 func (s *Store) View(ctx context.Context, read func(store.Tx) error) error {
 	return s.view(ctx, func(t *tx) error { return read(t) })
 }
 
+// view is View for code of this package, which needs the tx itself.
 func (s *Store) view(ctx context.Context, read func(*tx) error) error {
 	return s.engine.View(ctx, func(in engine.Tx) error { return read(&tx{in: in, store: s}) })
 }
 
-// Update runs change and commits what it wrote. What it announces is heard of after the commit: first that keys have
-// changed, then the queues.
+// Update runs change and commits what it wrote. After the commit, and never before, it raises KeysVersion and then
+// signals the queues: a worker that wakes finds the rows.
 func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	u := &oneUpdate{change: change, store: s}
 	if err := s.engine.Update(ctx, u.run); err != nil {
@@ -246,16 +262,18 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	return nil
 }
 
-// Logger is where the store reports damaged rows.
+// Logger returns the log in which the store reports damaged rows.
 func (s *Store) Logger() *slog.Logger { return s.log }
 
-// oneUpdate is one Update, whose change may run more than once.
+// oneUpdate is one call of Update, whose change may run more than once.
 type oneUpdate struct {
 	store  *Store
 	change func(store.Tx) error
-	last   *tx // of the run that counts
+	last   *tx // of the latest run: the one that is committed
 }
 
+// run is the closure that the engine runs: change, then the counters of jobs that it left to be written. Each run
+// begins with an empty tx, so that nothing of an earlier run is announced.
 func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
 	if err := u.change(u.last); err != nil {
@@ -264,12 +282,16 @@ func (u *oneUpdate) run(in engine.Tx) error {
 	return u.last.writeJobs()
 }
 
-// KeysVersion rises with every commit that touched an API key or a webhook.
+// KeysVersion rises with every commit of this Store that touched an API key or a webhook, before its Update returns. It
+// is an atomic of this value and begins at 0 in each process. That is enough while one process holds the engine. An
+// engine that several processes share must keep the version in the database, or a node would not notice that another
+// revoked a key.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }
 
-// Changed is signalled after a commit that added to the queue.
+// Changed returns the channel of a queue, which is signalled after a commit that added to it.
 func (s *Store) Changed(queue store.Queue) <-chan struct{} { return s.signal(queue) }
 
+// signal returns the one channel of a queue, made at the first call.
 func (s *Store) signal(queue store.Queue) chan struct{} {
 	if c, ok := s.changed.Load(queue); ok {
 		return c.(chan struct{})
@@ -278,8 +300,8 @@ func (s *Store) signal(queue store.Queue) chan struct{} {
 	return c.(chan struct{})
 }
 
-// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open:
-// the process must end then, and the next start reads what is true.
+// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
+// process must end then: its next start reads what is true.
 func (s *Store) Run(ctx context.Context) error { return s.engine.Run(ctx) }
 
 // Close commits what is queued, waits for running Views and closes the engine. A second Close does nothing.

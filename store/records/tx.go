@@ -13,36 +13,39 @@ import (
 	"purser/wallet"
 )
 
-// tx is the store.Tx of one closure: it translates the domain's verbs into rows and index keys of an engine.Tx.
+// tx is the store.Tx of one closure: it translates the domain's verbs into rows and index entries of an engine.Tx. One
+// goroutine uses it, and nobody after the closure has returned.
 type tx struct {
 	in    engine.Tx
 	store *Store
 
-	owner wallet.UserID // whose data key was asked for last
-	key   *store.Key    // that key; nil: none was asked for
+	owner wallet.UserID // of the data key that was opened last
+	key   *store.Key    // that key; nil: none yet. Most transactions are about one person
 
-	scratch [128]byte // see copied
+	scratch [128]byte // memory for the key of one call: see copied
 
-	news []store.Queue // that were added to, each once
+	news []store.Queue // queues to be signalled after the commit, each once
 
-	queues []*jobQueue    // of jobs, that were opened
-	few    [3]*jobQueue   // room for them
-	some   [3]store.Queue // room for news
+	queues []*jobQueue    // queues of jobs that this transaction has opened
+	few    [3]*jobQueue   // memory for the first three
+	some   [3]store.Queue // memory for the first three of news
 
-	touchedKeys bool // an API key or a webhook changed
+	touchedKeys bool // an API key or a webhook changed: the commit raises KeysVersion
 }
 
 var _ store.Tx = (*tx)(nil)
 
-// get returns the value of a key, nil without one. It lives as long as the transaction.
+// get returns the value of a key, nil without one. The value belongs to the engine: it may not be changed, and lives as
+// long as the transaction.
 func (t *tx) get(b table, key []byte) []byte {
 	return t.in.Get(engine.Table(b), t.copied(key))
 }
 
-// copied is a key as it is handed to the engine, until the next one is: what is handed to an interface moves to the
-// heap, and most keys are made on the stack.
+// copied copies a key into memory of the transaction, valid until the next call. A slice that is passed to an interface
+// moves to the heap; most keys are made on the stack, and so stay there.
 func (t *tx) copied(key []byte) []byte { return append(t.scratch[:0], key...) }
 
+// put creates or replaces a value, which may not be changed before the commit.
 func (t *tx) put(b table, key, value []byte) error {
 	if err := t.in.Put(engine.Table(b), t.copied(key), value); err != nil {
 		return fmt.Errorf("write to %s: %w", b, err)
@@ -50,6 +53,7 @@ func (t *tx) put(b table, key, value []byte) error {
 	return nil
 }
 
+// delete removes a key; without it, it does nothing.
 func (t *tx) delete(b table, key []byte) error {
 	if err := t.in.Delete(engine.Table(b), t.copied(key)); err != nil {
 		return fmt.Errorf("delete from %s: %w", b, err)
@@ -57,7 +61,8 @@ func (t *tx) delete(b table, key []byte) error {
 	return nil
 }
 
-// scan walks a range of a table, in byte order. Nothing may be written to the table meanwhile.
+// scan walks a range of a table, in byte order. Nothing may be written to the table during the walk: use prefixed for
+// that.
 func (t *tx) scan(b table, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return t.in.Scan(engine.Table(b), r)
 }
@@ -65,19 +70,20 @@ func (t *tx) scan(b table, r engine.Range) iter.Seq2[[]byte, []byte] {
 // all is the range of a whole table.
 func all() engine.Range { return engine.Range{} }
 
-// first is the first entry of a range, nil of an empty one.
+// first returns the first entry of a range, nil if it is empty.
 func (t *tx) first(b table, r engine.Range) (key, value []byte) {
 	return t.in.First(engine.Table(b), r)
 }
 
-// last is the last entry under a prefix, nil without one.
+// last returns the last entry under a prefix, nil without one.
 func (t *tx) last(b table, prefix []byte) (key, value []byte) {
 	r := engine.Prefix(prefix)
 	r.Backward = true
 	return t.first(b, r)
 }
 
-// firstUnder is the first entry under a prefix, nil without one.
+// firstUnder returns the first entry under a prefix, nil without one. It is first for prefixes of the hot path: it
+// needs no end of the range and so allocates nothing.
 func (t *tx) firstUnder(b table, prefix []byte) (key, value []byte) {
 	key, value = t.in.First(engine.Table(b), engine.Range{From: t.copied(prefix)})
 	if !bytes.HasPrefix(key, prefix) {
@@ -86,13 +92,13 @@ func (t *tx) firstUnder(b table, prefix []byte) (key, value []byte) {
 	return key, value
 }
 
-// isEmpty tells whether a table holds nothing.
+// isEmpty tells whether a table has no entry.
 func (t *tx) isEmpty(b table) bool {
 	key, _ := t.first(b, all())
 	return key == nil
 }
 
-// next draws the table's next number, which nothing in it has had.
+// next draws the table's next number. It is larger than every number drawn before.
 func (t *tx) next(b table) (uint64, error) { return t.in.Next(engine.Table(b)) }
 
 // signal has the workers of a queue woken once the transaction is committed.
@@ -105,14 +111,14 @@ func (t *tx) signal(queue store.Queue) {
 	}
 }
 
-// entry is a key and its value, both copied.
+// entry is a key and its value, both copied: it outlives writes.
 type entry struct{ key, value []byte }
 
-// prefixed lists copies of the entries whose keys begin with prefix, so that the caller may delete
-// while walking them.
+// prefixed lists copies of all entries whose keys begin with prefix, so that the caller may change the table while it
+// walks them.
 func (t *tx) prefixed(b table, prefix []byte) []entry { return t.firstOf(b, prefix, math.MaxInt) }
 
-// firstOf lists copies of the first entries, limit of them, whose keys begin with prefix.
+// firstOf lists copies of the first `limit` entries whose keys begin with prefix.
 func (t *tx) firstOf(b table, prefix []byte, limit int) []entry {
 	var out []entry
 	if limit <= 0 {
@@ -126,7 +132,8 @@ func (t *tx) firstOf(b table, prefix []byte, limit int) []entry {
 	return out
 }
 
-// dataKey opens a user's data key ("" for the system's); ErrNotFound when there is none.
+// dataKey opens a user's data key, or the system's for "". ErrNotFound: the user never had one, or it was destroyed,
+// also by a commit after the snapshot of this transaction.
 func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if owner == "" {
 		return t.store.system, nil
@@ -152,7 +159,7 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	return key, nil
 }
 
-// isErased tells whether a user had a data key that was destroyed.
+// isErased tells whether a user had a data key that was destroyed. Nothing new may be written about them.
 func (t *tx) isErased(owner wallet.UserID) bool {
 	if owner == "" {
 		return false
@@ -161,7 +168,7 @@ func (t *tx) isErased(owner wallet.UserID) bool {
 	return state == engine.Destroyed
 }
 
-// makeDataKey gives a new user a data key.
+// makeDataKey gives a new user a data key. The engine makes it durable before the commit of the rows that it seals.
 func (t *tx) makeDataKey(owner wallet.UserID) error {
 	secret, wrapped, err := t.store.master.NewSecret(string(owner))
 	if err != nil {
@@ -177,15 +184,17 @@ func (t *tx) makeDataKey(owner wallet.UserID) error {
 	return err
 }
 
-// personBy is the user of a Telegram id, "" for a stranger. A private chat has its person's id,
-// so it also tells whose chat a chat is.
+// personBy returns the user of a Telegram id's hash, "" for a stranger. A private chat has the id of its person, so
+// this also finds whose chat a chat is.
 func (t *tx) personBy(telegram store.Hash) wallet.UserID {
 	return wallet.UserID(t.get(telegrams, telegram[:]))
 }
 
+// telegramHash is the keyed hash of a person's Telegram id.
 func (t *tx) telegramHash(id int64) store.Hash { return t.store.lookup.Number(store.ByTelegram, id) }
 
+// chatHash is the keyed hash of a chat's Telegram id. It differs from the telegramHash of the same number.
 func (t *tx) chatHash(id int64) store.Hash { return t.store.lookup.Number(store.ByChat, id) }
 
-// erased tells whether an error says that a row belonged to an erased user: lists pass over it.
+// erased tells whether an error says that a row belongs to an erased user: lists pass over such a row without a report.
 func erased(err error) bool { return errors.Is(err, store.ErrNotFound) }
