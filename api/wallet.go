@@ -217,7 +217,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 	if t.Landing != nil {
 		d.BlockHeight, d.Confirmations = &t.Landing.BlockHeight, &t.Landing.Confirmations
 	}
-	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature || t.Status == wallet.Requested {
+	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature || rules.Awaits(t) {
 		d.ExpiresAt = stamp(t.Deadline)
 	}
 	return d
