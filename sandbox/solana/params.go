@@ -9,12 +9,13 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// params are the positional parameters of one call.
+// params are the positional parameters of one call, and the fault that SetFault chose for it.
 type params struct {
 	list  []json.RawMessage
 	fault Fault
 }
 
+// parseParams accepts an array, null or nothing. Elements stay raw until a method reads them by their index.
 func parseParams(raw json.RawMessage) (params, *rpcError) {
 	var p params
 	if len(raw) == 0 || bytes.Equal(raw, null) {
@@ -26,9 +27,10 @@ func parseParams(raw json.RawMessage) (params, *rpcError) {
 	return p, nil
 }
 
+// has says whether parameter i is there. Clients send null for an option that they leave out.
 func (p params) has(i int) bool { return i < len(p.list) && !bytes.Equal(p.list[i], null) }
 
-// read decodes parameter i, which must be there.
+// read decodes parameter i, which is required.
 func (p params) read(i int, into any) *rpcError {
 	if !p.has(i) {
 		return invalidParams("`params` should have at least %d argument(s)", i+1)
@@ -76,7 +78,8 @@ func readSignature(s string) (signature, *rpcError) {
 	return sig, nil
 }
 
-// config is every option that the methods know; each reads its own.
+// config holds the options of all methods. Each method reads the ones that it knows, and ignores the others as Agave
+// does.
 type config struct {
 	Commitment          *string    `json:"commitment"`
 	MinContextSlot      *uint64    `json:"minContextSlot"`
@@ -105,19 +108,19 @@ type config struct {
 	ReceivedNotification bool            `json:"enableReceivedNotification"`
 }
 
+// dataSlice limits the account data that a response has; both members are in bytes.
 type dataSlice struct {
 	Offset uint64 `json:"offset"`
 	Length uint64 `json:"length"`
 }
 
-// wanted names accounts that a simulation shall show afterwards.
+// wanted names the accounts that a simulation returns in the state after it.
 type wanted struct {
 	Addresses []string `json:"addresses"`
 	Encoding  string   `json:"encoding"`
 }
 
-// config reads the optional object at place i. A bare text there is the encoding, as older
-// clients send it.
+// config reads the optional object at index i. A string there is the encoding, as older clients send it.
 func (p params) config(i int) (config, *rpcError) {
 	var cfg config
 	if !p.has(i) {
@@ -130,7 +133,7 @@ func (p params) config(i int) (config, *rpcError) {
 	return cfg, bad
 }
 
-// level checks a commitment; unset means finalized.
+// level checks a commitment level. Unset means finalized.
 func level(name *string) (string, *rpcError) {
 	if name == nil {
 		return finalized, nil
@@ -142,7 +145,8 @@ func level(name *string) (string, *rpcError) {
 	return "", invalidParams("Invalid params: unknown variant `%.20s`, expected one of `processed`, `confirmed`, `finalized`.", *name)
 }
 
-// height is the newest block that the call's commitment and minContextSlot let it see.
+// height is the height of the newest block that a call may see by its commitment. It is an error if that block is
+// older than minContextSlot. Callers hold mu.
 func (c *Cluster) height(commitment *string, minSlot *uint64) (uint64, *rpcError) {
 	l, bad := level(commitment)
 	if bad != nil {
@@ -159,7 +163,7 @@ func (c *Cluster) height(commitment *string, minSlot *uint64) (uint64, *rpcError
 	return height, nil
 }
 
-// settledHeight is height for the methods that do not answer below confirmed.
+// settledHeight is height for the methods that refuse the commitment processed.
 func (c *Cluster) settledHeight(cfg config) (uint64, *rpcError) {
 	if cfg.Commitment != nil && *cfg.Commitment == processed {
 		return 0, invalidParams("Method does not support commitment below `confirmed`")
@@ -167,7 +171,7 @@ func (c *Cluster) settledHeight(cfg config) (uint64, *rpcError) {
 	return c.height(cfg.Commitment, cfg.MinContextSlot)
 }
 
-// withContext wraps a result with the slot that it was read at.
+// withContext wraps a result together with the slot that it was read at.
 func withContext(height uint64, value any) object {
 	return object{
 		"context": object{"apiVersion": apiVersion, "slot": slotOf(height)},
@@ -175,13 +179,13 @@ func withContext(height uint64, value any) object {
 	}
 }
 
-// maxBase58Wire and maxBase64Wire are how long the largest transaction is as text, in characters.
+// maxBase58Wire and maxBase64Wire are the lengths of the largest transaction in these encodings, in characters.
 const (
 	maxBase58Wire = 5594
 	maxBase64Wire = 5464
 )
 
-// decodeWire decodes bytes that a client sent as text; what names them in errors.
+// decodeWire decodes bytes that a client sent as text. what is Agave's name for the content, for error messages.
 func decodeWire(text, encoding, what string) ([]byte, *rpcError) {
 	var raw []byte
 	var err error
@@ -204,6 +208,7 @@ func decodeWire(text, encoding, what string) ([]byte, *rpcError) {
 	default:
 		return nil, invalidParams("unsupported encoding: %.20s. Supported encodings: base58, base64", encoding)
 	}
+	// The size limit of version 1 transactions is larger, and their first byte tells.
 	most := maxPacket
 	if len(raw) > 0 && raw[0] == v1Prefix {
 		most = maxV1Wire

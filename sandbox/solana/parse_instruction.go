@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// The jsonParsed form of instructions, in the names of Agave's parsers. What they cannot read is shown
-// as for programs without a parser.
+// The jsonParsed form of instructions, with the names that Agave's parsers use. An instruction that cannot be parsed
+// is shown as if its program had no parser.
 
-// parsing is one instruction under the parser: its accounts, its data from the front, and what was
-// found in them.
+// parsing is one instruction during parsing: its account keys, a reader of its data, and the result so far.
 type parsing struct {
 	keys []string
 	reader
@@ -19,7 +18,8 @@ type parsing struct {
 	info object
 }
 
-// parseInstruction is an instruction's program, by its name, and its parsed form; false when there is none.
+// parseInstruction returns the program's name and the parsed form. ok is false if there is no parser, or if parsing
+// fails.
 func (m *message) parseInstruction(ix instruction) (program string, parsed any, ok bool) {
 	p := &parsing{reader: reader{rest: ix.Data}, info: object{}}
 	for _, a := range ix.Accounts {
@@ -46,7 +46,8 @@ func (m *message) parseInstruction(ix instruction) (program string, parsed any, 
 	return program, object{"type": p.kind, "info": p.info}, true
 }
 
-// is names the instruction and its first accounts; "" leaves one out. It is false when one is missing.
+// is sets the instruction's name and names its first accounts; "" leaves an account out. It returns false if accounts
+// are missing.
 func (p *parsing) is(kind string, accounts ...string) bool {
 	p.kind = kind
 	if len(p.keys) < len(accounts) {
@@ -60,7 +61,7 @@ func (p *parsing) is(kind string, accounts ...string) bool {
 	return true
 }
 
-// signed names the authority, which stands at place after; signers behind it make it a multisig.
+// signed names the authority, which is the account at index after. If signers follow it, the authority is a multisig.
 func (p *parsing) signed(after int, name string) bool {
 	if len(p.keys) <= after {
 		return false
@@ -77,12 +78,13 @@ func (p *parsing) signed(after int, name string) bool {
 func (p *parsing) u16() uint16 { return binary.LittleEndian.Uint16(p.take(2)) }
 func (p *parsing) u64() uint64 { return binary.LittleEndian.Uint64(p.take(8)) }
 
-// amount is a u64 as text, as Agave shows token amounts.
+// amount reads a u64 and returns it as text, as Agave shows token amounts, because JavaScript numbers lose digits.
 func (p *parsing) amount() string { return strconv.FormatUint(p.u64(), 10) }
 
 func (p *parsing) key() string { return address(p.take(32)).String() }
 
-// optionalKey is a key behind a byte that says whether it is there; null when not.
+// optionalKey reads a byte that says whether a key follows, and the key. It returns nil, null in JSON, if there is
+// none.
 func (p *parsing) optionalKey() any {
 	switch p.byte() {
 	case 0:
@@ -94,20 +96,21 @@ func (p *parsing) optionalKey() any {
 	return nil
 }
 
-// setKey adds a key of which zeros mean that there is none.
+// setKey reads a key and adds it. All zeros mean that there is none.
 func (p *parsing) setKey(name string) {
 	if key := address(p.take(32)); key != (address{}) {
 		p.info[name] = key.String()
 	}
 }
 
+// fail marks the instruction as one that cannot be parsed.
 func (p *parsing) fail() {
 	if p.err == nil {
 		p.err = errEnded
 	}
 }
 
-// text is bincode's: a u64 length and UTF-8.
+// text reads a string in bincode: a u64 length, then UTF-8.
 func (p *parsing) text() string {
 	n := p.u64()
 	if n > uint64(len(p.rest)) {
@@ -121,6 +124,7 @@ func (p *parsing) text() string {
 	return string(b)
 }
 
+// system parses System instructions by their u32 number. Lamports and space (bytes) are plain numbers.
 func (p *parsing) system() bool {
 	switch p.uint32() {
 	case 0:
@@ -165,6 +169,7 @@ func (p *parsing) system() bool {
 	return false
 }
 
+// associated parses instructions of the associated token account program.
 func (p *parsing) associated() bool {
 	kind := byte(0)
 	if len(p.rest) > 0 {
@@ -179,6 +184,7 @@ func (p *parsing) associated() bool {
 	return p.is([]string{"create", "createIdempotent"}[kind], "source", "account", "wallet", "mint", "systemProgram", "tokenProgram")
 }
 
+// lookupTable parses instructions of the address lookup table program.
 func (p *parsing) lookupTable() bool {
 	const table, authority = "lookupTableAccount", "lookupTableAuthority"
 	switch p.uint32() {
@@ -209,12 +215,14 @@ func (p *parsing) lookupTable() bool {
 	return false
 }
 
-// shownAuthorities are the kinds of SetAuthority by their byte; those of accounts are 2 and 3.
+// shownAuthorities are Agave's names for the kinds of SetAuthority, by number. Kinds 2 and 3 belong to accounts, all
+// others to mints.
 var shownAuthorities = [...]string{"mintTokens", "freezeAccount", "accountOwner", "closeAccount", "transferFeeConfig", "withheldWithdraw",
 	"closeMint", "interestRate", "permanentDelegate", "confidentialTransferMint", "transferHookProgramId",
 	"confidentialTransferFeeConfig", "metadataPointer", "groupPointer", "groupMemberPointer", "scaledUiAmount", "pause", "permissionedBurn"}
 
-// token parses what both token programs know, and of Token-2022 what runs here.
+// token parses the instructions that both token programs have. With extended set, it also parses those of Token-2022
+// that run here.
 //
 // Long: one case for each instruction, by its number.
 func (p *parsing) token(extended bool) bool {
@@ -316,12 +324,13 @@ func (p *parsing) token(extended bool) bool {
 	return extended && p.extension(kind)
 }
 
+// tokenAmount reads base units and decimals, as the Checked instructions have them.
 func (p *parsing) tokenAmount() {
 	units := p.u64()
 	p.info["tokenAmount"] = showAmount(units, p.byte())
 }
 
-// extensionTypes reads what is left as the numbers of extensions.
+// extensionTypes reads the rest of the data as u16 numbers of extensions.
 func (p *parsing) extensionTypes() []string {
 	var names []string
 	for len(p.rest) > 0 && p.err == nil {
@@ -334,7 +343,7 @@ func (p *parsing) extensionTypes() []string {
 	return names
 }
 
-// extension parses the instructions that Token-2022 alone has.
+// extension parses instructions that only Token-2022 has.
 func (p *parsing) extension(kind byte) bool {
 	switch kind {
 	case 25:
@@ -389,6 +398,7 @@ func (p *parsing) extension(kind byte) bool {
 	return false
 }
 
+// transferFee parses the instructions of the transfer fee extension. Fees are in base units and basis points.
 func (p *parsing) transferFee() bool {
 	switch p.byte() {
 	case 0:

@@ -6,17 +6,17 @@ import (
 	"filippo.io/edwards25519"
 )
 
-// maxSeeds is how many seeds a program-derived address may have, its bump among them.
+// maxSeeds is how many seeds a program-derived address may have, including its bump.
 const maxSeeds = 16
 
-// onCurve says whether some private key may belong to the address.
+// onCurve says whether the address is a point of ed25519, so that a private key for it may exist.
 func onCurve(key address) bool {
 	_, err := new(edwards25519.Point).SetBytes(key[:])
 	return err == nil
 }
 
-// derive makes a program's own address from seeds, the last of which is the bump. ok is false
-// where a private key could exist for the result, or a seed is too long.
+// derive makes a program-derived address from seeds, the last of which is the bump. ok is false if a private key
+// could exist for the result, or if a seed is too long.
 func derive(program address, seeds ...[]byte) (key address, ok bool) {
 	if len(seeds) > maxSeeds {
 		return key, false
@@ -34,8 +34,8 @@ func derive(program address, seeds ...[]byte) (key address, ok bool) {
 	return key, !onCurve(key)
 }
 
-// findDerived looks for the highest bump that makes an address; tries is how many it took, and 0
-// where none does.
+// findDerived finds the highest bump that gives a valid address. tries is the number of bumps it tried, for which the
+// program pays compute units. It is 0 if no bump works.
 func findDerived(program address, seeds ...[]byte) (key address, bump byte, tries int) {
 	all := append(append([][]byte(nil), seeds...), nil)
 	for b := 255; b >= 0; b-- {
@@ -47,7 +47,7 @@ func findDerived(program address, seeds ...[]byte) (key address, bump byte, trie
 	return address{}, 0, 0
 }
 
-// associatedAddress is where a wallet keeps its tokens of a mint by default.
+// associatedAddress is the associated token account of a wallet for a mint of that token program.
 func associatedAddress(wallet, tokens, mint address) (key address, tries int) {
 	key, _, tries = findDerived(associatedProgram, wallet[:], tokens[:], mint[:])
 	return key, tries

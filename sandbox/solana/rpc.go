@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// object is a JSON object under construction.
+// object is a JSON object of a response.
 type object = map[string]any
 
-// rpcError is a JSON-RPC error. The codes and texts are those of Agave's RPC service.
+// rpcError is a JSON-RPC error. Codes and messages are those of Agave's RPC service, because clients match on both.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -38,6 +38,7 @@ const (
 	codeFilterNotFound   = -32020
 )
 
+// invalidParams is the error for parameters that a method refuses.
 func invalidParams(format string, args ...any) *rpcError {
 	return &rpcError{Code: codeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
@@ -58,7 +59,7 @@ type response struct {
 
 var null = json.RawMessage("null")
 
-// answer holds a result (null included) or an error, never both.
+// answer builds a response with a result (nil becomes null) or an error, never both.
 func answer(id json.RawMessage, result any, err *rpcError) response {
 	if id == nil {
 		id = null
@@ -72,10 +73,11 @@ func answer(id json.RawMessage, result any, err *rpcError) response {
 	return r
 }
 
-// method answers one JSON-RPC method. It runs with the cluster locked and caught up.
+// method answers one JSON-RPC method. It is called with the cluster's mu held, after catchUp, so it must not block.
 type method func(c *Cluster, p params) (any, *rpcError)
 
-// methods are all that HTTP clients can call; subscriptions are in ws.go.
+// methods are all methods that HTTP clients can call. The subscriptions of WebSockets are in ws.go. Read-only after
+// start.
 var methods = map[string]method{
 	"getBlockCommitment": getBlockCommitment,
 	"getBlockProduction": getBlockProduction,
@@ -130,16 +132,16 @@ var methods = map[string]method{
 	"simulateTransaction": simulateTransaction,
 }
 
-// apiVersion is the Agave release whose answers these are.
+// apiVersion is the Agave release that the responses follow.
 const apiVersion = "4.0.0"
 
-// maxBody is Agave's limit for a request body, in bytes; maxBatch ours for the calls in one.
+// maxBody is Agave's limit of a request body, in bytes. maxBatch is the sandbox's own limit of calls in one body.
 const (
 	maxBody  = 50 << 10
 	maxBatch = 100
 )
 
-// Handler serves JSON-RPC by POST, its WebSocket by upgrade, and GET /health.
+// Handler serves JSON-RPC by POST, WebSockets by upgrade, and GET /health. It allows any origin, as public nodes do.
 func (c *Cluster) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -162,6 +164,8 @@ func (c *Cluster) Handler() http.Handler {
 	})
 }
 
+// servePost answers one request body, which has one call or a batch. The calls of a batch run in order, each under
+// its own lock.
 func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		http.Error(w, "Supplied content type is not allowed. Content-Type: application/json is required", http.StatusUnsupportedMediaType)
@@ -186,6 +190,8 @@ func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, answer(nil, nil, &rpcError{Code: codeInvalidRequest, Message: "Invalid request"}))
 		return
 	}
+	// A fault of one call can end the whole response: it hangs, gets an HTTP status, or is cut off after all calls
+	// ran.
 	answers := []response{}
 	cut := false
 	for _, raw := range calls {
@@ -223,7 +229,8 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	json.NewEncoder(w).Encode(body) // an error means that the client left
 }
 
-// call answers one call of a body, and says which fault its transport has to play.
+// call answers one call of a body. It also returns the call's fault, because the transport has to hang or cut the
+// connection.
 func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
 	req, bad := parseRequest(raw)
 	if bad != nil {
@@ -252,6 +259,7 @@ func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
 	}
 	p.fault = fault
 
+	// From here on the clock has made all blocks that are due, so that a request sees the chain as of now.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.catchUp()
@@ -262,6 +270,8 @@ func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
 	return answer(req.ID, result, bad), fault
 }
 
+// parseRequest checks the JSON-RPC envelope. With an error, the ID is kept if it could be read, to go into the
+// response.
 func parseRequest(raw json.RawMessage) (request, *rpcError) {
 	var req request
 	if !json.Valid(raw) {

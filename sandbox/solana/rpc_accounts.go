@@ -9,8 +9,10 @@ import (
 	"github.com/mr-tron/base58"
 )
 
+// sentence is fmt.Sprintf for messages of errors.
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
+// getBalance returns lamports, 0 for an account that does not exist.
 func getBalance(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {
@@ -23,6 +25,7 @@ func getBalance(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, c.state.at(key, height).Lamports), nil
 }
 
+// getAccountInfo returns null for an account that does not exist.
 func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {
@@ -40,9 +43,11 @@ func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), bad
 }
 
-// maxAccounts is Agave's limit for getMultipleAccounts.
+// maxAccounts is Agave's limit of getMultipleAccounts.
 const maxAccounts = 100
 
+// getMultipleAccounts reads all accounts in the same block, in the order of the request. Its default encoding is
+// base64.
 func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 	var texts []string
 	if bad := p.read(0, &texts); bad != nil {
@@ -75,7 +80,7 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, list), nil
 }
 
-// compressed is one zstd frame of the data.
+// compressed returns the data as one zstd frame.
 func compressed(data []byte) []byte {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -84,11 +89,11 @@ func compressed(data []byte) []byte {
 	return encoder.EncodeAll(data, nil)
 }
 
-// maxBase58Data is the most data that Agave still writes in base58, in bytes.
+// maxBase58Data is how many bytes of data Agave still encodes in base58.
 const maxBase58Data = 128
 
-// showExisting shows an account even when it is gone: with nothing in it. jsonParsed falls back to
-// base64 here: show knows more.
+// showExisting shows an account, even one without lamports or data. jsonParsed gives base64 here; show parses what it
+// can before it calls this.
 func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError) {
 	data := a.Data
 	if slice != nil {
@@ -121,6 +126,8 @@ func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError)
 	}, nil
 }
 
+// requestAirdrop sends lamports from the faucet and returns the signature at once. It has none of the limits of a
+// public faucet.
 func requestAirdrop(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {

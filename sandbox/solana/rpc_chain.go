@@ -2,23 +2,25 @@ package solana
 
 import "math"
 
-// What the chain says of itself: slots, heights, hashes, fees.
+// Methods about the chain itself: slots, heights, blockhashes, fees, rent.
 
 const slotsPerEpoch = 432_000
 
 func getHealth(*Cluster, params) (any, *rpcError) { return "ok", nil }
 
+// getSlot returns the slot of the newest block at the commitment.
 func getSlot(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	return slotOf(height), bad
 }
 
+// getBlockHeight returns a height, which is less than the slot, because skipped slots have no block.
 func getBlockHeight(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	return height, bad
 }
 
-// heightFor reads the config at place i and finds the block that it allows to see.
+// heightFor reads the config at index i, and returns the height of the newest block that it allows to see.
 func (c *Cluster) heightFor(p params, i int) (uint64, *rpcError) {
 	cfg, bad := p.config(i)
 	if bad != nil {
@@ -27,6 +29,7 @@ func (c *Cluster) heightFor(p params, i int) (uint64, *rpcError) {
 	return c.height(cfg.Commitment, cfg.MinContextSlot)
 }
 
+// getTransactionCount counts what landed, failed transactions included.
 func getTransactionCount(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	if bad != nil {
@@ -36,6 +39,7 @@ func getTransactionCount(c *Cluster, p params) (any, *rpcError) {
 	return len(c.history.between(0, height)), nil
 }
 
+// getLatestBlockhash also returns the last height at which a transaction with this blockhash can land.
 func getLatestBlockhash(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	if bad != nil {
@@ -47,6 +51,7 @@ func getLatestBlockhash(c *Cluster, p params) (any, *rpcError) {
 	}), nil
 }
 
+// isBlockhashValid looks from the newest block at the commitment, so a hash can be too new for finalized.
 func isBlockhashValid(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0) // a blockhash has the shape of an address
 	if bad != nil {
@@ -60,6 +65,7 @@ func isBlockhashValid(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, ok), nil
 }
 
+// getFeeForMessage returns the fee of a base64 message in lamports, or null if its blockhash is not valid.
 func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	text, bad := p.text(0)
 	if bad != nil {
@@ -93,6 +99,7 @@ func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, msg.fee(limits)), nil
 }
 
+// getMinimumBalance returns the rent-exempt minimum, in lamports, of an account with that many bytes of data.
 func getMinimumBalance(c *Cluster, p params) (any, *rpcError) {
 	var size uint64
 	if bad := p.read(0, &size); bad != nil {
@@ -108,8 +115,9 @@ func getMinimumBalance(c *Cluster, p params) (any, *rpcError) {
 	return c.rentAt(height).minimum(int(size)), nil
 }
 
-// getPrioritizationFees tells, for each of the last 150 blocks, the lowest price that got in;
-// with addresses, the lowest among transactions that wrote all of them.
+// getPrioritizationFees returns, for each of the last 150 blocks, the lowest price of a transaction in it, in
+// micro-lamports per compute unit. With addresses, only transactions that write all of them count. Blocks without any
+// have 0.
 func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
 	var texts []string
 	if p.has(0) {
@@ -143,7 +151,7 @@ func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
 	return fees, nil
 }
 
-// writes says whether the message may write all of the keys.
+// writes says whether all the keys are writable accounts of the message.
 func (m *message) writes(keys []address) bool {
 next:
 	for _, key := range keys {
@@ -157,6 +165,7 @@ next:
 	return true
 }
 
+// getEpochInfo has no leader schedule behind it: an epoch is just slotsPerEpoch slots.
 func getEpochInfo(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	if bad != nil {
@@ -173,7 +182,7 @@ func getEpochInfo(c *Cluster, p params) (any, *rpcError) {
 	}, nil
 }
 
-// blockAt finds the block of a slot that is visible up to height.
+// blockAt returns the height of a slot's block. It is an error if the slot is later than height, or was skipped.
 func (c *Cluster) blockAt(slot, height uint64) (uint64, *rpcError) {
 	if slot > slotOf(height) {
 		return 0, &rpcError{Code: codeBlockNotHere, Message: sentence("Block not available for slot %d", slot)}
@@ -184,6 +193,7 @@ func (c *Cluster) blockAt(slot, height uint64) (uint64, *rpcError) {
 	return heightAt(slot), nil
 }
 
+// getBlockTime returns Unix time in seconds.
 func getBlockTime(c *Cluster, p params) (any, *rpcError) {
 	var slot uint64
 	if bad := p.read(0, &slot); bad != nil {
@@ -199,6 +209,8 @@ func getBlockTime(c *Cluster, p params) (any, *rpcError) {
 // maxBlockRange is Agave's limit for getBlocks, in slots.
 const maxBlockRange = 500_000
 
+// getBlocks lists the slots with a block from the first slot to the last. The second parameter may be the last slot
+// or the config.
 func getBlocks(c *Cluster, p params) (any, *rpcError) {
 	var from uint64
 	if bad := p.read(0, &from); bad != nil {

@@ -2,9 +2,9 @@ package solana
 
 import "time"
 
-// What the cluster says of its supply, its one validator and its pace.
+// Methods about the supply, the one validator, and the cluster's pace.
 
-// getSupply counts what the faucet holds as not circulating.
+// getSupply returns lamports. It counts the faucet's balance as non-circulating.
 func getSupply(c *Cluster, p params) (any, *rpcError) {
 	cfg, bad := p.config(0)
 	if bad != nil {
@@ -25,6 +25,7 @@ func getSupply(c *Cluster, p params) (any, *rpcError) {
 	}), nil
 }
 
+// getLargestAccounts lists accounts by lamports, the largest first.
 func getLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	cfg, bad := p.config(0)
 	if bad != nil {
@@ -53,6 +54,7 @@ func getLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), nil
 }
 
+// getEpochSchedule describes epochs without warm-up.
 func getEpochSchedule(*Cluster, params) (any, *rpcError) {
 	return object{
 		"slotsPerEpoch": slotsPerEpoch, "leaderScheduleSlotOffset": slotsPerEpoch, "warmup": false,
@@ -60,13 +62,13 @@ func getEpochSchedule(*Cluster, params) (any, *rpcError) {
 	}, nil
 }
 
-// maxSamples is Agave's limit for getRecentPerformanceSamples, and a sample's length.
+// maxSamples is Agave's limit of getRecentPerformanceSamples; sampleLength is the time that one sample covers.
 const (
 	maxSamples   = 720
 	sampleLength = time.Minute
 )
 
-// getPerformanceSamples lists the last minutes, the newest first, at the present pace.
+// getPerformanceSamples lists the last minutes, newest first. It assumes that all slots had today's length.
 func getPerformanceSamples(c *Cluster, p params) (any, *rpcError) {
 	limit := uint64(maxSamples)
 	if p.has(0) {
@@ -81,6 +83,7 @@ func getPerformanceSamples(c *Cluster, p params) (any, *rpcError) {
 	if pace <= 0 {
 		pace = DefaultSlotTime
 	}
+	// Samples begin at multiples of their length in slots, so that they stay the same from one call to the next.
 	slots := max(uint64(sampleLength/pace), 1)
 	samples := []object{}
 	for end := slotOf(c.tip) / slots * slots; end > 0 && uint64(len(samples)) < limit; end -= slots {
@@ -93,9 +96,10 @@ func getPerformanceSamples(c *Cluster, p params) (any, *rpcError) {
 	return samples, nil
 }
 
-// maxLeaders is Agave's limit for getSlotLeaders.
+// maxLeaders is Agave's limit of getSlotLeaders.
 const maxLeaders = 5000
 
+// getSlotLeader names the only validator, which is also the account that collects fees.
 func getSlotLeader(c *Cluster, p params) (any, *rpcError) {
 	if _, bad := c.heightFor(p, 0); bad != nil {
 		return nil, bad
@@ -103,7 +107,7 @@ func getSlotLeader(c *Cluster, p params) (any, *rpcError) {
 	return c.collector().String(), nil
 }
 
-// getSlotLeaders names the one validator for every slot up to the end of the next epoch.
+// getSlotLeaders names the only validator for every slot until the end of the next epoch. Later slots are an error.
 func getSlotLeaders(c *Cluster, p params) (any, *rpcError) {
 	var from, limit uint64
 	if bad := p.read(0, &from); bad != nil {
@@ -126,7 +130,8 @@ func getSlotLeaders(c *Cluster, p params) (any, *rpcError) {
 	return leaders, nil
 }
 
-// getClusterNodes names the one validator. Where it listens is not known here.
+// getClusterNodes names the only validator. Its addresses are null, because a Cluster does not know where it is
+// served.
 func getClusterNodes(c *Cluster, _ params) (any, *rpcError) {
 	return []object{{
 		"pubkey": c.collector().String(), "version": apiVersion, "featureSet": 0, "shredVersion": 1,
@@ -135,8 +140,8 @@ func getClusterNodes(c *Cluster, _ params) (any, *rpcError) {
 	}}, nil
 }
 
-// getBlockCommitment has no votes to tell of: one validator has all the stake, and its blocks count
-// as they come.
+// getBlockCommitment has no votes to show: there is one validator, and its blocks reach a commitment by their age
+// alone.
 func getBlockCommitment(c *Cluster, p params) (any, *rpcError) {
 	var slot uint64
 	if bad := p.read(0, &slot); bad != nil {
@@ -145,13 +150,14 @@ func getBlockCommitment(c *Cluster, p params) (any, *rpcError) {
 	return object{"commitment": nil, "totalStake": 0}, nil
 }
 
-// slotRange is the part of the chain that getBlockProduction counts.
+// slotRange is the range of slots that getBlockProduction counts, both ends included. Last is nil for the newest
+// slot.
 type slotRange struct {
 	First uint64  `json:"firstSlot"`
 	Last  *uint64 `json:"lastSlot"`
 }
 
-// getBlockProduction counts slots and blocks, from the epoch's beginning unless a range is given.
+// getBlockProduction counts slots and blocks. The default range begins with the epoch.
 func getBlockProduction(c *Cluster, p params) (any, *rpcError) {
 	cfg, bad := p.config(0)
 	if bad != nil {
@@ -187,6 +193,7 @@ func getBlockProduction(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, object{"byIdentity": produced, "range": object{"firstSlot": first, "lastSlot": last}}), nil
 }
 
+// getBlocksWithLimit lists the next slots with a block, from the given slot on.
 func getBlocksWithLimit(c *Cluster, p params) (any, *rpcError) {
 	var from, limit uint64
 	if bad := p.read(0, &from); bad != nil {

@@ -6,11 +6,14 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// What happened: statuses, histories, transactions, blocks.
+// Methods about what happened: signature statuses, histories of accounts, transactions and blocks.
 
-// recentStatuses is how far back, in blocks, getSignatureStatuses looks unless told to search.
+// recentStatuses is how many blocks back getSignatureStatuses looks without searchTransactionHistory, as Agave's
+// status cache does.
 const recentStatuses = 300
 
+// getSignatureStatuses returns null for a signature that is unknown or too old. Confirmations are blocks on top, null
+// once finalized.
 func getSignatureStatuses(c *Cluster, p params) (any, *rpcError) {
 	var texts []string
 	if bad := p.read(0, &texts); bad != nil {
@@ -49,7 +52,7 @@ func getSignatureStatuses(c *Cluster, p params) (any, *rpcError) {
 	return withContext(c.tip, list), nil
 }
 
-// showStatus is the older form of err.
+// showStatus is the result in the older form, which clients may read instead of err.
 func showStatus(err *TransactionError) object {
 	if err != nil {
 		return object{"Err": err.wire()}
@@ -57,9 +60,11 @@ func showStatus(err *TransactionError) object {
 	return object{"Ok": nil}
 }
 
-// maxHistory is Agave's limit for getSignaturesForAddress.
+// maxHistory is Agave's limit of getSignaturesForAddress.
 const maxHistory = 1000
 
+// getSignaturesForAddress lists an account's transactions, newest first. before and until are signatures, and neither
+// is in the list.
 func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {
@@ -106,8 +111,8 @@ func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
 	return list, nil
 }
 
-// bound finds the transaction that limits a history; nil when none is given. An unknown one is an
-// error: what lies beyond it cannot be known.
+// bound finds the transaction that limits a history, or nil if none is given. An unknown signature is an error: its
+// place in the order is not known, and an empty list would look like the end of the history.
 func (c *Cluster) bound(text string) (*landed, *rpcError) {
 	if text == "" {
 		return nil, nil
@@ -123,6 +128,7 @@ func (c *Cluster) bound(text string) (*landed, *rpcError) {
 	return l, nil
 }
 
+// showSummary is one entry of getSignaturesForAddress.
 func (c *Cluster) showSummary(l *landed) object {
 	return object{
 		"signature":          l.tx.Signature().String(),
@@ -134,7 +140,7 @@ func (c *Cluster) showSummary(l *landed) object {
 	}
 }
 
-// memos joins the transaction's memos as Agave lists them: "[length] text; ..."; nil without any.
+// memos joins the transaction's memos as Agave lists them: "[length] text; ...". It returns nil if there are none.
 func (t *transaction) memos() any {
 	text := ""
 	for _, ix := range t.Instructions {
@@ -158,6 +164,7 @@ func utf8Or(data []byte, other string) string {
 	return other
 }
 
+// getTransaction returns null for a transaction that is unknown, or not yet at the commitment.
 func getTransaction(c *Cluster, p params) (any, *rpcError) {
 	sig, bad := p.signature(0)
 	if bad != nil {
@@ -184,7 +191,8 @@ func getTransaction(c *Cluster, p params) (any, *rpcError) {
 	return shown, nil
 }
 
-// showTransaction is a transaction with its meta in the asked encoding.
+// showTransaction is a transaction with its meta in the requested encoding. Clients must say that they understand its
+// version.
 func showTransaction(l *landed, cfg config) (object, *rpcError) {
 	if version := l.tx.Version; l.tx.Versioned && (cfg.MaxVersion == nil || int(*cfg.MaxVersion) < version) {
 		return nil, &rpcError{Code: codeVersion, Message: sentence("Transaction version (%d) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": %[1]d", version)}
@@ -221,6 +229,7 @@ func (t *transaction) signatureTexts() []string {
 	return texts
 }
 
+// showJSON is the json form: accounts are indexes of accountKeys, and data is base58.
 func showJSON(tx *transaction) object {
 	instructions := make([]object, len(tx.Instructions))
 	for i, ix := range tx.Instructions {
@@ -240,7 +249,7 @@ func showJSON(tx *transaction) object {
 	return object{"signatures": tx.signatureTexts(), "message": message}
 }
 
-// showVersion adds what a message has beyond a legacy one.
+// showVersion adds the parts that only messages newer than legacy have.
 func (m *message) showVersion(shown object) {
 	switch {
 	case m.Version == 1:
@@ -250,7 +259,7 @@ func (m *message) showVersion(shown object) {
 	}
 }
 
-// showParsed is the jsonParsed form.
+// showParsed is the jsonParsed form: keys come with their rights, and instructions are parsed.
 func showParsed(tx *transaction) object {
 	keys := make([]object, len(tx.Keys))
 	for i, k := range tx.Keys {
@@ -269,6 +278,7 @@ func showParsed(tx *transaction) object {
 	return object{"signatures": tx.signatureTexts(), "message": message}
 }
 
+// getBlock returns the block of a slot, with transactions, signatures or neither. Skipped slots are an error.
 func getBlock(c *Cluster, p params) (any, *rpcError) {
 	var slot uint64
 	if bad := p.read(0, &slot); bad != nil {

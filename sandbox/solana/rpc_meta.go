@@ -8,10 +8,10 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// What a transaction did, as getTransaction, getBlock and simulateTransaction tell it.
+// What a transaction did, as getTransaction, getBlock and simulateTransaction show it.
 
-// showMeta is UiTransactionStatusMeta. In the parsed form the keys that lookup tables gave stand
-// among the message's own, and inner instructions name theirs.
+// showMeta is UiTransactionStatusMeta. In the parsed form there are no loadedAddresses, because the keys from lookup
+// tables are listed with the message's own. Amounts are in lamports.
 func showMeta(l *landed, parsed bool) object {
 	pre, post := l.Tokens.shown()
 	meta := object{
@@ -33,7 +33,7 @@ func showMeta(l *landed, parsed bool) object {
 	return meta
 }
 
-// shown is UiTransactionTokenBalance for each account.
+// shown is UiTransactionTokenBalance of each token account, before and after.
 func (b tokenBalances) shown() (pre, post []object) {
 	return showBalances(b.Pre), showBalances(b.Post)
 }
@@ -59,7 +59,7 @@ func showBalances(list []tokenBalance) []object {
 	return shown
 }
 
-// showInner groups the instructions that programs called by the top-level one that led to them.
+// showInner groups inner instructions by the top-level instruction that led to them.
 func showInner(tx *transaction, list []innerInstruction, parsed bool) []object {
 	groups := []object{}
 	var group []object
@@ -79,7 +79,7 @@ func showInner(tx *transaction, list []innerInstruction, parsed bool) []object {
 	return groups
 }
 
-// showInstruction names program and accounts by their places.
+// showInstruction shows the program and accounts as indexes of the account keys.
 func (m *message) showInstruction(ix instruction) object {
 	places := make([]int, len(ix.Accounts)) // []byte would become base64
 	for i, a := range ix.Accounts {
@@ -88,8 +88,8 @@ func (m *message) showInstruction(ix instruction) object {
 	return object{"programIdIndex": ix.Program, "accounts": places, "data": base58.Encode(ix.Data), "stackHeight": 1}
 }
 
-// showParsedInstruction is an instruction as parseInstruction reads it; one that it cannot read takes
-// the shape that Agave gives to programs without a parser.
+// showParsedInstruction is an instruction as parseInstruction reads it. If that fails, it has the form that Agave
+// uses for programs without a parser.
 func (m *message) showParsedInstruction(ix instruction) object {
 	program := m.Keys[ix.Program]
 	shown := object{"programId": program.String(), "stackHeight": 1}
@@ -113,13 +113,13 @@ func addressTexts(keys []address) []string {
 	return texts
 }
 
-// showLoaded is what lookup tables gave.
+// showLoaded lists the keys that came from lookup tables.
 func (m *message) showLoaded() object {
 	own := m.own()
 	return object{"writable": addressTexts(m.Keys[own : own+m.loaded]), "readonly": addressTexts(m.Keys[own+m.loaded:])}
 }
 
-// showLookups are the message's own words for that.
+// showLookups lists the lookup tables and the indexes in them, as the message has them.
 func (m *message) showLookups() []object {
 	places := func(list []byte) []int {
 		numbers := make([]int, len(list))
@@ -135,7 +135,7 @@ func (m *message) showLookups() []object {
 	return shown
 }
 
-// showReturn is what the last program handed back; null for nothing.
+// showReturn is the return data of the last program that set any, or nil.
 func showReturn(r *returnData) any {
 	if r == nil || len(r.data) == 0 {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// Agave's limits for the filters of getProgramAccounts; the second in bytes.
+// Agave's limits of the filters of getProgramAccounts: their number, and the bytes that one compares.
 const (
 	maxFilters      = 4
 	maxFilterLength = 128
 )
 
-// accountFilter keeps the accounts that it returns true for.
+// accountFilter returns true for the accounts to keep.
 type accountFilter func(account) bool
 
-// programFilter is one entry of "filters", as it comes.
+// programFilter is one entry of "filters" as the client sent it.
 type programFilter struct {
 	DataSize *uint64 `json:"dataSize"`
 	Memcmp   *struct {
@@ -29,7 +29,8 @@ type programFilter struct {
 	TokenState bool `json:"tokenAccountState"`
 }
 
-// accept reads a filter: an exact size, bytes at a place, or an initialized token account.
+// accept turns the entry into a filter: an exact data size in bytes, bytes at an offset, or an initialized token
+// account.
 func (f programFilter) accept() (accountFilter, *rpcError) {
 	switch {
 	case f.DataSize != nil:
@@ -70,7 +71,7 @@ func (f programFilter) accept() (accountFilter, *rpcError) {
 	}, nil
 }
 
-// accounts keeps a program's accounts that pass all of the config's filters.
+// accounts returns a filter for the program's accounts that pass all of the config's filters.
 func (cfg config) accounts(program address) (accountFilter, *rpcError) {
 	if len(cfg.Filters) > maxFilters {
 		return nil, invalidParams("Too many filters provided; max %d", maxFilters)
@@ -88,7 +89,8 @@ func (cfg config) accounts(program address) (accountFilter, *rpcError) {
 	}, nil
 }
 
-// getProgramAccounts lists a program's accounts that pass all filters, by address.
+// getProgramAccounts lists a program's accounts that pass all filters. Sorting by address keeps the result the same
+// between calls.
 func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
 	program, bad := p.address(0)
 	if bad != nil {

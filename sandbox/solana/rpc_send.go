@@ -1,9 +1,8 @@
 package solana
 
-// What takes transactions: sendTransaction and simulateTransaction.
+// Methods that take transactions: sendTransaction and simulateTransaction.
 
-// transactionParam reads the transaction at the call's first place and makes sure that it is
-// sound.
+// transactionParam decodes the transaction in the first parameter and sanitizes it. It does not check signatures.
 func transactionParam(p params, encoding string) (*transaction, *rpcError) {
 	const what = "solana_transaction::versioned::VersionedTransaction"
 	text, bad := p.text(0)
@@ -30,6 +29,8 @@ func transactionParam(p params, encoding string) (*transaction, *rpcError) {
 
 var errSignature = &rpcError{Code: codeSignature, Message: "Transaction signature verification failure"}
 
+// sendTransaction checks the transaction (preflight) and queues it for the next block. It returns the first
+// signature, which proves nothing about landing: a queued transaction can still fail or expire.
 func sendTransaction(c *Cluster, p params) (any, *rpcError) {
 	cfg, bad := p.config(1)
 	if bad != nil {
@@ -39,6 +40,7 @@ func sendTransaction(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// Without preflight, minContextSlot applies to the newest block.
 	commitment := cfg.PreflightCommitment
 	if cfg.SkipPreflight {
 		newest := processed
@@ -60,16 +62,20 @@ func sendTransaction(c *Cluster, p params) (any, *rpcError) {
 			}
 		}
 	}
+	// A negative number of retries means: until the blockhash expires.
 	retries := -1
 	if cfg.MaxRetries != nil {
 		retries = int(*cfg.MaxRetries)
 	}
+	// A swallowed transaction is answered like any other, but never reaches the queue.
 	if !p.fault.Swallow && !c.enqueue(tx, p.fault.Delay, retries) {
 		return nil, &rpcError{Code: codeUnhealthy, Message: "Node is unhealthy", Data: object{"numSlotsBehind": nil}}
 	}
 	return tx.Signature().String(), nil
 }
 
+// simulateTransaction executes the transaction on the block at the commitment and throws the effects away. Signatures
+// are not checked unless sigVerify asks for it.
 func simulateTransaction(c *Cluster, p params) (any, *rpcError) {
 	cfg, bad := p.config(1)
 	if bad != nil {
@@ -112,7 +118,7 @@ func simulateTransaction(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), nil
 }
 
-// showAfter shows the accounts that a simulation was asked for, as it would leave them.
+// showAfter shows the requested accounts as the simulation left them, or null if it failed.
 func (c *Cluster) showAfter(want wanted, out outcome, height uint64) (any, *rpcError) {
 	if want.Encoding == "" {
 		want.Encoding = "base64"
@@ -143,7 +149,7 @@ func (c *Cluster) showAfter(want wanted, out outcome, height uint64) (any, *rpcE
 	return list, nil
 }
 
-// showSimulation is RpcSimulateTransactionResult, which preflight errors carry as their data too.
+// showSimulation is RpcSimulateTransactionResult. Errors of preflight carry it as their data too.
 func showSimulation(out outcome, accounts, replacement any) object {
 	shown := object{
 		"err":                    out.Err.wire(),

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// extensionNames are the extensions as Agave's parser names them (UiExtension).
+// extensionName is the name of an extension in Agave's parser (UiExtension), or "" for a number that is not one.
 func extensionName(extension uint16) string {
 	return map[uint16]string{
 		extTransferFeeConfig: "transferFeeConfig", extTransferFeeAmount: "transferFeeAmount",
@@ -28,7 +28,8 @@ func extensionName(extension uint16) string {
 	}[extension]
 }
 
-// showAmount is UiTokenAmount: base units, decimals, and the same as a number and as text.
+// showAmount is UiTokenAmount: the amount in base units, its decimals, and the amount in whole tokens as a number and
+// as text.
 func showAmount(units uint64, decimals byte) object {
 	text := strconv.FormatUint(units, 10)
 	if decimals > 0 {
@@ -45,7 +46,8 @@ func showAmount(units uint64, decimals byte) object {
 	return object{"amount": strconv.FormatUint(units, 10), "decimals": decimals, "uiAmount": number, "uiAmountString": text}
 }
 
-// showToken is the jsonParsed form of a mint or a token account; false for other data.
+// showToken is the jsonParsed form of a mint or token account. It returns false for other data, and for an account
+// whose mint is gone, because the decimals are the mint's.
 func (c *Cluster) showToken(a account, height uint64) (any, bool) {
 	program := map[address]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"}[a.Owner]
 	if program == "" {
@@ -73,6 +75,7 @@ func (c *Cluster) showToken(a account, height uint64) (any, bool) {
 	return object{"program": program, "parsed": object{"type": kind, "info": info}, "space": len(a.Data)}, true
 }
 
+// showHolding shows a token account. Members without a value are left out, as Agave leaves them out.
 func showHolding(h tokenAccount, decimals byte) object {
 	info := object{
 		"mint": h.mint().String(), "owner": h.owner().String(), "isNative": h.native().some(),
@@ -97,7 +100,7 @@ func shownKey(o coption) any {
 	return o.key().String()
 }
 
-// shown lists extensions by name, with the state of those that tell how a token can be moved.
+// shown lists extensions by name. Only those that affect how a token can be moved have a state here.
 func (l extensionList) shown() []object {
 	var list []object
 	for extension := uint16(1); extension <= extLast; extension++ {
@@ -121,8 +124,7 @@ func (l extensionList) shown() []object {
 	return list
 }
 
-// tokenFilter is the second argument of getTokenAccountsBy...: accounts of one mint, or of one
-// token program.
+// tokenFilter reads the second parameter of getTokenAccountsBy...: the accounts of one mint, or of one token program.
 func (c *Cluster) tokenFilter(p params, height uint64) (func(account, tokenAccount) bool, *rpcError) {
 	var filter struct {
 		Mint    string `json:"mint"`
@@ -158,17 +160,19 @@ func (c *Cluster) tokenFilter(p params, height uint64) (func(account, tokenAccou
 	return nil, invalidParams("Invalid params: expected `mint` or `programId`")
 }
 
+// getTokenAccountsByOwner lists the token accounts of a wallet.
 func getTokenAccountsByOwner(c *Cluster, p params) (any, *rpcError) {
 	return c.tokenAccounts(p, func(h tokenAccount, owner address) bool { return h.owner() == owner })
 }
 
+// getTokenAccountsByDelegate lists the token accounts whose delegate is the address.
 func getTokenAccountsByDelegate(c *Cluster, p params) (any, *rpcError) {
 	return c.tokenAccounts(p, func(h tokenAccount, delegate address) bool {
 		return h.delegate().some() && h.delegate().key() == delegate
 	})
 }
 
-// tokenAccounts lists the token accounts that belong to the call's first address.
+// tokenAccounts lists the token accounts that belong to the address in the first parameter, sorted by address.
 func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bool) (any, *rpcError) {
 	whose, bad := p.address(0)
 	if bad != nil {
@@ -191,6 +195,7 @@ func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bo
 		shown object
 	}
 	var list []entry
+	// Every account of the cluster is visited. An index is not worth its upkeep for the few accounts of a sandbox.
 	for key := range c.state {
 		a := c.state.at(key, height)
 		h, ok := holdingIn(a)
@@ -211,7 +216,7 @@ func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bo
 	return withContext(height, shown), nil
 }
 
-// show is showAccount that also knows the jsonParsed form of what programs keep.
+// show returns null for an account that does not exist, and refuses an unknown encoding in either case.
 func (c *Cluster) show(key address, a account, cfg config, height uint64) (any, *rpcError) {
 	if !a.exists() {
 		return nil, c.mayShow(cfg)
@@ -219,13 +224,13 @@ func (c *Cluster) show(key address, a account, cfg config, height uint64) (any, 
 	return c.showParsedOr(key, a, cfg, height)
 }
 
-// mayShow refuses an encoding that does not exist, even where there is nothing to show.
+// mayShow refuses an unknown encoding before there is an account to show.
 func (c *Cluster) mayShow(cfg config) *rpcError {
 	_, bad := showExisting(account{}, cfg.Encoding, cfg.DataSlice)
 	return bad
 }
 
-// showParsedOr shows an account even when it is gone, as subscribers see it.
+// showParsedOr shows an account even if it is gone, because subscribers are notified of that too.
 func (c *Cluster) showParsedOr(key address, a account, cfg config, height uint64) (any, *rpcError) {
 	shown, bad := showExisting(a, cfg.Encoding, cfg.DataSlice)
 	if cfg.Encoding != "jsonParsed" || bad != nil {
@@ -241,7 +246,7 @@ func (c *Cluster) showParsedOr(key address, a account, cfg config, height uint64
 	return shown, nil
 }
 
-// showNative is the jsonParsed form of lookup tables and of the Rent sysvar; false for other accounts.
+// showNative is the jsonParsed form of lookup tables and of the Rent sysvar. It returns false for other accounts.
 func showNative(key address, a account) (any, bool) {
 	switch {
 	case a.Owner == lookupProgram:
@@ -274,6 +279,7 @@ func showNative(key address, a account) (any, bool) {
 	return nil, false
 }
 
+// getTokenAccountBalance returns a token account's balance in base units and as text.
 func getTokenAccountBalance(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {
@@ -298,9 +304,10 @@ func getTokenAccountBalance(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, showAmount(h.amount(), decimals)), nil
 }
 
-// maxLargest is how many accounts the methods of the largest list.
+// maxLargest is how many accounts getLargestAccounts and getTokenLargestAccounts list.
 const maxLargest = 20
 
+// getTokenLargestAccounts lists a mint's accounts by balance, the largest first.
 func getTokenLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	mint, bad := p.address(0)
 	if bad != nil {
@@ -332,13 +339,13 @@ func getTokenLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), nil
 }
 
-// sized is an account and what it holds of something.
+// sized is an account with its balance, in lamports or base units.
 type sized struct {
 	key    address
 	amount uint64
 }
 
-// largest are the first maxLargest by amount, the same amount by address.
+// largest sorts by amount, then by address, and returns the first maxLargest.
 func largest(list []sized) []sized {
 	slices.SortFunc(list, func(a, b sized) int {
 		if c := cmp.Compare(b.amount, a.amount); c != 0 {
@@ -349,6 +356,7 @@ func largest(list []sized) []sized {
 	return list[:min(len(list), maxLargest)]
 }
 
+// getTokenSupply returns a mint's supply in base units and as text.
 func getTokenSupply(c *Cluster, p params) (any, *rpcError) {
 	key, bad := p.address(0)
 	if bad != nil {

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// account is one account at one moment. Data is never changed in place: a change replaces it.
+// account is one account at one moment. Its Data may be shared by several versions and is never changed in place.
 type account struct {
 	Lamports   uint64
 	Owner      address
@@ -14,20 +14,20 @@ type account struct {
 	Executable bool
 }
 
-// exists tells an account from the emptiness that every other address holds.
+// exists is false for an address without lamports, which is the same as having no account there.
 func (a account) exists() bool { return a.Lamports > 0 }
 
-// version is an account as it stood from the block of that height on.
+// version is an account from the block of that height on, until the next version.
 type version struct {
 	height uint64
 	account
 }
 
-// state remembers each account's versions back to the last finalized one, oldest first, so that
-// reads can be answered at any commitment level.
+// state keeps each account's versions back to the last finalized one, oldest first, so that reads at any commitment
+// level can be answered. A Cluster's mu guards it.
 type state map[address][]version
 
-// at reads an account as the block of the given height left it.
+// at returns an account as it was after the block of the given height.
 func (s state) at(key address, height uint64) account {
 	versions := s[key]
 	for i := len(versions) - 1; i >= 0; i-- {
@@ -38,7 +38,8 @@ func (s state) at(key address, height uint64) account {
 	return account{}
 }
 
-// changed returns the height of the last change to the account that is not after height.
+// changed returns the height of the last change to an account at or below the given height. It is false if there was
+// none.
 func (s state) changed(key address, height uint64) (uint64, bool) {
 	versions := s[key]
 	for i := len(versions) - 1; i >= 0; i-- {
@@ -49,7 +50,8 @@ func (s state) changed(key address, height uint64) (uint64, bool) {
 	return 0, false
 }
 
-// set writes an account's new version and forgets those that the finalized height has passed.
+// set adds an account's new version, and drops the versions that are older than the one at the finalized height.
+// Several changes in one block leave one version.
 func (s state) set(key address, height uint64, a account, finalized uint64) {
 	if !a.exists() {
 		a = account{} // an account without lamports is gone at the end of its transaction
@@ -67,7 +69,8 @@ func (s state) set(key address, height uint64, a account, finalized uint64) {
 	s[key] = versions
 }
 
-// undo takes back every version above the height.
+// undo removes every version above the height. Blocks below the finalized height cannot be undone: their versions are
+// gone.
 func (s state) undo(height uint64) {
 	for key, versions := range s {
 		n := sort.Search(len(versions), func(i int) bool { return versions[i].height > height })
@@ -79,7 +82,7 @@ func (s state) undo(height uint64) {
 	}
 }
 
-// total adds all lamports up, as the block of the given height left them.
+// total is the sum of all lamports after the block of the given height.
 func (s state) total(height uint64) uint64 {
 	var sum uint64
 	for key := range s {
@@ -94,23 +97,23 @@ const (
 	maxGrowth       = 20 << 20 // bytes of data that a transaction may allocate
 )
 
-// rentRate is what an account's storage costs, in lamports a byte (SIMD-0194: two years' rent folded
-// into one number).
+// rentRate is the price of an account's storage in lamports per byte. It covers two years, which make an account
+// rent-exempt (SIMD-0194).
 type rentRate uint64
 
-// DefaultLamportsPerByte is the rent that a cluster begins with.
+// DefaultLamportsPerByte is the rent of a new cluster, and that of mainnet.
 const DefaultLamportsPerByte = 6960
 
-// maxLamportsPerByte keeps the largest account's minimum well inside 64 bits.
+// maxLamportsPerByte keeps the minimum of the largest account within 64 bits.
 const maxLamportsPerByte = 1_000_000_000
 
-// minimum is the least balance that keeps an account with so much data alive, in lamports.
+// minimum is the smallest rent-exempt balance, in lamports, of an account with size bytes of data.
 func (r rentRate) minimum(size int) uint64 {
 	return (accountOverhead + uint64(size)) * uint64(r)
 }
 
-// allows is Agave's check of what a transaction leaves behind (SIMD-0392): nothing, or at least
-// the rent minimum, or, where there was less before, at least that much with the same owner and size.
+// allows is Agave's check of an account after a transaction (SIMD-0392). The balance must be zero or at least the
+// rent minimum. An account that was below it may stay below, with no less than before and the same owner and size.
 func (r rentRate) allows(before, after account) bool {
 	if after.Lamports == 0 || after.Lamports >= r.minimum(len(after.Data)) {
 		return true
@@ -119,7 +122,7 @@ func (r rentRate) allows(before, after account) bool {
 		after.Owner == before.Owner && len(after.Data) == len(before.Data)
 }
 
-// sysvar is the Rent sysvar's account: lamports a byte, a threshold of 1.0, 50 percent burnt.
+// sysvar is the Rent sysvar's account: lamports per byte, a threshold of 1.0 year, 50 percent burned.
 func (r rentRate) sysvar() account {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(r))
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1))

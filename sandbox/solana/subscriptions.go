@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// subscription is one wish of a WebSocket client.
+// subscription is one subscription of a WebSocket client. The Cluster's mu guards it. It ends with unsubscribe, with
+// the connection, or, for a signature, with its notification.
 type subscription struct {
 	id       uint64
 	kind     string        // account, logs, program, root, signature, slot
@@ -19,7 +20,7 @@ type subscription struct {
 	seen     uint64 // height up to which the client has been told
 }
 
-// subscribe reads a *Subscribe call.
+// subscribe parses a *Subscribe call. The caller gives the subscription its id. Callers hold mu.
 func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) {
 	s := &subscription{}
 	var bad *rpcError
@@ -51,6 +52,7 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	if bad != nil {
 		return nil, bad
 	}
+	// The commitment level and the encoding are checked for all kinds, also where the kind does not use them.
 	if s.level, bad = level(cfg.Commitment); bad != nil {
 		return nil, bad
 	}
@@ -73,7 +75,7 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	return s, nil
 }
 
-// readFilter reads whose logs are wanted: "all", "allWithVotes" or {"mentions": [one address]}.
+// readFilter reads which logs the client wants: "all", "allWithVotes" or {"mentions": [one address]}.
 func (s *subscription) readFilter(p params) *rpcError {
 	if p.has(0) && bytes.HasPrefix(p.list[0], []byte(`"`)) {
 		name, bad := p.text(0)
@@ -97,7 +99,7 @@ func (s *subscription) readFilter(p params) *rpcError {
 	return bad
 }
 
-// unsubscribe ends one of the client's subscriptions.
+// unsubscribe ends one of the client's subscriptions. The method must match its kind.
 func (w *wsClient) unsubscribe(method string, p params) *rpcError {
 	var id uint64
 	if bad := p.read(0, &id); bad != nil {
@@ -111,7 +113,7 @@ func (w *wsClient) unsubscribe(method string, p params) *rpcError {
 	return nil
 }
 
-// notify tells a subscriber what happened since it was told last. Callers hold mu.
+// notify sends a subscriber everything since its last notification. Callers hold mu.
 func (c *Cluster) notify(w *wsClient, s *subscription) {
 	height := c.heightOf(s.level)
 	if s.kind == "signature" {
@@ -156,7 +158,7 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 	s.seen = height
 }
 
-// written are the accounts that transactions wrote above one height and up to another, by address.
+// written lists the accounts that transactions wrote above one height and up to another, sorted by address.
 func (c *Cluster) written(above, upTo uint64) []address {
 	seen := map[address]bool{}
 	var keys []address
@@ -172,7 +174,8 @@ func (c *Cluster) written(above, upTo uint64) []address {
 	return keys
 }
 
-// notifySignature tells once, and then the subscription is over.
+// notifySignature sends one notification and ends the subscription. A transaction that landed earlier is reported at
+// once.
 func (c *Cluster) notifySignature(w *wsClient, s *subscription, height uint64) {
 	l := c.history.bySignature[s.sig]
 	if l == nil {
@@ -188,6 +191,7 @@ func (c *Cluster) notifySignature(w *wsClient, s *subscription, height uint64) {
 	}
 }
 
+// tell queues one notification; wsClient.send does not block.
 func (w *wsClient) tell(s *subscription, result any) {
 	w.send(object{
 		"jsonrpc": "2.0",

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The System program's own errors, as Custom codes.
+// The System program's own error numbers, as Custom codes (SystemError).
 const (
 	alreadyInUse      = 0
 	negativeBalance   = 1
@@ -14,8 +14,8 @@ const (
 	seedMismatch      = 5
 )
 
-// system runs one System instruction. Nonce accounts are not kept here; their instructions end
-// as invalid (docs/sandbox-differences.md).
+// system runs one System instruction. There are no nonce accounts here: their instructions fail as invalid
+// (docs/sandbox-differences.md).
 //
 // Long: one case for each instruction, by its number.
 func (in *invocation) system() *InstructionError {
@@ -89,7 +89,7 @@ func (in *invocation) system() *InstructionError {
 	return refused("InvalidInstructionData")
 }
 
-// ready refuses what could not be read, then what has too few accounts.
+// ready refuses data that could not be parsed, and then too few accounts.
 func (in *invocation) ready(args *systemArgs, accounts int) *InstructionError {
 	if args.bad {
 		return refused("InvalidInstructionData")
@@ -97,7 +97,7 @@ func (in *invocation) ready(args *systemArgs, accounts int) *InstructionError {
 	return in.need(accounts)
 }
 
-// derived requires account i to be the address that base, seed and owner make.
+// derived requires account i to be the address that base, seed and owner give.
 func (in *invocation) derived(i int, base address, seed string, owner address) *InstructionError {
 	want, err := withSeed(base, seed, owner)
 	if err != nil {
@@ -110,8 +110,8 @@ func (in *invocation) derived(i int, base address, seed string, owner address) *
 	return nil
 }
 
-// createAccount makes account 1 out of account 0's lamports. authority is whose signature
-// account 1 needs: its own, or that of its base.
+// createAccount makes account 1 with lamports from account 0. authority is the key that must have signed for account
+// 1: its own, or its base key. An account that already has lamports is in use.
 func (in *invocation) createAccount(authority address, lamports, space uint64, owner address) *InstructionError {
 	if in.account(1).Lamports > 0 {
 		in.log("Create Account: account %s already in use", in.named(1, authority))
@@ -126,6 +126,7 @@ func (in *invocation) createAccount(authority address, lamports, space uint64, o
 	return in.transfer(0, 1, lamports)
 }
 
+// allocate sets the data size, in bytes, of an account that is still empty.
 func (in *invocation) allocate(i int, authority address, space uint64) *InstructionError {
 	if !in.signed(authority) {
 		in.log("Allocate: 'to' account %s must sign", in.named(i, authority))
@@ -142,6 +143,7 @@ func (in *invocation) allocate(i int, authority address, space uint64) *Instruct
 	return in.setSize(i, int(space))
 }
 
+// assign gives an account to another program. It is a success without signature if that program has it already.
 func (in *invocation) assign(i int, authority, owner address) *InstructionError {
 	if in.account(i).Owner == owner {
 		return nil
@@ -153,6 +155,7 @@ func (in *invocation) assign(i int, authority, owner address) *InstructionError 
 	return in.setOwner(i, owner)
 }
 
+// transfer moves lamports from an account that has signed.
 func (in *invocation) transfer(from, to int, lamports uint64) *InstructionError {
 	if !in.signs(from) {
 		in.log("Transfer: `from` account %s must sign", in.key(from))
@@ -161,7 +164,8 @@ func (in *invocation) transfer(from, to int, lamports uint64) *InstructionError 
 	return in.move(from, to, lamports)
 }
 
-// transferWithSeed moves from account 0, which account 1 signs for, to account 2.
+// transferWithSeed moves lamports from account 0 to account 2. Account 1 is the base key of account 0 and signs for
+// it.
 func (in *invocation) transferWithSeed(lamports uint64, seed string, owner address) *InstructionError {
 	if !in.signs(1) {
 		in.log("Transfer: 'from' account %s must sign", in.key(1))
@@ -178,6 +182,7 @@ func (in *invocation) transferWithSeed(lamports uint64, seed string, owner addre
 	return in.move(0, 2, lamports)
 }
 
+// move moves lamports. The source may not have data, because then it belongs to a program's use.
 func (in *invocation) move(from, to int, lamports uint64) *InstructionError {
 	source := in.account(from)
 	if len(source.Data) > 0 {
@@ -198,7 +203,7 @@ func (in *invocation) move(from, to int, lamports uint64) *InstructionError {
 	return in.setLamports(to, held+lamports)
 }
 
-// named is how Agave's System program writes an account and its base into the log.
+// named is how Agave's System program logs an account and its base key.
 func (in *invocation) named(i int, authority address) string {
 	base := "None"
 	if authority != in.key(i) {
@@ -207,8 +212,8 @@ func (in *invocation) named(i int, authority address) string {
 	return "Address { address: " + in.key(i).String() + ", base: " + base + " }"
 }
 
-// systemArgs reads bincode: little-endian integers, texts with a u64 length. Bytes after the
-// last field are ignored.
+// systemArgs reads bincode: little-endian integers, and strings with a u64 length. Missing bytes set bad, and later
+// results mean nothing. Bytes after the last field are ignored, as in Agave.
 type systemArgs struct {
 	rest []byte
 	bad  bool

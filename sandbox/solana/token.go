@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// tokenInstructions are the SPL Token program's instructions by their first byte, with the units
-// that one takes here. In its present form (SIMD-0266) the program is silent but for errors.
+// tokenInstructions are the SPL Token program's instructions by their first byte, with the compute units that each
+// uses here. The program's present form (SIMD-0266) logs nothing but errors. Read-only after start.
 var tokenInstructions = map[byte]struct {
 	run   func(*invocation, []byte) *InstructionError
 	units uint64
@@ -36,8 +36,8 @@ var tokenInstructions = map[byte]struct {
 	24: {func(in *invocation, d []byte) *InstructionError { return in.tokenFromText(d) }, 540},
 }
 
-// token runs one instruction of the SPL Token program. Multisigs, batches and the recovery of
-// excess lamports are not kept here (docs/sandbox-differences.md).
+// token runs one instruction of the SPL Token program. Multisigs, batches and the recovery of excess lamports are not
+// implemented (docs/sandbox-differences.md).
 func (in *invocation) token() *InstructionError {
 	if len(in.data) == 0 {
 		return custom(tokenInvalidInstruction)
@@ -52,7 +52,7 @@ func (in *invocation) token() *InstructionError {
 	return in.complain(do.run(in, in.data[1:]), tokenTexts)
 }
 
-// atLeast refuses a compiled program's instruction with fewer accounts than it takes.
+// atLeast refuses an instruction of a compiled program with fewer accounts than it takes.
 func (in *invocation) atLeast(n int) *InstructionError {
 	if len(in.accounts) < n {
 		return refused("NotEnoughAccountKeys")
@@ -60,8 +60,8 @@ func (in *invocation) atLeast(n int) *InstructionError {
 	return nil
 }
 
-// tokenHolding reads account i, which must be an initialized token account by its looks; whose it
-// is shows when it is written.
+// tokenHolding reads account i, whose data must be an initialized token account. It does not check the owner program:
+// a write to a foreign account fails later, in judge.
 func (in *invocation) tokenHolding(i int) (tokenAccount, *InstructionError) {
 	h := tokenAccount(in.account(i).Data)
 	switch {
@@ -73,6 +73,7 @@ func (in *invocation) tokenHolding(i int) (tokenAccount, *InstructionError) {
 	return h, nil
 }
 
+// tokenIssue reads account i, whose data must be an initialized mint.
 func (in *invocation) tokenIssue(i int) (mintAccount, *InstructionError) {
 	m := mintAccount(in.account(i).Data)
 	switch {
@@ -84,13 +85,13 @@ func (in *invocation) tokenIssue(i int) (mintAccount, *InstructionError) {
 	return m, nil
 }
 
-// given says whether an option is set, as this program reads it: by the tag's first byte.
+// given says whether an option is set. This program looks at the first byte of the tag only.
 func (o coption) given() bool { return o[0] == 1 }
 
-// drop unsets an option and leaves the value's bytes, as this program does.
+// drop clears an option. This program leaves the value's bytes as they are.
 func (o coption) drop() { o[0] = 0 }
 
-// owned refuses an account that is not the Token program's own.
+// owned refuses accounts that the running program does not own.
 func (in *invocation) owned(list ...int) *InstructionError {
 	for _, i := range list {
 		if in.account(i).Owner != in.program {
@@ -100,7 +101,7 @@ func (in *invocation) owned(list ...int) *InstructionError {
 	return nil
 }
 
-// authorized requires account i to be the expected authority, and to sign.
+// authorized requires account i to be the expected authority, and to have signed.
 func (in *invocation) authorized(i int, expected address) *InstructionError {
 	if in.key(i) != expected {
 		return custom(tokenOwnerMismatch)
@@ -119,11 +120,13 @@ func (in *invocation) rentAccount(i int) *InstructionError {
 	return nil
 }
 
+// exempt says whether account i has at least the rent minimum.
 func (in *invocation) exempt(i int) bool {
 	a := in.account(i)
 	return a.Lamports >= in.rent.minimum(len(a.Data))
 }
 
+// tokenMint initializes account 0 as a mint. The data has decimals, mint authority and an optional freeze authority.
 func (in *invocation) tokenMint(d []byte, withRent bool) *InstructionError {
 	if len(d) < 34 || d[33] > 1 || d[33] == 1 && len(d) < 66 {
 		return custom(tokenInvalidInstruction)
@@ -159,7 +162,8 @@ func (in *invocation) tokenMint(d []byte, withRent bool) *InstructionError {
 	return nil
 }
 
-// tokenAccount initializes account 0. The owner is in the data, or else account 2.
+// tokenAccount initializes account 0 as a token account of the mint in account 1. The owner is in the data, or is
+// account 2.
 func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 	n := 3
 	var owner address
@@ -193,6 +197,7 @@ func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 	if !in.exempt(0) {
 		return custom(tokenNotRentExempt)
 	}
+	// Wrapped SOL: the amount is every lamport above the rent minimum.
 	native := isNative(in.key(1))
 	if !native {
 		if err := in.owned(1); err != nil {
@@ -214,7 +219,7 @@ func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 	return nil
 }
 
-// amounts reads an amount and, for the checked forms, the decimals.
+// amounts reads an amount in base units and, in the checked forms, the decimals that the sender expects.
 func amounts(d []byte, checked bool) (amount uint64, decimals byte, ok bool) {
 	if len(d) < 8 || checked && len(d) < 9 {
 		return 0, 0, false
@@ -225,8 +230,8 @@ func amounts(d []byte, checked bool) (amount uint64, decimals byte, ok bool) {
 	return binary.LittleEndian.Uint64(d), decimals, true
 }
 
-// withMint is the places of mint, second party and authority in an instruction whose checked form
-// has the mint after the source.
+// withMint gives the indexes of the mint, the other party and the authority. The checked form has the mint after the
+// source; the other form has no mint.
 func withMint(checked bool) (mint, other, authority int) {
 	if checked {
 		return 1, 2, 3
@@ -234,6 +239,8 @@ func withMint(checked bool) (mint, other, authority int) {
 	return 0, 1, 2
 }
 
+// tokenTransfer moves base units from account 0. The order of its checks is the program's, because the first one that
+// fails is the error.
 func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 	amount, decimals, ok := amounts(d, checked)
 	if !ok {
@@ -270,6 +277,7 @@ func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 	if err := in.tokenSpender(source, authority, amount, !same); err != nil {
 		return err
 	}
+	// A transfer that changes nothing still needs accounts of this program.
 	if same || amount == 0 {
 		return in.owned(0, to)
 	}
@@ -281,7 +289,7 @@ func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
-// carry moves lamports along with wrapped SOL.
+// carry moves the lamports that back wrapped SOL.
 func (in *invocation) carry(from, to int, lamports uint64) *InstructionError {
 	if in.account(from).Lamports < lamports || in.account(to).Lamports > math.MaxUint64-lamports {
 		return custom(tokenOverflow)
@@ -291,6 +299,7 @@ func (in *invocation) carry(from, to int, lamports uint64) *InstructionError {
 	return nil
 }
 
+// tokenDecimals requires account i to be the given mint, with the decimals that the sender expects.
 func (in *invocation) tokenDecimals(i int, mint address, decimals byte) *InstructionError {
 	if in.key(i) != mint {
 		return custom(tokenMintMismatch)
@@ -305,8 +314,8 @@ func (in *invocation) tokenDecimals(i int, mint address, decimals byte) *Instruc
 	return nil
 }
 
-// tokenSpender requires account i to be the delegate, whose allowance is then used up if spend is
-// set, or the owner.
+// tokenSpender requires account i to be the owner, or the delegate with a sufficient allowance. With spend set, the
+// allowance shrinks by amount.
 func (in *invocation) tokenSpender(source tokenAccount, i int, amount uint64, spend bool) *InstructionError {
 	if !source.delegate().given() || source.delegate().key() != in.key(i) {
 		return in.authorized(i, source.owner())

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// instruction2022 is one instruction of Token-2022: what the program logs for it, the bytes that
-// it takes after its type (exact, or at least with loose), and the units that one uses here.
+// instruction2022 is one instruction of Token-2022: the name that it logs, the number of data bytes after its type (a
+// minimum with loose, else exact), the compute units that it uses here, and its code.
 type instruction2022 struct {
 	name  string
 	size  int
@@ -15,8 +15,8 @@ type instruction2022 struct {
 	run   func(*invocation, []byte) *InstructionError
 }
 
-// instructionOf2022 finds a base instruction by its first byte. Extensions with instructions of
-// their own are in extensionOf2022.
+// instructionOf2022 finds a base instruction by its first byte. Extensions with instructions of their own are in
+// extensionOf2022.
 //
 // Long: one case for each instruction, by its number.
 func instructionOf2022(kind byte) (do instruction2022, ok bool) {
@@ -82,7 +82,8 @@ func instructionOf2022(kind byte) (do instruction2022, ok bool) {
 	return do, false
 }
 
-// extensionOf2022 finds what reads the rest of the data itself, and logs its own names.
+// extensionOf2022 finds the code of an extension's instructions. It parses the rest of the data and logs a name of
+// its own.
 func extensionOf2022(kind byte) func(*invocation, []byte) *InstructionError {
 	switch kind {
 	case 26:
@@ -105,8 +106,8 @@ func extensionOf2022(kind byte) func(*invocation, []byte) *InstructionError {
 	return nil
 }
 
-// token2022 runs one instruction of the Token-2022 program. What it lacks is listed in
-// docs/sandbox-differences.md; those instructions end as unknown ones do.
+// token2022 runs one instruction of the Token-2022 program. docs/sandbox-differences.md lists the instructions that
+// are missing; they fail as unknown ones.
 func (in *invocation) token2022() *InstructionError {
 	return in.complain(in.dispatch2022(), tokenTexts)
 }
@@ -133,7 +134,7 @@ func (in *invocation) dispatch2022() *InstructionError {
 	return do.run(in, d)
 }
 
-// readOption reads the optional address that ends an instruction.
+// readOption reads the optional address at the end of an instruction.
 func readOption(d []byte) (k address, given bool, err *InstructionError) {
 	switch {
 	case len(d) > 0 && d[0] == 0:
@@ -144,7 +145,7 @@ func readOption(d []byte) (k address, given bool, err *InstructionError) {
 	return k, false, refused("InvalidInstructionData")
 }
 
-// unpacked reads account i of this program as a mint or an account with its extensions.
+// unpacked reads account i of this program as an initialized mint or token account with its extensions.
 func (in *invocation) unpacked(i int, kind byte) ([]byte, *InstructionError) {
 	if err := in.owned(i); err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (in *invocation) unpacked(i int, kind byte) ([]byte, *InstructionError) {
 	return data, unpack(data, kind, false)
 }
 
-// blank reads account i as one that is to become a mint or an account.
+// blank reads account i as one that is about to become a mint or token account.
 func (in *invocation) blank(i int, kind byte) ([]byte, *InstructionError) {
 	if err := in.owned(i); err != nil {
 		return nil, err
@@ -172,6 +173,7 @@ func (in *invocation) issuedBy(i int) (mintAccount, *InstructionError) {
 	return data, err
 }
 
+// initMint initializes a mint. Its extensions must have been added before, and must fill the account exactly.
 func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	freezer, canFreeze, err := readOption(d[33:])
 	if err != nil {
@@ -228,7 +230,8 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	return markKind(data, kindMint)
 }
 
-// markKind writes what an account with extensions is.
+// markKind writes whether an account with extensions is a mint or a token account. A plain account has no room for
+// that.
 func markKind(data []byte, kind byte) *InstructionError {
 	if len(data) <= kindAt {
 		return nil
@@ -244,7 +247,7 @@ func markKind(data []byte, kind byte) *InstructionError {
 	return nil
 }
 
-// initAccount is InitializeAccount of Token-2022 in its three forms: the owner comes as an account, or in the data (d).
+// initAccount is InitializeAccount of Token-2022 in its three forms: the owner is an account, or in the data (d).
 //
 // Long: its checks stand in the order of the program, as the first that fails names the error.
 func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
@@ -295,6 +298,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 		return refused("InvalidAccountData")
 	}
 	h := tokenAccount(data)
+	// The mint decides which extensions its accounts have, and the state that they start in.
 	for _, extension := range required {
 		if _, err := h.extensions().add(extension); err != nil {
 			return err
@@ -326,7 +330,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	return markKind(data, kindAccount)
 }
 
-// requiredBy lists the extensions that accounts of the mint at place i must have.
+// requiredBy lists the extensions that the accounts of the mint in account i must have.
 func (in *invocation) requiredBy(i int, m mintAccount) ([]uint16, *InstructionError) {
 	if err := in.owned(i); err != nil {
 		return nil, err
@@ -335,7 +339,7 @@ func (in *invocation) requiredBy(i int, m mintAccount) ([]uint16, *InstructionEr
 	return needed(types), err
 }
 
-// permanentDelegate may move and burn every holder's tokens.
+// permanentDelegate is the key that may move and burn the tokens of every holder, if there is one.
 func (m mintAccount) permanentDelegate() (address, bool) {
 	if value, ok := m.extensions().find(extPermanentDelegate); ok {
 		return optionalKey(value)
@@ -348,7 +352,7 @@ func (m mintAccount) paused() bool {
 	return ok && value[32] != 0
 }
 
-// guarded says whether the account's CPI guard stands in the way here.
+// guarded says whether the account's CPI guard applies: it does when another program made the call.
 func (in *invocation) guarded(h tokenAccount) bool {
 	return in.depth > 1 && h.guard()
 }
@@ -381,7 +385,7 @@ func (in *invocation) decimalsMatch(i int, mint address, decimals byte) (mintAcc
 	return m, nil
 }
 
-// readTypes reads the list of extension types that ends an instruction.
+// readTypes reads the list of extension types at the end of an instruction.
 func readTypes(d []byte) ([]uint16, *InstructionError) {
 	var types []uint16
 	for ; len(d) > 0; d = d[2:] {
@@ -406,6 +410,7 @@ func ofAccounts(types []uint16) bool {
 	return true
 }
 
+// dataSize returns the size in bytes of a token account of this mint, with the given extensions added.
 func (in *invocation) dataSize(d []byte) *InstructionError {
 	types, err := readTypes(d)
 	if err != nil {

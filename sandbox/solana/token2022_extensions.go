@@ -1,6 +1,7 @@
 package solana
 
-// newMintExtension adds an extension to account 0, a mint that is not initialized yet.
+// newMintExtension adds an extension to account 0, a mint that is not initialized yet, and returns its value to be
+// filled in.
 func (in *invocation) newMintExtension(extension uint16) ([]byte, *InstructionError) {
 	if err := in.atLeast(1); err != nil {
 		return nil, err
@@ -12,6 +13,7 @@ func (in *invocation) newMintExtension(extension uint16) ([]byte, *InstructionEr
 	return extensionsOf(data).add(extension)
 }
 
+// initImmutableOwner adds the extension to an account before it is initialized. The owner can never change then.
 func (in *invocation) initImmutableOwner() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
@@ -24,6 +26,7 @@ func (in *invocation) initImmutableOwner() *InstructionError {
 	return err
 }
 
+// initMintCloser adds the authority that may close the mint once its supply is 0.
 func (in *invocation) initMintCloser(d []byte) *InstructionError {
 	closer, given, err := readOption(d)
 	if err != nil {
@@ -36,8 +39,7 @@ func (in *invocation) initMintCloser(d []byte) *InstructionError {
 	return writeOptional(value, closer, given)
 }
 
-// writeOptional writes an address that may be missing; zeros stand for that, so that a given
-// address of zeros is refused.
+// writeOptional writes an address that may be absent. Zeros mean absent, so an address of zeros is refused.
 func writeOptional(value []byte, k address, given bool) *InstructionError {
 	if given && k == (address{}) {
 		return refused("InvalidArgument")
@@ -46,6 +48,7 @@ func writeOptional(value []byte, k address, given bool) *InstructionError {
 	return nil
 }
 
+// initPermanentDelegate adds the key that may move and burn every holder's tokens.
 func (in *invocation) initPermanentDelegate(d []byte) *InstructionError {
 	value, err := in.newMintExtension(extPermanentDelegate)
 	if err != nil {
@@ -54,7 +57,8 @@ func (in *invocation) initPermanentDelegate(d []byte) *InstructionError {
 	return writeOptional(value, keyAt(d, 0), true)
 }
 
-// authorityTypes are the authorities of a mint that live in extensions, and where in them.
+// authorityTypes are the authorities of a mint that are stored in extensions: the extension, and the offset in its
+// value.
 var authorityTypes = map[byte]struct {
 	extension uint16
 	at        int
@@ -67,6 +71,7 @@ var authorityTypes = map[byte]struct {
 
 const lastAuthorityType = 17
 
+// setAuthority changes or removes an authority of a token account or mint. Account 1 is the present authority.
 func (in *invocation) setAuthority(d []byte) *InstructionError {
 	next, given, err := readOption(d[1:])
 	if err != nil {
@@ -88,6 +93,7 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 	if err != nil {
 		return refused("InvalidAccountData")
 	}
+	// Types 0 and 1 are the mint and freeze authority, stored in the mint itself; a removed one never comes back.
 	if d[0] <= 1 {
 		o, missing := m.minter(), uint32(tokenFixedSupply)
 		if d[0] == 1 {
@@ -120,7 +126,7 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 	return writeOptional(value[place.at:], next, given)
 }
 
-// write sets an option, or clears it when nothing is given.
+// write sets an option, or clears it if nothing is given.
 func (o coption) write(k address, given bool) {
 	o.clear()
 	if given {
@@ -128,6 +134,7 @@ func (o coption) write(k address, given bool) {
 	}
 }
 
+// setHolder changes a token account's owner (2) or close authority (3).
 func (in *invocation) setHolder(h tokenAccount, kind byte, next address, given bool) *InstructionError {
 	if h.frozen() {
 		return custom(tokenFrozen)
@@ -171,7 +178,7 @@ func (in *invocation) setHolder(h tokenAccount, kind byte, next address, given b
 	return nil
 }
 
-// reallocate makes room for extensions in an account; account 1 pays for their rent.
+// reallocate makes room for extensions in an account that exists. Account 1 pays the additional rent.
 func (in *invocation) reallocate(d []byte) *InstructionError {
 	types, err := readTypes(d)
 	if err != nil {
@@ -202,6 +209,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 	if len(a.Data) >= size {
 		return nil
 	}
+	// The amount of wrapped SOL stays; only the rent reserve grows.
 	native, reserve := uint64(0), in.rent.minimum(size)
 	if h.native().some() {
 		native = h.amount()
@@ -229,7 +237,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 	return nil
 }
 
-// defaultState runs the instructions that set the state of a mint's new accounts.
+// defaultState runs the instructions that set the state of a mint's new accounts: Initialize (0) and Update (1).
 func (in *invocation) defaultState(d []byte) *InstructionError {
 	if err := in.spend(unitsOf2022Extension); err != nil {
 		return err
@@ -278,7 +286,8 @@ func (in *invocation) defaultState(d []byte) *InstructionError {
 	return nil
 }
 
-// toggle switches an account's required memos or its CPI guard on (0) or off (1).
+// toggle switches an account's required memos or its CPI guard on (0) or off (1). The extension is added when it is
+// missing.
 func (in *invocation) toggle(d []byte, extension uint16, name string) *InstructionError {
 	if err := in.spend(unitsOf2022Extension); err != nil {
 		return err
@@ -313,8 +322,8 @@ func (in *invocation) toggle(d []byte, extension uint16, name string) *Instructi
 	return nil
 }
 
-// pointer runs Initialize (0: authority and target) or Update (1: target) of an extension that
-// holds an authority and an address.
+// pointer runs the instructions of an extension that has an authority and an address: Initialize (0: both) and Update
+// (1: the address). allowed checks the address. missing is the log line for neither.
 func (in *invocation) pointer(d []byte, extension uint16, name, missing string, allowed func(address) *InstructionError) *InstructionError {
 	if err := in.spend(unitsOf2022Extension); err != nil {
 		return err
@@ -363,12 +372,14 @@ func (in *invocation) pointer(d []byte, extension uint16, name, missing string, 
 	return allowed(keyAt(d, 0))
 }
 
+// metadataPointer names the account that has the token's metadata. Any address is allowed.
 func (in *invocation) metadataPointer(d []byte) *InstructionError {
 	return in.pointer(d, extMetadataPointer, "MetadataPointerInstruction",
 		"The metadata pointer extension requires at least an authority or an address for initialization, neither was provided",
 		func(address) *InstructionError { return nil })
 }
 
+// transferHook names the program to call on each transfer. It cannot be the token program itself.
 func (in *invocation) transferHook(d []byte) *InstructionError {
 	return in.pointer(d, extTransferHook, "TransferHookInstruction",
 		"The transfer hook extension requires at least an authority or a program id for initialization, neither was provided",
@@ -380,7 +391,8 @@ func (in *invocation) transferHook(d []byte) *InstructionError {
 		})
 }
 
-// What the instructions of extensions use, about; and what having extensions adds to others.
+// About how many compute units the instructions of extensions use, and how many the extensions add to other
+// instructions.
 const (
 	unitsOf2022Extension = 1300
 	unitsOfExtensions    = 450
