@@ -101,7 +101,7 @@ const (
 // rent-exempt (SIMD-0194).
 type rentRate uint64
 
-// DefaultLamportsPerByte is the rent of a new cluster, and that of mainnet.
+// DefaultLamportsPerByte is the rent of a new cluster, in lamports per byte.
 const DefaultLamportsPerByte = 6960
 
 // maxLamportsPerByte keeps the minimum of the largest account within 64 bits.

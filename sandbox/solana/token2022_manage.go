@@ -2,8 +2,10 @@ package solana
 
 import "math"
 
-// What the owners of Token-2022 accounts and the authorities of its mints do besides transfers.
+// The instructions of Token-2022 besides transfers. The order of the checks in each is the program's, because the
+// first check that fails decides the error that a client sees.
 
+// approve lets a delegate spend up to amount, in base units. It replaces an earlier delegate.
 func (in *invocation) approve(d []byte, checked bool) *InstructionError {
 	amount, decimals, _ := amounts(d, checked)
 	mint, delegate, authority := withMint(checked)
@@ -39,6 +41,7 @@ func (in *invocation) approve(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
+// revoke removes the delegate. The delegate itself may do so too.
 func (in *invocation) revoke() *InstructionError {
 	if err := in.atLeast(2); err != nil {
 		return err
@@ -62,6 +65,7 @@ func (in *invocation) revoke() *InstructionError {
 	return nil
 }
 
+// mintTo creates base units in account 1; account 2 is the mint authority.
 func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	amount, decimals, _ := amounts(d, checked)
 	if err := in.atLeast(3); err != nil {
@@ -111,6 +115,7 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
+// burn destroys base units of account 0. Anyone may burn what the System program or the incinerator owns.
 func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 	amount, decimals, _ := amounts(d, checked)
 	if err := in.atLeast(2); err != nil {
@@ -126,6 +131,7 @@ func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// A mint with a burn authority refuses the ordinary Burn.
 	if value, ok := m.extensions().find(extPermissionedBurn); ok {
 		if _, set := optionalKey(value); set {
 			return custom(tokenInvalidInstruction)
@@ -164,8 +170,8 @@ func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
-// spender requires account i to be the permanent delegate, the delegate (whose allowance is used
-// up if spend is set) or the owner. m may be nil.
+// spender requires account i to be the permanent delegate, the delegate with a sufficient allowance, or the owner.
+// With spend set, a delegate's allowance shrinks by amount. m is nil for a transfer that does not name the mint.
 func (in *invocation) spender(h tokenAccount, m mintAccount, i int, amount uint64, spend bool) *InstructionError {
 	if m != nil {
 		if permanent, ok := m.permanentDelegate(); ok && in.key(i) == permanent {
@@ -190,6 +196,7 @@ func (in *invocation) spender(h tokenAccount, m mintAccount, i int, amount uint6
 	return nil
 }
 
+// closeAccount deletes a token account or a mint without supply, and sends its lamports to account 1.
 func (in *invocation) closeAccount() *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
@@ -225,6 +232,7 @@ func (in *invocation) closeAccount() *InstructionError {
 	return in.remove(0, 1)
 }
 
+// closable makes the checks for a token account: no balance, no withheld fees, and the authority to close.
 func (in *invocation) closable(h tokenAccount) *InstructionError {
 	if !h.native().some() && h.amount() != 0 {
 		return custom(tokenHasBalance)
@@ -251,6 +259,7 @@ func (in *invocation) closable(h tokenAccount) *InstructionError {
 	return nil
 }
 
+// freeze freezes or thaws account 0. Account 2 is the freeze authority.
 func (in *invocation) freeze(freeze bool) *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
@@ -287,6 +296,7 @@ func (in *invocation) freeze(freeze bool) *InstructionError {
 	return nil
 }
 
+// syncNative counts lamports that were sent to the account as wrapped SOL.
 func (in *invocation) syncNative() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err

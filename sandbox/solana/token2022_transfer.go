@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// transfer2022 moves tokens. form is 0 for Transfer, 1 for TransferChecked, which names the mint,
-// and 2 for TransferCheckedWithFee, which names the expected fee as well.
+// transfer2022 moves tokens. form is 0 for Transfer, 1 for TransferChecked, which names the mint, and 2 for
+// TransferCheckedWithFee, which also names the expected fee in base units.
 //
 // Long: its checks stand in the order of the program, as the first that fails names the error.
 func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
@@ -92,10 +92,10 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	return in.hook(m, source, target, mint, to, authority, amount)
 }
 
-// openCreditsAt is where a confidential account says whether it takes transfers that are not.
+// openCreditsAt is the offset of the flag that lets a confidential account receive ordinary transfers.
 const openCreditsAt = 262
 
-// credit moves the amount; the fee stays withheld in the receiving account.
+// credit moves the amount. The fee is part of the amount and stays withheld in the recipient's account.
 func credit(source, target tokenAccount, amount, fee uint64) *InstructionError {
 	if fee > amount || target.amount() > math.MaxUint64-(amount-fee) {
 		return custom(tokenOverflow)
@@ -116,8 +116,8 @@ func credit(source, target tokenAccount, amount, fee uint64) *InstructionError {
 	return nil
 }
 
-// memoWanted checks for a memo right before a transfer to an account that asks for one. Token-2022 knows
-// the older versions of Memo alone.
+// memoWanted checks for a memo right before a transfer to an account that requires one. Token-2022 accepts only the
+// older versions of Memo.
 func (in *invocation) memoWanted(target tokenAccount) *InstructionError {
 	if value, ok := target.extensions().find(extMemoTransfer); !ok || value[0] == 0 {
 		return nil
@@ -131,11 +131,11 @@ func (in *invocation) memoWanted(target tokenAccount) *InstructionError {
 	return custom(tokenNoMemo)
 }
 
-// hookExecute begins the instruction that a mint's transfer hook is called with.
+// hookExecute is the discriminator of the Execute instruction of a transfer hook.
 var hookExecute = []byte{105, 37, 101, 197, 75, 251, 102, 26}
 
-// hook calls the mint's transfer hook, if it has one. No such program can run here: the call ends
-// as it does on a cluster where the transaction does not bring the program along.
+// hook calls the mint's transfer hook, if it has one. No such program can run here, so the call fails as it does on a
+// real cluster when the transaction does not include the program.
 func (in *invocation) hook(m mintAccount, source, target tokenAccount, mint, to, authority int, amount uint64) *InstructionError {
 	if m == nil {
 		return nil
@@ -168,8 +168,8 @@ func (in *invocation) hook(m mintAccount, source, target tokenAccount, mint, to,
 	return nil
 }
 
-// The layout of a transfer fee config: who may change it, who may withdraw, what the mint itself
-// withholds, and the older and newer fee, each an epoch, a maximum and basis points.
+// Offsets in the TransferFeeConfig extension: two authorities (config, withdraw), the fees withheld in the mint
+// itself, and the older and newer fee. A fee is an epoch, a maximum in base units, and basis points.
 const (
 	feeWithheldAt = 64
 	feeOlderAt    = 72
@@ -179,8 +179,8 @@ const (
 	maxBasisPoints = 10_000
 )
 
-// epochFee is what a transfer of the amount costs in that epoch. ok is false where that is more
-// than 64 bits hold, which only hostile data asks for.
+// epochFee is the fee of a transfer in that epoch, in base units. ok is false if the product does not fit, which
+// needs basis points beyond their maximum.
 func epochFee(config []byte, epoch, amount uint64) (cost uint64, ok bool) {
 	fee := config[feeOlderAt : feeOlderAt+feeSize]
 	if epoch >= u64At(config, feeNewerAt) {
@@ -189,7 +189,7 @@ func epochFee(config []byte, epoch, amount uint64) (cost uint64, ok bool) {
 	return transferFee(amount, u64At(fee, 8), uint64(binary.LittleEndian.Uint16(fee[16:])))
 }
 
-// transferFee is the share of an amount in basis points, rounded up, and at most the maximum.
+// transferFee is amount times basis points, rounded up and limited to maximum. All amounts are in base units.
 func transferFee(amount, maximum, points uint64) (cost uint64, ok bool) {
 	high, low := bits.Mul64(amount, points)
 	low, carry := bits.Add64(low, maxBasisPoints-1, 0)
@@ -207,7 +207,7 @@ func writeFee(b []byte, epoch, maximum uint64, points uint16) {
 	binary.LittleEndian.PutUint16(b[16:], points)
 }
 
-// transferFee runs the instructions of the transfer fee extension.
+// transferFee runs the instructions of the transfer fee extension, by their second byte.
 func (in *invocation) transferFee(d []byte) *InstructionError {
 	if len(d) == 0 {
 		return custom(tokenInvalidInstruction)
@@ -250,6 +250,7 @@ func unitsOfFeeInstruction(kind byte, accounts int) uint64 {
 	return 1400
 }
 
+// initTransferFee reads two optional authorities and the fee. Older and newer fee are the same at first.
 func (in *invocation) initTransferFee(d []byte) *InstructionError {
 	var authorities [2]address
 	for i := range authorities {
@@ -284,6 +285,8 @@ func (in *invocation) initTransferFee(d []byte) *InstructionError {
 	return nil
 }
 
+// setTransferFee sets the fee that applies from the epoch after the next, so that nobody is surprised during a
+// transfer.
 func (in *invocation) setTransferFee(points uint16, maximum uint64) *InstructionError {
 	if err := in.atLeast(2); err != nil {
 		return err
@@ -306,7 +309,7 @@ func (in *invocation) setTransferFee(points uint16, maximum uint64) *Instruction
 	return nil
 }
 
-// mintExtension reads an extension of the mint at place i.
+// mintExtension reads an extension of the mint in account i.
 func (in *invocation) mintExtension(i int, extension uint16) ([]byte, *InstructionError) {
 	m, err := in.issuedBy(i)
 	if err != nil {
@@ -315,7 +318,7 @@ func (in *invocation) mintExtension(i int, extension uint16) ([]byte, *Instructi
 	return m.extensions().must(extension)
 }
 
-// authorizedBy requires account i to be the authority at the front of an extension.
+// authorizedBy requires account i to be the authority that is stored at the start of an extension.
 func (in *invocation) authorizedBy(i int, value []byte) *InstructionError {
 	authority, ok := optionalKey(value)
 	if !ok {
@@ -324,7 +327,7 @@ func (in *invocation) authorizedBy(i int, value []byte) *InstructionError {
 	return in.authorized(i, authority)
 }
 
-// feeReceiver reads where withheld fees shall go: account 1, of the mint at place 0.
+// feeReceiver reads the account that withheld fees go to: account 1, which must belong to the mint in account 0.
 func (in *invocation) feeReceiver() (tokenAccount, *InstructionError) {
 	h, err := in.heldBy(1)
 	if err != nil {
@@ -339,6 +342,7 @@ func (in *invocation) feeReceiver() (tokenAccount, *InstructionError) {
 	return h, nil
 }
 
+// withdrawFromMint moves the fees that were harvested to the mint.
 func (in *invocation) withdrawFromMint() *InstructionError {
 	value, err := in.withdrawing()
 	if err != nil {
@@ -357,7 +361,7 @@ func (in *invocation) withdrawFromMint() *InstructionError {
 	return nil
 }
 
-// withdrawing checks that account 2 may withdraw the withheld fees of the mint at place 0.
+// withdrawing checks that account 2 is the withdraw authority of the mint in account 0.
 func (in *invocation) withdrawing() ([]byte, *InstructionError) {
 	if err := in.atLeast(3); err != nil {
 		return nil, err
@@ -372,6 +376,8 @@ func (in *invocation) withdrawing() ([]byte, *InstructionError) {
 	return value, in.authorizedBy(2, value[32:])
 }
 
+// withdrawFromAccounts moves the fees withheld in the last n accounts. An account that does not qualify is logged and
+// skipped.
 func (in *invocation) withdrawFromAccounts(n int) *InstructionError {
 	if _, err := in.withdrawing(); err != nil {
 		return err
@@ -402,6 +408,7 @@ func (in *invocation) withdrawFromAccounts(n int) *InstructionError {
 	return nil
 }
 
+// harvest moves the fees withheld in accounts to the mint. Anyone may do this, since the fees can go nowhere else.
 func (in *invocation) harvest() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
@@ -429,16 +436,15 @@ func (in *invocation) harvest() *InstructionError {
 	return nil
 }
 
-// mintAsSource is how the program ends when the mint itself is named among the accounts whose fees are collected:
-// it borrows the same data twice.
+// mintAsSource is the failure when the mint is also among the accounts to collect fees from: the program panics.
 func mintAsSource() *InstructionError {
 	err := refused("ProgramFailedToComplete")
 	err.logged, err.fatal = "SBF program Panicked in program/src/extension/transfer_fee/processor.rs at 169:58", true
 	return err
 }
 
-// withheld takes the fees out of the account at place i, which must be of the mint at place 0
-// unless that is known.
+// withheld takes the fees out of account i. Unless known is set, it checks that the account belongs to the mint in
+// account 0.
 func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
 	h := tokenAccount(in.account(i).Data)
 	if unpack(h, kindAccount, false) != nil {
@@ -461,6 +467,7 @@ func (in *invocation) withheld(i int, known bool) (uint64, *InstructionError) {
 	return amount, nil
 }
 
+// sayUnharvested logs why an account was skipped.
 func (in *invocation) sayUnharvested(i int, fault *InstructionError) *InstructionError {
 	why := "State is invalid for requested operation"
 	if fault.Code == tokenMintMismatch {

@@ -1,11 +1,12 @@
 package solana
 
-// tokenBalances are what the token accounts of a transaction held before and after it.
+// tokenBalances are the balances of a transaction's token accounts before and after it.
 type tokenBalances struct {
 	Pre  []tokenBalance `json:"pre,omitempty"`
 	Post []tokenBalance `json:"post,omitempty"`
 }
 
+// tokenBalance is one balance, in base units.
 type tokenBalance struct {
 	Index    int     `json:"index"` // place among the transaction's accounts
 	Mint     address `json:"mint"`
@@ -15,7 +16,7 @@ type tokenBalance struct {
 	Decimals byte    `json:"decimals"`
 }
 
-// balancesOf reads them as validators do: only where the transaction names a token program.
+// balancesOf reads the balances as validators do: only if the transaction names a token program.
 func balancesOf(tx *transaction, b bank, before, after []account) tokenBalances {
 	if !tx.has(tokenProgram) && !tx.has(token2022Program) {
 		return tokenBalances{}
@@ -23,6 +24,7 @@ func balancesOf(tx *transaction, b bank, before, after []account) tokenBalances 
 	return tokenBalances{heldIn(tx, b, before), heldIn(tx, b, after)}
 }
 
+// heldIn lists the token accounts. A mint that the transaction touches counts in its state at that moment.
 func heldIn(tx *transaction, b bank, accounts []account) []tokenBalance {
 	var list []tokenBalance
 	for i, a := range accounts {
@@ -44,7 +46,7 @@ func heldIn(tx *transaction, b bank, accounts []account) []tokenBalance {
 	return list
 }
 
-// decimalsOf reads a mint's decimals; wrapped SOL has 9 whatever its account says.
+// decimalsOf returns a mint's decimals. Wrapped SOL always has 9.
 func decimalsOf(key address, mint account) (byte, bool) {
 	if isNative(key) {
 		return 9, true

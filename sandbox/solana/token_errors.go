@@ -1,6 +1,6 @@
 package solana
 
-// The token programs' own errors, as Custom codes.
+// The token programs' error numbers, as Custom codes. Clients decode them, so the numbers must be the programs' own.
 const (
 	tokenNotRentExempt      = 0
 	tokenShort              = 1
@@ -50,7 +50,7 @@ const (
 	tokenPaused            = 67
 )
 
-// tokenTexts are what the programs log for their own errors, after "Program log: ".
+// tokenTexts are the log lines of the programs' own errors, without "Program log: ".
 var tokenTexts = map[uint32]string{
 	tokenNotRentExempt:      "Error: Lamport balance below rent-exempt threshold",
 	tokenShort:              "Error: insufficient funds",
@@ -98,8 +98,8 @@ var tokenTexts = map[uint32]string{
 	tokenPaused:             "Transferring, minting, and burning is paused on this mint",
 }
 
-// complain logs an error as the programs do before they hand it back; texts are those of their own
-// codes.
+// complain logs an error as the programs do before they return it. texts are the log lines of the program's own
+// codes. An error with which the runtime ended the program is not logged.
 func (in *invocation) complain(err *InstructionError, texts map[uint32]string) *InstructionError {
 	switch {
 	case err == nil || err.fatal:

@@ -2,8 +2,10 @@ package solana
 
 import "math"
 
-// What the owners of token accounts and the authorities of mints do besides transfers.
+// The instructions of the SPL Token program besides transfers. The order of the checks in each is the program's,
+// because the first check that fails decides the error that a client sees.
 
+// tokenApprove lets a delegate spend up to amount, in base units. It replaces an earlier delegate.
 func (in *invocation) tokenApprove(d []byte, checked bool) *InstructionError {
 	amount, decimals, ok := amounts(d, checked)
 	if !ok {
@@ -34,6 +36,7 @@ func (in *invocation) tokenApprove(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
+// tokenRevoke removes the delegate. The delegate itself may do so too.
 func (in *invocation) tokenRevoke() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
@@ -60,7 +63,8 @@ func (in *invocation) tokenRevoke() *InstructionError {
 	return nil
 }
 
-// tokenSetAuthority changes one of the authorities: 0 minting, 1 freezing, 2 owning, 3 closing.
+// tokenSetAuthority changes an authority: 0 mint, 1 freeze, 2 owner, 3 close. A removed mint or freeze authority
+// never comes back.
 func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 	if len(d) < 2 || d[0] > 3 || d[1] > 1 || d[1] == 1 && len(d) < 34 {
 		return custom(tokenInvalidInstruction)
@@ -104,7 +108,7 @@ func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 	return nil
 }
 
-// become sets an option as this program does, or unsets it.
+// become sets an option, or clears it for nil, in the way of this program.
 func (o coption) become(k *address) {
 	if k == nil {
 		o.drop()
@@ -114,6 +118,7 @@ func (o coption) become(k *address) {
 	putKey(o, 4, *k)
 }
 
+// tokenSetHolder changes a token account's owner (2) or close authority (3). A new owner starts without delegate.
 func (in *invocation) tokenSetHolder(kind byte, next *address) *InstructionError {
 	h, err := in.tokenHolding(0)
 	if err != nil {
@@ -147,7 +152,7 @@ func (in *invocation) tokenSetHolder(kind byte, next *address) *InstructionError
 	return nil
 }
 
-// closedBy is who may close the account.
+// closedBy is the key that may close the account: the close authority, or else the owner.
 func (h tokenAccount) closedBy() address {
 	if h.closer().given() {
 		return h.closer().key()
@@ -155,6 +160,7 @@ func (h tokenAccount) closedBy() address {
 	return h.owner()
 }
 
+// tokenMintTo creates base units in account 1. Account 2 is the mint authority.
 func (in *invocation) tokenMintTo(d []byte, checked bool) *InstructionError {
 	amount, decimals, ok := amounts(d, checked)
 	if !ok {
@@ -199,6 +205,7 @@ func (in *invocation) tokenMintTo(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
+// tokenBurn destroys base units of account 0. Anyone may burn what the System program or the incinerator owns.
 func (in *invocation) tokenBurn(d []byte, checked bool) *InstructionError {
 	amount, decimals, ok := amounts(d, checked)
 	if !ok {
@@ -240,6 +247,7 @@ func (in *invocation) tokenBurn(d []byte, checked bool) *InstructionError {
 	return nil
 }
 
+// tokenClose deletes a token account with a balance of 0, or one of wrapped SOL, and sends its lamports to account 1.
 func (in *invocation) tokenClose() *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
@@ -264,7 +272,7 @@ func (in *invocation) tokenClose() *InstructionError {
 	return in.remove(0, 1)
 }
 
-// remove empties an account into another and gives it back to the System program.
+// remove sends all lamports of an account to another one, and returns it, empty, to the System program.
 func (in *invocation) remove(i, to int) *InstructionError {
 	if err := in.carry(i, to, in.account(i).Lamports); err != nil {
 		return err
@@ -274,6 +282,7 @@ func (in *invocation) remove(i, to int) *InstructionError {
 	return nil
 }
 
+// tokenFreeze freezes or thaws account 0. Account 2 is the freeze authority.
 func (in *invocation) tokenFreeze(freeze bool) *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
@@ -307,7 +316,7 @@ func (in *invocation) tokenFreeze(freeze bool) *InstructionError {
 	return nil
 }
 
-// tokenSync counts lamports that arrived from outside as wrapped SOL.
+// tokenSync counts lamports that were sent to the account as wrapped SOL.
 func (in *invocation) tokenSync() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err

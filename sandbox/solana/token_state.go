@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The layouts that both token programs share, in bytes (SPL Token's state: Pack of Mint, Account
-// and Multisig). A COption is a u32 tag, 1 for a value, and then the value.
+// The layouts that both token programs share, in bytes (SPL Token: Pack of Mint, Account and Multisig). A COption is
+// a u32 tag, 1 for a value, followed by the value.
 const (
 	mintSize     = 82
 	accountSize  = 165
@@ -17,14 +17,15 @@ const (
 	extensionsAt = accountSize + 1 // from here on type, length, value
 )
 
-// What kindAt says.
+// The values at kindAt. A mint with extensions is padded to accountSize, so that the kind is at the same offset in
+// both.
 const (
 	kindNone    = 0
 	kindMint    = 1
 	kindAccount = 2
 )
 
-// States of a token account.
+// States of a token account. stateNone is one that is not initialized.
 const (
 	stateNone   = 0
 	stateReady  = 1
@@ -41,8 +42,9 @@ func isTokenProgram(program address) bool {
 	return program == tokenProgram || program == token2022Program
 }
 
-// tokenAccount is the data of a token account: mint, owner, amount, delegate, state, native reserve,
-// delegated amount, who may close it. It is at least accountSize long.
+// tokenAccount is the data of a token account: mint, owner, amount, delegate, state, native reserve, delegated
+// amount, close authority. Amounts are in base units, the reserve in lamports. It is at least accountSize bytes long,
+// which its constructors check. It points into the account's data, so its setters change the account.
 type tokenAccount []byte
 
 func (h tokenAccount) mint() address             { return keyAt(h, 0) }
@@ -59,8 +61,8 @@ func (h tokenAccount) native() coption           { return coption(h[109:121]) }
 func (h tokenAccount) closer() coption           { return coption(h[129:165]) }
 func (h tokenAccount) extensions() extensionList { return extensionsOf(h) }
 
-// mintAccount is the data of a mint: who may mint, supply, decimals, whether it is initialized, who may
-// freeze. It is at least mintSize long.
+// mintAccount is the data of a mint: mint authority, supply in base units, decimals, whether it is initialized,
+// freeze authority. It is at least mintSize bytes long and points into the account's data.
 type mintAccount []byte
 
 func (m mintAccount) minter() coption           { return coption(m[0:36]) }
@@ -71,7 +73,8 @@ func (m mintAccount) freezer() coption          { return coption(m[46:82]) }
 func (m mintAccount) setSupply(n uint64)        { putU64(m, 36, n) }
 func (m mintAccount) extensions() extensionList { return extensionsOf(m) }
 
-// coption is a COption of an address or a u64. The two programs read and clear it differently.
+// coption is a COption of an address or a u64. The two programs read and clear it differently: given, drop and become
+// are those of SPL Token, the methods here those of Token-2022.
 type coption []byte
 
 func (o coption) key() address      { return keyAt(o, 4) }
@@ -89,12 +92,12 @@ func (o coption) setU64(n uint64) {
 	putU64(o, 4, n)
 }
 
-// clear writes zeros over all of it.
+// clear overwrites tag and value with zeros.
 func (o coption) clear() { clear(o) }
 
 func (o coption) tag(b byte) { copy(o, []byte{b, 0, 0, 0}) }
 
-// Extensions of Token-2022, by their type numbers.
+// Extensions of Token-2022, by their type numbers. Each is an extension of mints or of token accounts (kindOf).
 const (
 	extTransferFeeConfig    = 1
 	extTransferFeeAmount    = 2
@@ -127,13 +130,14 @@ const (
 	extLast                 = 28
 )
 
-// extensionKind says what an extension belongs to, and how many bytes its value has; -1 where
-// that varies.
+// extensionKind says whether an extension belongs to mints or token accounts, and the size of its value in bytes. -1
+// is a varying size.
 type extensionKind struct {
 	of   byte
 	size int
 }
 
+// kindOf is false for a number that no extension has.
 func kindOf(extension uint16) (extensionKind, bool) {
 	if extension > extLast {
 		return extensionKind{}, false
@@ -171,11 +175,11 @@ func kindOf(extension uint16) (extensionKind, bool) {
 	}[extension], true
 }
 
-// extensionList is the bytes after kindAt: type (u16), length (u16) and value, one after another,
-// up to a type of 0 or the end.
+// extensionList is the data after kindAt: type (u16), length (u16) and value of each extension, until a type of 0 or
+// the end.
 type extensionList []byte
 
-// extensionsOf is empty for data without any.
+// extensionsOf is empty for data without extensions.
 func extensionsOf(data []byte) extensionList {
 	if len(data) <= extensionsAt {
 		return nil
@@ -183,14 +187,14 @@ func extensionsOf(data []byte) extensionList {
 	return data[extensionsAt:]
 }
 
-// find returns an extension's value, to read or to change. ok is false where it is not there or
-// the list is broken before it.
+// find returns an extension's value, to read or to change in place. ok is false if the extension is missing, or if
+// the list is malformed before it.
 func (l extensionList) find(extension uint16) (value []byte, ok bool) {
 	value, err := l.must(extension)
 	return value, err == nil
 }
 
-// must is find with Token-2022's errors for a missing extension and for a broken list.
+// must is find with Token-2022's errors for a missing extension and a malformed list.
 func (l extensionList) must(extension uint16) ([]byte, *InstructionError) {
 	at, err := l.place(extension)
 	if err != nil {
@@ -209,7 +213,7 @@ func (l extensionList) must(extension uint16) ([]byte, *InstructionError) {
 	return l[at+4 : end : end], nil
 }
 
-// place is where an extension begins; -1 when the list ends before it.
+// place is the offset of an extension, or -1 if the list ends before it.
 func (l extensionList) place(extension uint16) (int, *InstructionError) {
 	for at := 0; at < len(l); {
 		if at+4 > len(l) {
@@ -226,7 +230,7 @@ func (l extensionList) place(extension uint16) (int, *InstructionError) {
 	return 0, refused("InvalidAccountData")
 }
 
-// types lists the extensions in their order, and how many bytes they take.
+// types lists the extensions in their order, and how many bytes they take up.
 func (l extensionList) types() (found []uint16, used int, err *InstructionError) {
 	at := 0
 	for at < len(l) {
@@ -253,7 +257,7 @@ func (l extensionList) types() (found []uint16, used int, err *InstructionError)
 	return found, at, nil
 }
 
-// first is the first extension's type; 0 when there is none.
+// first is the type of the first extension, or 0 if there is none.
 func (l extensionList) first() (uint16, *InstructionError) {
 	if len(l) <= 2 {
 		return 0, nil
@@ -265,7 +269,8 @@ func (l extensionList) first() (uint16, *InstructionError) {
 	return extension, nil
 }
 
-// add makes room for an extension, or finds the one that is there, and zeroes its value.
+// add makes room for an extension, or finds the one that is there, and fills its value with zeros. It fails if the
+// account is too small: Reallocate has to come first.
 func (l extensionList) add(extension uint16) ([]byte, *InstructionError) {
 	kind, _ := kindOf(extension)
 	at, err := l.place(extension)
@@ -289,7 +294,7 @@ func (l extensionList) add(extension uint16) ([]byte, *InstructionError) {
 	return value, nil
 }
 
-// sizeWith is how long an account of base bytes is with these extensions, each counted once.
+// sizeWith is the size in bytes of an account of base bytes with these extensions, each counted once.
 func sizeWith(base int, extensions []uint16) (int, *InstructionError) {
 	if len(extensions) == 0 {
 		return base, nil
@@ -307,7 +312,7 @@ func sizeWith(base int, extensions []uint16) (int, *InstructionError) {
 	return notMultisig(size), nil
 }
 
-// notMultisig keeps an account's size apart from a multisig's, which is told by its size alone.
+// notMultisig avoids the size of a multisig, which programs recognise by its size alone.
 func notMultisig(size int) int {
 	if size == multisigSize {
 		size += 2
@@ -315,7 +320,7 @@ func notMultisig(size int) int {
 	return size
 }
 
-// needed are the extensions that an account must have where its mint has these.
+// needed lists the extensions that a token account must have because of its mint's extensions.
 func needed(ofMint []uint16) []uint16 {
 	var list []uint16
 	for _, extension := range ofMint {
@@ -333,8 +338,8 @@ func needed(ofMint []uint16) []uint16 {
 	return list
 }
 
-// unpack checks that data is a Token-2022 mint or account (kind) of the given base size. fresh
-// wants one that is not initialized yet.
+// unpack checks that data is a Token-2022 mint or token account, as kind says. With fresh set, it must be one that is
+// not initialized yet; otherwise it must be initialized.
 func unpack(data []byte, kind byte, fresh bool) *InstructionError {
 	base, ready := accountSize, false
 	if kind == kindMint {
@@ -380,7 +385,7 @@ func unpack(data []byte, kind byte, fresh bool) *InstructionError {
 	return nil
 }
 
-// mintIn and holdingIn read what JSON-RPC shows: valid data of either token program.
+// mintIn and holdingIn are what JSON-RPC and balances use: they accept valid data of either token program only.
 func mintIn(a account) (mintAccount, bool) {
 	if !isTokenProgram(a.Owner) || a.Owner == tokenProgram && len(a.Data) != mintSize {
 		return nil, false
@@ -395,7 +400,7 @@ func holdingIn(a account) (tokenAccount, bool) {
 	return tokenAccount(a.Data), unpack(a.Data, kindAccount, false) == nil
 }
 
-// emptyKey is how Token-2022's extensions write an address that is not set.
+// optionalKey reads an address of an extension. All zeros mean that it is not set.
 func optionalKey(b []byte) (address, bool) {
 	k := keyAt(b, 0)
 	return k, !bytes.Equal(k[:], make([]byte, 32))

@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// What the SPL Token program tells of mints, and amounts as text.
+// Instructions of the SPL Token program that return data about a mint, and the conversion of amounts to text and
+// back.
 
+// tokenDataSize returns the size of a token account in bytes; it never varies in this program.
 func (in *invocation) tokenDataSize() *InstructionError {
 	if err := in.tokenMintGiven(); err != nil {
 		return err
@@ -31,9 +33,10 @@ func (in *invocation) tokenMintGiven() *InstructionError {
 	return nil
 }
 
-// give hands data back to the caller.
+// give sets the return data, which the calling program reads.
 func (in *invocation) give(data []byte) { in.returned = &returnData{in.program, data} }
 
+// tokenImmutableOwner does nothing but check: owners of associated accounts never change in this program.
 func (in *invocation) tokenImmutableOwner() *InstructionError {
 	if err := in.atLeast(1); err != nil {
 		return err
@@ -48,6 +51,7 @@ func (in *invocation) tokenImmutableOwner() *InstructionError {
 	return nil
 }
 
+// tokenToText converts base units to a decimal amount of whole tokens.
 func (in *invocation) tokenToText(d []byte) *InstructionError {
 	amount, _, ok := amounts(d, false)
 	if !ok {
@@ -60,6 +64,7 @@ func (in *invocation) tokenToText(d []byte) *InstructionError {
 	return nil
 }
 
+// tokenFromText converts a decimal amount of whole tokens to base units.
 func (in *invocation) tokenFromText(d []byte) *InstructionError {
 	if !utf8.Valid(d) {
 		return custom(tokenInvalidInstruction)
@@ -75,7 +80,7 @@ func (in *invocation) tokenFromText(d []byte) *InstructionError {
 	return nil
 }
 
-// decimal writes an amount of base units with its decimal point and without zeros at the end.
+// decimal formats base units as a decimal number of whole tokens, without trailing zeros.
 func decimal(amount uint64, decimals byte) string {
 	text := strconv.FormatUint(amount, 10)
 	if decimals == 0 {
@@ -88,7 +93,7 @@ func decimal(amount uint64, decimals byte) string {
 	return strings.TrimSuffix(strings.TrimRight(text[:at]+"."+text[at:], "0"), ".")
 }
 
-// units reads such a text back.
+// units parses such a number into base units. It is false for anything else, and for more digits than the token has.
 func units(text string, decimals byte) (amount uint64, ok bool) {
 	whole, rest, _ := strings.Cut(text, ".")
 	rest = strings.TrimRight(rest, "0") // a second point stays, and is no digit

@@ -6,17 +6,19 @@ import (
 	"fmt"
 )
 
-// maxPacket is the largest serialized legacy or version 0 transaction that a validator takes, in bytes.
+// maxPacket is the maximum size in bytes of a serialized legacy or version 0 transaction (PACKET_DATA_SIZE).
 const maxPacket = 1232
 
-// transaction is a parsed wire transaction. The byte slices point into Wire, which nobody writes.
+// transaction is a parsed wire transaction. Its byte slices point into Wire. It is not changed after parsing, so the
+// queue and the history share it.
 type transaction struct {
 	Wire       []byte
 	Signatures []signature
 	message
 }
 
-// message is what the signatures cover.
+// message is the part of a transaction that the signatures cover. Keys are ordered: writable signers, read-only
+// signers, other writable accounts, other read-only accounts, then the keys from lookup tables.
 type message struct {
 	Raw          []byte
 	Versioned    bool // otherwise legacy
@@ -34,30 +36,32 @@ type message struct {
 	loaded int // how many of the Keys that tables gave are writable; they come first
 }
 
+// instruction names its program and accounts by their indexes in the message's keys.
 type instruction struct {
 	Program  int
 	Accounts []byte
 	Data     []byte
 }
 
-// lookup names accounts by their place in an address lookup table.
+// lookup names accounts by their indexes in an address lookup table.
 type lookup struct {
 	Table    address
 	Writable []byte
 	Readonly []byte
 }
 
-// Signature is the transaction's name: its first signature.
+// Signature is the first signature, which identifies the transaction.
 func (t *transaction) Signature() signature { return t.Signatures[0] }
 
-// Hash names the message; duplicates are recognised by it, as signatures can vary.
+// Hash identifies the message. Duplicates are recognised by it, because one message can have several valid
+// signatures.
 func (m *message) Hash() hash { return sha256.Sum256(m.Raw) }
 
 func (m *message) signer(i int) bool { return i < m.Required }
 
-// writable says whether account i may change. Builtins, sysvars and accounts that the message
-// calls as programs are read-only whatever the header says (unless the upgradeable loader
-// stands among the keys, as in an upgrade).
+// writable says whether account i may change. Reserved accounts, and accounts that are called as programs, are
+// read-only whatever the header says. The exception is a message that includes the upgradeable loader, which upgrades
+// programs.
 func (m *message) writable(i int) bool {
 	switch own := m.own(); {
 	case i < m.Required:
@@ -77,7 +81,7 @@ func (m *message) writable(i int) bool {
 	return !m.calls(i) || m.has(loaderV3)
 }
 
-// own is how many keys stand in the message itself.
+// own is how many keys are in the message itself, without those from lookup tables.
 func (m *message) own() int {
 	if m.static > 0 {
 		return m.static
@@ -85,7 +89,7 @@ func (m *message) own() int {
 	return len(m.Keys)
 }
 
-// with returns the transaction with the keys that its lookup tables gave.
+// with returns a copy of the transaction that also has the keys from its lookup tables.
 func (t *transaction) with(writable, readonly []address) *transaction {
 	full := *t
 	full.static, full.loaded = len(t.Keys), len(writable)
@@ -111,7 +115,7 @@ func (m *message) has(key address) bool {
 	return false
 }
 
-// signed checks every signature over the message.
+// signed verifies all signatures. It needs a sanitized transaction, which has a key for each signature.
 func (t *transaction) signed() bool {
 	for i, sig := range t.Signatures {
 		if !verifySignature(t.Keys[i], t.Raw, sig) {
@@ -121,8 +125,8 @@ func (t *transaction) signed() bool {
 	return true
 }
 
-// parseTransaction reads one serialized transaction, legacy, v0 or v1, and nothing after it.
-// A returned transaction is well-formed but not yet sanitized.
+// parseTransaction parses exactly one serialized transaction (legacy, version 0 or 1). Trailing bytes are an error.
+// The result still has to be sanitized before its indexes can be trusted.
 func parseTransaction(wire []byte) (*transaction, error) {
 	if len(wire) > 0 && wire[0] == v1Prefix {
 		return parseV1(wire)
@@ -149,7 +153,8 @@ func parseTransaction(wire []byte) (*transaction, error) {
 	return tx, nil
 }
 
-// parseMessage reads one serialized message, and nothing after it.
+// parseMessage parses exactly one serialized message. The message of a transaction without signatures has the same
+// form.
 func parseMessage(raw []byte) (*message, error) {
 	if len(raw) > 0 && raw[0] == v1Prefix {
 		r := &reader{rest: raw}
@@ -192,11 +197,11 @@ func parseMessage(raw []byte) (*message, error) {
 	return m, nil
 }
 
-// maxInstructions is the most that a transaction may carry (SIMD-0160).
+// maxInstructions is the maximum number of instructions in a transaction (SIMD-0160).
 const maxInstructions = 64
 
-// sanitize applies the structural rules of Agave's Message::sanitize and of
-// VersionedTransaction::sanitize; nil means sound.
+// sanitize applies the structural rules of Agave's Message::sanitize and VersionedTransaction::sanitize. It returns
+// nil if all indexes and counts are valid.
 func (t *transaction) sanitize() *TransactionError {
 	if len(t.Signatures) != t.Required || !t.message.sound() {
 		return &TransactionError{Name: "SanitizeFailure"}
@@ -204,6 +209,7 @@ func (t *transaction) sanitize() *TransactionError {
 	return nil
 }
 
+// sound applies the rules for the message. total includes the keys that lookup tables will give.
 func (m *message) sound() bool {
 	if m.Version == 1 && !m.soundV1() {
 		return false
@@ -234,7 +240,7 @@ func (m *message) sound() bool {
 	return true
 }
 
-// repeats says whether a key stands twice among the accounts.
+// repeats says whether a key occurs twice. Sanitizing allows that, but execution does not.
 func (m *message) repeats() bool {
 	seen := make(map[address]bool, len(m.Keys))
 	for _, k := range m.Keys {
@@ -246,8 +252,8 @@ func (m *message) repeats() bool {
 	return false
 }
 
-// reader takes bytes from the front until something is missing; then it yields zeros and keeps
-// the first error.
+// reader takes bytes from the front. Once bytes are missing it returns zeros and keeps the first error, so that
+// parsers check err once.
 type reader struct {
 	rest []byte
 	err  error
@@ -255,7 +261,7 @@ type reader struct {
 
 var errEnded = errors.New("io error: unexpected end of file")
 
-// take returns the next n bytes; zeros, but always n of them, after an error.
+// take returns the next n bytes, and after an error n zeros, so that callers can index the result.
 func (r *reader) take(n int) []byte {
 	if r.err == nil && n > len(r.rest) {
 		r.err = errEnded
@@ -268,7 +274,7 @@ func (r *reader) take(n int) []byte {
 	return b
 }
 
-// end returns the error that the reader met, or one if something is left over.
+// end returns the reader's error, or an error if bytes are left.
 func (r *reader) end() error {
 	if r.err == nil && len(r.rest) > 0 {
 		r.err = errors.New("bytes after the end of the message")
@@ -278,8 +284,8 @@ func (r *reader) end() error {
 
 func (r *reader) byte() byte { return r.take(1)[0] }
 
-// length reads a compact-u16 that counts items of at least size bytes each. Aliases (more bytes
-// than needed) are refused, and so is a count that the rest cannot hold.
+// length reads a compact-u16 (short_vec), which counts items of at least size bytes each. It refuses encodings that
+// are longer than necessary, and counts that the remaining bytes cannot hold, so that no huge slice is allocated.
 func (r *reader) length(size int) int {
 	n := 0
 	for i := 0; i < 3; i++ {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// Transaction version 1 (SIMD-0385) carries its compute budget in the message instead of in
-// instructions, has no lookup tables, and puts its signatures behind the message.
+// Transaction version 1 (SIMD-0385) has its compute budget in the message header instead of in instructions. It has
+// no lookup tables, and its signatures follow the message.
 const (
 	v1Prefix = 0x80 | 1 // the first byte of a version 1 message and so of its transaction
 
@@ -17,7 +17,7 @@ const (
 	maxV1Signatures = 12
 )
 
-// The bits of a version 1 message's config mask. The priority fee takes two: both or neither.
+// The bits of a version 1 message's config mask. The priority fee takes two bits, which are both set or both clear.
 const (
 	maskPriorityFee = 0b00011
 	maskUnits       = 0b00100
@@ -26,7 +26,7 @@ const (
 	maskKnown       = 0b11111
 )
 
-// messageConfig is a version 1 message's compute budget; nil is what it leaves out.
+// messageConfig is the compute budget of a version 1 message. Values that the message leaves out are nil.
 type messageConfig struct {
 	PriorityFee *uint64 // lamports for the whole transaction
 	Units       *uint32
@@ -34,7 +34,7 @@ type messageConfig struct {
 	Heap        *uint32 // bytes
 }
 
-// parseV1 reads a serialized version 1 transaction, and nothing after it.
+// parseV1 parses exactly one serialized version 1 transaction.
 func parseV1(wire []byte) (*transaction, error) {
 	if len(wire) > maxV1Wire {
 		return nil, fmt.Errorf("too large: %d bytes (max: %d bytes)", len(wire), maxV1Wire)
@@ -58,8 +58,8 @@ func parseV1(wire []byte) (*transaction, error) {
 	return tx, nil
 }
 
-// messageV1 reads a version 1 message with its prefix. The headers of all instructions come
-// before the accounts and data of the first.
+// messageV1 reads a version 1 message with its prefix. The headers of all instructions come before the accounts and
+// data of the first one.
 func (r *reader) messageV1() *message {
 	m := &message{Versioned: true, Version: 1}
 	r.byte() // the prefix
@@ -93,6 +93,7 @@ func (r *reader) messageV1() *message {
 	return m
 }
 
+// messageConfig reads the values that the mask announces, in the order of its bits.
 func (r *reader) messageConfig(mask uint32) messageConfig {
 	var c messageConfig
 	if mask&maskPriorityFee != 0 {
@@ -113,7 +114,7 @@ func (r *reader) messageConfig(mask uint32) messageConfig {
 
 func (r *reader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 
-// soundV1 holds the structural rules that version 1 has beside those of the others.
+// soundV1 applies the structural rules that only version 1 has.
 func (m *message) soundV1() bool {
 	if m.Required > maxV1Signatures || len(m.Keys) > maxV1Keys || m.repeats() {
 		return false
@@ -122,10 +123,11 @@ func (m *message) soundV1() bool {
 	return heap == nil || validHeap(uint64(*heap))
 }
 
+// validHeap says whether a heap size, in bytes, is within limits and a multiple of 1024.
 func validHeap(size uint64) bool { return size >= minHeap && size <= maxHeap && size%1024 == 0 }
 
-// budget is what a version 1 message asks for. What it leaves out it does not get: no compute
-// units, no account data.
+// budget is the budget that the message asks for. A value that it leaves out counts as zero: no compute units, no
+// account data.
 func (c messageConfig) budget() budget {
 	var b budget
 	if c.PriorityFee != nil {
@@ -140,7 +142,7 @@ func (c messageConfig) budget() budget {
 	return b
 }
 
-// show is TransactionConfig as JSON-RPC shows it; null is what the message leaves out.
+// show is TransactionConfig as JSON-RPC shows it. Values that the message leaves out are null.
 func (c messageConfig) show() object {
 	return object{
 		"priorityFee": c.PriorityFee, "computeUnitLimit": c.Units,

@@ -18,7 +18,7 @@ const (
 	wsMaxRead = 64 << 10
 )
 
-// hub holds the WebSocket clients. It is guarded by the cluster's mu.
+// hub is the set of WebSocket clients. The cluster's mu guards it.
 type hub struct {
 	clients map[*wsClient]bool
 	lastID  uint64
@@ -26,7 +26,7 @@ type hub struct {
 
 func (h *hub) idle() bool { return len(h.clients) == 0 }
 
-// announce tells every subscriber what the newest block means to it.
+// announce notifies every subscriber after a new block. Callers hold the cluster's mu.
 func (h *hub) announce(c *Cluster) {
 	for client := range h.clients {
 		for _, s := range client.subs {
@@ -35,7 +35,8 @@ func (h *hub) announce(c *Cluster) {
 	}
 }
 
-// wsClient is one connection: requests are read by its handler, messages written by its writer.
+// wsClient is one connection. Its handler reads requests, its writer goroutine sends what out holds. The cluster's mu
+// guards subs.
 type wsClient struct {
 	subs map[uint64]*subscription
 	out  chan []byte
@@ -43,7 +44,8 @@ type wsClient struct {
 	gone chan struct{} // closed when the handler has ended
 }
 
-// send queues a message; a client that is too far behind is cut off, as validators do.
+// send queues a message without blocking. A client with a full queue is disconnected, as validators do, so that a
+// slow client cannot hold up the cluster.
 func (w *wsClient) send(message any) {
 	raw, err := json.Marshal(message)
 	if err != nil {
@@ -61,8 +63,7 @@ func isUpgrade(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// WebSocketHandler serves the subscriptions alone, for the port that clients expect them on
-// (one above the JSON-RPC port).
+// WebSocketHandler serves WebSockets only, for the port where clients expect them (one above the JSON-RPC port).
 func (c *Cluster) WebSocketHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isUpgrade(r) {
@@ -73,6 +74,8 @@ func (c *Cluster) WebSocketHandler() http.Handler {
 	})
 }
 
+// serveWebSocket serves one client until it leaves, falls too far behind, or the cluster closes. The writer has ended
+// when it returns.
 func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	ctx, cut := context.WithCancel(r.Context())
 	defer cut()
@@ -120,7 +123,7 @@ func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// join registers a client; not after Close.
+// join registers a client. It returns false after Close, so that no client is missed there.
 func (c *Cluster) join(client *wsClient) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,6 +138,7 @@ func (c *Cluster) join(client *wsClient) bool {
 	return true
 }
 
+// leave removes a client; DropWebSockets waits for this.
 func (c *Cluster) leave(client *wsClient) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,8 +146,8 @@ func (c *Cluster) leave(client *wsClient) {
 	close(client.gone)
 }
 
-// DropWebSockets cuts every WebSocket without a closing handshake, as a failing network does, and
-// waits until they are gone.
+// DropWebSockets disconnects every client without a closing handshake, as a network failure does. It returns when all
+// their handlers have ended.
 func (c *Cluster) DropWebSockets() {
 	c.mu.Lock()
 	var cut []*wsClient
@@ -157,7 +161,8 @@ func (c *Cluster) DropWebSockets() {
 	}
 }
 
-// serveSubscription answers one request of a WebSocket client.
+// serveSubscription answers one request of a client. Its answer is queued before any notification of the new
+// subscription.
 func (c *Cluster) serveSubscription(client *wsClient, raw []byte) {
 	req, bad := parseRequest(raw)
 	var p params
@@ -186,7 +191,7 @@ func (c *Cluster) serveSubscription(client *wsClient, raw []byte) {
 	c.hub.lastID++
 	s.id = c.hub.lastID
 	client.subs[s.id] = s
-	// What is so already is told with the next block, as validators do: clients begin to listen for
-	// notifications when they have read this answer.
+	// A state that is reached already is notified with the next block, as validators do: clients start to listen for
+	// notifications only after they have read this answer.
 	client.send(answer(req.ID, s.id, nil))
 }

@@ -16,7 +16,8 @@ import (
 
 const maxRequest = 50 << 20 // bytes; the Bot API's own limit for uploads
 
-// apiError is a refusal in Telegram's words.
+// apiError is a refusal, with the code and description that Telegram returns. Any other error of a method becomes a
+// 500.
 type apiError struct {
 	code        int
 	description string
@@ -25,25 +26,29 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.description }
 
+// badRequest is a 400. Clients match on the description, so it has to be Telegram's.
 func badRequest(format string, args ...any) *apiError {
 	return &apiError{code: 400, description: "Bad Request: " + fmt.Sprintf(format, args...)}
 }
 
+// forbidden is a 403: the bot may not write to this chat.
 func forbidden(what string) *apiError { return &apiError{code: 403, description: "Forbidden: " + what} }
 
-// result is what a method gives: the value, and sometimes a remark (setWebhook).
+// result is what a successful method returns: a value, and for setWebhook also a description.
 type result struct {
 	value  any
 	remark string
 }
 
-// request is one Bot API call, decoded. Values that were not strings are kept as their JSON text.
+// request is one decoded Bot API call. Parameters that are not strings are kept as their JSON text, because a form
+// and a JSON body then look the same to the methods.
 type request struct {
 	r      *http.Request
 	params map[string]string
 	files  map[string]upload
 }
 
+// upload is a file that came in a multipart body.
 type upload struct {
 	name string
 	mime string
@@ -60,7 +65,7 @@ func (q *request) flag(name string) bool {
 	return false
 }
 
-// number reads an integer parameter; anything else reads as otherwise.
+// number reads an integer parameter. It returns otherwise if the parameter is missing or not an integer.
 func (q *request) number(name string, otherwise int64) int64 {
 	n, err := strconv.ParseInt(strings.TrimSpace(q.params[name]), 10, 64)
 	if err != nil {
@@ -69,7 +74,7 @@ func (q *request) number(name string, otherwise int64) int64 {
 	return n
 }
 
-// Call is one Bot API call as it was received and answered.
+// Call is the record of one Bot API call and its answer, for tests to inspect.
 type Call struct {
 	Method string // canonical spelling where known
 	Params map[string]string
@@ -79,21 +84,22 @@ type Call struct {
 	Answer string // the JSON body that was sent
 }
 
-// Calls lists the calls so far, oldest first, without getUpdates; at most the last 10,000.
+// Calls lists the last calls, at most 10,000, oldest first. It leaves out getUpdates.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Call(nil), s.calls...)
 }
 
-// OnCall adds a function that is told of every call (getUpdates too) after it was carried out and
-// before its answer is sent. It must not call the Server.
+// OnCall adds a function that is called for every call, including getUpdates, after it was carried out and before its
+// answer is sent. The function must not call the Server.
 func (s *Server) OnCall(f func(Call)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onCall = append(s.onCall, f)
 }
 
+// record keeps a call and runs the OnCall functions, outside the lock.
 func (s *Server) record(c Call) {
 	s.mu.Lock()
 	if c.Method != "getUpdates" {
@@ -110,12 +116,13 @@ func (s *Server) record(c Call) {
 	}
 }
 
+// method is a Bot API method. do checks the parameters, takes s.mu itself, and writes the journal before it returns.
 type method struct {
 	name string
 	do   func(*Server, *request) (result, error)
 }
 
-// methods lists what the Bot API of the sandbox can do, by lower-case name.
+// methods lists the methods that the sandbox implements, by lower-case name, because Telegram ignores case.
 func methods() map[string]method {
 	table := map[string]method{}
 	for name, do := range map[string]func(*Server, *request) (result, error){
@@ -169,6 +176,7 @@ func methods() map[string]method {
 	return table
 }
 
+// serveBot answers /bot<token>/<method>. The order is that of the checks below: path, token, body, fault, method.
 func (s *Server) serveBot(w http.ResponseWriter, r *http.Request) {
 	token, name, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
 	if !found || token == "" {
@@ -207,7 +215,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, call, res, err)
 }
 
-// run carries out one method. A nil do is a method that the sandbox has not.
+// run carries out one method. A nil do is a method that the sandbox does not implement.
 func (s *Server) run(m method, q *request) (result, error) {
 	if m.do == nil {
 		return result{}, &apiError{code: 404, description: "Not Found: method not found"}
@@ -218,6 +226,7 @@ func (s *Server) run(m method, q *request) (result, error) {
 	return m.do(s, q)
 }
 
+// answer records the call, if a method was named, and sends the response.
 func (s *Server) answer(w http.ResponseWriter, call Call, res result, err error) {
 	status, body := answerBody(res, err)
 	if call.Method != "" {
@@ -230,6 +239,7 @@ func (s *Server) answer(w http.ResponseWriter, call Call, res result, err error)
 	w.Write(body)
 }
 
+// answerBody is the JSON envelope of every Bot API response, with its HTTP status.
 func answerBody(res result, err error) (int, []byte) {
 	type parameters struct {
 		RetryAfter int `json:"retry_after,omitempty"`
@@ -265,7 +275,7 @@ func answerBody(res result, err error) (int, []byte) {
 	return status, bytes.TrimSpace(b.Bytes())
 }
 
-// readRequest takes parameters from the query, a form, a JSON object or a multipart body.
+// readRequest reads parameters from the query, and from a form, JSON or multipart body. The body wins over the query.
 func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	q := &request{r: r, params: map[string]string{}, files: map[string]upload{}}
 	for k, v := range r.URL.Query() {
@@ -302,6 +312,7 @@ func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	return q, nil
 }
 
+// readJSON reads the members of a JSON object. Members that are null count as absent.
 func (q *request) readJSON(body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -327,6 +338,7 @@ func (q *request) readJSON(body io.Reader) error {
 	return nil
 }
 
+// readMultipart reads the parts of a form, uploads included, into memory. maxRequest bounds them all together.
 func (q *request) readMultipart(r *http.Request) error {
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -354,8 +366,8 @@ func (q *request) readMultipart(r *http.Request) error {
 	}
 }
 
-// refuseWebApps holds the house's promise: Telegram's terms bind Mini Apps with cryptocurrency to
-// another chain, so no call may carry one. Real Telegram would accept it; the sandbox says no.
+// refuseWebApps refuses every call that contains a Mini App. Telegram would accept it, but Telegram's terms bind Mini
+// Apps with cryptocurrency to another chain, so purser must never send one (docs/architecture.md, Telegram).
 func refuseWebApps(params map[string]string) error {
 	for name, value := range params {
 		if !strings.Contains(value, "web_app") || !strings.ContainsAny(value, "{[") {
@@ -369,6 +381,7 @@ func refuseWebApps(params map[string]string) error {
 	return nil
 }
 
+// hasWebApp searches a decoded JSON value at any depth.
 func hasWebApp(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -387,6 +400,7 @@ func hasWebApp(v any) bool {
 	return false
 }
 
+// yes is the method that always succeeds.
 func (s *Server) yes(*request) (result, error) { return result{value: true}, nil }
 
 func (s *Server) getMe(*request) (result, error) {

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// queryLife is how long a tap may wait for its answer, in seconds.
+// queryLife is how many seconds after a tap the bot can still answer it.
 const queryLife = 60
 
-// ErrNoButton says that the message has no such callback button (any more).
+// ErrNoButton says that the message, or its callback button, does not exist, or no longer does.
 var ErrNoButton = errors.New("sandbox telegram: no such button")
 
-// Tap taps the callback button with exactly this label and gives the query's id, for WaitToast.
-// The user need not be the one whose chat holds the message: so somebody else's tap looks.
+// Tap taps the callback button with exactly this label. It returns the query's id, for WaitToast. The user need not
+// be the one whose chat has the message, so that tests can check taps by others.
 func (s *Server) Tap(user, messageID int64, label string) (string, error) {
 	m, ok := s.Message(messageID)
 	if !ok {
@@ -32,7 +32,7 @@ func (s *Server) Tap(user, messageID int64, label string) (string, error) {
 	return s.TapData(user, messageID, b.CallbackData)
 }
 
-// TapAt taps the callback button in that row and column, counted from 0.
+// TapAt taps the callback button in a row and column, both counted from 0.
 func (s *Server) TapAt(user, messageID int64, row, col int) (string, error) {
 	m, ok := s.Message(messageID)
 	if !ok || m.ReplyMarkup == nil || row < 0 || row >= len(m.ReplyMarkup.Rows) || col < 0 || col >= len(m.ReplyMarkup.Rows[row]) {
@@ -45,7 +45,7 @@ func (s *Server) TapAt(user, messageID int64, row, col int) (string, error) {
 	return s.TapData(user, messageID, b.CallbackData)
 }
 
-// TapData sends a tap with any data at all, as a forged client can.
+// TapData sends a tap with arbitrary data, as a forged client can.
 func (s *Server) TapData(user, messageID int64, data string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,6 +68,7 @@ func (s *Server) TapData(user, messageID int64, data string) (string, error) {
 	}); err != nil {
 		return "", err
 	}
+	// Queries that can no longer be answered are removed in the same commit.
 	for old, q := range s.st.Queries {
 		if q.At < s.unix()-queryLife {
 			b.add(change{Answered: old})
@@ -76,6 +77,7 @@ func (s *Server) TapData(user, messageID int64, data string) (string, error) {
 	return id, b.commit()
 }
 
+// answerCallbackQuery answers a tap once; a second answer gets the error for an old query.
 func (s *Server) answerCallbackQuery(q *request) (result, error) {
 	if utf8.RuneCountInString(q.text("text")) > 200 {
 		return result{}, badRequest("MESSAGE_TOO_LONG")
@@ -108,14 +110,14 @@ func (s *Server) answerCallbackQuery(q *request) (result, error) {
 	return result{value: true}, nil
 }
 
-// Toasts lists what the bot answered to taps, oldest first.
+// Toasts lists the bot's answers to taps, oldest first. Only about the last 5,000 are kept.
 func (s *Server) Toasts() []Toast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Toast(nil), s.toasts...)
 }
 
-// WaitToast waits until the bot has answered the tap.
+// WaitToast waits until the bot has answered the tap, or ctx ends.
 func (s *Server) WaitToast(ctx context.Context, queryID string) (Toast, error) {
 	var found Toast
 	err := s.WaitFor(ctx, func() bool {

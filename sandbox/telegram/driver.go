@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrBlockedBot says that the person must unblock the bot before writing to it.
+// ErrBlockedBot is returned when a person who has blocked the bot would write to it.
 var ErrBlockedBot = errors.New("sandbox telegram: this person has blocked the bot")
 
-// AddUser lets one more person use this Telegram. The phone number may be empty.
+// AddUser adds a person, or replaces the one with the same id. The phone number may be empty.
 func (s *Server) AddUser(u User, phone string) error {
 	if u.ID <= 0 || u.ID == s.bot.ID {
 		return fmt.Errorf("sandbox telegram: %d cannot be a person's id", u.ID)
@@ -22,7 +22,7 @@ func (s *Server) AddUser(u User, phone string) error {
 	return s.commit(change{Person: &person{User: u, Phone: phone}})
 }
 
-// NewGroup makes a group of these people and the bot, and gives its (negative) id.
+// NewGroup makes a group of these people and the bot, and returns its id, which is negative as in Telegram.
 func (s *Server) NewGroup(title string, members ...int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Server) NewGroup(title string, members ...int64) (int64, error) {
 	return id, b.commit()
 }
 
-// membership is a ChatMemberUpdated about the bot.
+// membership is a ChatMemberUpdated about the bot: by is the person who changed its status from before to after.
 func (s *Server) membership(c Chat, by User, before, after string) map[string]any {
 	member := func(status string) map[string]any { return map[string]any{"user": s.bot, "status": status} }
 	return map[string]any{
@@ -56,17 +56,17 @@ func (s *Server) membership(c Chat, by User, before, after string) map[string]an
 	}
 }
 
-// Say lets the person write to the bot in their private chat; text over 4,096 characters is sent in
-// parts, as the apps do. It gives the id of the (last) update.
+// Say sends a text from the person to the bot in their private chat. Text over 4,096 characters is sent in parts, as
+// the apps do. It returns the id of the last update.
 func (s *Server) Say(user int64, text string) (int64, error) { return s.say(user, user, text, nil) }
 
-// SayIn lets a member write in a group. As privacy mode wants, the bot hears only commands,
-// replies to it and mentions of it; otherwise the update id is 0.
+// SayIn sends a text from a member in a group. In privacy mode the bot receives only commands, replies to it and
+// mentions of it. For any other text the returned update id is 0.
 func (s *Server) SayIn(chat, user int64, text string) (int64, error) {
 	return s.say(chat, user, text, nil)
 }
 
-// Reply answers a message of the private chat.
+// Reply sends a text in reply to a message of the private chat.
 func (s *Server) Reply(user, messageID int64, text string) (int64, error) {
 	return s.say(user, user, text, func(m *Message) error {
 		quoted := s.st.Messages[messageID]
@@ -80,7 +80,7 @@ func (s *Server) Reply(user, messageID int64, text string) (int64, error) {
 	})
 }
 
-// Forward lets the person forward something that another wrote.
+// Forward sends a text that author wrote as a forwarded message.
 func (s *Server) Forward(user, author int64, text string) (int64, error) {
 	return s.say(user, user, text, func(m *Message) error {
 		p := s.st.People[author]
@@ -92,8 +92,7 @@ func (s *Server) Forward(user, author int64, text string) (int64, error) {
 	})
 }
 
-// ShareContact sends a contact card; whose is the person's own id for the number that a contact
-// request asks for, or somebody else's.
+// ShareContact sends the contact card of the person whose. The person's own card answers a contact request.
 func (s *Server) ShareContact(user, whose int64) (int64, error) {
 	return s.say(user, user, "", func(m *Message) error {
 		p := s.st.People[whose]
@@ -115,11 +114,11 @@ func (s *Server) ShareContact(user, whose int64) (int64, error) {
 	})
 }
 
-// ErrNoKey says that the chat's keyboard has no key of that request.
+// ErrNoKey says that the chat's keyboard has no key with that request.
 var ErrNoKey = errors.New("sandbox telegram: the keyboard does not ask for people")
 
-// ShareUsers lets the person choose people from Telegram's list, which the key of this request in
-// their keyboard opens.
+// ShareUsers sends the people whom the person chose from Telegram's list. A key with this request id in the keyboard
+// opens that list.
 func (s *Server) ShareUsers(user int64, request int32, chosen ...int64) (int64, error) {
 	return s.say(user, user, "", func(m *Message) error {
 		var asked *RequestUsers
@@ -147,6 +146,7 @@ func (s *Server) ShareUsers(user int64, request int32, chosen ...int64) (int64, 
 	})
 }
 
+// keyboardOf is the reply keyboard of a chat, or nil. Callers hold s.mu.
 func (s *Server) keyboardOf(chat int64) *ReplyKeyboard {
 	if r := s.st.Rooms[chat]; r != nil {
 		return r.Keyboard
@@ -154,8 +154,8 @@ func (s *Server) keyboardOf(chat int64) *ReplyKeyboard {
 	return nil
 }
 
-// say is a person who writes in a chat: shape completes each message that the text makes. It returns the id of the last
-// update that the bot gets of it; 0 for none.
+// say sends a text as a person in a chat. shape completes each message that the text is split into. It returns the id
+// of the last update that the bot gets for it, or 0 if it gets none.
 //
 // Long: all of it is one batch, so whatever refuses it comes before the commit.
 func (s *Server) say(chat, user int64, text string, shape func(*Message) error) (int64, error) {
@@ -175,6 +175,7 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 	if r == nil || !slices.Contains(r.Members, user) {
 		return 0, fmt.Errorf("sandbox telegram: %d is not in chat %d", user, chat)
 	}
+	// The first message of a chat also starts the bot there.
 	b := s.batch()
 	if chat == user && (!p.Started || s.st.Rooms[chat] == nil) {
 		started := *p
@@ -220,7 +221,8 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 	return last, nil
 }
 
-// parts cuts a text as apps do: 4,096 characters at most, at a line break or space if there is one.
+// parts splits a text as the apps do: into at most 4,096 characters, at a line break or space if there is one in the
+// second half.
 func parts(text string) []string {
 	var out []string
 	for rest := []rune(strings.TrimSpace(text)); len(rest) > 0; {
@@ -241,13 +243,14 @@ func parts(text string) []string {
 	return out
 }
 
+// hearsInGroup is privacy mode: commands, mentions and replies to the bot. Callers hold s.mu.
 func (s *Server) hearsInGroup(m Message) bool {
 	return strings.HasPrefix(m.Text, "/") ||
 		strings.Contains(strings.ToLower(m.Text), "@"+strings.ToLower(s.bot.Username)) ||
 		m.ReplyTo != nil && m.ReplyTo.FromBot()
 }
 
-// EditSaid lets the person edit what they wrote; the bot gets an edited_message.
+// EditSaid edits a message that the person wrote. The bot receives an edited_message.
 func (s *Server) EditSaid(user, messageID int64, text string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +276,7 @@ func (s *Server) EditSaid(user, messageID int64, text string) (int64, error) {
 	return id, nil
 }
 
-// SayRaw queues any JSON object as an update; its update_id is set, or overwritten, with the next one.
+// SayRaw queues any JSON object as an update. Its update_id is replaced by the next one.
 func (s *Server) SayRaw(update json.RawMessage) (int64, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(update, &object); err != nil {
@@ -290,12 +293,14 @@ func (s *Server) SayRaw(update json.RawMessage) (int64, error) {
 	return id, s.commit(change{Update: &pendingUpdate{ID: id, Kind: "raw", At: s.unix(), Body: body}})
 }
 
-// Block lets the person block the bot: it can write to them no more, and is told so.
+// Block makes the person block the bot. The bot gets an update about it, and 403 for every message to them from then
+// on.
 func (s *Server) Block(user int64) error { return s.setBlocked(user, true) }
 
-// Unblock ends Block.
+// Unblock undoes Block.
 func (s *Server) Unblock(user int64) error { return s.setBlocked(user, false) }
 
+// setBlocked does nothing if the state is the same already.
 func (s *Server) setBlocked(user int64, blocked bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,14 +331,14 @@ func (s *Server) setBlocked(user int64, blocked bool) error {
 	return nil
 }
 
-// Messages lists the chat's messages as they stand now, oldest first.
+// Messages lists a chat's messages in their present form, oldest first.
 func (s *Server) Messages(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.messages(chat)
 }
 
-// Message gives one message as it stands now.
+// Message returns one message in its present form. It is false for a deleted one.
 func (s *Server) Message(id int64) (Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -344,14 +349,14 @@ func (s *Server) Message(id int64) (Message, bool) {
 	return m.public(), true
 }
 
-// Keyboard is the reply keyboard that the chat shows now; nil for none.
+// Keyboard is the reply keyboard that the chat shows now, or nil.
 func (s *Server) Keyboard(chat int64) *ReplyKeyboard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keyboardOf(chat)
 }
 
-// Commands is the command menu that the person sees.
+// Commands is the command menu that the person sees, by their language.
 func (s *Server) Commands(user int64) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -362,14 +367,14 @@ func (s *Server) Commands(user int64) []Command {
 	return append([]Command(nil), s.st.commandsFor(p)...)
 }
 
-// Pending counts the updates that the bot has not acknowledged.
+// Pending is the number of updates that the bot has not acknowledged.
 func (s *Server) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.st.Updates)
 }
 
-// WaitMessage waits until the chat holds a message that match likes, and gives the newest such one.
+// WaitMessage waits until the chat has a message that match accepts, and returns the newest one.
 func (s *Server) WaitMessage(ctx context.Context, chat int64, match func(Message) bool) (Message, error) {
 	var found Message
 	err := s.WaitFor(ctx, func() bool {
@@ -391,10 +396,11 @@ func (s *Server) WaitMessage(ctx context.Context, chat int64, match func(Message
 	return found, err
 }
 
-// WaitFor waits until cond holds. It is asked now, and again whenever anything happens here; it may
-// call the Server.
+// WaitFor waits until cond is true. It calls cond at once, and again after every change of state. cond may call the
+// Server, because no lock is held. It returns an error when ctx ends or the Server closes.
 func (s *Server) WaitFor(ctx context.Context, cond func() bool) error {
 	for {
+		// The channel is read before cond, so that a change in between is not missed.
 		s.mu.Lock()
 		changed := s.changed
 		s.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// FaultKind is a way in which Telegram, or the way to it, can fail.
+// FaultKind is a way in which Telegram, or the connection to it, can fail. The kinds differ in whether the call took
+// effect, which the bot cannot see.
 type FaultKind int
 
 // The faults that SetFault can cause.
@@ -21,20 +22,21 @@ const (
 	Internal              // not carried out; 500 in JSON
 )
 
-// Fault says how one call is to fail.
+// Fault says how one call fails.
 type Fault struct {
 	Kind       FaultKind
 	RetryAfter int // seconds, with TooMany; 0 reads as 1
 }
 
-// SetFault lets f decide, for each call by its method's name, whether it fails. nil ends all faults.
+// SetFault lets f decide for each call, by method name, whether it fails. nil ends all faults. f is called from the
+// goroutines of the requests, with no lock held.
 func (s *Server) SetFault(f func(method string) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// applyFault carries out the fault; false means that the call should go on as if nothing were.
+// applyFault carries out the fault. It returns false if the call should be answered as usual.
 func (s *Server) applyFault(w http.ResponseWriter, q *request, call Call, f Fault, run func() (result, error)) bool {
 	switch f.Kind {
 	case BadGateway:

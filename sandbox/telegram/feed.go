@@ -1,8 +1,8 @@
 package telegram
 
-// event is one thing that the page should show. Kind says which fields count:
-// message (Message), gone (MessageID), typing (Action; "" ends it), keyboard (Keyboard),
-// toast (Toast; Chat is who tapped), profile, person (Person), mail (look for it).
+// event is one change that the chat page shows. Kind decides which fields are set: message (Message), gone
+// (MessageID), typing (Action; "" ends it), keyboard (Keyboard), toast (Toast; Chat is the person who tapped),
+// profile, person (Person), mail (the page fetches the mails).
 type event struct {
 	Seq       int64          `json:"-"`
 	Kind      string         `json:"kind"`
@@ -15,13 +15,13 @@ type event struct {
 	Person    *pagePerson    `json:"person,omitempty"`
 }
 
-// pageMessage is a message with what only a person's app knows.
+// pageMessage is a message with what the bot does not see, but a person's app does.
 type pageMessage struct {
 	Message
 	Edits int `json:"edits,omitempty"`
 }
 
-// pagePerson is somebody as the page shows them.
+// pagePerson is a person as the page shows them.
 type pagePerson struct {
 	User     User           `json:"user"`
 	Started  bool           `json:"started"`
@@ -31,16 +31,17 @@ type pagePerson struct {
 	Commands []Command      `json:"commands"`
 }
 
+// feedLength is how many events are kept. A page that missed more has to reload.
 const feedLength = 2000
 
-// feed is the recent past, for pages that listen. It is guarded by Server.mu.
+// feed holds the recent events, for pages that listen. Server.mu guards it.
 type feed struct {
 	epoch  string // another process has another one
 	seq    int64  // of the newest event
 	events []event
 }
 
-// add appends an event; whoever calls it also commits or wakes.
+// add appends an event. The caller also commits or wakes, because add notifies nobody.
 func (f *feed) add(e event) {
 	f.seq++
 	e.Seq = f.seq
@@ -50,7 +51,8 @@ func (f *feed) add(e event) {
 	f.events = append(f.events, e)
 }
 
-// since lists the events after seq; false when some of them are forgotten already.
+// since lists the events after seq. It returns false if some of them are no longer kept, or seq is from another
+// process.
 func (f *feed) since(seq int64) ([]event, bool) {
 	if seq > f.seq || seq < f.seq-int64(len(f.events)) {
 		return nil, false
@@ -58,7 +60,7 @@ func (f *feed) since(seq int64) ([]event, bool) {
 	return append([]event(nil), f.events[int64(len(f.events))-(f.seq-seq):]...), true
 }
 
-// tellMessage puts a message, as it stands now, into the feed. Caller holds s.mu.
+// tellMessage adds a message in its present form to the feed. Callers hold s.mu.
 func (s *Server) tellMessage(id int64) {
 	if m := s.st.Messages[id]; m != nil {
 		s.feed.add(event{Kind: "message", Chat: m.Message.Chat.ID, Message: &pageMessage{m.Message, m.Edits}})
@@ -66,7 +68,7 @@ func (s *Server) tellMessage(id int64) {
 	}
 }
 
-// tellPerson puts a person, as they stand now, into the feed. Caller holds s.mu.
+// tellPerson adds a person in their present form to the feed. Callers hold s.mu.
 func (s *Server) tellPerson(id int64) {
 	if p := s.st.People[id]; p != nil {
 		s.feed.add(event{Kind: "person", Chat: id, Person: s.pagePerson(p)})

@@ -18,7 +18,7 @@ const (
 	maxDownload = 20 << 20 // bytes; getFile refuses more
 )
 
-// newFile is a file that a message is to carry; data is nil when it is already stored.
+// newFile is a file that a message will carry. data is nil if the file is stored already.
 type newFile struct {
 	meta fileMeta
 	data []byte
@@ -32,7 +32,7 @@ func (f fileMeta) document() *Document {
 	return &Document{FileID: f.ID, FileUniqueID: f.Unique, FileName: f.Name, MimeType: f.Mime, FileSize: f.Size}
 }
 
-// kind is how Telegram calls the kind of file that f is.
+// kind is Telegram's name for the kind of file.
 func (f fileMeta) kind() string {
 	switch {
 	case f.Photo:
@@ -43,14 +43,14 @@ func (f fileMeta) kind() string {
 	return "document"
 }
 
-// video describes the file as a film.
+// video is the file as a Video.
 func (f fileMeta) video() *Video {
 	return &Video{FileID: f.ID, FileUniqueID: f.Unique, Width: f.Width, Height: f.Height, Duration: f.Length,
 		FileName: f.Name, MimeType: f.Mime, FileSize: f.Size}
 }
 
-// fileOf finds the file of a call: in the multipart part of that name, in the part that attach://
-// names, or by file_id.
+// fileOf finds the file of a call: in the multipart part of that name, in the part that attach:// names, or by
+// file_id. It does not fetch URLs, because the sandbox makes no requests to the internet.
 func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 	up, uploaded := q.files[field]
 	ref := strings.TrimSpace(q.text(field))
@@ -80,7 +80,8 @@ func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 
 func titled(kind string) string { return strings.ToUpper(kind[:1]) + kind[1:] }
 
-// newUpload judges an uploaded file of a kind: "photo", "video" or "document".
+// newUpload checks an uploaded file of a kind ("photo", "video" or "document") and gives it ids. It is stored with
+// its message.
 func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error) {
 	if len(up.data) == 0 {
 		return nil, badRequest("file must be non-empty")
@@ -96,6 +97,7 @@ func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error)
 	}
 	f.meta.Path = "documents/" + unique
 	if kind != "photo" {
+		// Dimensions and duration of a video are what the bot says; the sandbox decodes no video.
 		if kind == "video" {
 			f.meta.Video, f.meta.Path = true, "videos/"+unique
 			f.meta.Width, f.meta.Height, f.meta.Length = int(q.number("width", 0)), int(q.number("height", 0)), int(q.number("duration", 0))
@@ -120,7 +122,7 @@ func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error)
 	return &f, nil
 }
 
-// fileName is the last part of whatever path an upload claims.
+// fileName is the last element of the path that an upload claims.
 func fileName(claimed string) string {
 	if base := path.Base("/" + strings.ReplaceAll(claimed, "\\", "/")); base != "/" {
 		return base
@@ -128,6 +130,7 @@ func fileName(claimed string) string {
 	return "file"
 }
 
+// getFile returns the path for serveBotFile. Larger files than maxDownload have none, as in Telegram.
 func (s *Server) getFile(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +149,8 @@ func (s *Server) getFile(q *request) (result, error) {
 	}{f.ID, f.Unique, f.Size, f.Path}}, nil
 }
 
-// serveBotFile answers /file/bot<token>/<file_path>.
+// serveBotFile answers /file/bot<token>/<file_path>. The path is compared with known files and never opened as it
+// comes.
 func (s *Server) serveBotFile(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+s.opt.Token+"/")
 	if !ok {

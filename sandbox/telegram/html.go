@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// htmlKinds maps the tags of parse_mode HTML to entity types (Bot API, "HTML style").
+// htmlKind is the entity type of a tag in parse_mode HTML (Bot API, "HTML style"), or "" for a tag that is not
+// allowed.
 func htmlKind(tag string) string {
 	switch tag {
 	case "b", "strong":
@@ -29,6 +30,7 @@ func htmlKind(tag string) string {
 	return ""
 }
 
+// openTag is a tag that waits for its end tag.
 type openTag struct {
 	name     string
 	argument string // href, language, emoji-id
@@ -37,7 +39,7 @@ type openTag struct {
 	begin    int    // bytes of text before it
 }
 
-// htmlScanner reads parse_mode HTML. Offsets in errors are bytes of the source, as Telegram's are.
+// htmlScanner parses parse_mode HTML. Offsets in errors are in bytes of the source, as Telegram's are.
 type htmlScanner struct {
 	src      string
 	i        int
@@ -47,7 +49,7 @@ type htmlScanner struct {
 	entities []Entity
 }
 
-// parseHTML gives the plain text and its entities. Errors read as Telegram's.
+// parseHTML returns the plain text and its entities. Error texts are Telegram's, because bots log them.
 func parseHTML(src string) (string, []Entity, error) {
 	h := &htmlScanner{src: src}
 	for h.i < len(src) {
@@ -80,7 +82,7 @@ func (h *htmlScanner) write(s string) {
 	h.units += utf16Len(s)
 }
 
-// peek is the byte under the cursor, 0 at the end.
+// peek is the byte at the cursor, or 0 at the end.
 func (h *htmlScanner) peek() byte {
 	if h.i < len(h.src) {
 		return h.src[h.i]
@@ -94,6 +96,7 @@ func (h *htmlScanner) spaces() {
 	}
 }
 
+// tag reads a start or end tag. The cursor is at its '<'.
 func (h *htmlScanner) tag() error {
 	begin := h.i
 	h.i++
@@ -123,7 +126,8 @@ func (h *htmlScanner) tag() error {
 	return nil
 }
 
-// attributes reads up to the tag's closing '>', which it leaves under the cursor.
+// attributes reads the attributes, up to the tag's closing '>', at which it leaves the cursor. Unknown attributes are
+// ignored.
 func (h *htmlScanner) attributes(t *openTag, begin int) error {
 	for {
 		h.spaces()
@@ -166,6 +170,7 @@ func (h *htmlScanner) attributes(t *openTag, begin int) error {
 	}
 }
 
+// attributeValue reads a quoted value, or a bare one of letters, digits, '.' and '-'.
 func (h *htmlScanner) attributeValue(tag string, begin int) (string, error) {
 	quote := h.peek()
 	if quote == 0 {
@@ -199,6 +204,7 @@ func (h *htmlScanner) attributeValue(tag string, begin int) (string, error) {
 	return value.String(), nil
 }
 
+// endTag closes the innermost open tag and adds its entity. An entity without text is dropped.
 func (h *htmlScanner) endTag(begin int) error {
 	if len(h.open) == 0 {
 		return unparsed("Unexpected end tag at byte offset %d", begin)
@@ -255,8 +261,8 @@ func (h *htmlScanner) endTag(begin int) error {
 	return nil
 }
 
-// characterReference decodes &lt; &gt; &amp; &quot; &#N; &#xN; at the start of s: the character and
-// how many bytes it took, or 0 where Telegram leaves the ampersand alone.
+// characterReference decodes &lt; &gt; &amp; &quot; &#N; &#xN; at the start of s. It returns the character and the
+// number of bytes it took, or 0 if Telegram would leave the ampersand as it is.
 func characterReference(s string) (rune, int) {
 	if len(s) < 2 || s[0] != '&' {
 		return 0, 0

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 )
 
-// journal keeps the state as lines of JSON, each a list of changes. It is written without fsync:
-// a killed process loses nothing, a power cut may lose the last lines, which a sandbox can bear.
+// journal keeps the state in a file: each line is a JSON list of changes that were committed together. It does not
+// sync: a killed process loses nothing, and a power failure may lose the last lines, which is acceptable in a
+// sandbox. Server.mu guards it.
 type journal struct {
 	dir   string // "" keeps nothing on disk
 	f     *os.File
@@ -21,8 +22,8 @@ type journal struct {
 
 var errClosed = errors.New("sandbox telegram: closed")
 
-// openJournal replays what is there into st, writes it anew without what is over, and opens it for
-// appending. A last line that was cut off by a crash is dropped; any other damage is an error.
+// openJournal replays the file into st, rewrites it without what is no longer needed, and opens it for appending. An
+// incomplete last line, left by a crash, is dropped. Any other damage is an error.
 func openJournal(dir string, st *state) (*journal, error) {
 	if dir == "" {
 		return &journal{blobs: map[string][]byte{}}, nil
@@ -44,6 +45,7 @@ func openJournal(dir string, st *state) (*journal, error) {
 	return &journal{dir: dir, f: f}, nil
 }
 
+// replay applies every complete line. A file that does not exist yet is empty.
 func replay(path string, st *state) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -72,6 +74,8 @@ func replay(path string, st *state) error {
 	}
 }
 
+// rewrite replaces the file by a snapshot of st. It renames a finished file, so a crash leaves the old one or the new
+// one.
 func rewrite(path string, st *state) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -87,6 +91,8 @@ func rewrite(path string, st *state) error {
 	return os.Rename(tmp, path)
 }
 
+// append writes the changes as one line, with one system call. After an error the journal is closed and every later
+// append fails.
 func (j *journal) append(cs []change) error {
 	if j.dir == "" {
 		return nil
@@ -114,7 +120,7 @@ func (j *journal) close() error {
 	return err
 }
 
-// save keeps the bytes of an uploaded file under its id.
+// save stores the bytes of an uploaded file under its id. It comes before the commit that refers to the file.
 func (j *journal) save(id string, data []byte) error {
 	if j.dir == "" {
 		j.blobs[id] = data
@@ -127,7 +133,7 @@ func (j *journal) save(id string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// load reads what save kept. Ids come from the state only, never from outside.
+// load returns the bytes that save stored. Ids are taken from the state only, never from a request.
 func (j *journal) load(id string) ([]byte, error) {
 	if j.dir == "" {
 		return j.blobs[id], nil

@@ -2,9 +2,9 @@ package telegram
 
 import "time"
 
-// Telegram's published limits for bots (https://core.telegram.org/bots/faq#broadcasting-to-users): about
-// 30 messages a second in all, one a second in one chat save short bursts, 20 a minute in a group. How long
-// a burst may be is not published: chatBurst is what is let through here.
+// Telegram's published limits for bots (https://core.telegram.org/bots/faq#broadcasting-to-users): about 30 messages
+// a second in all, one a second in a chat apart from short bursts, 20 a minute in a group. The length of a burst is
+// not published; chatBurst is this sandbox's assumption.
 const (
 	allEvery   = time.Second / 30
 	allBurst   = 30
@@ -14,14 +14,15 @@ const (
 	groupBurst = 20
 )
 
-// limits counts what a bot sends. It is guarded by Server.mu.
+// limits counts what a bot sends, with the generic cell rate algorithm: each time is when the messages so far are
+// used up. Server.mu guards it. It is not kept over a restart.
 type limits struct {
 	all   time.Time // when the messages so far are paid for (generic cell rate algorithm)
 	chats map[int64]time.Time
 }
 
-// allow counts n messages to a chat, or refuses them with 429 and the seconds to wait. What is refused is
-// not counted. The caller holds s.mu.
+// allow counts n messages to a chat, or refuses them with 429 and the seconds to wait. Refused messages do not count.
+// Callers hold s.mu.
 func (s *Server) allow(c Chat, n int) error {
 	if s.opt.Unlimited {
 		return nil
@@ -43,8 +44,9 @@ func (s *Server) allow(c Chat, n int) error {
 	return nil
 }
 
-// spend adds n messages to a meter that is paid for until due: it returns the new due time, or how long to wait
-// before they fit into the burst. More than a burst at once always fits when nothing is due.
+// spend adds n messages to a meter whose earlier messages are used up at due. It returns the new time, or how long to
+// wait until they fit into the burst. More messages than a burst are accepted when the meter is empty, else they
+// never would be.
 func spend(due, now time.Time, every time.Duration, burst, n int) (time.Time, time.Duration) {
 	if due.Before(now) {
 		due = now

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseMarkdown reads the legacy parse_mode Markdown: *bold*, _italic_, `code`, ```pre```,
-// [text](link); nothing nests.
+// parseMarkdown parses the legacy parse_mode Markdown: *bold*, _italic_, `code`, ```pre```, [text](link). Entities do
+// not nest.
 //
 // Long: one loop over the text, with a case for each mark.
 func parseMarkdown(src string) (string, []Entity, error) {
@@ -82,7 +82,7 @@ func parseMarkdown(src string) (string, []Entity, error) {
 	return out.String(), entities, nil
 }
 
-// fence reads the language and the one line break after ```; it gives where the text begins.
+// fence reads the language and one line break after ```. It returns the byte offset at which the text begins.
 func fence(src string, i int) (language string, next int) {
 	end := i
 	for end < len(src) && !isSpace(src[end]) && src[end] != '`' {
@@ -100,7 +100,7 @@ func fence(src string, i int) (language string, next int) {
 	return language, i
 }
 
-// openMark is an entity of MarkdownV2 that waits for its end.
+// openMark is an entity of MarkdownV2 that waits for its end mark.
 type openMark struct {
 	kind     string // the entity's type; the end mark follows from it
 	language string
@@ -131,7 +131,7 @@ func (m openMark) end() string {
 	return ""
 }
 
-// title is the entity's name as Telegram's errors spell it.
+// title is the entity's name in Telegram's errors.
 func (m openMark) title() string {
 	switch m.kind {
 	case "text_link":
@@ -148,8 +148,7 @@ func (m openMark) title() string {
 	return strings.ToUpper(m.kind[:1]) + m.kind[1:]
 }
 
-// markdownV2 reads parse_mode MarkdownV2, where entities nest and every reserved character that
-// means nothing must be escaped.
+// markdownV2 parses parse_mode MarkdownV2: entities nest, and a reserved character that is no mark must be escaped.
 type markdownV2 struct {
 	src      string
 	i        int
@@ -161,6 +160,7 @@ type markdownV2 struct {
 	entities []Entity
 }
 
+// parseMarkdownV2 returns the plain text and its entities. Error texts are Telegram's.
 func parseMarkdownV2(src string) (string, []Entity, error) {
 	m := &markdownV2{src: src}
 	for m.i < len(src) {
@@ -186,6 +186,7 @@ func (m *markdownV2) write() {
 	m.i += n
 }
 
+// step consumes one character or one mark.
 func (m *markdownV2) step() error {
 	c := m.src[m.i]
 	if c == '\\' && m.i+1 < len(m.src) && m.src[m.i+1] > 0 && m.src[m.i+1] <= 126 {
@@ -205,8 +206,8 @@ func (m *markdownV2) step() error {
 	case inCode && c != '`':
 		m.write()
 		return nil
-	// A quotation begins where nothing of its line is written yet: an empty bold entity (**) may stand
-	// before the mark, to keep it apart from the quotation above.
+	// A quotation begins only where its line has no text yet. An empty bold entity (**) may come before the mark,
+	// which separates the quotation from the one above.
 	case c == '>' && m.out.Len() == m.line:
 		if m.quote == nil {
 			m.quote = &openMark{kind: "blockquote", offset: m.units, source: m.i}
@@ -233,6 +234,7 @@ func (m *markdownV2) step() error {
 	return m.begin(c)
 }
 
+// begin opens the entity that begins at the cursor. A character that begins none had to be escaped.
 func (m *markdownV2) begin(c byte) error {
 	o := openMark{offset: m.units, source: m.i, begin: m.out.Len()}
 	width := 1
@@ -266,6 +268,7 @@ func (m *markdownV2) begin(c byte) error {
 	return nil
 }
 
+// close ends the innermost entity at its end mark, and adds it unless it has no text.
 func (m *markdownV2) close(top openMark) error {
 	m.open = m.open[:len(m.open)-1]
 	m.i += len(top.end())
@@ -302,7 +305,7 @@ func (m *markdownV2) close(top openMark) error {
 	return nil
 }
 
-// link reads (address) with escapes.
+// link reads "(address)", in which characters can be escaped. what names the address in errors.
 func (m *markdownV2) link(what string) (string, error) {
 	m.i++
 	begin := m.i
@@ -321,7 +324,7 @@ func (m *markdownV2) link(what string) (string, error) {
 	return b.String(), nil
 }
 
-// endQuote closes a block quote, in which nothing else may be open any more.
+// endQuote ends a block quote. No entity that began inside it may still be open.
 func (m *markdownV2) endQuote() error {
 	if m.quote == nil {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// markup is a reply_markup, decoded: at most one of the fields is set.
+// markup is a decoded reply_markup. At most one field is set.
 type markup struct {
 	inline *InlineKeyboard
 	keys   *ReplyKeyboard
 	remove bool
 }
 
-// readMarkup decodes and judges reply_markup. Absent and {} both mean none.
+// readMarkup decodes and checks reply_markup. An absent one and {} both mean none.
 func readMarkup(raw string) (markup, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || raw == "null" {
@@ -61,7 +61,7 @@ func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
 }
 
-// readInline judges inline buttons. Empty rows vanish, as in Telegram; no button at all is nil.
+// readInline checks inline buttons. It drops empty rows, as Telegram does, and returns nil if there are no buttons.
 func readInline(raw json.RawMessage) (*InlineKeyboard, error) {
 	var rows [][]map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &rows); err != nil {
@@ -91,8 +91,8 @@ func readInline(raw json.RawMessage) (*InlineKeyboard, error) {
 	return &k, nil
 }
 
-// readButton takes, like Telegram, the first kind of button that it finds, and ignores fields that it
-// does not know (telebot sends several).
+// readButton checks one inline button. Like Telegram it takes the first kind of button that it finds and ignores
+// other fields (telebot sends several). Callback data is limited to 64 bytes, text to copy to 256 characters.
 func readButton(fields map[string]json.RawMessage) (Button, error) {
 	const cannot = "can't parse inline keyboard button: "
 	all := Button{}
@@ -135,6 +135,7 @@ func readButton(fields map[string]json.RawMessage) (Button, error) {
 	return b, nil
 }
 
+// readKeys reads a reply keyboard. A key is a string or an object.
 func readKeys(raw json.RawMessage) ([][]Key, error) {
 	var rows [][]json.RawMessage
 	if err := json.Unmarshal(raw, &rows); err != nil {
@@ -170,7 +171,7 @@ func readKeys(raw json.RawMessage) ([][]Key, error) {
 	return out, nil
 }
 
-// complete judges a request for people; raw is the key that it stands in.
+// complete checks a request for people and sets its default. raw is the JSON of the key.
 func (r *RequestUsers) complete(raw json.RawMessage) error {
 	var given struct {
 		Request struct {
