@@ -1,4 +1,7 @@
-// Package mail sends a mail by SMTP. It refuses to know what the mail says, to whom it goes, and why.
+// Package mail sends plain-text mail over SMTP. It does not know what a mail is about, who its recipient is, or why it is
+// sent, and it stores and retries nothing.
+//
+// New checks the Options and returns a Sender. Each Sender.Send is one mail over a connection of its own.
 package mail
 
 import (
@@ -19,27 +22,28 @@ import (
 	"purser/wallet"
 )
 
-// Options say by which server mail goes.
+// Options name the SMTP server and the sender. Now and Random are required.
 type Options struct {
-	URL     string        // smtp://user:password@host:port (STARTTLS) or smtps:// (TLS at once)
-	From    string        // an address, with a name or without
-	Timeout time.Duration // of one mail, from dialing to the server's last word; 0: DefaultTimeout
-	Now     func() time.Time
-	Random  io.Reader // for message ids
+	URL     string           // smtp://user:password@host:port (STARTTLS) or smtps:// (implicit TLS)
+	From    string           // an address as in RFC 5322, with or without a display name
+	Timeout time.Duration    // for one mail, from dialing to the server's last reply; 0 is DefaultTimeout
+	Now     func() time.Time // for the Date header
+	Random  io.Reader        // for message IDs
 }
 
-// DefaultTimeout is how long a mail server may take. Somebody waits for it in a chat.
+// DefaultTimeout bounds how long Send may take. A person waits in the chat meanwhile.
 const DefaultTimeout = 20 * time.Second
 
-// Sender sends mails of plain text, a connection each. It is safe for use by several goroutines.
+// Sender sends plain-text mail, each over its own connection. It is immutable and safe for concurrent use.
 type Sender struct {
 	opt    Options
-	domain string // of the sender's address
-	host   string
-	how    []gomail.Option
+	domain string          // part of the sender's address after @: for HELO and message IDs
+	host   string          // of the SMTP server
+	how    []gomail.Option // how to connect: port, TLS, authentication
 }
 
-// New checks the options; it talks to nobody.
+// New checks the options and returns a Sender. It opens no connection. Its errors never quote the URL, which contains the
+// password.
 func New(o Options) (*Sender, error) {
 	if o.Now == nil || o.Random == nil {
 		return nil, errors.New("mail: Now and Random are needed")
@@ -52,18 +56,20 @@ func New(o Options) (*Sender, error) {
 		return nil, errors.New("mail: the sender is no mail address")
 	}
 	u, err := url.Parse(o.URL)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" { // the parser's error quotes the password
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" { // url.Parse quotes the password in its error
 		return nil, errors.New("mail: the server is not named by smtp:// or smtps://")
 	}
 	s := &Sender{opt: o, domain: from.Address[strings.LastIndexByte(from.Address, '@')+1:], host: u.Hostname()}
 	s.how = []gomail.Option{gomail.WithTimeout(o.Timeout), gomail.WithHELO(s.domain)}
-	port := 587 // RFC 6409
+	port := 587 // submission, RFC 6409
 	switch {
 	case u.Scheme == "smtps":
-		port = 465 // RFC 8314
+		port = 465 // implicit TLS, RFC 8314
 		s.how = append(s.how, gomail.WithSSL())
+	// Traffic to loopback never leaves the machine, and local servers often have no certificate.
 	case loopback(s.host): // nobody listens in between, and local servers often have no certificate
 		s.how = append(s.how, gomail.WithTLSPolicy(gomail.TLSOpportunistic))
+	// Refuse to send without TLS: a mail contains a verification code.
 	default:
 		s.how = append(s.how, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
@@ -73,6 +79,7 @@ func New(o Options) (*Sender, error) {
 		}
 	}
 	s.how = append(s.how, gomail.WithPort(port))
+	// Log in only if the URL has a password. The mechanism is the strongest that the server offers.
 	if password, ok := u.User.Password(); ok {
 		s.how = append(s.how, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover),
 			gomail.WithUsername(u.User.Username()), gomail.WithPassword(password))
@@ -80,8 +87,9 @@ func New(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Send sends one mail. Its error tells neither the receiver nor what the server said in words, which may
-// repeat the receiver: it can be logged.
+// Send sends one mail and returns once the server has accepted it, which does not mean that it was delivered. It gives up
+// after Options.Timeout. Its errors contain neither the recipient nor the server's text, which may repeat the recipient,
+// so they can be logged.
 func (s *Sender) Send(ctx context.Context, to, subject, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	defer cancel()
@@ -96,7 +104,7 @@ func (s *Sender) Send(ctx context.Context, to, subject, text string) error {
 	message.Subject(subject)
 	message.SetDateWithValue(s.opt.Now())
 	message.SetMessageIDWithValue(id + "@" + s.domain)
-	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no holiday replies
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
 	message.SetBodyString(gomail.TypeTextPlain, text)
 	client, err := gomail.NewClient(s.host, s.how...)
 	if err != nil {
@@ -105,7 +113,7 @@ func (s *Sender) Send(ctx context.Context, to, subject, text string) error {
 	return quiet(client.DialAndSendWithContext(ctx, message))
 }
 
-// quiet keeps of an error what names nobody.
+// quiet reduces an error to what identifies nobody: the SMTP reply code or the failed network operation.
 func quiet(err error) error {
 	var refused *textproto.Error
 	var network *net.OpError
@@ -126,6 +134,7 @@ func quiet(err error) error {
 	return errors.New("mail: not sent")
 }
 
+// loopback reports whether host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -1,7 +1,11 @@
-// Package market knows which tokens are well known. It refuses to know who holds them, and what the
-// chain says of a mint: a symbol is nothing but a word of this list.
+// Package market holds the list of well-known tokens of each cluster. A symbol is trusted only because it is in this
+// list. The package does not know balances, and does not read what a mint says of itself on chain: anyone can create a
+// mint called USDC.
 //
-// Listed reads the list of one cluster. Tokens finds an entry by symbol or by mint.
+// Listed returns the Tokens of one cluster. Tokens finds an entry by symbol or by mint:
+//
+//	tokens, err := market.Listed(wallet.Mainnet)
+//	usdc, ok := tokens.BySymbol("usdc")
 package market
 
 import (
@@ -11,15 +15,16 @@ import (
 	"purser/wallet"
 )
 
-// Tokens is the list of one cluster. Other mints are sent and shown by their address alone, so that
-// no token can pose as one of these.
+// Tokens is the list of one cluster. It is immutable, so any number of goroutines may use it. Mints outside the list are
+// shown by address only, so that no token can pose as a listed one.
 type Tokens struct {
-	bySymbol map[string]wallet.Token // key in lower case
-	byMint   map[wallet.Address]wallet.Token
+	bySymbol map[string]wallet.Token         // keys in lower case
+	byMint   map[wallet.Address]wallet.Token // keys are mint addresses
 }
 
-// Listed is the embedded list of a cluster. signer/page/tokens.js holds the same one for the page,
-// which believes no server; a test compares them. The localnet mints are the sandbox's.
+// Listed returns the embedded list of a cluster. An unknown cluster gets an empty list. An error means that the list in
+// this file is invalid. The signing page has its own copy (signer/page/tokens.js), because it trusts no server. A test
+// compares the two. The localnet mints exist in the sandbox only.
 func Listed(cluster string) (*Tokens, error) {
 	t := &Tokens{bySymbol: map[string]wallet.Token{}, byMint: map[wallet.Address]wallet.Token{}}
 	for _, row := range lists()[cluster] {
@@ -36,26 +41,28 @@ func Listed(cluster string) (*Tokens, error) {
 	return t, nil
 }
 
-// BySymbol finds a listed token, in any case of letters; false for others.
+// BySymbol finds a listed token by its symbol, ignoring case. It returns false for other symbols.
 func (t *Tokens) BySymbol(symbol string) (wallet.Token, bool) {
 	token, ok := t.bySymbol[strings.ToLower(symbol)]
 	return token, ok
 }
 
-// ByMint finds a listed token; false for others.
+// ByMint finds a listed token by its mint address. It returns false for other mints.
 func (t *Tokens) ByMint(mint wallet.Address) (wallet.Token, bool) {
 	token, ok := t.byMint[mint]
 	return token, ok
 }
 
-// listed is one row: extended says that the mint belongs to Token-2022.
+// listed is one row of the list.
 type listed struct {
 	symbol   string
-	mint     string
-	decimals uint8
-	extended bool
+	mint     string // base58
+	decimals uint8  // of the mint account, which never changes
+	extended bool   // the mint belongs to the Token-2022 program
 }
 
+// lists returns the rows by cluster. The addresses and decimals are those that the issuers publish. SOL itself has no
+// mint and is not listed; wSOL is the wrapped token.
 func lists() map[string][]listed {
 	return map[string][]listed{
 		wallet.Mainnet: {

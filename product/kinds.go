@@ -10,18 +10,19 @@ import (
 	"purser/wallet"
 )
 
-// Kind is one kind of transaction with all of its parts, one for each package that judges transactions. Confirming,
-// signing, settling, retrying and listing are the same for all kinds, so that a kind is added by one of these values.
+// Kind is one kind of transaction (a send, a receipt, a payment request) with all of its parts: one for each package that
+// treats kinds differently. Everything else, such as confirming, signing, settling, retrying and listing, is the same for
+// all kinds. A new kind is one more value of this type.
 type Kind struct {
-	Rules   wallet.Rules        // what it does on chain, spends and announces
-	Actions []chain.ActionCodec // rows of the decoder's table that no other kind has brought
-	// Operation is how it is proposed: what it loads from the chain and how it is judged by that. nil for a kind that
-	// nobody here signs.
+	Rules   wallet.Rules        // what it does on chain, what it spends and which events it emits
+	Actions []chain.ActionCodec // decoder rows for actions that no other kind has registered
+	// Operation loads the chain data by which this kind is judged. It is nil for a kind that nobody here signs. It is
+	// called once, when the Parts are made.
 	Operation func(*Parts) handlers.Operation
-	Card      chat.Card // how it is shown
+	Card      chat.Card // its wording in the chat
 }
 
-// StandardKinds are those that purser has by itself.
+// StandardKinds returns the kinds of an unmodified purser: sends, receipts and payment requests.
 func StandardKinds() []Kind {
 	return []Kind{
 		{Rules: wallet.SendRules(), Card: chat.SendCard(), Operation: func(p *Parts) handlers.Operation { return p.Transfers.Operation() }},
@@ -30,15 +31,16 @@ func StandardKinds() []Kind {
 	}
 }
 
-// Kinds is the registry of a binary: what the store, the chain, the operations and the chat know of kinds is taken from
-// it, and so is the same. It does not change. The zero Kinds is empty: NewKinds makes one.
+// Kinds is the immutable registry of a binary. The store, the chain, the operations and the chat all take their kinds
+// from it, so they cannot disagree. The zero value is empty. Create one with NewKinds.
 type Kinds struct {
 	all   []Kind
 	rules wallet.Kinds
 	codec chain.Codec
 }
 
-// NewKinds joins kinds. One that lacks a part is refused here, before anything is opened.
+// NewKinds joins kinds into a registry. It reports every kind that lacks a part, or has parts of another kind, in one
+// joined error. Call it before opening the store.
 func NewKinds(all ...Kind) (Kinds, error) {
 	k := Kinds{all: all}
 	var rules []wallet.Rules
@@ -46,6 +48,7 @@ func NewKinds(all ...Kind) (Kinds, error) {
 	var wrong []error
 	for _, one := range all {
 		kind := one.Rules.Kind
+		// A kind is signed here if and only if it can be proposed here.
 		if (one.Operation != nil) != (one.Rules.Life == wallet.Outgoing) {
 			wrong = append(wrong, fmt.Errorf("the kind %s: it is signed here if it can be proposed, and only then", kind))
 		}
@@ -54,6 +57,7 @@ func NewKinds(all ...Kind) (Kinds, error) {
 		}
 		rules, codecs = append(rules, one.Rules), append(codecs, one.Actions...)
 	}
+	// Duplicate kinds and duplicate actions are found by the two registries below.
 	var err error
 	k.rules, err = wallet.NewKinds(rules...)
 	wrong = append(wrong, err)
@@ -61,13 +65,13 @@ func NewKinds(all ...Kind) (Kinds, error) {
 	return k, errors.Join(append(wrong, err)...)
 }
 
-// Rules are what a store must know of them.
+// Rules returns what a store needs to know of the kinds.
 func (k Kinds) Rules() wallet.Kinds { return k.rules }
 
-// Codec is by what the chain reads and writes them.
+// Codec returns how the chain encodes, decodes and recognizes their actions.
 func (k Kinds) Codec() chain.Codec { return k.codec }
 
-// Cards are how a chat shows them.
+// Cards returns how the chat words them, in the order of registration.
 func (k Kinds) Cards() []chat.Card {
 	out := make([]chat.Card, len(k.all))
 	for i, one := range k.all {
@@ -76,7 +80,8 @@ func (k Kinds) Cards() []chat.Card {
 	return out
 }
 
-// operations are how they are proposed with these parts.
+// operations returns how the kinds are proposed with these parts. It fails if an operation has the wrong kind or lacks
+// Load or Retry.
 func (k Kinds) operations(p *Parts) ([]handlers.Operation, error) {
 	var out []handlers.Operation
 	for _, one := range k.all {

@@ -1,9 +1,16 @@
-// Package product puts purser's packages together, once for main and for e2e/world: the operations (handlers)
-// over a store and a cluster, their limits, the delivery of events and the settling of transactions.
+// Package product assembles purser from its packages, in one place for main and for e2e/world: the operations (handlers)
+// over a store and a cluster, their limits, webhook delivery and settlement.
 //
-// New makes the Parts from what differs between a running server and a test: settings, store, cluster, clock,
-// ids and randomness. It opens nothing and starts nothing: its caller runs the workers and closes what it
-// opened. The fronts (bot, api, pages) are added by main, which alone knows sockets.
+// Kinds is the registry of transaction kinds. Options is what differs between a server and a test: settings, store,
+// cluster, clock, IDs and randomness. New turns Options into Parts. Parts.Chat then gives the options of the chat:
+//
+//	kinds, err := product.NewKinds(product.StandardKinds()...)
+//	// open the store with kinds.Rules() and the chain client with kinds.Codec()
+//	parts, err := product.New(product.Options{Kinds: kinds, ...})
+//	go parts.Settler.Run(ctx)
+//
+// The package opens nothing and starts nothing. The caller runs the workers and closes what it opened. The fronts (bot,
+// api, pages) are added by main, the only package that listens on sockets.
 package product
 
 import (
@@ -27,38 +34,38 @@ import (
 	"purser/webhooks"
 )
 
-// Poster sends one message to a receiver, and tells beforehand whether it would (webhooks.Poster).
+// Poster sends one webhook message, and can report beforehand whether it would send to an address (webhooks.Poster).
 type Poster interface {
 	handlers.Reachability
 	Post(ctx context.Context, m webhooks.Message) webhooks.Result
 }
 
-// Options are what the parts stand on. All fields must be set.
+// Options are the dependencies of the parts. All fields must be set.
 type Options struct {
 	Config     config.Config
-	Kinds      Kinds // of transactions: those that Store and Chain were opened with
+	Kinds      Kinds // the registry that Store and Chain were opened with
 	Store      store.Store
 	Deliveries store.DeliveryLog
 	Chain      *chain.Client
 	Poster     Poster
-	BotName    func() string // without @; "" while Telegram has not told it
-	Node       string        // the name of this node, the same in each of its lives (work.Pool)
+	BotName    func() string // without @; returns "" until Telegram has answered getMe
+	Node       string        // name of this node, unchanged by restarts (work.Pool)
 
 	Now    handlers.Clock
 	NewID  handlers.IDs
-	Random io.Reader
+	Random io.Reader // makes keys, tokens and references: crypto/rand outside tests
 	Log    *slog.Logger
 }
 
-// Parts are purser without its fronts.
+// Parts is purser without its fronts. Its fields do not change after New, and all of them are safe for concurrent use.
 type Parts struct {
 	Options
 	Tokens *market.Tokens
 
 	Users         *handlers.Users
 	Wallets       *handlers.Wallets
-	Transactions  *handlers.Transactions // of every kind
-	Transfers     *handlers.Transfers
+	Transactions  *handlers.Transactions // proposals of every kind
+	Transfers     *handlers.Transfers    // sends and payment requests, over Transactions
 	Signing       *handlers.Signing
 	Contacts      *handlers.Contacts
 	Keys          *handlers.Keys
@@ -69,12 +76,14 @@ type Parts struct {
 	Portal        *handlers.Portal
 	Developers    *handlers.Developers
 
+	// These are workers: the caller runs them, and stops them before it closes the store.
 	Meter    *quota.Meter
 	Delivery *webhooks.Service
 	Settler  *settle.Settler
 }
 
-// New makes the parts. Its error is one of the settings.
+// New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
+// operation. It neither reads the store nor connects to anything.
 func New(o Options) (*Parts, error) {
 	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.Node == "" || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
 		return nil, errors.New("product: an option is missing")
@@ -90,6 +99,7 @@ func New(o Options) (*Parts, error) {
 		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
 	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: o.Kinds.Codec().Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
+	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
 		return nil, err
 	}
@@ -103,6 +113,7 @@ func New(o Options) (*Parts, error) {
 	p.Keys = &handlers.Keys{Store: o.Store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: o.Now, NewID: o.NewID, Random: o.Random, Log: o.Log, Bot: o.BotName}
 	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
 		Log: o.Log, Now: o.Now, NewID: o.NewID, Random: o.Random}
+	// Without a mail server the step that verifies an e-mail address is unavailable.
 	if c.Mail.URL != "" {
 		p.Developers.Mail, err = mail.New(mail.Options{URL: c.Mail.URL.Reveal(), From: c.Mail.From, Now: o.Now, Random: o.Random})
 		if err != nil {
@@ -114,7 +125,7 @@ func New(o Options) (*Parts, error) {
 	return p, nil
 }
 
-// deliver makes what brings events to webhooks, and what their owners do with them.
+// deliver makes the parts that bring events to webhooks, and the operations by which owners manage their webhooks.
 func (p *Parts) deliver() {
 	c := p.Config.Webhooks
 	p.Meter = &quota.Meter{Store: p.Store, Node: p.Node, Now: p.Now, Log: p.Log}
@@ -124,7 +135,7 @@ func (p *Parts) deliver() {
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
 }
 
-// Chat are the options of the chat over these parts.
+// Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers,

@@ -9,15 +9,19 @@ import (
 	"purser/wallet"
 )
 
-// broadcast sends the stored bytes, again and again while they could land: nodes drop
-// transactions silently, and the same bytes can land only once.
+// broadcast sends the stored bytes, and repeats that every Pace.Rebroad while they could land. Nodes drop transactions
+// without notice, and repeating is safe: the network executes the same signature once at most.
+//
+// It returns the step to pending when a node accepted new bytes, or a change that records the refusal of a node. An
+// unreachable node is an error, and the next look tries again.
 func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
 	now := s.Now()
-	// One that was found on chain after its end, and rolled back again, has no bytes here: they are
-	// with whoever sent them.
+	// Only signed or pending transactions have bytes to send. One that was found on chain after it had ended, and was
+	// then rolled back, was broadcast by somebody else: this store never got its bytes.
 	if t.Status != wallet.Signed && t.Status != wallet.Pending || len(t.Signed) == 0 || now.Before(w.broadcastAt) {
 		return nil, nil
 	}
+	// Subscribe before sending, so that the hint cannot be missed.
 	if s.memory.hint(t.Signature, w) {
 		s.Chain.Watch(t.Signature)
 	}
@@ -41,10 +45,11 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction, w *watch)
 	return nil, fmt.Errorf("broadcast %s: %w", t.ID, err)
 }
 
-// remember keeps why a node would not take a transaction: if it never lands, that is the reason.
+// remember stores why a node refused a transaction. It is not a verdict, since the transaction may still land. If it
+// never does, this becomes the reason that its owner sees (gone).
 func (s *Settler) remember(seen wallet.Transaction, refused *wallet.PreflightError) change {
 	same := seen.Refusal == refused.Failure && seen.RefusalReason.Equal(refused.Reason)
-	// Sooner or later every blockhash is unknown: that explains nothing that was refused before.
+	// After about a minute every blockhash is unknown to the nodes. That must not replace an earlier, more useful reason.
 	if same || seen.Refusal != "" && refused.Failure == wallet.BlockhashExpired {
 		return nil
 	}
@@ -56,7 +61,7 @@ func (s *Settler) remember(seen wallet.Transaction, refused *wallet.PreflightErr
 		if err := tx.PutTransaction(t); err != nil {
 			return t, err
 		}
-		t.Version++ // as PutTransaction left it
+		t.Version++ // PutTransaction stored this version; the changes that follow in this commit build on it
 		return t, nil
 	}
 }

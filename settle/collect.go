@@ -10,11 +10,12 @@ import (
 	"purser/wallet"
 )
 
-// collect looks for what pays a request. Each payment that names its reference is a receipt of its
-// own; the request ends with the first that pays all of it, or once it cannot be paid in time any more. Payments
-// of our own people are found like all others: they name the references of the link that they pay.
-// Only what is finalized counts (docs/decisions/0006), which takes its time: whoever paid in the last
-// second is waited for.
+// collect searches for payments of a payment request. Each payment that names the request's reference becomes a receipt.
+// The request ends with the first payment that covers the full amount, or when it can no longer be paid in time.
+//
+// Payments by users of this wallet are found in the same way: their transfers name the references of the link. Only
+// finalized payments count (docs/decisions/0006). Finalization takes seconds, so the search goes on for a while after the
+// deadline (waitedEnough).
 func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
 	now := s.Now()
 	if w.judged == nil {
@@ -31,6 +32,7 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (
 	for _, p := range payments {
 		w.found = append(w.found, p.Landing.Signature)
 	}
+	// Commit: store each payment, then expire the request if it is still open and its time is over.
 	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
 		for _, p := range payments {
 			var err error
@@ -45,14 +47,15 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (
 	}, trouble
 }
 
-// Requests are looked for less often as they grow older: whoever is asked to pay most often does so at once, and each
-// look is a call to a node. The next look is at this multiple of Pace.Collect.
+// A request is searched for less often as it grows older: most people pay at once, and each search is an RPC call. These
+// are the multiples of Pace.Collect between two searches.
 const (
-	young, middling         = 5 * time.Minute, 15 * time.Minute // ages up to which a request is looked for
-	everyTime, third, sixth = 1, 3, 6                           // every time, every third time, or else every sixth
+	young, middling         = 5 * time.Minute, 15 * time.Minute // ages that end the first and the second stage
+	everyTime, third, sixth = 1, 3, 6                           // multiples in the first, second and last stage
 )
 
-// collectAgain is when a request is looked for again: by its age, and not later than when a look may end it.
+// collectAgain returns when to search for a request again: by its age, but no later than the times at which a search may
+// end it (waitedEnough).
 func (s *Settler) collectAgain(t wallet.Transaction, now time.Time) time.Time {
 	factor := sixth
 	switch age := now.Sub(t.CreatedAt); {
@@ -70,9 +73,12 @@ func (s *Settler) collectAgain(t wallet.Transaction, now time.Time) time.Time {
 	return next
 }
 
-// waitedEnough tells whether a request ends unpaid: a look that began after all that could count saw all there
-// was. Single transactions that nobody can read, or more mentions than can be listed, are waited for once more
-// as long and no longer, or anybody could keep a request open. Where nobody could be asked, nothing ends.
+// waitedEnough reports whether a request may end unpaid. It may once a search began NeverLandsAfter past the deadline:
+// any payment sent in time is finalized by then and was seen.
+//
+// If single transactions cannot be read, or there are more than can be listed, the wait is extended once by the same
+// time. A longer extension would let anyone keep a request open. After any other error the search saw too little, and
+// nothing ends.
 func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble error) bool {
 	over := t.Deadline.Add(wallet.NeverLandsAfter)
 	if errors.Is(trouble, wallet.ErrSomeUnread) {
@@ -83,23 +89,24 @@ func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble erro
 	return !now.Before(over)
 }
 
-// received keeps one payment of a request. The payer chooses which references a transfer names, and how many: a
-// payment that ended another request stands for that one, and ends no second. What it ended stands on its receipt,
-// written in the same store transaction. Without a receipt (the wallet is nobody's here any more) nothing could
-// tell, and nothing is ended.
+// received stores one payment of a request as a receipt, and closes the request if the payment covers it.
+//
+// The payer chooses which references a transfer names, and how many. One payment may therefore close one request only:
+// the receipt records which (Answers), in the same store transaction. If there is no receipt, because the wallet is no
+// longer connected here, that record would be missing, so the request stays open.
 func (s *Settler) received(tx store.Tx, t wallet.Transaction, p wallet.Payment) (wallet.Transaction, error) {
-	if t.Closed { // paid meanwhile
+	if t.Closed { // an earlier payment of this commit, or of another attempt, closed it
 		return t, nil
 	}
 	paid := t
 	paid.PaymentRequestRef = t.Reference
 	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
-	paid.Memo = p.Memo // what the payer put on chain, which need not be what was asked
+	paid.Memo = p.Memo // what the payer wrote on chain, which may differ from what was requested
 	if err := s.receipt(tx, paid); err != nil {
 		return t, err
 	}
 	if p.Units < t.Amount {
-		return t, nil // a part: the rest may follow
+		return t, nil // a partial payment: the rest may follow
 	}
 	receipt, err := tx.Transaction(wallet.ReceivedID(p.Landing.Signature, t.To, t.Token.Mint))
 	if errors.Is(err, store.ErrNotFound) || err == nil && receipt.Answers != "" {

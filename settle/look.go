@@ -11,7 +11,12 @@ import (
 	"purser/work"
 )
 
-// Handle looks at the transaction of a job. The trouble of a single transaction is logged, and has that one alone wait.
+// Handle is the handler of both queues: it looks at the transaction that the job names. While the next poll is near, it
+// keeps the job and looks again, so that polling writes nothing to the store. It returns once there is something to
+// commit, the next look is further away, Pace.Hold is over, or all places for held jobs are taken.
+//
+// An error with one transaction is logged and delays that transaction alone. Handle never returns an error, so that no
+// transaction becomes a dead letter.
 func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error) {
 	id := wallet.TransactionID(job.ID)
 	w := s.memory.of(id, s.Now())
@@ -26,13 +31,14 @@ func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error
 	}()
 	for {
 		t, open, err := s.read(ctx, id, w)
-		if err != nil { // a damaged row stays what it is: it is tried again more and more seldom
+		if err != nil { // a damaged row is not changed: it is read again at growing intervals
 			return work.Result{Again: s.later(ctx, id, w, err, unreadable)}, nil
 		}
 		if !open {
 			s.memory.forget(id, t.Signature)
 			return work.Result{}, nil
 		}
+		// Query the chain. Changes that were found before an error are still true and are committed.
 		changes, next, err := s.look(ctx, t, w)
 		if err != nil {
 			next = s.later(ctx, id, w, err, s.Pace.Idle)
@@ -42,9 +48,10 @@ func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error
 		if len(changes) > 0 {
 			return work.Result{Commit: s.write(id, changes)}, nil
 		}
-		if next.IsZero() { // a job without a next look would end
+		if next.IsZero() { // without a time the pool would end the job, and nobody would look again
 			next = s.nextPoll()
 		}
+		// Keep the job only if the next look is due within one poll interval and before the hold ends.
 		wait := next.Sub(s.Now())
 		if ctx.Err() != nil || wait <= 0 || wait > s.Pace.Poll || next.After(until) {
 			return work.Result{Again: next}, nil
@@ -55,11 +62,11 @@ func (s *Settler) Handle(ctx context.Context, job store.Job) (work.Result, error
 	}
 }
 
-// unreadable is the longest wait for a row that cannot be read.
+// unreadable is the longest wait between two attempts to read a damaged row.
 const unreadable = 10 * time.Minute
 
-// later logs trouble with one transaction, and tells when to look again: after twice as long as the last time, and after
-// most at the latest. What was cut short by the end of ctx is no trouble.
+// later logs an error of one transaction and returns when to look again. The wait doubles with each failure in a row, up
+// to most. An error caused by the end of ctx is neither logged nor counted.
 func (s *Settler) later(ctx context.Context, id wallet.TransactionID, w *watch, err error, most time.Duration) time.Time {
 	wait := min(s.Pace.Poll<<min(w.troubles, 16), most)
 	if ctx.Err() == nil {
@@ -69,8 +76,10 @@ func (s *Settler) later(ctx context.Context, id wallet.TransactionID, w *watch, 
 	return s.Now().Add(wait)
 }
 
-// read reads a transaction as it is now. open is false when nothing can change it any more, or it is gone with its
-// owner. Of a request it also notes which of the payments that were found are stored.
+// read returns a transaction as it is stored now. open is false when it is closed, or was erased with its owner.
+//
+// For a payment request it also checks which payments found by the last look have a stored receipt. Only those are marked
+// as judged: if the commit was lost, the next look finds the payment again.
 func (s *Settler) read(ctx context.Context, id wallet.TransactionID, w *watch) (t wallet.Transaction, open bool, err error) {
 	var stored []wallet.Signature
 	err = s.Store.View(ctx, func(tx store.Tx) error {
@@ -94,6 +103,7 @@ func (s *Settler) read(ctx context.Context, id wallet.TransactionID, w *watch) (
 	if err != nil {
 		return t, false, fmt.Errorf("settle %s: %w", id, err)
 	}
+	// The closure may run twice, so the cache changes only after the View has succeeded.
 	for _, signature := range stored {
 		w.judged[signature] = true
 	}
@@ -101,7 +111,7 @@ func (s *Settler) read(ctx context.Context, id wallet.TransactionID, w *watch) (
 	return t, !t.Closed, nil
 }
 
-// wait waits until a time, or for a hint that the transaction has landed; false when ctx ends first.
+// wait blocks until the given time or until a hint arrives. It returns false when ctx ends first.
 func (s *Settler) wait(ctx context.Context, w *watch, until time.Time) bool {
 	timer := time.NewTimer(until.Sub(s.Now()))
 	defer timer.Stop()
@@ -114,8 +124,8 @@ func (s *Settler) wait(ctx context.Context, w *watch, until time.Time) bool {
 	return true
 }
 
-// look asks what there is to ask about a transaction now, and tells what to write. With nothing to write, next is when
-// to look again. With an error, what was found all the same is true.
+// look makes the queries that are due for a transaction and returns the changes to commit. next is when to look again if
+// there are none. When it also returns an error, the changes found until then are still valid.
 func (s *Settler) look(ctx context.Context, t wallet.Transaction, w *watch) (changes []change, next time.Time, err error) {
 	add := func(found change, trouble error) {
 		if found != nil {
@@ -128,29 +138,32 @@ func (s *Settler) look(ctx context.Context, t wallet.Transaction, w *watch) (cha
 		return nil, time.Time{}, err
 	}
 	switch {
+	// A payment request waits for somebody else's transaction.
 	case rules.Awaits(t):
 		add(s.collect(ctx, t, w))
 		return changes, s.collectAgain(t, s.Now()), err
+	// Nothing was signed: only the deadline can end it.
 	case t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature:
 		if t.TimedOutAt(s.Now()) {
 			add(s.timeOut(), nil)
 		}
 		return changes, t.Deadline, err
 	}
-	// The bytes go out before anything is asked: a new transaction must not wait for a poll.
+	// Broadcast before polling: a new transaction must not wait for a status request.
 	add(s.broadcast(ctx, t, w))
 	add(s.judge(ctx, t, w))
-	if t.Signature.IsZero() { // only history can tell
+	if t.Signature.IsZero() { // never signed here, so only a search by reference can find it
 		return changes, w.searchAt, err
 	}
 	return changes, s.nextPoll(), err
 }
 
-// nextPoll is when what is with the network is looked at again: all of it at the same times, so that one question
-// serves many.
+// nextPoll returns the next multiple of Pace.Poll. All transactions are polled at the same instants, so that one RPC call
+// can serve many of them.
 func (s *Settler) nextPoll() time.Time { return s.Now().Truncate(s.Pace.Poll).Add(s.Pace.Poll) }
 
-// timeOut ends a transaction whose Confirm or signature did not come in time.
+// timeOut expires a transaction that was not confirmed or signed before its deadline. It checks the row again at commit:
+// the owner may have acted since the look.
 func (s *Settler) timeOut() change {
 	return s.step(func(t wallet.Transaction) *wallet.TransitionInput {
 		now := s.Now().UTC()

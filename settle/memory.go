@@ -8,37 +8,40 @@ import (
 	"purser/wallet"
 )
 
-// watch is what is remembered of one transaction between two looks; a restart begins without it. Its mutex is held
-// during a look: an attempt whose lease ran out may still be at work when the next begins.
+// watch caches what earlier looks learned of one transaction. It is not stored: a restart begins with an empty one.
+//
+// The mutex is held for a whole look. An attempt that lost its lease may still run when the next attempt begins, and the
+// two must not use the fields at once.
 type watch struct {
 	sync.Mutex
-	broadcastAt time.Time // when the bytes may be sent again
-	searchAt    time.Time // when history may be searched again
-	knownAt     time.Time // when the cheap poll last knew it, or watching began
-	landedAt    time.Time // when it was first seen landed
-	askedAt     time.Time // the owner's newest request that was followed
-	troubles    int       // looks in a row in which it had some
+	broadcastAt time.Time // earliest time of the next broadcast
+	searchAt    time.Time // earliest time of the next search through history
+	knownAt     time.Time // when Statuses last knew the transaction, or when watching began
+	landedAt    time.Time // when it was first seen on chain; zero while it is not
+	askedAt     time.Time // the owner's newest recheck request that was followed
+	troubles    int       // failed looks in a row; sets the next wait (later)
 
-	judged map[wallet.Signature]bool // of a request: mentions that need no second look
-	found  []wallet.Signature        // of a request: what paid it at the last look, and was to be stored
+	judged map[wallet.Signature]bool // for a payment request: signatures that need no second look
+	found  []wallet.Signature        // for a payment request: payments of the last look, which may not be committed yet
 
-	news chan struct{} // the chain hinted at it
+	news chan struct{} // holds one token while a hint is waiting to be noticed
 
-	usedAt time.Time // by memory, under its lock
+	usedAt time.Time // last look; guarded by memory.mu, not by the watch's own mutex
 }
 
-// memory holds the watches of the transactions that were looked at lately.
+// memory holds the watches of recently examined transactions. mu guards its maps and watch.usedAt. The rest of a watch is
+// guarded by the watch itself.
 type memory struct {
 	mu      sync.Mutex
 	watches map[wallet.TransactionID]*watch
-	hinted  map[wallet.Signature]*watch
-	limit   int // how many there may be before the idle ones are dropped
+	hinted  map[wallet.Signature]*watch // watches by signature, for hints
+	limit   int                         // size of watches at which unused ones are dropped
 }
 
-// forgetAfter is how long a transaction that nobody looked at is remembered.
+// forgetAfter is how long an unused watch is kept.
 const forgetAfter = 10 * time.Minute
 
-// of is what is remembered of a transaction.
+// of returns the watch of a transaction, and creates it if there is none. The caller locks it.
 func (m *memory) of(id wallet.TransactionID, now time.Time) *watch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +55,8 @@ func (m *memory) of(id wallet.TransactionID, now time.Time) *watch {
 	return w
 }
 
-// drop makes room when there are twice as many as were in use the last time. m.mu is held.
+// drop removes unused watches once their number reaches limit, then sets limit to twice what is left. Each watch is so
+// scanned a constant number of times on average. The caller holds m.mu.
 func (m *memory) drop(now time.Time) {
 	const small = 1024
 	if m.watches == nil {
@@ -74,7 +78,7 @@ func (m *memory) drop(now time.Time) {
 	m.limit = max(small, 2*len(m.watches))
 }
 
-// forget drops a transaction that has ended.
+// forget drops the watch of a transaction that is closed.
 func (m *memory) forget(t wallet.TransactionID, signature wallet.Signature) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +86,8 @@ func (m *memory) forget(t wallet.TransactionID, signature wallet.Signature) {
 	delete(m.hinted, signature)
 }
 
-// hint has wake find a watch by its signature; false when it did so already.
+// hint registers a watch under its signature, so that wake finds it. It returns false if it was registered already, which
+// means that the chain is watching the signature too.
 func (m *memory) hint(signature wallet.Signature, w *watch) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,6 +98,8 @@ func (m *memory) hint(signature wallet.Signature, w *watch) bool {
 	return true
 }
 
+// wake tells the look that holds a signature's watch about a hint. It never blocks, and drops hints that nobody waits
+// for.
 func (m *memory) wake(signature wallet.Signature) {
 	m.mu.Lock()
 	w := m.hinted[signature]
@@ -102,14 +109,14 @@ func (m *memory) wake(signature wallet.Signature) {
 	}
 	select {
 	case w.news <- struct{}{}:
-	default: // it has not heard of the last one yet
+	default: // a hint is already waiting, and one is enough
 	}
 }
 
-// counter counts what is in hand.
+// counter limits how many jobs are kept between polls.
 type counter struct{ n atomic.Int64 }
 
-// enter counts one more, unless there are limit already.
+// enter takes one of limit places. It returns false when all are taken. The caller gives its place back with leave.
 func (c *counter) enter(limit int64) bool {
 	if c.n.Add(1) <= limit {
 		return true
@@ -118,4 +125,5 @@ func (c *counter) enter(limit int64) bool {
 	return false
 }
 
+// leave gives back a place that enter took.
 func (c *counter) leave() { c.n.Add(-1) }

@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	// restoreEvery is how often the open transactions are compared with their jobs.
+	// restoreEvery is the interval between comparisons of open transactions with their jobs.
 	restoreEvery = time.Hour
-	// restorePage is how many of them are compared in one store transaction.
+	// restorePage is how many transactions are compared in one store transaction.
 	restorePage = 500
 )
 
-// restore puts back the jobs of open transactions that have none that can be read, when Run begins and once an hour. The
-// transaction decides what is true; its job is only the alarm that leads to it. A claim passes over a damaged job
-// for good, so that without this a signed payment would be neither broadcast nor watched nor expired. Every node does
-// it: what one of them has put back, the others find. An error is the store's, after which nothing is to be tried again.
+// restore runs Restore when Run begins and then once an hour. The transaction is the source of truth. Its job only
+// schedules the next look. Claims skip a damaged job forever, so without this a signed payment would no longer be
+// broadcast, watched or expired.
+//
+// Every node runs it: a job that one node recreated is simply there for the others. restore returns an error only when
+// the store has an unknown outcome or is closed.
 func (s *Settler) restore(ctx context.Context) error {
 	for {
 		began := s.Now()
@@ -41,14 +43,15 @@ func (s *Settler) restore(ctx context.Context) error {
 	}
 }
 
-// Restore walks all open transactions once, the oldest first, and puts back the jobs that are missing. It reads first
-// and writes only where something is missing. One that cannot be put back keeps no other from it.
+// Restore walks all open transactions once, oldest first, and recreates missing jobs. It writes only where a job is
+// missing. A transaction whose job cannot be recreated does not stop the others. All errors are returned joined.
 func (s *Settler) Restore(ctx context.Context) error {
 	var last wallet.Transaction
 	var failed error
 	for {
 		var page []wallet.Transaction
 		var missing []wallet.TransactionID
+		// Find the transactions of one page that have no job.
 		err := s.Store.View(ctx, func(tx store.Tx) (err error) {
 			if page, err = tx.UnsettledTransactions(last, restorePage); err != nil {
 				return err
@@ -64,6 +67,7 @@ func (s *Settler) Restore(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(failed, err)
 		}
+		// Recreate them in one commit. If that fails, try one by one, so that a damaged row costs only itself.
 		err = s.putBack(ctx, missing)
 		if err != nil && len(missing) > 1 && !errors.Is(err, store.ErrUnknownOutcome) { // one of them: the others go alone
 			err = nil
@@ -78,7 +82,7 @@ func (s *Settler) Restore(ctx context.Context) error {
 	}
 }
 
-// hasJob tells whether a transaction has a job that a worker can read, waiting or in flight.
+// hasJob reports whether a transaction has a readable job in either queue, waiting or leased.
 func hasJob(tx store.Tx, id wallet.TransactionID) bool {
 	for _, queue := range []store.Queue{store.Settlement, store.Collecting} {
 		if _, err := tx.Job(queue, store.JobID(id)); err == nil {
@@ -88,8 +92,9 @@ func hasJob(tx store.Tx, id wallet.TransactionID) bool {
 	return false
 }
 
-// putBack puts the jobs of transactions that have none, each as its row asks for it now. A damaged job
-// does not hold its ID, and a claim takes what leads to it out of the index; one that cannot be unsealed is removed first.
+// putBack schedules jobs for transactions that have none, in one commit and as their current rows require. A damaged job
+// no longer occupies its ID. A job that cannot be decrypted still does, so it is removed first. Each recreated job is
+// logged as an error, because it should not have been missing.
 func (s *Settler) putBack(ctx context.Context, ids []wallet.TransactionID) error {
 	if len(ids) == 0 {
 		return nil
@@ -99,13 +104,13 @@ func (s *Settler) putBack(ctx context.Context, ids []wallet.TransactionID) error
 		put = nil
 		for _, id := range ids {
 			t, err := tx.Transaction(id)
-			if errors.Is(err, store.ErrNotFound) { // erased meanwhile
+			if errors.Is(err, store.ErrNotFound) { // erased since the page was read
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("put back the job of %s: %w", id, err)
 			}
-			if t.Closed || hasJob(tx, id) { // it went on meanwhile
+			if t.Closed || hasJob(tx, id) { // closed or rescheduled since the page was read
 				continue
 			}
 			err = errors.Join(tx.RemoveJobs(store.Settlement, store.JobID(id)), tx.RemoveJobs(store.Collecting, store.JobID(id)))

@@ -1,15 +1,18 @@
-// Package settle carries a signed transaction to its end: broadcast, prove, expire, reconcile. It
-// refuses to know who asked for it, how anybody is told (it leaves events), and how a node is
-// spoken to.
+// Package settle carries a signed transaction to its end: it broadcasts the bytes, proves whether they landed, expires
+// what nobody confirmed, and watches for payments of payment requests. It does not know who requested a transaction, how
+// people are notified (it writes events), or how an RPC node is called (see Chain).
 //
-// The one rule that all of it serves (docs/architecture.md, The rule against paying twice): a transaction is never
-// called failed while it could still land, and no second one is ever made in its place here.
+// One rule governs all of it (docs/architecture.md, The rule against paying twice): a transaction is never called failed
+// while it could still land, and this package never creates a replacement for one.
 //
-// A transaction that can still change has one job in the store (store.Step), due when it is to be looked at next.
-// Settler.Handle takes one look: it asks the chain what there is to ask, and returns what becomes true of it, which the
-// pool writes in the same store transaction as the end of the job. What it remembers between two looks (memory) only
-// saves questions; a restart, or another node, begins without it. A job that is lost or damaged is put back from its
-// transaction (Settler.Restore).
+// A transaction that can still change has one job in the store (store.Step), due when it must be looked at next.
+// Settler.Handle runs that job: it queries the chain and returns changes, which the pool commits in the same store
+// transaction as the end of the job. Between two looks a Settler keeps only caches in memory (memory, statuses). Losing
+// them costs extra RPC calls and nothing else, so a restart or another node can continue at any time. A job that is lost
+// or damaged is recreated from its transaction (Settler.Restore).
+//
+// The files follow one look: look.go decides what to query, broadcast.go sends bytes, verdict.go interprets what the
+// chain reports, collect.go handles payment requests, and step.go writes the result.
 package settle
 
 import (
@@ -25,52 +28,56 @@ import (
 	"purser/work"
 )
 
-// Chain is what settling needs of Solana. A *wallet.PreflightError from Broadcast is a refusal; any
-// other error of any method means that nobody knows.
+// Chain is what settle needs of Solana. A *wallet.PreflightError from Broadcast means that the node refused the
+// transaction, which does not prove that it can never land: another node may have accepted it. Any other error, of any
+// method, means that the state on chain is unknown.
 type Chain interface {
-	// Broadcast hands the bytes to a node; nil when it took them, now or before.
+	// Broadcast hands signed wire bytes to a node (sendTransaction). It returns nil when the node accepts them, also when
+	// it already had them.
 	Broadcast(ctx context.Context, signed []byte) error
-	// Statuses is the cheap poll: recent transactions only, nil where unknown or not yet confirmed. Of a landing it may
-	// leave out fee and block height.
+	// Statuses is the cheap poll (getSignatureStatuses). It covers recent transactions only. Results are in the order of
+	// signatures, nil where one is unknown or not yet confirmed. A landing may lack its fee and block height.
 	Statuses(ctx context.Context, signatures []wallet.Signature) ([]*wallet.Landing, error)
-	// Details adds what Statuses left out, as far as the node tells.
+	// Details fills in what Statuses left out, as far as the node knows it.
 	Details(ctx context.Context, landing *wallet.Landing)
-	// Find looks through history, by signature and by reference; nil when it is not there.
+	// Find searches the full history by signature and by reference. It returns nil when the transaction is not there.
 	Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error)
-	// FindEverywhere is Find on every configured node; certain only when all answered alike.
+	// FindEverywhere is Find on every configured node. certain is true only when all nodes answered and agree.
 	FindEverywhere(ctx context.Context, query wallet.TransactionQuery) (landing *wallet.Landing, certain bool, err error)
-	// FinalizedBlockHeight is the height of the newest block that cannot be rolled back, or of one shortly before it.
+	// FinalizedBlockHeight returns a height of the finalized chain: that of its newest block, or of one shortly before
+	// it.
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
-	// CanSeeBackTo tells whether the nodes' history reaches back to slot.
+	// CanSeeBackTo reports whether the nodes' history reaches back to slot. Without that, "not found" proves nothing.
 	CanSeeBackTo(ctx context.Context, slot uint64) (bool, error)
-	// Payments lists finalized transfers of a token to an address that name a reference. judged are
-	// mentions of it that were looked at: those that are true need no other look, and what is found to pay
-	// nothing is added. With an error come the payments that were found nevertheless; wallet.ErrSomeUnread
-	// tells that only single transactions could not be read.
+	// Payments lists finalized transfers of a token to an address that name a reference. judged holds the signatures that
+	// were already examined: those set to true are skipped, and the method adds those that turn out to pay nothing. When
+	// it returns an error, the payments found so far come with it. wallet.ErrSomeUnread means that only single
+	// transactions could not be read.
 	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error)
-	// Watch asks for a hint on Hints when a signature lands; a hint may never come.
+	// Watch subscribes to a signature. When it lands, the signature arrives on Hints. Hints are best effort, so polling
+	// must never depend on them.
 	Watch(signature wallet.Signature)
 	Hints() <-chan wallet.Signature
 }
 
-// Pace is how often settle looks and speaks.
+// Pace sets how often settle polls, broadcasts and retries.
 type Pace struct {
-	Poll      time.Duration // between looks at what is with the network
+	Poll      time.Duration // between status polls of a transaction that was broadcast
 	Rebroad   time.Duration // between broadcasts of the same bytes
-	Search    time.Duration // between looks through history
-	Idle      time.Duration // between tries after trouble, at most
-	QuietTime time.Duration // how long the cheap poll may not know a transaction before history is searched
-	Collect   time.Duration // between looks for what pays a new request; older ones are looked for less often
-	Details   time.Duration // how long a landing may wait for its block's height
+	Search    time.Duration // between searches through history
+	Idle      time.Duration // longest wait after an error
+	QuietTime time.Duration // how long Statuses may not know a transaction before history is searched
+	Collect   time.Duration // between searches for payments of a new request; see collectAgain for older ones
+	Details   time.Duration // how long a landing may wait for its block height before it is recorded without one
 
-	// Hold is how long a job stays in hand between its polls, so that a poll that finds nothing new writes nothing. 0
-	// puts it back after each look.
+	// Hold is how long a worker may keep a job between polls, so that a poll without news writes nothing to the store. 0
+	// returns the job after each look.
 	Hold time.Duration
-	// Gather is how long the first question for a status waits for others to be asked with it.
+	// Gather is how long the first status request waits for others that can share its RPC call.
 	Gather time.Duration
 }
 
-// DefaultPace suits a public RPC node.
+// DefaultPace suits the rate limits of a public RPC node.
 func DefaultPace() Pace {
 	return Pace{Poll: 500 * time.Millisecond, Rebroad: 2 * time.Second, Search: 10 * time.Second,
 		Idle: 10 * time.Second, QuietTime: 20 * time.Second, Collect: 5 * time.Second, Details: 3 * time.Second,
@@ -78,36 +85,38 @@ func DefaultPace() Pace {
 }
 
 const (
-	// settleWidth is how many transactions one node looks at at once. Most of them wait for their next poll.
+	// settleWidth is how many settlement jobs one node works on at once. Most of them only wait for their next poll.
 	settleWidth = 512
-	// mayHold is how many of them may stay in hand between polls: beyond that others want their turn.
+	// mayHold is how many of those may be kept between polls. The other half stays free for new jobs.
 	mayHold = settleWidth / 2
-	// collectWidth is how many requests one node looks at at once.
+	// collectWidth is how many payment requests one node works on at once.
 	collectWidth = 8
-	// window is how many are claimed ahead. They wait in memory in the order in which they were claimed, so that more
-	// of them would be before a payment that is signed now.
+	// window is how many jobs are claimed ahead. Claimed jobs run in the order of their claims, so a larger window would
+	// delay a payment that is signed now.
 	window = 4
-	// lease is how long a node that has died keeps the jobs that it held.
+	// lease is how long the jobs of a node that died stay locked before another node can claim them.
 	lease = 30 * time.Second
 )
 
-// Settler is the worker. Any number of nodes may run one for the same store. Its zero value works once the fields are set.
+// Settler is the worker. Any number of nodes may run one on the same store. Set all exported fields before Run and do not
+// change them afterwards. The unexported fields need no initialization.
 type Settler struct {
 	Store store.Store
 	Chain Chain
 	Now   func() time.Time
 	Log   *slog.Logger
 	Pace  Pace
-	Node  string // of this process, for its leases
+	Node  string // name of this process in its job leases
 
-	Random io.Reader // of the waits after failures; see work.Schedule
+	Random io.Reader // jitter of the waits after failures; see work.Schedule
 
-	memory   memory
-	statuses statuses
-	holding  counter
+	memory   memory   // what earlier looks found, by transaction
+	statuses statuses // shares one RPC call between many status requests
+	holding  counter  // jobs kept between polls, at most mayHold
 }
 
-// Run works until ctx ends. It stops with an error only when the store's outcome is unknown.
+// Run works until ctx ends, then returns nil. It returns an error only when a commit has an unknown outcome or the store
+// is closed. The process must then stop.
 func (s *Settler) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, pool := range s.Pools() {
@@ -121,7 +130,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Pools are the workers of Run: one for each queue.
+// Pools returns the worker pools that Run starts: one for each queue.
 func (s *Settler) Pools() []*work.Pool {
 	pool := func(queue store.Queue, width int) *work.Pool {
 		return &work.Pool{Store: s.Store, Queue: queue, Node: s.Node, Width: width, Window: window, Lease: lease,
@@ -131,7 +140,8 @@ func (s *Settler) Pools() []*work.Pool {
 	return []*work.Pool{pool(store.Settlement, settleWidth), pool(store.Collecting, collectWidth)}
 }
 
-// listen wakes what is held when the chain hints at news of it.
+// listen wakes held jobs early when the chain reports a landing. A hint is never evidence: the woken job polls the status
+// itself.
 func (s *Settler) listen(ctx context.Context) {
 	for {
 		select {

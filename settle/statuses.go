@@ -9,27 +9,28 @@ import (
 	"purser/wallet"
 )
 
-// atOnce is how many signatures are asked for in one call: what getSignatureStatuses takes.
+// atOnce is the most signatures that one getSignatureStatuses call accepts.
 const atOnce = 256
 
-// statuses asks for many transactions together what each asks for alone. Who asks first waits a moment for others and
-// then asks for all of them.
+// statuses batches status requests of many goroutines into few RPC calls. The first caller opens a question, waits
+// Pace.Gather for others to join, and makes the call for all of them. mu guards open and the signatures of that question.
 type statuses struct {
 	mu   sync.Mutex
-	open *question // that still takes signatures
+	open *question // the question that still accepts signatures; nil for none
 }
 
-// question is one call. landings and err are set when answered is closed.
+// question is one RPC call. landings, err and gone are written before answered is closed, and may be read only after.
 type question struct {
 	signatures []wallet.Signature
-	full       chan struct{} // closed when it takes no more
-	answered   chan struct{}
-	landings   []*wallet.Landing
+	full       chan struct{}     // closed when it holds atOnce signatures and accepts no more
+	answered   chan struct{}     // closed when the call has ended
+	landings   []*wallet.Landing // in the order of signatures
 	err        error
-	gone       bool // who asked went away before it was answered
+	gone       bool // the ctx of the caller who makes the call ended, so its error concerns nobody else
 }
 
-// status is where one signature has landed by the node's recent memory, nil where it does not know.
+// status returns where a signature landed according to the node's recent memory, nil when the node does not know it. It
+// blocks until the shared call is answered or ctx ends.
 func (s *Settler) status(ctx context.Context, signature wallet.Signature) (*wallet.Landing, error) {
 	for {
 		q, place, first := s.statuses.join(signature)
@@ -42,7 +43,7 @@ func (s *Settler) status(ctx context.Context, signature wallet.Signature) (*wall
 			return nil, ctx.Err()
 		}
 		switch {
-		case q.gone && ctx.Err() == nil: // somebody who still waits asks
+		case q.gone && ctx.Err() == nil: // the caller who made the call was cancelled: join another question
 			continue
 		case q.err != nil:
 			return nil, q.err
@@ -51,7 +52,7 @@ func (s *Settler) status(ctx context.Context, signature wallet.Signature) (*wall
 	}
 }
 
-// join puts a signature into the question that is open; first says that the caller is to ask it.
+// join adds a signature to the open question and returns its index there. first means that the caller must now run ask.
 func (s *statuses) join(signature wallet.Signature) (q *question, place int, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +69,7 @@ func (s *statuses) join(signature wallet.Signature) (q *question, place int, fir
 	return q, len(q.signatures) - 1, first
 }
 
-// ask waits for others to join, asks, and answers all of them.
+// ask waits until Pace.Gather is over or the question is full, makes the call, and wakes everybody who joined.
 func (s *Settler) ask(ctx context.Context, q *question) {
 	defer close(q.answered)
 	if s.Pace.Gather > 0 {
@@ -80,6 +81,7 @@ func (s *Settler) ask(ctx context.Context, q *question) {
 		}
 		timer.Stop()
 	}
+	// Close the question before reading its signatures without the lock: nobody can join from here on.
 	s.statuses.mu.Lock()
 	if s.statuses.open == q {
 		s.statuses.open = nil

@@ -8,12 +8,13 @@ import (
 	"purser/wallet"
 )
 
-// change is something that a look found to be true of a transaction, to be written. It is given the row as it is now,
-// which may have changed since the look, and returns it as it then stands. nil changes nothing.
+// change applies what a look found to a transaction inside a store transaction. It gets the row as it is at commit, which
+// may differ from the one that was looked at, and returns the row as it is afterwards. It must check again that the
+// finding still applies. A nil change does nothing.
 type change func(store.Tx, wallet.Transaction) (wallet.Transaction, error)
 
-// write is the commit of what a look found, in this order. The job of the next look is put last: the attempt that
-// commits this ends with it. A transaction that is gone with its owner needs neither.
+// write returns the commit of one look: all changes in order, then the job of the next look. That job comes last because
+// the current attempt ends with this commit. A transaction that was erased with its owner needs neither.
 func (s *Settler) write(id wallet.TransactionID, changes []change) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		t, err := tx.Transaction(id)
@@ -35,7 +36,7 @@ func (s *Settler) write(id wallet.TransactionID, changes []change) func(store.Tx
 	}
 }
 
-// schedule puts the job of the next look at a transaction whose own job ends in this store transaction.
+// schedule puts the job of the next look. The current job of the transaction ends in the same store transaction.
 func (s *Settler) schedule(tx store.Tx, t wallet.Transaction) error {
 	now := s.Now().UTC()
 	rules, err := tx.Kinds().Of(t.Kind)
@@ -48,19 +49,20 @@ func (s *Settler) schedule(tx store.Tx, t wallet.Transaction) error {
 	return store.Schedule(tx, t, now)
 }
 
-// step is one step of a transaction's life, if decide still wants one.
+// step wraps one transition as a change. decide sees the row at commit and returns nil when the transition no longer
+// applies.
 func (s *Settler) step(decide func(wallet.Transaction) *wallet.TransitionInput) change {
 	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
 		input := decide(t)
-		if input == nil { // it has changed meanwhile
+		if input == nil { // the row changed since the look
 			return t, nil
 		}
 		return s.apply(tx, t, *input)
 	}
 }
 
-// apply writes one step and its announcements, and of a kind that pays somebody the recipient's receipt when nothing can
-// take the payment back any more: a receipt is never withdrawn.
+// apply writes one transition and its events. When a payment is finalized, it also writes the recipient's receipt.
+// Receipts wait for finality because they are never withdrawn.
 func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.TransitionInput) (wallet.Transaction, error) {
 	rules, err := tx.Kinds().Of(t.Kind)
 	if err != nil {
@@ -76,8 +78,9 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Transit
 	return next, nil
 }
 
-// receipt tells a recipient who is ours. Its id is the payment's own, so that it is told once,
-// whoever sees it first. Of a wallet that an operator's key holds for nobody, programs are told alone.
+// receipt creates the receipt of a payment whose recipient has a wallet here. The ID of a receipt is derived from the
+// payment, so it is created once even if several workers see the payment. A wallet without an owner, connected by an
+// operator's key, gets an event for webhooks only.
 func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 	to, err := tx.Wallet(t.To)
 	if errors.Is(err, store.ErrNotFound) {

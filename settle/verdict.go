@@ -9,10 +9,11 @@ import (
 	"purser/wallet"
 )
 
-// judge decides what the chain's word means for one transaction that is with the network, or may be.
+// judge decides what the chain's answers mean for one transaction that was broadcast, or that may have been. It polls the
+// status first and searches the history only if worthSearching says so, at most every Pace.Search.
 func (s *Settler) judge(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
 	var landing *wallet.Landing
-	var silent error
+	var silent error // why the status could not be polled; the search may still succeed
 	if !t.Signature.IsZero() {
 		landing, silent = s.status(ctx, t.Signature)
 	}
@@ -25,7 +26,7 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, w *watch) (ch
 		return s.polled(ctx, t, w, *landing)
 	}
 	w.landedAt = time.Time{}
-	if t.RecheckRequestedAt.After(w.askedAt) { // the owner asks: whatever was planned, look now
+	if t.RecheckRequestedAt.After(w.askedAt) { // the owner asked for a recheck: search now
 		w.askedAt, w.searchAt = t.RecheckRequestedAt, now
 	}
 	if now.Before(w.searchAt) || !s.worthSearching(t, w, now) {
@@ -36,13 +37,13 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, w *watch) (ch
 	return write, errors.Join(silent, err)
 }
 
-// polled decides what a landing means that the cheap poll told of.
+// polled handles a landing that the status poll reported.
 func (s *Settler) polled(ctx context.Context, t wallet.Transaction, w *watch, landing wallet.Landing) (change, error) {
 	if asKnown(t, landing) {
 		return nil, nil
 	}
 	now := s.Now()
-	if landing.Failure != "" { // all nodes are asked about it, not at every poll
+	if landing.Failure != "" { // landed asks every node, which is too expensive for each poll
 		if now.Before(w.searchAt) {
 			return nil, nil
 		}
@@ -51,12 +52,13 @@ func (s *Settler) polled(ctx context.Context, t wallet.Transaction, w *watch, la
 	}
 	s.Chain.Details(ctx, &landing)
 	if landing.BlockHeight == 0 && now.Sub(w.landedAt) < s.Pace.Details {
-		return nil, nil // a node may need a moment to know the block's height, which the event tells
+		return nil, nil // the node may need a moment to know the block height, which the event contains
 	}
 	return s.landed(ctx, t, landing)
 }
 
-// asKnown tells whether a landing changes nothing. An error on chain counts only when it cannot be rolled back any more.
+// asKnown reports whether a landing changes nothing. An error on chain counts only once it is finalized: on another fork
+// the same transaction may succeed.
 func asKnown(t wallet.Transaction, landing wallet.Landing) bool {
 	if landing.Failure != "" {
 		return !landing.Finalized
@@ -64,30 +66,36 @@ func asKnown(t wallet.Transaction, landing wallet.Landing) bool {
 	return t.Status == wallet.Confirmed && !landing.Finalized
 }
 
+// worthSearching reports whether the history should be searched: the transaction has no signature here or its outcome is
+// uncertain, the status poll has not known it for Pace.QuietTime, or its blockhash must have expired by our clock.
 func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) bool {
-	if t.Signature.IsZero() || t.Indeterminate { // rejected or expired with blockhashes out: only its reference can tell
+	if t.Signature.IsZero() || t.Indeterminate { // only a search by reference can find it
 		return true
 	}
 	return now.Sub(w.knownAt) >= s.Pace.QuietTime || s.outOfTime(t, now)
 }
 
-// outOfTime is the part of the never-to-land rule that our own clock decides.
+// outOfTime is the part of the never-to-land rule that depends on our own clock: NeverLandsAfter has passed since the
+// last blockhash was issued. It is necessary and never sufficient; search checks the rest.
 func (s *Settler) outOfTime(t wallet.Transaction, now time.Time) bool {
 	last, ok := t.LastIssuedBlockhash()
-	if !ok { // none that this database remembers: the sign link worked until it ended
+	if !ok { // no blockhash on record: the signing link could issue one until the transaction ended
 		return !t.EndedAt.IsZero() && now.Sub(t.EndedAt) >= wallet.NeverLandsAfter
 	}
 	return now.Sub(last.At) >= wallet.NeverLandsAfter
 }
 
-// search looks through history for a transaction that the cheap poll does not know, and applies the never-to-land rule
-// (docs/architecture.md, The rule against paying twice, 2): its conditions are checked in this order, because only a
-// look that began after the last block it could be in proves that it is in none.
+// search looks for a transaction in the history and applies the never-to-land rule (docs/architecture.md, The rule
+// against paying twice, 2). The order of the checks matters. The finalized height is read before the search, because only
+// a search that began after the last possible block can prove that the transaction is in none.
+//
+// Any doubt ends in hold. Only when all conditions are met does it return gone.
 func (s *Settler) search(ctx context.Context, t wallet.Transaction) (change, error) {
 	query, err := s.Store.Kinds().Query(t)
 	if err != nil {
 		return nil, err
 	}
+	// It can still land, so one node's history is enough: finding it is news, and not finding it proves nothing.
 	if !s.outOfTime(t, s.Now()) {
 		landing, err := s.Chain.Find(ctx, query)
 		if err != nil || landing == nil {
@@ -95,6 +103,7 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) (change, err
 		}
 		return s.landed(ctx, t, *landing)
 	}
+	// From here on the answer may free the owner to pay again, so every node is asked.
 	height, err := s.Chain.FinalizedBlockHeight(ctx)
 	if err != nil {
 		return s.hold(t), err
@@ -106,9 +115,10 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) (change, err
 		return s.landed(ctx, t, *landing)
 	case err != nil || !certain:
 		return s.hold(t), err
-	case !past: // not found, but some block could still hold it: by our clock it is late
+	case !past: // not found, but a block that is not finalized yet could still contain it
 		return s.hold(t), nil
 	}
+	// A node with pruned history would not know the transaction either: require history back to the first blockhash.
 	if len(t.IssuedBlockhashes) > 0 {
 		sees, err := s.Chain.CanSeeBackTo(ctx, t.IssuedBlockhashes[0].Blockhash.Slot)
 		if err != nil || !sees {
@@ -118,8 +128,9 @@ func (s *Settler) search(ctx context.Context, t wallet.Transaction) (change, err
 	return s.gone(), nil
 }
 
-// gone records that a transaction is in no block and can get into none. One that was confirmed
-// before was rolled back first.
+// gone records that a transaction is in no block and can no longer get into one. If it was confirmed before, its block
+// was rolled back: that is recorded first, and the next look decides what follows. The reason is the last refusal of a
+// node, or an expired blockhash if no node refused it.
 func (s *Settler) gone() change {
 	return s.step(func(t wallet.Transaction) *wallet.TransitionInput {
 		now := s.Now().UTC()
@@ -137,7 +148,8 @@ func (s *Settler) gone() change {
 	})
 }
 
-// hold says that nobody can tell: the owner sees it, once.
+// hold records that the outcome is uncertain, so that the owner sees it. A transaction already marked is not marked
+// again.
 func (s *Settler) hold(seen wallet.Transaction) change {
 	uncertain := func(t wallet.Transaction) bool {
 		return !t.Indeterminate && (t.Status == wallet.Signed || t.Status == wallet.Pending)
@@ -153,13 +165,14 @@ func (s *Settler) hold(seen wallet.Transaction) change {
 	})
 }
 
-// landed takes the steps that a landing allows: pending and confirmed, then final, or failed.
+// landed returns the transitions that follow from a landing: to pending and confirmed, then to finalized or failed.
 func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing wallet.Landing) (change, error) {
 	if asKnown(seen, landing) {
 		return nil, nil
 	}
 	if landing.Failure != "" {
-		// One node's word is not enough to let anybody pay again: a success elsewhere counts more.
+		// A failure lets the owner pay again, so one node's report is not enough. A success that another node reports
+		// wins.
 		query, err := s.Store.Kinds().Query(seen)
 		if err != nil {
 			return nil, err
@@ -173,6 +186,7 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 		}
 		landing = *found
 	}
+	// The row may have advanced since the look, so the steps are chosen from the row at commit.
 	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
 		if t.Closed {
 			return t, nil
@@ -187,6 +201,7 @@ func (s *Settler) landed(ctx context.Context, seen wallet.Transaction, landing w
 	}, nil
 }
 
+// steps lists the transitions from the current status of t to what the landing shows, in order. It may be empty.
 func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.TransitionInput {
 	now := s.Now().UTC()
 	change := wallet.TransitionInput{At: now, Landing: &landing}
@@ -195,7 +210,7 @@ func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.T
 		switch t.Status {
 		case wallet.Signed, wallet.Pending:
 			return []wallet.TransitionInput{change}
-		case wallet.Confirmed: // another fork had it succeed
+		case wallet.Confirmed: // it had succeeded on another fork
 			return []wallet.TransitionInput{{By: wallet.RolledBack, At: now}, change}
 		}
 		// Rejected or expired, and it failed on chain as well: it moved nothing.
