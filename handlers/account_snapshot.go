@@ -8,22 +8,23 @@ import (
 	"purser/wallet"
 )
 
-// accountSnapshot is what a transfer is judged by: what the chain holds, and what is reserved of it.
+// accountSnapshot is the Snapshot of a transfer: what the chain holds on both sides at one slot. All amounts are in base
+// units. free and units are zero until NetOfReservations has set them.
 type accountSnapshot struct {
-	sender, recipient wallet.Address
+	sender, recipient wallet.Address // wallets, not token accounts
 
-	from, to wallet.Account
-	free     uint64 // lamports of from that no confirmed transaction has reserved
-	floor    uint64 // the rent minimum of a plain account
+	from, to wallet.Account // their system accounts
+	free     uint64         // lamports of the sender that no confirmed transaction has reserved
+	floor    uint64         // rent minimum of an account without data, in lamports
 
 	token wallet.Token
-	held  wallet.TokenFacts // of a token; nothing for SOL
-	units uint64            // free base units of the token
-	rent  uint64            // lamports for the recipient's token account, where it does not exist yet
-	all   bool              // the amount is the largest that can be sent
+	held  wallet.TokenFacts // mint and token accounts; zero for SOL
+	units uint64            // base units of the token that are not reserved; 0 for SOL
+	rent  uint64            // lamports to create the recipient's token account; 0 if it exists
+	all   bool              // the request is for the largest possible amount
 }
 
-// fetch reads both sides at one slot.
+// fetch reads both sides of a transfer at one slot, so that they are consistent with each other.
 func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wallet.Token) (accountSnapshot, error) {
 	f := accountSnapshot{sender: from, recipient: to, token: token}
 	var err error
@@ -41,6 +42,8 @@ func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wa
 			return f, err
 		}
 		f.from, f.to = f.held.From, f.held.To
+		// The sender pays the rent of the recipient's associated token account. Its size depends on the mint's
+		// extensions.
 		if !f.held.Destination.Exists {
 			if f.rent, err = s.Chain.RentMinimum(ctx, f.held.Mint.AccountSize); err != nil {
 				return f, err
@@ -50,7 +53,8 @@ func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wa
 	return f, nil
 }
 
-// NetOfReservations is f with what confirmed transactions have reserved taken off.
+// NetOfReservations returns the snapshot with reserved funds subtracted. Balances never go below zero: funds may have
+// been spent outside of this wallet while they were reserved.
 func (f accountSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 	reserved, err := Reserved(tx, f.sender, f.from.Slot)
 	if err != nil {
@@ -63,8 +67,8 @@ func (f accountSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 	return f, nil
 }
 
-// Complete finishes a transfer whose fee is known: its amount where that is all there is, and what the token's issuer
-// keeps of it.
+// Complete sets the amount if all is requested, checks it against the fee, and computes what the token's transfer fee
+// withholds. It adds a warning if no SOL would be left.
 func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, error) {
 	var err error
 	if f.all {
@@ -82,14 +86,15 @@ func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, err
 	return t, nil
 }
 
-// Reservation is what confirmed transactions of an address hold back from what it holds.
+// Reservation is what confirmed transactions of an address hold back from its balances.
 type Reservation struct {
 	Lamports uint64
 	Tokens   map[wallet.Address]uint64 // base units by mint
 }
 
-// Reserved sums up what confirmed transactions of an address hold back from balances that were read
-// at slot (docs/architecture.md, The rule against paying twice, 5).
+// Reserved sums up what unfinished transactions of an address hold back from balances that were read at slot. A
+// transaction that landed at or before that slot is already part of the balances (docs/architecture.md, The rule against
+// paying twice, 5).
 func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error) {
 	open, err := tx.UnsettledFrom(from)
 	if err != nil {
@@ -113,7 +118,8 @@ func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error
 	return sum, nil
 }
 
-// checkAccounts judges what the chain holds on both sides.
+// checkAccounts refuses senders and recipients that cannot take part in a transfer: programs, and accounts that a program
+// owns. Neither has a private key that could sign or move the funds on.
 func (f accountSnapshot) checkAccounts() error {
 	switch {
 	case f.to.Executable:
@@ -131,8 +137,8 @@ func (f accountSnapshot) checkAccounts() error {
 	return f.checkToken()
 }
 
-// checkToken judges a token and its two accounts. Whoever issued a token may have kept powers over it
-// that make a transfer fail, or undo it.
+// checkToken checks the mint and both token accounts. Issuers of Token-2022 mints can keep powers that make a transfer
+// fail or do something else. Whatever could change what the owner was shown is POLICY_VIOLATION.
 func (f accountSnapshot) checkToken() error {
 	no := func(key string, args ...wallet.Arg) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
 	mint, name := f.held.Mint, wallet.TextArg("Token", f.token.Name())
@@ -147,7 +153,7 @@ func (f accountSnapshot) checkToken() error {
 		return no("token.paused", name)
 	case f.held.Source.Frozen:
 		return no("token.frozen", name)
-	case f.held.Source.Exists && f.held.Source.Owner != f.sender:
+	case f.held.Source.Exists && f.held.Source.Owner != f.sender: // its authority was transferred to somebody else
 		return no("token.account_given_away", name)
 	case f.held.Destination.Exists && f.held.Destination.Owner != f.recipient:
 		return wallet.About(wallet.FieldTo, no("recipient.account_given_away", name))
@@ -159,7 +165,7 @@ func (f accountSnapshot) checkToken() error {
 	return nil
 }
 
-// warnings are what the owner should know of the token before they confirm.
+// warnings lists what the owner should know of the token before confirming. None of it prevents the transfer.
 func (f accountSnapshot) warnings() []wallet.Warning {
 	var out []wallet.Warning
 	for _, w := range []struct {
@@ -178,7 +184,8 @@ func (f accountSnapshot) warnings() []wallet.Warning {
 	return out
 }
 
-// withheld is what the token's issuer keeps of units.
+// withheld returns how much of units the token's transfer fee keeps (Token-2022, TransferFeeConfig), in base units, at
+// the epoch of the snapshot. The recipient gets the rest.
 func (f accountSnapshot) withheld(units uint64) uint64 {
 	if f.held.Mint.TransferFee == nil {
 		return 0
@@ -186,7 +193,7 @@ func (f accountSnapshot) withheld(units uint64) uint64 {
 	return f.held.Mint.TransferFee.At(f.held.Epoch, units)
 }
 
-// maxSendable is the largest amount that can be sent when the network asks fee lamports.
+// maxSendable returns the largest amount that can be sent at a network fee in lamports. INSUFFICIENT_FUNDS if it is zero.
 func (f accountSnapshot) maxSendable(fee uint64) (uint64, error) {
 	switch {
 	case !f.token.Native() && f.units == 0:
@@ -199,7 +206,8 @@ func (f accountSnapshot) maxSendable(fee uint64) (uint64, error) {
 	return f.free - fee, nil
 }
 
-// Left is how many base units remain after an amount that checkAmount found good.
+// Left returns how many base units remain. It is only valid for an amount that checkAmount accepted: it would wrap around
+// otherwise.
 func (f accountSnapshot) Left(t wallet.Transaction) uint64 {
 	if f.token.Native() {
 		return f.free - t.Amount - t.Fee
@@ -207,7 +215,8 @@ func (f accountSnapshot) Left(t wallet.Transaction) uint64 {
 	return f.units - t.Amount
 }
 
-// checkAmount judges an amount; what it refuses is the amount's fault, or that of too little SOL.
+// checkAmount checks an amount in base units and a fee in lamports. Errors name the amount, except when a token transfer
+// lacks SOL for its fees.
 func (f accountSnapshot) checkAmount(units, fee uint64) error {
 	if f.token.Native() {
 		return wallet.About(wallet.FieldAmount, f.checkLamports(units, fee))
@@ -223,9 +232,9 @@ func (f accountSnapshot) checkAmount(units, fee uint64) error {
 	return f.checkFee(fee)
 }
 
-// checkFee finds the SOL good that a transfer of tokens costs.
+// checkFee checks that the sender has enough SOL for the fee and the rent of a token transfer.
 func (f accountSnapshot) checkFee(fee uint64) error {
-	// A node says what the rent is: the sum of what it says must not wrap around.
+	// Both numbers come from an RPC node, so the sum must not overflow.
 	short := f.rent > f.free || fee > f.free-f.rent
 	left := uint64(0)
 	if !short {
@@ -245,8 +254,8 @@ func (f accountSnapshot) checkFee(fee uint64) error {
 	return nil
 }
 
-// checkLamports finds an amount of SOL good that is covered with its fee, and neither side left under the
-// rent minimum, which the network would refuse (Agave: InsufficientFundsForRent).
+// checkLamports checks that an amount of SOL and its fee are covered, and that neither side ends below the rent minimum
+// but above zero. The network refuses such transactions (Agave: InsufficientFundsForRent).
 func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 	if lamports > f.free || fee > f.free-lamports {
 		return wallet.Refuse(wallet.InsufficientFunds, "funds.sol_short",
@@ -267,19 +276,19 @@ func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 	return nil
 }
 
-// NoneToSend is the refusal of every amount of a token.
+// NoneToSend is the refusal when there are no unreserved units of a token.
 func NoneToSend(token wallet.Token) error {
 	return wallet.Refuse(wallet.InsufficientFunds, "funds.no_token", wallet.TextArg("Token", token.Name()))
 }
 
-// NothingToSend is the refusal of every amount of SOL: what is free does not even cover the fee,
-// both in lamports.
+// NothingToSend is the refusal when the unreserved SOL does not cover the fee. Both are in lamports.
 func NothingToSend(free, fee uint64) error {
 	return wallet.Refuse(wallet.InsufficientFunds, "funds.no_sol",
 		wallet.AmountArg("Free", wallet.Lamports(free)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 }
 
-// StillFits tells whether what was proposed is what would happen now.
+// StillFits checks a proposal against this newer snapshot. It refuses if the rent or the token's transfer fee has grown,
+// or if the funds no longer suffice. A cheaper transaction still fits.
 func (f accountSnapshot) StillFits(t wallet.Transaction) error {
 	if err := f.checkAccounts(); err != nil {
 		return err
@@ -292,6 +301,6 @@ func (f accountSnapshot) StillFits(t wallet.Transaction) error {
 	case f.withheld(t.Amount) > t.TransferFee:
 		return wallet.Refuse(wallet.InvalidRequest, "proposal.fee_grew")
 	}
-	f.rent = t.Rent // counted even if somebody else paid it meanwhile
+	f.rent = t.Rent // as shown, even if the token account exists by now
 	return f.checkAmount(t.Amount, t.Fee)
 }

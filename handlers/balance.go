@@ -10,26 +10,25 @@ import (
 	"purser/wallet"
 )
 
-// Balance is what an address holds, and how much of it confirmed transactions have reserved.
+// Balance is what an address holds on chain, and how much of it confirmed transactions have reserved.
 type Balance struct {
 	Address  wallet.Address
 	Lamports uint64
-	Reserved uint64
-	Tokens   []TokenBalance // listed ones first, each group by name
-	At       time.Time
+	Reserved uint64         // lamports; at most Lamports
+	Tokens   []TokenBalance // listed tokens first, each group sorted by name
+	At       time.Time      // when it was read
 }
 
-// TokenBalance is what an address holds of one token. Apart lies in accounts that purser does not
-// send from.
+// TokenBalance is what an address holds of one token, in base units, over all its token accounts.
 type TokenBalance struct {
 	Token    wallet.Token
 	Units    uint64
-	Reserved uint64
-	Apart    uint64
-	Frozen   bool
+	Reserved uint64 // by confirmed transactions; at most Units minus Apart
+	Apart    uint64 // part of Units in accounts other than the associated one: purser does not send from those
+	Frozen   bool   // the associated account is frozen by the issuer
 }
 
-// Free is what can be sent of it.
+// Free returns how many base units can be sent.
 func (b TokenBalance) Free() uint64 {
 	if b.Frozen {
 		return 0
@@ -37,14 +36,14 @@ func (b TokenBalance) Free() uint64 {
 	return b.Units - b.Apart - b.Reserved
 }
 
-// Balance reads the chain: three calls, however many tokens. An address that is neither ours nor on
-// chain is WALLET_NOT_FOUND; one of ours without funds holds zero.
+// Balance reads the balances of an address. It makes the same few RPC calls for any number of tokens. An address that is
+// neither connected here nor on chain is WALLET_NOT_FOUND. One that is connected and empty has zero balances.
 func (w *Wallets) Balance(ctx context.Context, address wallet.Address) (Balance, error) {
 	return w.balance(ctx, address, func(store.Tx) (bool, error) { return true, nil })
 }
 
-// BalanceFor is Balance as a caller may see it. What the chain holds is public; that an address is a wallet
-// of ours, and what is reserved in it, is for those who may read it. To others it is like any address.
+// BalanceFor is Balance as a caller may see it. On-chain balances are public. That an address is connected here, and what
+// is reserved in it, is shown only to those who may read the wallet. Others get the same answer as for any address.
 func (w *Wallets) BalanceFor(ctx context.Context, who Caller, address wallet.Address) (Balance, error) {
 	return w.balance(ctx, address, func(tx store.Tx) (bool, error) {
 		_, err := authorizeRead(tx, who, address)
@@ -55,7 +54,7 @@ func (w *Wallets) BalanceFor(ctx context.Context, who Caller, address wallet.Add
 	})
 }
 
-// balance reads an address; ours tells whether what is known here of it may be told.
+// balance reads an address. ours reports whether the answer may include what only this store knows.
 func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func(store.Tx) (bool, error)) (Balance, error) {
 	accounts, err := w.Chain.Accounts(ctx, []wallet.Address{address})
 	if err != nil {
@@ -66,6 +65,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 	if err != nil {
 		return Balance{}, err
 	}
+	// The chain was read first, outside the store transaction.
 	return read(ctx, w.Store, func(tx store.Tx) (Balance, error) {
 		told, err := ours(tx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 		if err != nil {
 			return Balance{}, err
 		}
-		tokensReserved := reserved // read at other slots than the lamports, by a moment
+		tokensReserved := reserved // lamports and tokens were read in two calls, so maybe at two slots
 		if len(held) > 0 {
 			if tokensReserved, err = Reserved(tx, address, held[0].Slot); err != nil {
 				return Balance{}, err
@@ -95,6 +95,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 		}
 		b := Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved.Lamports, account.Lamports), At: w.Now().UTC()}
 		for _, h := range held {
+			// A listed symbol is shown only if program and decimals match the list as well.
 			if listed, ok := w.Tokens.ByMint(h.Token.Mint); ok && listed.Program == h.Token.Program && listed.Decimals == h.Token.Decimals {
 				h.Token = listed
 			}
@@ -106,7 +107,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 	})
 }
 
-// byName puts listed tokens before others.
+// byName sorts listed tokens before others, then by name.
 func byName(a, b TokenBalance) int {
 	if (a.Token.Symbol == "") != (b.Token.Symbol == "") {
 		if a.Token.Symbol == "" {

@@ -7,18 +7,21 @@ import (
 	"purser/wallet"
 )
 
-// Confirmation is what was found when the owner tapped Confirm.
+// Confirmation is a checked Confirm that is ready to be committed. It is valid for one CommitConfirm.
 type Confirmation struct {
 	id       wallet.TransactionID
 	who      Caller
-	typed    string
-	snapshot Snapshot
-	signID   string
+	typed    string   // what the owner typed; checked again at commit
+	snapshot Snapshot // the balances when Confirm was tapped
+	signID   string   // secret of the signing link, 128 random bits; stored only by the commit
 }
 
-// PrepareConfirm looks at the chain once more, since minutes may have passed. typed is what the owner
-// wrote where a look-alike asks for it (wallet.Address.Middle), "" for a tap; POLICY_VIOLATION if
-// something else is asked for.
+// PrepareConfirm checks a transaction again when its owner confirms it, because minutes may have passed since the
+// proposal. typed is what the owner wrote if the recipient resembles a known address (wallet.Address.Middle), and "" for
+// a tap.
+//
+// Errors: TRANSACTION_NOT_FOUND, CONFLICT when it can no longer be confirmed, POLICY_VIOLATION when something else has to
+// be typed, INSUFFICIENT_FUNDS, INVALID_REQUEST, NETWORK_ERROR.
 func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet.TransactionID, typed string) (Confirmation, error) {
 	t, err := s.Of(ctx, who, id)
 	if err != nil {
@@ -34,7 +37,7 @@ func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet
 	if err != nil {
 		return Confirmation{}, err
 	}
-	// What is lacking is said in our own words first; then the network is asked.
+	// Our own checks come first, since their messages are more precise than an error of the simulation.
 	if err := snapshot.StillFits(t); err != nil {
 		return Confirmation{}, err
 	}
@@ -48,8 +51,9 @@ func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet
 	return Confirmation{id: id, who: who, typed: typed, snapshot: snapshot, signID: signID}, nil
 }
 
-// CommitConfirm is the owner's word: it happens once, in time, with funds that no other confirmed
-// transaction has reserved; then the transaction waits for the device.
+// CommitConfirm records the owner's consent and reserves the funds. The transaction then waits for the device's
+// signature. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
+// two transactions cannot reserve the same funds.
 func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
 	t, err := authorizeOwner(tx, c.who, c.id)
 	if err != nil {
@@ -68,7 +72,8 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
-// covered makes a transaction ready to wait for its signature, with funds that nobody else has reserved.
+// covered checks that the funds are not reserved by another transaction, and updates what will be left. It runs in the
+// store transaction that makes the reservation.
 func (s *Transactions) covered(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
 	snapshot, err := snapshot.NetOfReservations(tx)
 	if err != nil {
@@ -77,6 +82,6 @@ func (s *Transactions) covered(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	if err := snapshot.StillFits(t); err != nil {
 		return t, err
 	}
-	t.BalanceLeft = snapshot.Left(t) // as of now, not of the proposal
+	t.BalanceLeft = snapshot.Left(t) // at Confirm; it may differ from what the proposal showed
 	return t, nil
 }

@@ -7,7 +7,7 @@ import (
 	"purser/wallet"
 )
 
-// granted tells whether a person lets the caller's app do a family of operations.
+// granted reports whether a person has granted a scope to the caller's app. It is false for callers without an app.
 func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (bool, error) {
 	if who.App == "" || person == "" {
 		return false, nil
@@ -19,8 +19,9 @@ func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) 
 	return err == nil && grant.Covers(scope), err
 }
 
-// consented refuses what a person has not allowed: the caller is that person, an operator's bot token,
-// or an app with a grant that covers the scope; else CONSENT_REQUIRED (docs/specification.md, Whose data).
+// consented returns nil if the caller may act for a person within a scope: as that person, as an operator's bot token, or
+// as an app with a grant for the scope. Otherwise it returns CONSENT_REQUIRED (docs/specification.md, Whose data), whose
+// message says how to get consent: by a link that opens the bot, if its name is known.
 func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	if who.User != "" && who.User == person || who.operator() && who.Bot {
 		return nil
@@ -39,5 +40,5 @@ func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope
 		wallet.TextArg("URL", "https://t.me/"+bot()+"?start="+string(who.App)), wallet.TextArg("Scope", scope))
 }
 
-// BotName tells the bot's username without @; "", like none, while it is not known.
+// BotName returns the bot's username without @, or "" until Telegram has reported it. A nil BotName is the same as "".
 type BotName func() string

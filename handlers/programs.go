@@ -5,11 +5,13 @@ import (
 	"purser/wallet"
 )
 
-// CommitByProgram stores a proposal that came by a program: its owner is asked in chat, or, where a
-// program signs for the wallet, it waits for that signature at once, with its funds reserved.
+// CommitByProgram stores a proposal that a program made. Normally it emits the event by which the chat asks the owner. If
+// the program holds the wallet's key (Proposal.over is set), nobody is asked: the transaction waits for the program's
+// signature, and its funds are reserved now. Errors: CONFLICT when the wallet changed hands, BOT_BLOCKED,
+// RATE_LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
 func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
-	// Meanwhile the grant may have been taken back, the wallet moved, its owner erased.
+	// Since Prepare the grant may have been revoked, the wallet connected elsewhere, or its owner erased.
 	_, owner, err := sender(tx, p.who, t.From)
 	if err != nil {
 		return t, err
@@ -17,6 +19,7 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if owner.ID != t.Owner {
 		return t, wallet.Refuse(wallet.Conflict, "own_wallet.moved")
 	}
+	// The owner must confirm: there has to be a chat that can ask, and the owner must not have too many questions.
 	if p.over == nil {
 		if err := reachable(owner); err != nil {
 			return t, err
@@ -33,6 +36,8 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 		}
 		return t, tx.Emit(event)
 	}
+	// The program's signature is the confirmation, so the same checks as at Confirm apply. The blockhash that it signs is
+	// recorded before it leaves the process: from then on the transaction could land.
 	if err := s.replaces(tx, t); err != nil {
 		return t, err
 	}
@@ -44,14 +49,15 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	return store.Begin(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
-// How often programs may ask one person: a key in wrong hands must not bury the chat in questions, nor
-// ask until somebody taps the wrong button (docs/specification.md, Whose data).
+// These bound how often programs may ask one person. A leaked key must not flood a chat, or ask until somebody taps the
+// wrong button (docs/specification.md, Whose data).
 const (
-	maxAsked       = 5  // wait for an answer at once
-	maxAskedHourly = 20 // were asked in an hour, answered or not
+	maxAsked       = 5  // questions that wait for an answer at the same time
+	maxAskedHourly = 20 // questions in one hour, answered or not
 )
 
-// roomFor counts one more question, and refuses it beyond what one person can be asked.
+// roomFor counts one more question to a person. It returns RATE_LIMIT_EXCEEDED when maxAsked or maxAskedHourly is
+// reached. The limits are per person, across all their wallets and all programs.
 func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	open, err := OpenTransactions(tx, owner.ID)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"purser/wallet"
 )
 
-// paymentsKnown is how many of somebody's newest payments make their recipients known.
+// paymentsKnown is how many of a person's newest payments are searched for known recipients.
 const paymentsKnown = 500
 
-// knownTo lists the addresses that a person has dealt with of their own will: contacts, own wallets,
-// and whom their own payments have reached. What others sent them makes nobody known: sending a
-// little from a look-alike, for the victim to copy from their history, is how it is planted.
+// knownTo lists the addresses that a person has chosen to deal with: contacts, own wallets, and recipients of their own
+// payments. Senders are deliberately left out. In an address poisoning attack, a tiny payment from a similar address is
+// planted in the victim's history so that the victim copies it.
 func knownTo(tx store.Tx, who wallet.UserID) ([]wallet.Address, error) {
 	known, err := tx.Recipients(who, paymentsKnown)
 	if err != nil {
@@ -36,8 +36,9 @@ func knownTo(tx store.Tx, who wallet.UserID) ([]wallet.Address, error) {
 	return known, nil
 }
 
-// recognized says of a payment whether its recipient is new to the owner, or could be taken for
-// somebody whom they know. A program's own wallet has no owner to be asked.
+// recognized marks a payment whose recipient is new to its owner, or resembles an address that the owner knows. A
+// resembling one must be confirmed by typing part of the address. Wallets without an owner are skipped: there is nobody
+// to ask.
 func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rules wallet.Rules) (wallet.Transaction, error) {
 	if t.Owner == "" || !rules.Pays {
 		return t, nil
@@ -46,7 +47,7 @@ func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rul
 	if err != nil || slices.Contains(known, t.To) {
 		return t, err
 	}
-	// A token account may have been made to look like somebody's wallet: what was named counts too.
+	// The request may have named a token account. Its address was shown and may be made to resemble a wallet too.
 	for _, shown := range []wallet.Address{t.To, t.RequestedDestination} {
 		if seems, ok := wallet.PoisoningSuspect(shown, known); ok {
 			t.PoisoningSuspect = seems
@@ -57,7 +58,8 @@ func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rul
 	return t, nil
 }
 
-// AskedFor finds the caller's look-alike that waits for exactly these characters; false for none.
+// AskedFor finds the caller's open transaction that these typed characters would confirm. It returns false if there is
+// none.
 func (s *Transactions) AskedFor(ctx context.Context, who Caller, typed string) (wallet.TransactionID, bool, error) {
 	if who.User == "" {
 		return "", false, nil

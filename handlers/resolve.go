@@ -8,8 +8,9 @@ import (
 	"purser/wallet"
 )
 
-// Token finds the token that is named. Only listed symbols count; a mint that is on no list has no symbol here,
-// whatever it calls itself. What it refuses is wallet.FieldToken.
+// Token resolves what a request calls a token. Symbols resolve through the list of well-known tokens only, never through
+// on-chain metadata, which anybody can write. A mint outside the list is read from the chain and has no symbol here.
+// Refusals are about wallet.FieldToken. Errors: TOKEN_NOT_FOUND, NETWORK_ERROR.
 func (s *Transfers) Token(ctx context.Context, named wallet.TokenRef) (wallet.Token, error) {
 	token, known, err := s.listed(named)
 	if err != nil || known {
@@ -22,7 +23,7 @@ func (s *Transfers) Token(ctx context.Context, named wallet.TokenRef) (wallet.To
 	return wallet.Token{Mint: named.Mint, Decimals: mint.Decimals, Program: mint.Program}, nil
 }
 
-// listed is Token as far as no node is asked: known is false for a mint that is on no list.
+// listed is the part of Token that needs no RPC call. known is false for a mint outside the list.
 func (s *Transfers) listed(named wallet.TokenRef) (token wallet.Token, known bool, err error) {
 	switch {
 	case named.Native():
@@ -38,8 +39,8 @@ func (s *Transfers) listed(named wallet.TokenRef) (token wallet.Token, known boo
 	return token, known, nil
 }
 
-// Destination judges an address that money is to be sent to from a wallet, by itself; Prepare also looks at what the
-// chain holds there. What it refuses is wallet.FieldTo.
+// Destination checks a recipient's address against the sending wallet, without any RPC call. Prepare also checks what the
+// chain holds there. Refusals are about wallet.FieldTo.
 func (s *Transfers) Destination(to, from wallet.Address) error {
 	switch to {
 	case wallet.SystemProgram:
@@ -50,9 +51,10 @@ func (s *Transfers) Destination(to, from wallet.Address) error {
 	return nil
 }
 
-// recipient finds who is meant by an address: an associated token account stands for its owner, from
-// whom it is derived. What else a node says of an address is not believed: it could send any payment
-// to whom it likes.
+// recipient returns the wallet that an address stands for. An associated token account stands for its owner.
+//
+// That owner is accepted only if the account's address can be derived from it. An RPC node's word alone would let the
+// node redirect payments. Token accounts at other addresses are therefore refused.
 func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
 	no := func(key string) error {
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, key))
@@ -61,7 +63,7 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 	switch {
 	case err != nil:
 		return named, err
-	case !account.Exists:
+	case !account.Exists: // not a token account: the address itself must be able to receive
 		return named, wallet.About(wallet.FieldTo, named.Payable())
 	case wallet.AssociatedAccount(account.Owner, account.Mint, account.Program) != named:
 		return named, no("recipient.unproven_account")
@@ -73,8 +75,9 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 	return account.Owner, nil
 }
 
-// Sender finds the wallet that a caller may send from, and whose it is: their own, or one of a person
-// who lets the caller's app propose transfers.
+// Sender returns the wallet that a caller may send from, and its owner. The wallet belongs to the caller, or to a person
+// who granted wallet:send to the caller's app. A zero address means the caller's default wallet. An operator's wallet has
+// the zero User. Errors: WALLET_NOT_FOUND, also for wallets of others; USER_NOT_FOUND.
 func (s *Transactions) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	var w wallet.Wallet
 	var u wallet.User
@@ -86,6 +89,7 @@ func (s *Transactions) Sender(ctx context.Context, who Caller, from wallet.Addre
 	return w, u, err
 }
 
+// sender is Sender inside a store transaction.
 func sender(tx store.Tx, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	const none = "wallet_access.none"
 	var user wallet.User

@@ -9,9 +9,9 @@ import (
 	"purser/wallet"
 )
 
-// PrepareRetry prepares a new transaction in the place of one that can never land (docs/architecture.md, The rule
-// against paying twice, 1). It is confirmed and signed anew. Errors: those of Prepare; CONFLICT while the first, or
-// another that took its place, may still land or has.
+// PrepareRetry prepares a new transaction to replace one that can never land (docs/architecture.md, The rule against
+// paying twice, 1). Its owner confirms and signs it again. Errors: those of Prepare; CONFLICT while the first one, or
+// another replacement of it, may still land or has landed.
 func (s *Transactions) PrepareRetry(ctx context.Context, who Caller, id wallet.TransactionID) (Proposal, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := authorizeOwner(tx, who, id)
@@ -30,7 +30,7 @@ func (s *Transactions) PrepareRetry(ctx context.Context, who Caller, id wallet.T
 	return operation.Retry(ctx, who, t)
 }
 
-// retriable tells whether a new transaction may take the place of t.
+// retriable returns nil if t may be replaced: it can never land, and neither can its replacement, if there is one.
 func retriable(tx store.Tx, t wallet.Transaction) error {
 	if !t.NeverLanded() {
 		return wallet.RefuseFor(wallet.Conflict, t.Status.Reason())
@@ -49,7 +49,8 @@ func retriable(tx store.Tx, t wallet.Transaction) error {
 	return nil
 }
 
-// replaces notes in the first transaction which one takes its place, so that no two do at once.
+// replaces records in the first transaction which one replaces it. The check and the record share the store transaction
+// that creates the replacement, so there is never more than one replacement that could land.
 func (s *Transactions) replaces(tx store.Tx, t wallet.Transaction) error {
 	if t.RetryOf == "" {
 		return nil
@@ -65,10 +66,11 @@ func (s *Transactions) replaces(tx store.Tx, t wallet.Transaction) error {
 	return tx.PutTransaction(first)
 }
 
-// askEvery is how often an owner may have a held transaction looked for.
+// askEvery is the shortest interval between two rechecks of a transaction. Requests in between succeed and do nothing.
 const askEvery = 10 * time.Second
 
-// Recheck has settle look for a held transaction at once, on its owner's word.
+// Recheck makes settle search for a transaction with an uncertain outcome at once, at its owner's request. CONFLICT if
+// its outcome is known.
 func (s *Transactions) Recheck(tx store.Tx, who Caller, id wallet.TransactionID) error {
 	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *Transactions) Recheck(tx store.Tx, who Caller, id wallet.TransactionID)
 	}
 	now := s.Now().UTC()
 	if now.Sub(t.RecheckRequestedAt) < askEvery {
-		return nil // it is being looked for
+		return nil // a search is under way or has just ended
 	}
 	t.RecheckRequestedAt = now
 	return store.Recheck(tx, t, now)

@@ -10,62 +10,68 @@ import (
 	"purser/wallet"
 )
 
-// Network is what every transaction needs of the chain before it is proposed and confirmed.
+// Network is what every kind of transaction needs of the chain before it is proposed and confirmed. Errors are
+// NETWORK_ERROR unless stated otherwise.
 type Network interface {
-	// UnitPrice is what others paid lately for writing the same accounts, in micro-lamports a unit.
+	// UnitPrice returns a recent priority fee for transactions that write the same accounts, in micro-lamports per
+	// compute unit.
 	UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error)
-	// Fee is what the network charges for a message, in lamports.
+	// Fee returns what the network charges for a message, in lamports: signature fee and priority fee.
 	Fee(ctx context.Context, message []byte) (uint64, error)
-	// Blockhash is the newest one.
+	// Blockhash returns the newest blockhash with the last block height at which it is valid.
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
-	// Simulate tells how many compute units a message takes; *wallet.PreflightError when it would fail.
+	// Simulate runs a message without effect (simulateTransaction) and returns the compute units it used. The error is a
+	// *wallet.PreflightError if the message would fail.
 	Simulate(ctx context.Context, message []byte) (uint64, error)
 }
 
-// Transactions carry proposals of every kind to the owner's signature: priced, proposed, confirmed, tried again,
-// rejected, looked up. What differs from kind to kind are its Operation here and its wallet.Rules; nothing in these
-// methods asks which kind it is.
+// Transactions takes proposals of every kind from pricing to the owner's signature: it proposes, confirms, retries,
+// rejects and reads them. What differs between kinds is in Operation and wallet.Rules. No method here tests for a kind.
 type Transactions struct {
 	Store      store.Store
 	Network    Network
-	Operations []Operation                                               // of the kinds that can be proposed
-	Build      func(wallet.Transaction, []wallet.Action) ([]byte, error) // the unsigned message, blockhash zeroed
+	Operations []Operation                                               // one for each kind that can be proposed
+	Build      func(wallet.Transaction, []wallet.Action) ([]byte, error) // returns the unsigned message, with a zero blockhash
 	Now        Clock
 	NewID      IDs
 	Random     io.Reader
 }
 
-// Operation is what handlers know of one kind of transaction that people propose.
+// Operation is what handlers knows of one kind of transaction that can be proposed.
 type Operation struct {
 	Kind wallet.Kind
-	// Load reads from the chain what a transaction is judged by. Reservations are taken off afterwards.
+	// Load reads from the chain what the transaction is judged by. It does not subtract reservations: Transactions does,
+	// with Snapshot.NetOfReservations.
 	Load func(context.Context, wallet.Transaction) (Snapshot, error)
-	// Retry prepares a proposal with the same terms in the place of one that can never land; its RetryOf names it.
+	// Retry prepares a proposal with the same terms to replace a transaction that can never land. The new one names it in
+	// RetryOf.
 	Retry func(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error)
 }
 
-// Snapshot is what the chain held when a transaction was loaded. It judges, and changes nothing.
+// Snapshot is the state of the chain when a transaction was loaded. It is immutable: methods return changed copies.
 type Snapshot interface {
-	// NetOfReservations is the snapshot with what confirmed transactions hold back taken off.
+	// NetOfReservations subtracts what confirmed but unfinished transactions have reserved.
 	NetOfReservations(store.Tx) (Snapshot, error)
-	// Complete finishes the terms once the network's fee is known (Fee): the largest amount, for example. It refuses
-	// what cannot be afforded. It may be asked again with another fee.
+	// Complete fills in the terms that depend on the network fee (Transaction.Fee), such as the largest amount. It
+	// refuses what cannot be afforded. It may be called again with another fee.
 	Complete(wallet.Transaction) (wallet.Transaction, error)
-	// StillFits refuses a proposal that would not do now what its owner was shown.
+	// StillFits returns an error if the transaction would now do something other than its owner was shown.
 	StillFits(wallet.Transaction) error
-	// Left is how many base units of the transaction's token remain after it.
+	// Left returns how many base units of the transaction's token remain after it, for a transaction that fits.
 	Left(wallet.Transaction) uint64
 }
 
-// Proposal is a transaction that was found possible, ready to be committed.
+// Proposal is a transaction that was found possible. Nothing of it is stored until it is committed.
 type Proposal struct {
 	Transaction wallet.Transaction
 	snapshot    Snapshot
 	who         Caller
-	over        *wallet.Blockhash // that a program signs over at once, with its wallet's key: that signature is the confirmation; nil where the owner confirms
+	// over is the blockhash that a program signs over at once, with the key of its wallet. That signature is the
+	// confirmation. It is nil if the owner confirms in chat.
+	over *wallet.Blockhash
 }
 
-// operation finds how a kind is proposed.
+// operation returns the Operation of a kind. The error is wallet.ErrUnknownKind for kinds that cannot be proposed.
 func (s *Transactions) operation(kind wallet.Kind) (Operation, error) {
 	at := slices.IndexFunc(s.Operations, func(o Operation) bool { return o.Kind == kind })
 	if at < 0 {
@@ -74,7 +80,7 @@ func (s *Transactions) operation(kind wallet.Kind) (Operation, error) {
 	return s.Operations[at], nil
 }
 
-// load reads what a transaction is judged by, less what others have reserved.
+// load returns the snapshot by which a transaction is judged, net of reservations.
 func (s *Transactions) load(ctx context.Context, t wallet.Transaction) (Snapshot, error) {
 	operation, err := s.operation(t.Kind)
 	if err != nil {
@@ -87,9 +93,9 @@ func (s *Transactions) load(ctx context.Context, t wallet.Transaction) (Snapshot
 	return read(ctx, s.Store, snapshot.NetOfReservations)
 }
 
-// Propose makes a draft whole: with its reference, its fee, its message, what the network says of it, and what its owner
-// should know. from is the wallet that signs it; ask has the owner confirm in chat, whoever signs. The draft has the
-// terms of its kind, and its owner.
+// Propose completes a draft: it adds the reference, fee, message and warnings, and simulates it. from is the wallet that
+// signs. ask requires the owner's confirmation in chat even if a program holds the key. The draft must have its owner and
+// the terms of its kind. Nothing is stored.
 func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot) (Proposal, error) {
 	rules, err := s.Store.Kinds().Of(t.Kind)
 	if err != nil {
@@ -98,6 +104,7 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	now := s.Now().UTC()
 	t.ID, t.Status, t.KeyID, t.Signer = wallet.TransactionID(s.NewID("tx")), wallet.AwaitingConfirmation, who.KeyID, from.Type
 	t.CreatedAt, t.Deadline = now, now.Add(wallet.ConfirmWindow)
+	// A fresh public key identifies the transaction on chain, whatever signature it gets (Solana Pay).
 	if err := distinctReferences(t, rules); err != nil {
 		return Proposal{}, err
 	}
@@ -116,6 +123,8 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, snapshot: snapshot, who: who}
+	// A program that holds the wallet's key signs without a confirmation in chat. It needs a blockhash to sign over. A
+	// suspicious recipient always goes to the chat.
 	if t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero() {
 		hash, err := s.Network.Blockhash(ctx)
 		if err != nil {
@@ -126,7 +135,8 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	return p, nil
 }
 
-// distinctReferences finds the references of a link good for a transaction: none may be an account that it changes.
+// distinctReferences refuses references of a payment link that appear twice, or that are accounts the transaction
+// changes: a reference must be a read-only account that nothing else uses.
 func distinctReferences(t wallet.Transaction, rules wallet.Rules) error {
 	for i, reference := range t.LinkReferences {
 		if reference == t.To || slices.Contains(rules.Writes(t), reference) || slices.Contains(t.LinkReferences[:i], reference) {
@@ -136,7 +146,8 @@ func distinctReferences(t wallet.Transaction, rules wallet.Rules) error {
 	return nil
 }
 
-// Commit stores the proposal: it now waits for its owner's Confirm, and reserves nothing yet.
+// Commit stores a proposal and emits its event. It then waits for the owner's Confirm. Nothing is reserved yet, so
+// proposals cannot block each other. Errors: CONFLICT when a retried transaction was replaced since.
 func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
 	if err := s.replaces(tx, p.Transaction); err != nil {
 		return err
@@ -144,7 +155,8 @@ func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
 	return store.Create(tx, p.Transaction)
 }
 
-// Reject ends a transaction that is not signed yet, by its owner's word.
+// Reject ends a transaction that is not signed yet, at its owner's request. Errors: TRANSACTION_NOT_FOUND; CONFLICT if it
+// is signed or has ended.
 func (s *Transactions) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
@@ -154,13 +166,13 @@ func (s *Transactions) Reject(tx store.Tx, who Caller, id wallet.TransactionID) 
 		Failure: wallet.UserRejected, Reason: wallet.Because("failed_because.rejected")})
 }
 
-// Of is a caller's own transaction.
+// Of returns a transaction of the caller's own. TRANSACTION_NOT_FOUND for those of others.
 func (s *Transactions) Of(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) })
 }
 
-// Read is Of for whoever may look: an operator's key belongs to nobody and reads every transaction, an
-// app those of people who let it.
+// Read returns a transaction that the caller may see: their own; for an app, those of people who granted wallet:read; for
+// an operator's key, any. All others are TRANSACTION_NOT_FOUND, so that IDs cannot be probed.
 func (s *Transactions) Read(ctx context.Context, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := authorizeOwner(tx, who, id)
@@ -184,7 +196,8 @@ func (s *Transactions) Read(ctx context.Context, who Caller, id wallet.Transacti
 	})
 }
 
-// OpenTransactions lists what can still change of the wallets that a person has now, whoever asked for it.
+// OpenTransactions lists the transactions that can still change, of all wallets a person has now. It includes those that
+// a program proposed.
 func OpenTransactions(tx store.Tx, person wallet.UserID) (open []wallet.Transaction, _ error) {
 	wallets, err := tx.WalletsOf(person)
 	if err != nil {
@@ -200,7 +213,7 @@ func OpenTransactions(tx store.Tx, person wallet.UserID) (open []wallet.Transact
 	return open, nil
 }
 
-// authorizeRead tells whether a caller may see a wallet's history.
+// authorizeRead returns a wallet if the caller may see its history. WALLET_NOT_FOUND otherwise, whether or not it exists.
 func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	const none = "wallet_access.none"
 	w, err := tx.Wallet(address)
@@ -217,7 +230,8 @@ func authorizeRead(tx store.Tx, who Caller, address wallet.Address) (wallet.Wall
 	return w, wallet.About("address", wallet.Refuse(wallet.WalletNotFound, none))
 }
 
-// authorizeOwner hides other people's transactions as if they did not exist.
+// authorizeOwner returns a transaction if it belongs to the caller. Other people's transactions are
+// TRANSACTION_NOT_FOUND, as if they did not exist.
 func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	const unknown = "transaction_id.unknown"
 	t, err := tx.Transaction(id)
@@ -225,7 +239,7 @@ func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Tr
 		return t, found(err, wallet.TransactionNotFound, unknown)
 	}
 	ours := t.Owner == who.User
-	if who.User == "" { // an operator's key has what it began itself
+	if who.User == "" { // an operator's key owns what its lineage created
 		line, err := lineOf(tx, t.KeyID)
 		if err != nil {
 			return wallet.Transaction{}, err

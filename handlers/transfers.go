@@ -7,64 +7,65 @@ import (
 	"purser/wallet"
 )
 
-// TransferChain is what a transfer needs to know of the chain.
+// TransferChain is what transfers need to know of the chain. Errors are NETWORK_ERROR unless stated otherwise.
 type TransferChain interface {
-	// Accounts reads several addresses at one slot.
+	// Accounts reads several addresses at one slot, in the order given. An account that does not exist is no error.
 	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
-	// RentMinimum is the smallest balance that an account of size bytes may keep, in lamports.
+	// RentMinimum returns the smallest balance an account with size bytes of data may have, in lamports.
 	RentMinimum(ctx context.Context, size uint64) (uint64, error)
-	// Mint reads a token; TOKEN_NOT_FOUND where there is none.
+	// Mint reads a mint account. TOKEN_NOT_FOUND if the address is none.
 	Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error)
-	// TokenAccountAt reads a token account; Exists is false where there is none.
+	// TokenAccountAt reads a token account. Exists is false if the address is none.
 	TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error)
-	// TokenFacts reads both sides of a transfer of a token at one slot.
+	// TokenFacts reads the mint and both sides of a token transfer at one slot.
 	TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error)
 }
 
-// Tokens is the list of well-known tokens.
+// Tokens is the list of well-known tokens (market.Tokens).
 type Tokens interface {
 	BySymbol(symbol string) (wallet.Token, bool)
 	ByMint(mint wallet.Address) (wallet.Token, bool)
 }
 
-// Transfers are sends of SOL and tokens, and requests for them: what is asked for, how it is judged by what the chain
-// holds, and how it is tried again. What becomes of a proposal is the same for every kind (Transactions).
+// Transfers are sends of SOL and tokens, and payment requests: which transfer is requested, whether it is possible, and
+// how it is retried. What happens to a proposal afterwards is the same for every kind (Transactions).
 type Transfers struct {
 	*Transactions
 	Chain  TransferChain
 	Tokens Tokens
 }
 
-// Operation is a transfer as Transactions carries it.
+// Operation returns the Operation of sends, for Transactions.Operations.
 func (s *Transfers) Operation() Operation {
 	return Operation{Kind: wallet.Send, Load: s.load, Retry: s.retry}
 }
 
-// load reads both sides of a transfer.
+// load reads both sides of a stored transfer again.
 func (s *Transfers) load(ctx context.Context, t wallet.Transaction) (Snapshot, error) {
 	return s.fetch(ctx, t.From, t.To, t.Token)
 }
 
-// SendRequest asks for a transfer, in values that a front has parsed. What only the chain or a list can tell is still
-// open: which token a TokenRef names, and how much all of it is.
+// SendRequest asks for a transfer, in values that a front has parsed. Two values are still open because they need the
+// chain or the list of tokens: which token a TokenRef means, and how much "max" is.
 type SendRequest struct {
 	From    wallet.Address // zero: the caller's default wallet
-	To      wallet.Address // a wallet, or a token account of one
+	To      wallet.Address // a wallet, or the associated token account of one
 	Amount  wallet.Quantity
 	Token   wallet.TokenRef
-	RetryOf wallet.TransactionID // "" unless it takes the place of one that can never land
-	Ask     bool                 // the owner must confirm in chat, whoever signs
+	RetryOf wallet.TransactionID // the transaction that this one replaces; "" for none
+	Ask     bool                 // require the owner's confirmation in chat, even if a program holds the key
 	Memo    string               // public note on chain; "" for none
-	Label   string               // what whoever asks says that it is for; "" for nothing
-	// References are those of the payment link that it answers; none without.
+	Label   string               // who requests it or what it is for, as text of the requester; "" for none
+	// References are those of the payment link that this transfer answers; nil for none.
 	References []wallet.Address
 }
 
-// Prepare finds out whether a transfer is possible and what it would cost; nothing is stored.
-// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, POLICY_VIOLATION,
-// NETWORK_ERROR; with a wallet.Field where one part of the request is to blame.
+// Prepare checks whether a transfer is possible and what it costs. Nothing is stored.
+//
+// Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS, POLICY_VIOLATION, NETWORK_ERROR. They
+// carry a wallet.Field when one part of the request is at fault.
 func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (Proposal, error) {
-	// What costs no call to a node comes first: a stranger without a wallet must not have one read what they name.
+	// First everything that needs no RPC call: somebody without a wallet must not be able to make us call a node.
 	from, user, err := s.Sender(ctx, who, req.From)
 	if err != nil {
 		return Proposal{}, err
@@ -79,7 +80,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	if err != nil {
 		return Proposal{}, err
 	}
-	units := uint64(1) // of the largest amount: no fee depends on it
+	units := uint64(1) // stand-in for "max": the fee does not depend on the amount
 	if !req.Amount.Max {
 		amount, err := req.Amount.Exact.In(token.Decimals)
 		if err != nil {
@@ -87,6 +88,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		}
 		units = amount.Units
 	}
+	// Then both sides of the transfer, as the chain has them.
 	to, err := s.recipient(ctx, req.To, from.Address)
 	if err != nil {
 		return Proposal{}, err
@@ -102,8 +104,9 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	return s.Propose(ctx, who, from, req.Ask, req.transaction(from, user, to, token, units, f), f)
 }
 
-// transaction is the draft of a transfer that was asked for: units of token from one wallet to another's, with what the
-// chain says of both sides. to is who is paid: what the request names, or the owner of the token account that it names.
+// transaction returns the draft of a transfer: units, in base units of token, from a wallet to an address, with what the
+// snapshot says of both sides. to is the wallet that is paid: the address in the request, or the owner of the token
+// account in the request, which is then kept as RequestedDestination.
 func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, to wallet.Address, token wallet.Token, units uint64, f accountSnapshot) wallet.Transaction {
 	t := wallet.Transaction{
 		Kind: wallet.Send, Owner: user.ID, Chat: user.TelegramID, From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
@@ -122,10 +125,11 @@ func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, to wallet
 	return t
 }
 
-// requiredMemo is what a recipient reads who takes a token only with a memo.
+// requiredMemo is the memo for token accounts that refuse transfers without one (Token-2022, MemoTransfer), when the
+// sender wrote none.
 const requiredMemo = "payment"
 
-// checkWords judges what is carried in words, and how many references.
+// checkWords checks memo, label and the number of references.
 func (r SendRequest) checkWords() error {
 	if len(r.References) > wallet.MaxLinkReferences {
 		return wallet.Refuse(wallet.InvalidRequest, "pay_link.too_many_references", wallet.NumberArg("Most", wallet.MaxLinkReferences))
@@ -133,7 +137,7 @@ func (r SendRequest) checkWords() error {
 	return errors.Join(wallet.CheckMemo(r.Memo), wallet.CheckLabel(r.Label))
 }
 
-// retry prepares a transfer of the same to the same.
+// retry prepares a transfer with the terms of an earlier one. Fee, recipient risk and balances are checked again.
 func (s *Transfers) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
 	return s.Prepare(ctx, who, SendRequest{From: first.From, To: first.To, Amount: wallet.Quantity{Exact: first.Money().Decimal()},
 		Token: first.Token.Ref(), RetryOf: first.ID, Memo: first.Memo, Label: first.Label, References: first.LinkReferences})
