@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// hasFile tells whether the message is about a file, and so has a caption instead of a text.
+// hasFile tells whether the message has a file, and so a caption instead of a text.
 func (m Message) hasFile() bool { return m.Photo != nil || m.Video != nil || m.Document != nil }
 
+// sendVideo sends one video. The sandbox stores it as it is and never decodes it.
 func (s *Server) sendVideo(q *request) (result, error) {
 	m, f, err := s.withFile(q, "video")
 	if err != nil {
@@ -20,8 +21,8 @@ func (s *Server) sendVideo(q *request) (result, error) {
 	return s.send(q, m, f)
 }
 
-// inputMedia reads one InputMedia object into the message and file that it describes. Its uploads are the
-// call's own (attach://name).
+// inputMedia reads one InputMedia object, and returns the message and file that it describes. An upload is a part of
+// the same call, named by attach://name.
 func (s *Server) inputMedia(q *request, raw json.RawMessage) (Message, *newFile, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -50,7 +51,8 @@ func (s *Server) inputMedia(q *request, raw json.RawMessage) (Message, *newFile,
 	return s.withFile(inner, kind)
 }
 
-// sendMediaGroup sends an album: 2 to 10 photos and videos, or documents alone.
+// sendMediaGroup sends an album of 2 to 10 photos and videos, or of documents only. It counts as that many messages
+// for the limits.
 func (s *Server) sendMediaGroup(q *request) (result, error) {
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(q.text("media")), &list) != nil {
@@ -73,6 +75,7 @@ func (s *Server) sendMediaGroup(q *request) (result, error) {
 	if documents != 0 && documents != len(list) {
 		return result{}, badRequest("document can't be mixed with other media types")
 	}
+	// All messages are checked before the first is stored, and all are stored in one commit.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.reach(q)
@@ -106,7 +109,7 @@ func (s *Server) sendMediaGroup(q *request) (result, error) {
 	return result{value: messages}, nil
 }
 
-// editMessageMedia puts another file, with its caption, in the place of a message's file or text.
+// editMessageMedia replaces a message's file or text by another file with its caption.
 func (s *Server) editMessageMedia(q *request) (result, error) {
 	raw := q.text("media")
 	if raw == "" {
@@ -116,6 +119,7 @@ func (s *Server) editMessageMedia(q *request) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	// The file is stored before the edit, so an edit that is refused leaves an unused file behind.
 	if f.data != nil {
 		s.mu.Lock()
 		kept, err := s.keep(f)
@@ -138,6 +142,7 @@ func (s *Server) editMessageMedia(q *request) (result, error) {
 	})
 }
 
+// sendLocation sends a point on the map: degrees, and an accuracy in metres.
 func (s *Server) sendLocation(q *request) (result, error) {
 	var at [3]float64
 	for i, name := range []string{"latitude", "longitude", "horizontal_accuracy"} {
@@ -157,9 +162,10 @@ func (s *Server) sendLocation(q *request) (result, error) {
 	return s.send(q, Message{Location: &Location{at[0], at[1], at[2]}}, nil)
 }
 
-// faces is the highest value of each emoji that sendDice takes.
+// faces is the highest value of each emoji that sendDice accepts. Read-only after start.
 var faces = map[string]int{"🎲": 6, "🎯": 6, "🎳": 6, "🏀": 5, "⚽": 5, "🎰": 64}
 
+// sendDice draws a value from 1 to the emoji's highest.
 func (s *Server) sendDice(q *request) (result, error) {
 	emoji := orElse(strings.TrimSuffix(strings.TrimSpace(q.text("emoji")), "\ufe0f"), "🎲")
 	highest := faces[emoji]
@@ -182,6 +188,7 @@ const (
 	maxOptions    = 12
 )
 
+// sendPoll sends a poll. Nobody can vote in the sandbox, so it stays at zero votes.
 func (s *Server) sendPoll(q *request) (result, error) {
 	question := strings.TrimSpace(q.text("question"))
 	if question == "" {
@@ -222,6 +229,7 @@ func (s *Server) sendPoll(q *request) (result, error) {
 	return s.send(q, Message{Poll: p}, nil)
 }
 
+// stopPoll closes a poll and returns its final state.
 func (s *Server) stopPoll(q *request) (result, error) {
 	res, err := s.edit(q, func(m *Message) error {
 		switch {
@@ -241,7 +249,7 @@ func (s *Server) stopPoll(q *request) (result, error) {
 	return result{value: res.value.(Message).Poll}, nil
 }
 
-// source finds the message that a call forwards or copies. The caller holds s.mu.
+// source finds the message that a call forwards or copies. what is the verb for errors. Callers hold s.mu.
 func (s *Server) source(q *request, what string) (Message, error) {
 	from := &request{params: map[string]string{"chat_id": q.text("from_chat_id")}}
 	r, err := s.chatOf(from)
@@ -260,6 +268,7 @@ func (s *Server) source(q *request, what string) (Message, error) {
 	return out, nil
 }
 
+// forwardMessage sends a message again, with its author as the origin.
 func (s *Server) forwardMessage(q *request) (result, error) {
 	s.mu.Lock()
 	m, err := s.source(q, "forward")
@@ -273,7 +282,8 @@ func (s *Server) forwardMessage(q *request) (result, error) {
 	return s.send(&request{r: q.r, params: without(q.params, "reply_markup", "reply_parameters", "reply_to_message_id")}, m, nil)
 }
 
-// copyMessage is forwardMessage without the origin, with another caption if one is given.
+// copyMessage sends a message again without its origin, and with another caption if one is given. It returns the new
+// id only.
 func (s *Server) copyMessage(q *request) (result, error) {
 	s.mu.Lock()
 	m, err := s.source(q, "copy")
@@ -307,7 +317,7 @@ func without(params map[string]string, names ...string) map[string]string {
 	return out
 }
 
-// pinChatMessage pins a message and says so in the chat, as Telegram does.
+// pinChatMessage pins a message and adds a service message about it, as Telegram does.
 func (s *Server) pinChatMessage(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -335,7 +345,7 @@ func (s *Server) pinChatMessage(q *request) (result, error) {
 	return result{value: true}, nil
 }
 
-// unpinChatMessage unpins the message that is named, or the one that was pinned last.
+// unpinChatMessage unpins the given message, or else the one that was pinned last.
 func (s *Server) unpinChatMessage(q *request) (result, error) {
 	return s.unpin(q, func(pinned []int64) ([]int64, error) {
 		if len(pinned) == 0 {
@@ -349,10 +359,12 @@ func (s *Server) unpinChatMessage(q *request) (result, error) {
 	})
 }
 
+// unpinAllChatMessages unpins every message of a chat.
 func (s *Server) unpinAllChatMessages(q *request) (result, error) {
 	return s.unpin(q, func([]int64) ([]int64, error) { return nil, nil })
 }
 
+// unpin replaces the list of pinned messages by what left returns for it.
 func (s *Server) unpin(q *request, left func([]int64) ([]int64, error)) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,7 +379,7 @@ func (s *Server) unpin(q *request, left func([]int64) ([]int64, error)) (result,
 	return result{value: true}, s.commit(change{Room: &next})
 }
 
-// getUserProfilePhotos answers that nobody here has a picture.
+// getUserProfilePhotos returns no pictures, because no one in the sandbox has any.
 func (s *Server) getUserProfilePhotos(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

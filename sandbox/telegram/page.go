@@ -21,13 +21,14 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
+// Limits of the page. A heartbeat keeps idle event streams open through proxies.
 const (
 	pageHistory = 300       // messages of a chat that the page gets at first
 	maxPageBody = 256 << 10 // bytes
 	heartbeat   = 20 * time.Second
 )
 
-// pageHandler serves the page and what it calls, to this machine's browser only.
+// pageHandler serves the chat page and the /app/ calls that it makes, to browsers of this machine only.
 func (s *Server) pageHandler() http.Handler {
 	static, err := fs.Sub(pageFiles, "page")
 	if err != nil {
@@ -59,7 +60,8 @@ func (s *Server) pageHandler() http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		// A name that somebody else's DNS points at this machine is not this machine.
+		// A foreign domain that resolves to 127.0.0.1 is refused (DNS rebinding): its pages must not reach the
+		// sandbox.
 		if !loopbackHost(r.Host) {
 			http.Error(w, "Open this page by a loopback address, such as 127.0.0.1.", http.StatusForbidden)
 			return
@@ -72,6 +74,7 @@ func (s *Server) pageHandler() http.Handler {
 	})
 }
 
+// loopbackHost says whether the Host header names this machine by itself.
 func loopbackHost(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -84,8 +87,8 @@ func loopbackHost(hostport string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// ownHost tells names that a stranger's DNS can point here from those that it cannot: addresses by
-// number, and names without a dot (localhost, a container's name).
+// ownHost tells hosts that no foreign DNS entry can point here from those that it can. Safe are numeric addresses and
+// names without a dot (localhost, a container's name).
 func ownHost(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -95,6 +98,7 @@ func ownHost(hostport string) bool {
 	return err == nil || !strings.Contains(host, ".")
 }
 
+// serveStatic serves one embedded file.
 func (s *Server) serveStatic(w http.ResponseWriter, _ *http.Request, files fs.FS, name string) {
 	data, err := fs.ReadFile(files, name)
 	kind := mime.TypeByExtension(path.Ext(name))
@@ -114,6 +118,8 @@ func (s *Server) serveStatic(w http.ResponseWriter, _ *http.Request, files fs.FS
 	w.Write(data)
 }
 
+// pageState returns all that the page shows at first, with the number of the last event in it. The page then streams
+// the events after that number, so that it misses none and shows none twice.
 func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 	type chat struct {
 		*pagePerson
@@ -152,8 +158,8 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 	pageAnswer(w, http.StatusOK, state)
 }
 
-// pageEvents streams the feed as server-sent events; ids are <epoch>.<seq>. A listener that missed
-// too much, or knew another process, is told to reload the state.
+// pageEvents streams the feed as server-sent events with the ids <epoch>.<seq>. A page that missed too many events,
+// or saw another process, gets a reset event and reloads the state.
 func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 	flusher, ok := w.(http.Flusher)
 	if !ok {
@@ -171,6 +177,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 	defer beat.Stop()
 	fmt.Fprint(w, "retry: 1000\n\n")
 	for {
+		// The channel is read together with the events, so that none can come in between.
 		s.mu.Lock()
 		changed, now := s.changed, s.feed.epoch
 		events, whole := s.feed.since(seq)
@@ -204,7 +211,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Mail is one that the sandbox's mail server took in, as the page shows it.
+// Mail is a message that the sandbox's mail server received, as the page shows it.
 type Mail struct {
 	To      string `json:"to"`
 	From    string `json:"from"`
@@ -213,7 +220,7 @@ type Mail struct {
 	At      int64  `json:"at"` // unix seconds
 }
 
-// MailCame tells the page to look for mail.
+// MailCame makes the page fetch the mails.
 func (s *Server) MailCame() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,6 +228,7 @@ func (s *Server) MailCame() {
 	s.wake()
 }
 
+// pageMails lists the mails.
 func (s *Server) pageMails(w http.ResponseWriter, _ *http.Request) {
 	if s.opt.Mails == nil {
 		pageAnswer(w, http.StatusNotFound, map[string]string{"error": "This sandbox has no mail server."})
@@ -229,6 +237,7 @@ func (s *Server) pageMails(w http.ResponseWriter, _ *http.Request) {
 	pageAnswer(w, http.StatusOK, map[string]any{"mails": s.opt.Mails()})
 }
 
+// pageFile serves an uploaded file to the page.
 func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	f := s.st.Files[r.PathValue("id")]
@@ -237,7 +246,7 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "There is no such file.", http.StatusNotFound)
 		return
 	}
-	// A file from the bot is shown as a picture or saved, never run as a page.
+	// A file from the bot is shown as a picture or downloaded. It must never run as a page in this origin.
 	kind := "application/octet-stream"
 	if f.Photo {
 		kind = f.Mime
@@ -247,7 +256,7 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 	s.sendFile(w, f, kind)
 }
 
-// pageRequest is the body of every /app/ POST; each takes what it needs.
+// pageRequest is the body of every POST to /app/. Each call reads the fields that it needs.
 type pageRequest struct {
 	As        int64  `json:"as"`
 	Text      string `json:"text"`
@@ -264,7 +273,7 @@ type pageRequest struct {
 	Reference string `json:"reference"` // of an order
 }
 
-// pageError is a refusal for the person at the page.
+// pageError is a refusal with its HTTP status. The page shows the text to the person.
 type pageError struct {
 	status int
 	text   string
@@ -272,9 +281,11 @@ type pageError struct {
 
 func (e *pageError) Error() string { return e.text }
 
+// pagePost wraps a call of the page: it checks and decodes the body, and encodes the result. An error that is no
+// pageError is a 409.
 func pagePost(do func(*http.Request, pageRequest) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		// A form of another site cannot send this type without asking first.
+		// A form on another site cannot send this content type without a CORS preflight, which fails.
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 			pageAnswer(w, http.StatusUnsupportedMediaType, map[string]string{"error": "Send JSON."})
 			return
@@ -312,8 +323,10 @@ func pageAnswer(w http.ResponseWriter, status int, v any) {
 	w.Write(body)
 }
 
+// done is the result of a call that returns nothing.
 type done struct{}
 
+// pageSay sends a text, as a reply if MessageID is set.
 func (s *Server) pageSay(_ *http.Request, in pageRequest) (any, error) {
 	if strings.TrimSpace(in.Text) == "" {
 		return nil, &pageError{http.StatusBadRequest, "There is nothing to send."}
@@ -330,6 +343,7 @@ func (s *Server) pageSay(_ *http.Request, in pageRequest) (any, error) {
 	return done{}, err
 }
 
+// pageTap taps a button by its row and column. The answer comes as a toast event with this query id.
 func (s *Server) pageTap(_ *http.Request, in pageRequest) (any, error) {
 	id, err := s.TapAt(in.As, in.MessageID, in.Row, in.Col)
 	if errors.Is(err, ErrNoButton) {
@@ -338,11 +352,13 @@ func (s *Server) pageTap(_ *http.Request, in pageRequest) (any, error) {
 	return map[string]string{"query_id": id}, err
 }
 
+// pageContact shares the person's own phone number.
 func (s *Server) pageContact(_ *http.Request, in pageRequest) (any, error) {
 	_, err := s.ShareContact(in.As, in.As)
 	return done{}, err
 }
 
+// pagePeople shares one chosen person.
 func (s *Server) pagePeople(_ *http.Request, in pageRequest) (any, error) {
 	_, err := s.ShareUsers(in.As, in.RequestID, in.UserID)
 	if errors.Is(err, ErrNoKey) {
@@ -351,10 +367,12 @@ func (s *Server) pagePeople(_ *http.Request, in pageRequest) (any, error) {
 	return done{}, err
 }
 
+// pageBlock blocks or unblocks the bot.
 func (s *Server) pageBlock(_ *http.Request, in pageRequest) (any, error) {
 	return done{}, s.setBlocked(in.As, in.Blocked)
 }
 
+// pageRead stores the last message that the person has seen. It never goes back.
 func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -373,6 +391,7 @@ func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
 
 var addressShape = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
 
+// pageFaucet sends whole SOL or USDC to an address. The page's limits keep amounts realistic.
 func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {
 	if s.opt.Faucet == nil {
 		return nil, &pageError{http.StatusNotFound, "This sandbox has no faucet."}

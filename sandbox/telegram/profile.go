@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 )
 
+// commandShape is the form of a bot command, without its slash.
 var commandShape = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// scopeOf reads scope and language_code into the key under which commands are kept.
+// scopeOf reads scope and language_code, and returns the key under which commands are stored:
+// type|chat|user|language.
 func scopeOf(q *request) (string, error) {
 	scope := struct {
 		Type   string          `json:"type"`
@@ -34,6 +36,7 @@ func scopeOf(q *request) (string, error) {
 	return strings.Join([]string{scope.Type, strings.Trim(string(scope.ChatID), `"`), strings.Trim(string(scope.UserID), `"`), language}, "|"), nil
 }
 
+// setMyCommands stores the command menu of one scope. An empty list deletes it.
 func (s *Server) setMyCommands(q *request) (result, error) {
 	key, err := scopeOf(q)
 	if err != nil {
@@ -64,6 +67,7 @@ func (s *Server) setMyCommands(q *request) (result, error) {
 	})
 }
 
+// deleteMyCommands deletes the command menu of one scope, so that the next wider scope applies.
 func (s *Server) deleteMyCommands(q *request) (result, error) {
 	key, err := scopeOf(q)
 	if err != nil {
@@ -75,6 +79,7 @@ func (s *Server) deleteMyCommands(q *request) (result, error) {
 	})
 }
 
+// getMyCommands returns the menu of exactly this scope, not the one that applies.
 func (s *Server) getMyCommands(q *request) (result, error) {
 	key, err := scopeOf(q)
 	if err != nil {
@@ -85,7 +90,8 @@ func (s *Server) getMyCommands(q *request) (result, error) {
 	return result{value: append([]Command{}, s.st.Profile.Commands[key]...)}, nil
 }
 
-// commandsFor gives the menu that a person sees in the private chat: the most particular scope wins.
+// commandsFor is the menu that a person sees in the private chat. The narrowest scope wins, and in it the person's
+// own language. Callers hold s.mu.
 func (st *state) commandsFor(p *person) []Command {
 	id := jsonText(p.User.ID)
 	for _, scope := range []string{"chat|" + id + "|", "all_private_chats||", "default||"} {
@@ -98,7 +104,8 @@ func (st *state) commandsFor(p *person) []Command {
 	return nil
 }
 
-// changeProfile applies change to a copy of the bot's profile and stores it.
+// changeProfile lets changed modify a copy of the bot's profile, and commits it. changed must not modify maps in
+// place; see with.
 func (s *Server) changeProfile(changed func(*profile)) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +119,7 @@ func (s *Server) changeProfile(changed func(*profile)) (result, error) {
 	return result{value: true}, nil
 }
 
-// with is m with one entry more; m itself stays as it is, since journal and state share it.
+// with returns m with one more entry. It copies m, because the present state still uses it.
 func with[V any](m map[string]V, key string, v V) map[string]V {
 	m = maps.Clone(m)
 	if m == nil {
@@ -122,6 +129,7 @@ func with[V any](m map[string]V, key string, v V) map[string]V {
 	return m
 }
 
+// setMyName sets the bot's name in one language; "" is the default for all others.
 func (s *Server) setMyName(q *request) (result, error) {
 	if utf8.RuneCountInString(q.text("name")) > 64 {
 		return result{}, badRequest("BOT_TITLE_INVALID")
@@ -129,6 +137,7 @@ func (s *Server) setMyName(q *request) (result, error) {
 	return s.changeProfile(func(p *profile) { p.Name = with(p.Name, q.text("language_code"), q.text("name")) })
 }
 
+// setMyDescription sets what an empty chat shows.
 func (s *Server) setMyDescription(q *request) (result, error) {
 	if utf8.RuneCountInString(q.text("description")) > 512 {
 		return result{}, badRequest("BOT_DESCRIPTION_INVALID")
@@ -138,6 +147,7 @@ func (s *Server) setMyDescription(q *request) (result, error) {
 	})
 }
 
+// setMyShortDescription sets what the bot's profile page shows.
 func (s *Server) setMyShortDescription(q *request) (result, error) {
 	if utf8.RuneCountInString(q.text("short_description")) > 120 {
 		return result{}, badRequest("BOT_ABOUT_INVALID")
@@ -159,6 +169,7 @@ func (s *Server) getMyShortDescription(q *request) (result, error) {
 	return s.profileText(q, "short_description", func(p profile) map[string]string { return p.Short }, "")
 }
 
+// profileText returns a text in the language of the call, else the default language, else otherwise.
 func (s *Server) profileText(q *request, field string, of func(profile) map[string]string, otherwise string) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,6 +177,7 @@ func (s *Server) profileText(q *request, field string, of func(profile) map[stri
 	return result{value: map[string]string{field: orElse(orElse(texts[q.text("language_code")], texts[""]), otherwise)}}, nil
 }
 
+// setChatMenuButton accepts only the kinds without a Mini App.
 func (s *Server) setChatMenuButton(q *request) (result, error) {
 	raw := orElse(q.text("menu_button"), `{"type":"default"}`)
 	var b struct {
@@ -190,6 +202,7 @@ func (s *Server) getChatMenuButton(q *request) (result, error) {
 	return result{value: map[string]string{"type": "commands"}}, nil
 }
 
+// getChat knows the chats of people who have started the bot, and groups.
 func (s *Server) getChat(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,6 +220,7 @@ func (s *Server) getChat(q *request) (result, error) {
 	}{Chat: r.Chat, MaxReactions: 11}}, nil
 }
 
+// getChatMember tells whether somebody is in a chat.
 func (s *Server) getChatMember(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

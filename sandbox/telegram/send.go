@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// The Bot API's limits, in characters after parsing.
+// The Bot API's limits, in characters after parsing of the markup.
 const (
 	maxText    = 4096
 	maxCaption = 1024
 )
 
-// reach finds the chat that a call names, or says why the bot may not write there. Caller holds s.mu.
+// reach finds the chat that a call names. It fails with 403 if the bot may not write there. Callers hold s.mu.
 func (s *Server) reach(q *request) (*room, error) {
 	r, err := s.chatOf(q)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) reach(q *request) (*room, error) {
 	return r, nil
 }
 
-// chatOf finds the chat that a call names: a person's private chat (started or not) or a group.
+// chatOf finds the chat that a call names: a person's private chat, started or not, or a group. Callers hold s.mu.
 func (s *Server) chatOf(q *request) (*room, error) {
 	raw := strings.TrimSpace(q.text("chat_id"))
 	if raw == "" {
@@ -49,6 +49,7 @@ func (s *Server) chatOf(q *request) (*room, error) {
 	return nil, badRequest("chat not found")
 }
 
+// privateRoom is the private chat of a person. Its id is the person's id.
 func privateRoom(p *person) *room {
 	u := p.User
 	return &room{
@@ -57,6 +58,7 @@ func privateRoom(p *person) *room {
 	}
 }
 
+// sendMessage sends a text.
 func (s *Server) sendMessage(q *request) (result, error) {
 	if q.text("text") == "" {
 		if strings.TrimSpace(q.text("chat_id")) == "" {
@@ -77,6 +79,7 @@ func (s *Server) sendMessage(q *request) (result, error) {
 	return s.send(q, Message{Text: text, Entities: entities}, nil)
 }
 
+// fits refuses a text with more than limit characters.
 func fits(text string, limit int, otherwise string) error {
 	if utf8.RuneCountInString(text) > limit {
 		return badRequest("%s", otherwise)
@@ -84,6 +87,7 @@ func fits(text string, limit int, otherwise string) error {
 	return nil
 }
 
+// sendPhoto sends a picture, as an upload or by file_id.
 func (s *Server) sendPhoto(q *request) (result, error) {
 	m, f, err := s.withFile(q, "photo")
 	if err != nil {
@@ -92,6 +96,7 @@ func (s *Server) sendPhoto(q *request) (result, error) {
 	return s.send(q, m, f)
 }
 
+// sendDocument sends a file of any type, as an upload or by file_id.
 func (s *Server) sendDocument(q *request) (result, error) {
 	m, f, err := s.withFile(q, "document")
 	if err != nil {
@@ -100,7 +105,7 @@ func (s *Server) sendDocument(q *request) (result, error) {
 	return s.send(q, m, f)
 }
 
-// withFile builds the message around a photo or document: new (to be stored) or known by file_id.
+// withFile builds the message for a file, which is an upload (stored later) or is known by its file_id.
 func (s *Server) withFile(q *request, field string) (Message, *newFile, error) {
 	var m Message
 	var err error
@@ -119,7 +124,7 @@ func (s *Server) withFile(q *request, field string) (Message, *newFile, error) {
 	return m, f, nil
 }
 
-// carry puts a file into the message, in the place of another one.
+// carry puts a file into the message and removes any other.
 func (m *Message) carry(f fileMeta) {
 	m.Photo, m.Video, m.Document = nil, nil, nil
 	switch f.kind() {
@@ -132,7 +137,7 @@ func (m *Message) carry(f fileMeta) {
 	}
 }
 
-// send posts a message that is ready but for its chat, sender, number and markup.
+// send sends a message that lacks only its chat, sender, id and markup. Message, file and keyboard are one commit.
 func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 	mk, err := readMarkup(q.text("reply_markup"))
 	if err != nil {
@@ -147,6 +152,7 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 	if err := s.addReply(q, r.Chat.ID, &m); err != nil {
 		return result{}, err
 	}
+	// Limits count last, so that a call that is refused for another reason costs nothing.
 	if err := s.allow(r.Chat, 1); err != nil {
 		return result{}, err
 	}
@@ -171,8 +177,7 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 	return result{value: m}, nil
 }
 
-// outgoing completes a message of the bot to a chat: number, sender, date and what the call asks for.
-// The caller holds s.mu.
+// outgoing completes a message of the bot: id, sender, date, and the options of the call. Callers hold s.mu.
 func (s *Server) outgoing(q *request, r *room, m Message) Message {
 	bot := s.bot
 	m.ID, m.From, m.Chat, m.Date = s.st.NextMessage, &bot, r.Chat, s.unix()
@@ -183,7 +188,8 @@ func (s *Server) outgoing(q *request, r *room, m Message) Message {
 	return m
 }
 
-// keep stores the bytes of a new file and returns the change that makes it known; nothing for none.
+// keep stores the bytes of a new file and returns the change that makes the file known. There is none for a file that
+// is known.
 func (s *Server) keep(f *newFile) ([]change, error) {
 	if f == nil || f.data == nil {
 		return nil, nil
@@ -194,7 +200,7 @@ func (s *Server) keep(f *newFile) ([]change, error) {
 	return []change{{File: &f.meta}}, nil
 }
 
-// addReply quotes the message that reply_parameters (or reply_to_message_id) names.
+// addReply sets the message that reply_parameters (or the older reply_to_message_id) names. Callers hold s.mu.
 func (s *Server) addReply(q *request, chat int64, m *Message) error {
 	id, lenient := q.number("reply_to_message_id", 0), q.flag("allow_sending_without_reply")
 	if raw := q.text("reply_parameters"); raw != "" {
@@ -223,7 +229,7 @@ func (s *Server) addReply(q *request, chat int64, m *Message) error {
 	return nil
 }
 
-// ownMessage finds the bot's message that an edit means. Caller holds s.mu.
+// ownMessage finds the bot's message that an edit names. Callers hold s.mu.
 func (s *Server) ownMessage(q *request) (*stored, error) {
 	if q.text("inline_message_id") != "" {
 		return nil, badRequest("MESSAGE_ID_INVALID")
@@ -246,7 +252,8 @@ func (s *Server) ownMessage(q *request) (*stored, error) {
 	return m, nil
 }
 
-// edit replaces a message of the bot by what changed makes of it.
+// edit lets changed modify a message of the bot, and commits it. An edit without reply_markup removes the buttons. An
+// edit that changes nothing is an error, as in Telegram; bots have to expect it.
 func (s *Server) edit(q *request, changed func(*Message) error) (result, error) {
 	mk, err := readMarkup(q.text("reply_markup"))
 	if err != nil {
@@ -284,13 +291,14 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	return result{value: next.Message}, nil
 }
 
-// sameMessage tells whether two states of a message show the same.
+// sameMessage tells whether two versions of a message look the same.
 func sameMessage(a, b Message) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
 }
 
+// editMessageText replaces the text of a message that has one.
 func (s *Server) editMessageText(q *request) (result, error) {
 	if q.text("text") == "" {
 		return result{}, badRequest("message text is empty")
@@ -314,6 +322,7 @@ func (s *Server) editMessageText(q *request) (result, error) {
 	})
 }
 
+// editMessageCaption replaces the caption of a file.
 func (s *Server) editMessageCaption(q *request) (result, error) {
 	caption, entities, err := formatted(q, "caption", "caption_entities")
 	if err != nil {
@@ -331,10 +340,12 @@ func (s *Server) editMessageCaption(q *request) (result, error) {
 	})
 }
 
+// editMessageReplyMarkup replaces the buttons only.
 func (s *Server) editMessageReplyMarkup(q *request) (result, error) {
 	return s.edit(q, func(*Message) error { return nil })
 }
 
+// deleteMessage removes a message for everybody in the chat.
 func (s *Server) deleteMessage(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,7 +361,7 @@ func (s *Server) deleteMessage(q *request) (result, error) {
 	if m == nil || m.Message.Chat.ID != r.Chat.ID {
 		return result{}, badRequest("message to delete not found")
 	}
-	// Bots may delete everything in a private chat, and their own in a group, for 48 hours.
+	// Bots may delete any message in a private chat and their own in a group, within 48 hours.
 	if s.unix()-m.Message.Date > 48*3600 || r.Chat.Type != "private" && !m.Message.FromBot() {
 		return result{}, badRequest("message can't be deleted for everyone")
 	}
@@ -361,6 +372,7 @@ func (s *Server) deleteMessage(q *request) (result, error) {
 	return result{value: true}, nil
 }
 
+// sendChatAction shows "typing" and the like on the page. It is not stored.
 func (s *Server) sendChatAction(q *request) (result, error) {
 	switch q.text("action") {
 	case "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice",
@@ -379,6 +391,7 @@ func (s *Server) sendChatAction(q *request) (result, error) {
 	return result{value: true}, nil
 }
 
+// setMessageReaction checks its arguments. The page does not show reactions.
 func (s *Server) setMessageReaction(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,10 +1,13 @@
-// Package telegram knows how Telegram looks from outside, to a bot (the Bot API over HTTP) and to
-// two people (a page that plays their app); it refuses to know anything of wallets, of Solana, or
-// of the bot that talks to it.
+// Package telegram is one Telegram in this process, as it looks to a bot (the Bot API over HTTP) and to two people (a
+// page that plays their app). It must not know anything about wallets, Solana or the bot that talks to it.
 //
-// A Server is one Telegram: its Handler answers the Bot API and the page, and methods such as Say, Tap and Block act as the
-// people do. State is a value that changes are applied to; each change is a line of the journal first, so a
-// restart has it again. A Fault makes calls fail as real ones do.
+// A Server has one bot. Open makes it from Options, and its Handler serves the Bot API and the page. Say, Tap, Block
+// and the like act as a person does, and WaitMessage and WaitFor wait for the bot's answer. Run delivers updates to a
+// webhook, if one is set. A Fault makes calls fail as they do in reality.
+//
+// All that survives a restart is a state. It is only modified by changes, and each list of changes is a line of the
+// journal before it is applied. So a restart replays the journal and has the same state. The feed of recent events,
+// for the page, is in memory only.
 package telegram
 
 import (
@@ -22,16 +25,16 @@ import (
 	"time"
 )
 
-// The two people of the page. Their private chats have the same ids.
+// The two people of the page. The id of a private chat is the id of its person.
 const (
 	Alice int64 = 1001
 	Bob   int64 = 1002
 )
 
-// DefaultToken has a real token's shape and opens nothing but a sandbox.
+// DefaultToken has the form of a real token, but is valid for a sandbox only.
 const DefaultToken = "1000000001:SANDBOX-purser-not-a-real-bot-token"
 
-// Options say what the sandbox is to be. All fields may be zero.
+// Options configure a Server. The zero value is valid.
 type Options struct {
 	Now         func() time.Time // nil: time.Now
 	Rand        io.Reader        // nil: crypto/rand
@@ -56,13 +59,14 @@ type Options struct {
 	Client *http.Client
 }
 
-// OtherBot is where people chat with another bot of the same sandbox.
+// OtherBot is another bot of the same sandbox, to which the page links.
 type OtherBot struct {
 	Name string `json:"name"`
 	Path string `json:"path"` // of its page
 }
 
-// Server is a Telegram with one bot. Its methods are safe for concurrent use.
+// Server is a Telegram with one bot. Its methods are safe for concurrent use. mu guards the fields below it; opt, bot
+// and methods do not change after Open.
 type Server struct {
 	opt     Options
 	bot     User
@@ -86,9 +90,10 @@ type Server struct {
 	closeOnce sync.Once
 }
 
+// tokenShape is the form of a bot token: the bot's id, a colon, and a secret.
 var tokenShape = regexp.MustCompile(`^([0-9]{1,16}):[A-Za-z0-9_-]{30,50}$`)
 
-// Open reads the state in o.Dir, or begins a new one. Close it when done.
+// Open reads the state in o.Dir, or begins a new one. Callers must Close the Server.
 func Open(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -132,7 +137,7 @@ func Open(o Options) (*Server, error) {
 	return s, nil
 }
 
-// begin introduces Alice and Bob to a new state.
+// begin adds Alice and Bob to a new state.
 func (s *Server) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +147,7 @@ func (s *Server) begin() error {
 		if _, err := io.ReadFull(s.opt.Rand, b[:]); err != nil {
 			return fmt.Errorf("sandbox telegram: first update id: %w", err)
 		}
-		// Real update ids begin anywhere; a bot that assumes 1 should fail here already.
+		// Real update ids can start anywhere. A bot that assumes 1 fails here too.
 		start := int64(100_000_000) + int64(b[0])<<16 + int64(b[1])<<8 + int64(b[2])
 		first = append(first, change{Counters: &counters{NextUpdate: start, NextMessage: 1}})
 	}
@@ -160,13 +165,13 @@ func (s *Server) begin() error {
 	return s.commit(first...)
 }
 
-// Token is the token that opens the Bot API of this sandbox.
+// Token is the bot's token for the Bot API.
 func (s *Server) Token() string { return s.opt.Token }
 
-// Bot is the bot's own account.
+// Bot is the bot's own account, with the name from Options.
 func (s *Server) Bot() User { return s.bot }
 
-// Close ends every waiting request and closes the journal.
+// Close ends all waiting requests and closes the journal. Later calls that change anything fail.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() { close(s.done) })
 	s.mu.Lock()
@@ -174,9 +179,9 @@ func (s *Server) Close() error {
 	return s.journal.close()
 }
 
-// Handler answers the Bot API at /bot<token>/<method> and /file/bot<token>/<path>, and the page at
-// / and /app/. Requests that another site's page sends are refused, also under a name of its own
-// (DNS rebinding): the sandbox's token is no secret.
+// Handler serves the Bot API at /bot<token>/<method> and /file/bot<token>/<path>, and the page at / and /app/. It
+// refuses requests of other sites' pages, also those under a domain name of their own (DNS rebinding), because the
+// sandbox's token is no secret.
 func (s *Server) Handler() http.Handler {
 	page := s.pageHandler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,14 +200,14 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// Where a token opens the Bot API, and where the files of getFile are.
+// The path in front of a token for the Bot API, and for the files of getFile.
 const (
 	botPath  = "/bot"
 	filePath = "/file/bot"
 )
 
-// Handler serves several bots at one address, as Telegram does: their tokens tell them apart. The page
-// of the first is at /, that of each other one at its path, which begins and ends with a slash.
+// Handler serves several bots at one address, as Telegram does; the token tells which one a call is for. The first
+// bot's page is at /, and each other page is at its path, which begins and ends with a slash.
 func Handler(first *Server, others map[string]*Server) http.Handler {
 	handlers := map[string]http.Handler{"": first.Handler()} // by token
 	mux := http.NewServeMux()
@@ -231,8 +236,8 @@ func Handler(first *Server, others map[string]*Server) http.Handler {
 	})
 }
 
-// commit writes the changes as one line of the journal, then applies them and wakes whoever waits.
-// The caller holds s.mu.
+// commit writes the changes as one line of the journal, then applies them and wakes all waiters. After an error
+// nothing is applied. Callers hold s.mu.
 func (s *Server) commit(cs ...change) error {
 	if err := s.journal.append(cs); err != nil {
 		return err
@@ -244,13 +249,14 @@ func (s *Server) commit(cs ...change) error {
 	return nil
 }
 
-// wake tells everyone who waits to look again. The caller holds s.mu.
+// wake makes everything that waits on s.changed look again. Callers hold s.mu.
 func (s *Server) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// randomText is n random bytes in URL-safe base64.
+// randomText is n random bytes in URL-safe base64. Callers hold s.mu, because Options.Rand need not be safe for
+// concurrent use.
 func (s *Server) randomText(n int) string {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(s.opt.Rand, b); err != nil {
@@ -259,7 +265,7 @@ func (s *Server) randomText(n int) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// randomDigits is an identifier of n decimal digits, the first not zero.
+// randomDigits is an identifier of n decimal digits, the first of which is not zero. Callers hold s.mu.
 func (s *Server) randomDigits(n int) string {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(s.opt.Rand, b); err != nil {

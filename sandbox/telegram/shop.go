@@ -13,10 +13,10 @@ type Item struct {
 	Price string `json:"price"` // with its unit: "0.05 SOL"
 }
 
-// ErrNoOrder says that the shop does not have this item, or does not know this order (any more).
+// ErrNoOrder says that the shop does not sell this item, or no longer knows this order.
 var ErrNoOrder = errors.New("sandbox telegram: no such item or order")
 
-// Shop is a merchant beside the chat, who asks for payments by links.
+// Shop is a merchant that the page shows beside the chat. It requests payments with links.
 type Shop interface {
 	Items() []Item
 	// Order makes a link that pays for one item. Errors: ErrNoOrder.
@@ -25,7 +25,7 @@ type Shop interface {
 	Paid(ctx context.Context, reference string) (bool, error)
 }
 
-// pageBuy orders one item. The person writes the payment link into the chat, as they would paste it.
+// pageBuy orders one item. It sends the payment link in the person's name, as if they had pasted it.
 func (s *Server) pageBuy(_ *http.Request, in pageRequest) (any, error) {
 	if s.opt.Shop == nil {
 		return nil, &pageError{http.StatusNotFound, "This sandbox has no shop."}
@@ -40,7 +40,7 @@ func (s *Server) pageBuy(_ *http.Request, in pageRequest) (any, error) {
 	return map[string]string{"reference": reference}, nil
 }
 
-// pagePaid tells whether an order was paid.
+// pagePaid tells whether an order was paid. The page asks again and again until it was.
 func (s *Server) pagePaid(r *http.Request, in pageRequest) (any, error) {
 	if s.opt.Shop == nil {
 		return nil, &pageError{http.StatusNotFound, "This sandbox has no shop."}
@@ -52,6 +52,8 @@ func (s *Server) pagePaid(r *http.Request, in pageRequest) (any, error) {
 	return map[string]bool{"paid": paid}, nil
 }
 
+// orderError is the page's error for an error of the shop: 404 for an unknown order, 502 if the node cannot be
+// reached.
 func orderError(err error) error {
 	if errors.Is(err, ErrNoOrder) {
 		return &pageError{http.StatusNotFound, "The shop does not know this order."}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// person is somebody who uses Telegram, and what stands between them and the bot.
+// person is somebody who uses Telegram, with their relation to the bot.
 type person struct {
 	User    User   `json:"user"`
 	Phone   string `json:"phone,omitempty"`
@@ -22,14 +22,14 @@ type room struct {
 	Pinned   []int64        `json:"pinned,omitempty"`   // message ids, in the order in which they were pinned
 }
 
-// stored is a message with what the Bot API does not tell.
+// stored is a message with what the Bot API does not return: its reply keyboard and its number of edits.
 type stored struct {
 	Message  Message        `json:"message"`
 	Keyboard *ReplyKeyboard `json:"keyboard,omitempty"`
 	Edits    int            `json:"edits,omitempty"`
 }
 
-// pendingUpdate waits until the bot acknowledges it.
+// pendingUpdate is an update that the bot has not acknowledged yet.
 type pendingUpdate struct {
 	ID   int64           `json:"id"`
 	Kind string          `json:"kind"` // "message", "callback_query", ...
@@ -37,7 +37,7 @@ type pendingUpdate struct {
 	Body json.RawMessage `json:"body"` // the whole update, with its update_id
 }
 
-// query is a tap on a callback button that the bot may still answer.
+// query is a tap on a callback button that the bot can still answer, for queryLife seconds.
 type query struct {
 	ID      string `json:"id"`
 	User    int64  `json:"user"`
@@ -46,7 +46,8 @@ type query struct {
 	At      int64  `json:"at"` // unix seconds
 }
 
-// fileMeta describes an uploaded file; its bytes lie beside the journal under ID.
+// fileMeta describes an uploaded file. Its bytes are in a file of their own beside the journal, named by ID. Size is
+// in bytes, width and height in pixels.
 type fileMeta struct {
 	ID     string `json:"id"`
 	Unique string `json:"unique"`
@@ -61,7 +62,8 @@ type fileMeta struct {
 	Length int    `json:"length,omitempty"` // of a video, in seconds
 }
 
-// profile is what the bot says about itself.
+// profile is what the bot has set for itself: texts by language, menus, and how it receives updates. Its maps are
+// replaced, never modified, because earlier versions share them.
 type profile struct {
 	Commands    map[string][]Command       `json:"commands,omitempty"` // key: scope and language
 	Description map[string]string          `json:"description,omitempty"`
@@ -72,6 +74,7 @@ type profile struct {
 	Webhook     *webhook                   `json:"webhook,omitempty"`
 }
 
+// webhook is where updates are posted. A bot with a webhook cannot use getUpdates.
 type webhook struct {
 	URL            string `json:"url"`
 	Secret         string `json:"secret,omitempty"`
@@ -79,12 +82,13 @@ type webhook struct {
 	IP             string `json:"ip,omitempty"`
 }
 
+// counters are the ids that the next update and message get. They only grow, so no id is used twice.
 type counters struct {
 	NextUpdate  int64 `json:"next_update"`
 	NextMessage int64 `json:"next_message"`
 }
 
-// state is everything that survives a restart.
+// state is everything that survives a restart. Only apply modifies it. Server.mu guards it.
 type state struct {
 	counters
 	People   map[int64]*person
@@ -104,8 +108,8 @@ func newState() *state {
 	}
 }
 
-// change is one thing that happened: a line of the journal holds a list of them, and is applied
-// whole or not at all. Every field says what is true from now on, so replaying twice does no harm.
+// change is one thing that happened. A line of the journal is a list of them, which is applied as a whole or not at
+// all. Every field holds the new value, not a difference.
 type change struct {
 	Counters *counters      `json:"counters,omitempty"`
 	Person   *person        `json:"person,omitempty"`
@@ -120,6 +124,8 @@ type change struct {
 	Profile  *profile       `json:"profile,omitempty"`
 }
 
+// apply makes the change true. It copies what it stores and cannot fail, so a line that was written can always be
+// replayed.
 func (st *state) apply(c change) {
 	if c.Counters != nil {
 		st.NextUpdate = max(st.NextUpdate, c.Counters.NextUpdate)
@@ -172,7 +178,7 @@ func (st *state) apply(c change) {
 	}
 }
 
-// snapshot lists changes that build the same state from nothing.
+// snapshot lists changes that build the same state from an empty one.
 func (st *state) snapshot() []change {
 	all := []change{{Counters: &counters{st.NextUpdate, st.NextMessage}}, {Profile: &st.Profile}}
 	for _, p := range st.People {
@@ -198,7 +204,7 @@ func (st *state) snapshot() []change {
 	return all
 }
 
-// messages lists a chat's messages as they stand, oldest first.
+// messages lists a chat's messages in their present form, oldest first.
 func (st *state) messages(chat int64) []Message {
 	out := make([]Message, 0, len(st.Order[chat]))
 	for _, id := range st.Order[chat] {
@@ -207,6 +213,7 @@ func (st *state) messages(chat int64) []Message {
 	return out
 }
 
+// public is the message with the fields that only tests and the page see.
 func (m *stored) public() Message {
 	out := m.Message
 	out.Keyboard, out.Edits = m.Keyboard, m.Edits

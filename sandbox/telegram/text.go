@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// formatted reads a text parameter with its parse_mode or its entities, as sendMessage and its
-// kin take them, and gives the text as Telegram would keep it. nameOfText names the parameter in errors.
+// formatted reads a text parameter with its parse_mode or its entities, as sendMessage and similar methods take them.
+// It returns the text as Telegram would store it. nameOfText and nameOfEntities are the names of the parameters.
 func formatted(q *request, nameOfText, nameOfEntities string) (string, []Entity, error) {
 	src := q.text(nameOfText)
 	if !utf8.ValidString(src) {
@@ -43,12 +43,13 @@ func formatted(q *request, nameOfText, nameOfEntities string) (string, []Entity,
 	return text, withFound(text, entities), nil
 }
 
-// unparsed is the refusal of a text whose markup is wrong.
+// unparsed is the error for a text with invalid markup.
 func unparsed(format string, args ...any) error {
 	return badRequest("can't parse entities: "+format, args...)
 }
 
-// explicitEntities checks an entities array against the text it belongs to.
+// explicitEntities checks an entities array against its text. Offsets are in UTF-16 units and may not split a
+// character.
 func explicitEntities(text, raw string) ([]Entity, error) {
 	if strings.TrimSpace(raw) == "" {
 		return nil, nil
@@ -84,7 +85,8 @@ func explicitEntities(text, raw string) ([]Entity, error) {
 	return kept, nil
 }
 
-// linkEntity makes e a link or a mention of a user. false: Telegram would silently show plain text.
+// linkEntity makes e a link or a mention of a user. It returns false if Telegram would show plain text, without an
+// error.
 func linkEntity(e *Entity, link string) bool {
 	if id, ok := strings.CutPrefix(link, "tg://user?id="); ok {
 		n, err := strconv.ParseInt(id, 10, 64)
@@ -102,9 +104,8 @@ func linkEntity(e *Entity, link string) bool {
 	return true
 }
 
-// checkLink judges and normalises an address as Telegram does for links and url buttons. The problem
-// is in Telegram's words: hosts without a dot (localhost) are a "Wrong HTTP URL", addresses by
-// number are not.
+// checkLink validates and normalises the URL of a link or button as Telegram does. problem is Telegram's description:
+// a host without a dot (localhost) is a "Wrong HTTP URL", but a numeric address is not.
 func checkLink(link string) (normal, problem string) {
 	link = strings.TrimSpace(link)
 	if link == "" {
@@ -137,8 +138,8 @@ func checkLink(link string) (normal, problem string) {
 	return u.String(), ""
 }
 
-// tidy removes what Telegram removes: carriage returns, control characters, white space around.
-// Entities move along; those left without text go.
+// tidy removes what Telegram removes from a text: carriage returns, control characters, and white space at both ends.
+// It moves the entities along, and drops those that have no text left.
 func tidy(text string, entities []Entity) (string, []Entity) {
 	var out []rune
 	moved := make([]int, 0, len(text)+1) // moved[u]: where unit u of the old text now begins
@@ -163,6 +164,7 @@ func tidy(text string, entities []Entity) (string, []Entity) {
 		}
 	}
 	moved = append(moved, units)
+	// White space at both ends goes last, so that what was removed before can leave some there.
 	front := 0
 	for front < len(out) && unicode.IsSpace(out[front]) {
 		front++ // spaces are one unit each
@@ -197,12 +199,13 @@ func tidy(text string, entities []Entity) (string, []Entity) {
 	return string(out), kept
 }
 
+// finder finds the entities of one kind in a plain text.
 type finder struct {
 	kind string
 	re   *regexp.Regexp // group 1 is the entity
 }
 
-// finders find what Telegram marks by itself, in order of precedence.
+// finders are the kinds that Telegram marks by itself. Earlier ones take precedence. Read-only after start.
 var finders = []finder{
 	{"url", regexp.MustCompile(`(?i)(?:^|[^\w@/.])((?:https?://|www\.)[a-z0-9\-._~%]+\.[a-z0-9\-]+(?::\d+)?(?:[/?#][^\s<>"]*)?)`)},
 	{"email", regexp.MustCompile(`(?i)(?:^|[^\w.+-])([a-z0-9_.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,})`)},
@@ -212,7 +215,7 @@ var finders = []finder{
 	{"cashtag", regexp.MustCompile(`(?:^|[^\w$])(\$[A-Z]{1,8})\b`)},
 }
 
-// withFound adds the entities that Telegram finds by itself, outside code, links and each other.
+// withFound adds the entities that Telegram finds by itself, except inside code, links and each other.
 func withFound(text string, entities []Entity) []Entity {
 	if !strings.ContainsAny(text, "/@#$.") {
 		return entities
@@ -253,7 +256,7 @@ func withFound(text string, entities []Entity) []Entity {
 	return all
 }
 
-// utf16Len counts the UTF-16 code units of s, the unit of all entity offsets.
+// utf16Len counts UTF-16 code units, the unit of all entity offsets in the Bot API.
 func utf16Len(s string) int {
 	n := 0
 	for _, r := range s {

@@ -12,8 +12,7 @@ type User struct {
 	LanguageCode string `json:"language_code,omitempty"`
 }
 
-// Chat is a private chat (positive id, the person's own) or a group (negative id), in the Bot
-// API's shape.
+// Chat is a private chat (positive id, that of the person) or a group (negative id), in the Bot API's form.
 type Chat struct {
 	ID        int64  `json:"id"`
 	Type      string `json:"type"` // "private" or "group"
@@ -23,7 +22,7 @@ type Chat struct {
 	Username  string `json:"username,omitempty"`
 }
 
-// Entity marks a part of a text. Offset and Length count UTF-16 code units.
+// Entity marks a part of a text. Offset and Length are in UTF-16 code units.
 type Entity struct {
 	Type          string `json:"type"`
 	Offset        int    `json:"offset"`
@@ -34,7 +33,7 @@ type Entity struct {
 	CustomEmojiID string `json:"custom_emoji_id,omitempty"`
 }
 
-// Button is one button under a message. Exactly one of URL, CallbackData and CopyText is set.
+// Button is one inline button under a message. Exactly one of URL, CallbackData and CopyText is set.
 type Button struct {
 	Text         string    `json:"text"`
 	URL          string    `json:"url,omitempty"`
@@ -43,45 +42,45 @@ type Button struct {
 	Style        string    `json:"style,omitempty"`
 }
 
-// CopyText is what a copy button puts on the clipboard.
+// CopyText is the text that a copy button puts on the clipboard.
 type CopyText struct {
 	Text string `json:"text"`
 }
 
-// InlineKeyboard is the grid of buttons under a message.
+// InlineKeyboard is the rows of inline buttons under a message.
 type InlineKeyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Key is one key of a reply keyboard: tapping it sends its text, the person's contact, or people
-// whom they choose.
+// Key is one key of a reply keyboard. Tapping it sends its text, or the person's contact, or people whom the person
+// chooses.
 type Key struct {
 	Text           string        `json:"text"`
 	RequestContact bool          `json:"request_contact,omitempty"`
 	RequestUsers   *RequestUsers `json:"request_users,omitempty"`
 }
 
-// RequestUsers asks for people (type KeyboardButtonRequestUsers, Bot API 7.0). There are no bots and
-// no premium accounts to choose from here.
+// RequestUsers lets the person choose people (Bot API KeyboardButtonRequestUsers). The sandbox has no bots and no
+// premium accounts to choose from.
 type RequestUsers struct {
 	RequestID   int32 `json:"request_id"`
 	UserIsBot   *bool `json:"user_is_bot,omitempty"` // nil: either
 	MaxQuantity int   `json:"max_quantity"`          // 1 to 10
 }
 
-// UsersShared are the people who were chosen (Bot API 7.2). Their names are told on request only,
-// which no key can make here.
+// UsersShared are the people whom the person chose (Bot API 7.2). Their names are not included, because no key here
+// can request them.
 type UsersShared struct {
 	RequestID int32        `json:"request_id"`
 	Users     []SharedUser `json:"users"`
 }
 
-// SharedUser is one of them.
+// SharedUser is one chosen person.
 type SharedUser struct {
 	UserID int64 `json:"user_id"`
 }
 
-// ReplyKeyboard is a keyboard shown in place of the ordinary one, or a forced reply.
+// ReplyKeyboard is a keyboard shown instead of the ordinary one, or a forced reply.
 type ReplyKeyboard struct {
 	Rows        [][]Key `json:"keyboard,omitempty"`
 	Resize      bool    `json:"resize_keyboard,omitempty"`
@@ -91,7 +90,7 @@ type ReplyKeyboard struct {
 	ForceReply  bool    `json:"force_reply,omitempty"`
 }
 
-// PhotoSize is a stored picture; sizes in pixels and bytes.
+// PhotoSize is a stored picture. Width and height are in pixels, the file size in bytes.
 type PhotoSize struct {
 	FileID       string `json:"file_id"`
 	FileUniqueID string `json:"file_unique_id"`
@@ -109,7 +108,7 @@ type Document struct {
 	FileSize     int64  `json:"file_size,omitempty"`
 }
 
-// Video is a stored film. Its measures are what the sender said: the sandbox does not look into it.
+// Video is a stored video. Its dimensions and duration are what the bot said, because the sandbox decodes no video.
 type Video struct {
 	FileID       string `json:"file_id"`
 	FileUniqueID string `json:"file_unique_id"`
@@ -128,7 +127,7 @@ type Location struct {
 	HorizontalAccuracy float64 `json:"horizontal_accuracy,omitempty"` // metres
 }
 
-// Dice is an emoji with a value that Telegram drew.
+// Dice is an emoji with a random value, which Telegram chooses.
 type Dice struct {
 	Emoji string `json:"emoji"`
 	Value int    `json:"value"`
@@ -152,8 +151,8 @@ type PollOption struct {
 	VoterCount int    `json:"voter_count"`
 }
 
-// Contact is a shared phone number. UserID tells whose it is; only a contact whose UserID is the
-// sender's proves the sender's number.
+// Contact is a shared phone number. UserID is its owner. It proves the sender's own number only if UserID is the
+// sender.
 type Contact struct {
 	PhoneNumber string `json:"phone_number"`
 	FirstName   string `json:"first_name"`
@@ -161,15 +160,15 @@ type Contact struct {
 	UserID      int64  `json:"user_id,omitempty"`
 }
 
-// Origin tells where a forwarded message came from.
+// Origin is where a forwarded message came from. Date is in Unix seconds.
 type Origin struct {
 	Type       string `json:"type"`
 	Date       int64  `json:"date"`
 	SenderUser *User  `json:"sender_user,omitempty"`
 }
 
-// Message is one message as it stands now, in the Bot API's shape. Keyboard and Edits are what
-// a person's app knows and a bot is not told.
+// Message is one message in its present form, in the Bot API's shape. Keyboard and Edits are what a person's app
+// knows and the Bot API does not return.
 type Message struct {
 	ID              int64           `json:"message_id"`
 	From            *User           `json:"from,omitempty"`
@@ -232,13 +231,13 @@ func (m Message) Button(label string) (Button, bool) {
 	return Button{}, false
 }
 
-// Command is a line of the bot's command menu.
+// Command is one entry of the bot's command menu, without its slash.
 type Command struct {
 	Command     string `json:"command"`
 	Description string `json:"description"`
 }
 
-// Toast is what the bot answered to a tap.
+// Toast is the bot's answer to a tap: a short text, an alert, or a URL to open.
 type Toast struct {
 	QueryID   string `json:"query_id"`
 	User      int64  `json:"user"`

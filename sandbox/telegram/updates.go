@@ -8,7 +8,8 @@ import (
 
 const keepUpdates = 24 * 3600 // seconds; Telegram forgets what no bot fetched
 
-// batch gathers changes that become true together, numbering their updates. Caller holds s.mu.
+// batch collects changes that are committed together, and numbers their updates. Callers hold s.mu from batch to
+// commit.
 type batch struct {
 	s       *Server
 	changes []change
@@ -19,7 +20,7 @@ func (s *Server) batch() *batch { return &batch{s: s, next: s.st.NextUpdate} }
 
 func (b *batch) add(c change) { b.changes = append(b.changes, c) }
 
-// update queues one update for the bot; 0 when the bot asked not to be told of this kind.
+// update queues one update for the bot and returns its id, or 0 if the bot does not want this kind.
 func (b *batch) update(kind string, payload any) (int64, error) {
 	if !b.s.wants(kind) {
 		return 0, nil
@@ -36,7 +37,7 @@ func (b *batch) update(kind string, payload any) (int64, error) {
 
 func (b *batch) commit() error { return b.s.commit(b.changes...) }
 
-// wants says whether the bot is told of a kind of update (allowed_updates).
+// wants says whether the bot receives a kind of update (allowed_updates). Callers hold s.mu.
 func (s *Server) wants(kind string) bool {
 	if len(s.st.Profile.Allowed) == 0 {
 		return kind != "chat_member" && kind != "message_reaction" && kind != "message_reaction_count"
@@ -44,7 +45,7 @@ func (s *Server) wants(kind string) bool {
 	return slices.Contains(s.st.Profile.Allowed, kind)
 }
 
-// setAllowed takes allowed_updates over if the call has it; [] means the default again.
+// setAllowed applies allowed_updates if the call has it. An empty list restores the default.
 func (s *Server) setAllowed(q *request, p *profile) error {
 	raw := q.text("allowed_updates")
 	if raw == "" || raw == "null" {
@@ -58,12 +59,13 @@ func (s *Server) setAllowed(q *request, p *profile) error {
 	return nil
 }
 
-// poller is a getUpdates call that waits; another one, or a webhook, ends it.
+// poller is a waiting getUpdates call. Another getUpdates call or a webhook ends it with a 409.
 type poller struct {
 	ended chan struct{}
 	why   *apiError
 }
 
+// endPoll ends the waiting call, if there is one. why names the request that replaced it. Callers hold s.mu.
 func (s *Server) endPoll(why string) {
 	if s.poll != nil {
 		s.poll.why = &apiError{code: 409, description: "Conflict: terminated by " + why}
@@ -72,6 +74,8 @@ func (s *Server) endPoll(why string) {
 	}
 }
 
+// getUpdates returns the updates from offset on and forgets those before. Without any it waits up to timeout seconds,
+// with s.mu released.
 func (s *Server) getUpdates(q *request) (result, error) {
 	offset := q.number("offset", 0)
 	limit := int(q.number("limit", 100))
@@ -130,8 +134,8 @@ func (s *Server) getUpdates(q *request) (result, error) {
 	}
 }
 
-// acknowledge forgets updates below offset (or, if negative, all but the last -offset) and those
-// that are too old.
+// acknowledge removes updates below offset, or, for a negative offset, all but the last -offset. It also removes
+// updates that are too old. Callers hold s.mu.
 func (s *Server) acknowledge(offset int64) error {
 	upTo := int64(0)
 	for i, u := range s.st.Updates {
@@ -146,6 +150,7 @@ func (s *Server) acknowledge(offset int64) error {
 	return s.commit(change{Ack: upTo})
 }
 
+// ready lists at most limit updates from offset on. Callers hold s.mu.
 func (s *Server) ready(offset int64, limit int) []json.RawMessage {
 	found := []json.RawMessage{}
 	for _, u := range s.st.Updates {

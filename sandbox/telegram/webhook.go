@@ -17,6 +17,7 @@ import (
 
 var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
+// setWebhook switches the bot from getUpdates to a webhook. An empty URL switches back.
 func (s *Server) setWebhook(q *request) (result, error) {
 	target := strings.TrimSpace(q.text("url"))
 	if target == "" {
@@ -26,7 +27,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	if err != nil || u.Host == "" {
 		return result{}, badRequest("bad webhook: invalid URL specified")
 	}
-	// Telegram wants https everywhere; the sandbox lets http reach this very machine.
+	// Telegram accepts https only. The sandbox also accepts http to a loopback address.
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && !(u.Scheme == "http" && ip != nil && ip.IsLoopback()) {
 		return result{}, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
 	}
@@ -58,6 +59,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	return result{true, "Webhook was set"}, nil
 }
 
+// deleteWebhook switches the bot to getUpdates. Updates that wait stay, unless the call drops them.
 func (s *Server) deleteWebhook(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,6 +76,7 @@ func (s *Server) deleteWebhook(q *request) (result, error) {
 	return result{true, "Webhook was deleted"}, nil
 }
 
+// dropPending removes all waiting updates if the call asks for it. Callers hold s.mu.
 func (s *Server) dropPending(q *request) []change {
 	n := len(s.st.Updates)
 	if n == 0 || !q.flag("drop_pending_updates") {
@@ -82,12 +85,13 @@ func (s *Server) dropPending(q *request) []change {
 	return []change{{Ack: s.st.Updates[n-1].ID}}
 }
 
-// hookTrouble is the last failed delivery, as getWebhookInfo tells it.
+// hookTrouble is the last failed delivery, as getWebhookInfo returns it: Unix seconds and a description.
 type hookTrouble struct {
 	at   int64
 	what string
 }
 
+// getWebhookInfo returns the webhook and its last error. That error is cleared when a webhook is set or deleted.
 func (s *Server) getWebhookInfo(*request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +111,8 @@ func (s *Server) getWebhookInfo(*request) (result, error) {
 	return result{value: info}, nil
 }
 
-// Run delivers updates to the webhook while one is set, one after the other, each again and again
-// (after 1, 2, 4, ... 60 s) until the receiver answers 2xx. It returns nil when ctx ends.
+// Run delivers updates to the webhook while one is set, one at a time and in order. It repeats each after 1, 2, 4,
+// ... 60 seconds until the receiver answers 2xx. It returns nil when ctx ends or the Server closes.
 func (s *Server) Run(ctx context.Context) error {
 	failures := 0
 	for {
@@ -149,7 +153,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// pause waits d, or until the webhook is another one; false when it is time to stop.
+// pause waits d, or until the webhook changes. It returns false if Run has to stop.
 func (s *Server) pause(ctx context.Context, hook *webhook, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -172,9 +176,9 @@ func (s *Server) pause(ctx context.Context, hook *webhook, d time.Duration) bool
 	}
 }
 
-// deliver posts one update and takes it off the queue when the receiver has it. The answer may hold
-// a method call, as the Bot API allows. It gives what went wrong, in the words of
-// last_error_message; "" is success.
+// deliver posts one update, and removes it once the receiver has it. If the process dies in between, the receiver
+// gets the update again after the restart. It returns a description of what went wrong, as in last_error_message, or
+// "".
 func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(u.Body))
 	if err != nil {
@@ -203,6 +207,7 @@ func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) s
 	if err != nil {
 		return "Read timeout expired"
 	}
+	// The webhook may have changed during the request. Its answer then counts for nothing.
 	s.mu.Lock()
 	same := s.st.Profile.Webhook != nil && *s.st.Profile.Webhook == *hook
 	if same {
@@ -218,8 +223,8 @@ func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) s
 	return ""
 }
 
-// callFromAnswer carries out the method call that a receiver may put into its answer; like
-// Telegram, it tells nobody how that went (Calls does).
+// callFromAnswer carries out the method call that a receiver may put into its response. Its result goes nowhere, as
+// in Telegram; Calls lists it.
 func (s *Server) callFromAnswer(r *http.Request, body []byte) {
 	q := &request{r: r, params: map[string]string{}, files: map[string]upload{}}
 	var object map[string]json.RawMessage
