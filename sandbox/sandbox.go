@@ -137,6 +137,7 @@ func Open(o Options) (*World, error) {
 		}
 		neighbour = &telegram.OtherBot{Name: "your own bot", Path: OwnBotPath}
 	}
+	// Telegram is opened last, because its page offers what the other parts provide.
 	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails, Unlimited: o.Unlimited,
 		Shop: store, Other: neighbour,
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
@@ -150,6 +151,8 @@ func Open(o Options) (*World, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	// The mail server was made before Telegram, so it learns only now whom to notify. It serves no connection before
+	// Run.
 	if w.Mail != nil {
 		w.Mail.Came = w.Telegram.MailCame
 	}
@@ -179,6 +182,7 @@ func (w *World) WSURL() string { return "ws://" + w.wsOn.Addr().String() }
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return w.Solana.Run(ctx) })
+	// The second bot shares Telegram's address; its token and its page's path tell it apart.
 	group.Go(func() error { return w.Telegram.Run(ctx) })
 	chat := w.Telegram.Handler()
 	if w.OwnBot != nil {
@@ -188,6 +192,7 @@ func (w *World) Run(ctx context.Context) error {
 	if w.Mail != nil {
 		group.Go(func() error { return w.Mail.Run(ctx, w.mailOn) })
 	}
+	// Closing the servers closes the listeners, so Close finds them closed and ignores that.
 	for listener, handler := range map[net.Listener]http.Handler{
 		w.telegramOn: chat,
 		w.rpcOn:      w.Solana.Handler(),
@@ -210,6 +215,7 @@ func (w *World) Run(ctx context.Context) error {
 
 // Close ends what Open began. Run must have returned, or never been called.
 func (w *World) Close() error {
+	// Listeners come first, so that no new request meets a closed part.
 	var errs []error
 	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn, w.mailOn} {
 		if listener != nil {

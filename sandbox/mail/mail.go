@@ -90,6 +90,7 @@ func (c *session) Data(r io.Reader) error {
 		return &smtp.SMTPError{Code: 554, Message: "this is no mail"}
 	}
 	var body io.Reader = read.Body
+	// Mail programs encode text outside ASCII; other encodings than quoted-printable are shown as they came.
 	if strings.EqualFold(read.Header.Get("Content-Transfer-Encoding"), "quoted-printable") {
 		body = quotedprintable.NewReader(body)
 	}
@@ -97,16 +98,19 @@ func (c *session) Data(r io.Reader) error {
 	if err != nil {
 		return &smtp.SMTPError{Code: 554, Message: "this mail cannot be read"}
 	}
+	// A subject that is not valid RFC 2047 is shown as it came.
 	subject, err := new(mime.WordDecoder).DecodeHeader(read.Header.Get("Subject"))
 	if err != nil {
 		subject = read.Header.Get("Subject")
 	}
+	// The newest mail comes first, and the oldest is dropped when the box is full.
 	s := c.server
 	s.mu.Lock()
 	s.mails = slices.Insert(s.mails, 0, Mail{To: c.to, From: c.from, Subject: subject,
 		Text: strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")), At: s.now().UTC()})
 	s.mails = s.mails[:min(len(s.mails), kept)]
 	s.mu.Unlock()
+	// The callback runs without the lock, so that it may call Mails.
 	if s.Came != nil {
 		s.Came()
 	}

@@ -98,6 +98,7 @@ func (s *Shop) Order(item string) (Order, error) {
 	return Order{}, ErrUnknown
 }
 
+// order makes the link and remembers the order. When there are too many, it forgets the oldest one.
 func (s *Shop) order(i Item) (Order, error) {
 	// The reference is a public key that nobody has the private key of. The payment lists it as a read-only account,
 	// which makes getSignaturesForAddress find the payment (Solana Pay).
@@ -141,6 +142,7 @@ func (s *Shop) Paid(ctx context.Context, reference string) (bool, error) {
 	if err := s.ask(ctx, "getSignaturesForAddress", &found, reference, map[string]any{"commitment": "confirmed"}); err != nil {
 		return false, err
 	}
+	// A failed transaction that names the reference has moved nothing.
 	for _, f := range found {
 		if f.Err != nil && string(f.Err) != "null" {
 			continue
@@ -178,11 +180,13 @@ func (s *Shop) brought(ctx context.Context, signature, token string) (uint64, er
 			PreTokenBalances, PostTokenBalances []tokenBalance
 		} `json:"meta"`
 	}
+	// Version 1 transactions are accepted too, else the node would refuse to show them.
 	options := map[string]any{"commitment": "confirmed", "encoding": "json", "maxSupportedTransactionVersion": 1}
 	if err := s.ask(ctx, "getTransaction", &t, signature, options); err != nil || t == nil {
 		return 0, err
 	}
 	var before, after uint64
+	// The node lists balances by the index of the account, SOL in preBalances and tokens in preTokenBalances.
 	if token == "SOL" {
 		for i, key := range t.Transaction.Message.AccountKeys {
 			if key == Address() && i < len(t.Meta.PreBalances) && i < len(t.Meta.PostBalances) {
@@ -224,6 +228,7 @@ func (s *Shop) ask(ctx context.Context, method string, result any, params ...any
 		return fmt.Errorf("sandbox shop: %s: %w", method, err)
 	}
 	defer response.Body.Close()
+	// JSON keys match without regard to case, so the fields need no tags.
 	var answer struct {
 		Result json.RawMessage
 		Error  *struct {

@@ -17,6 +17,7 @@ func (in *invocation) associated() *InstructionError {
 	if len(in.data) > 0 {
 		kind = in.data[0]
 	}
+	// Create may also be called without data; more than one byte is never valid.
 	if len(in.data) > 1 || kind > 2 {
 		return refused("InvalidInstructionData")
 	}
@@ -43,6 +44,8 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 	if err := in.spend(uint64(tries) * unitsOfDerivation); err != nil {
 		return err
 	}
+	// The address derives from wallet, token program and mint, so that anyone can compute it and nobody can choose
+	// it.
 	if want != in.key(1) {
 		in.say("Error: Associated address does not match seed derivation")
 		return refused("InvalidSeeds")
@@ -60,6 +63,7 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 		}
 		return nil
 	}
+	// Only an account that is still the System program's can be created.
 	if a.Owner != systemProgram {
 		return refused("IllegalOwner")
 	}
@@ -68,6 +72,8 @@ func (in *invocation) createAssociated(idempotent bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// The account is made first and initialized afterwards, by three calls within one instruction: a failure undoes
+	// all of them.
 	if err := in.createDerived(tokens, size); err != nil {
 		return err
 	}
@@ -105,6 +111,7 @@ func (in *invocation) createDerived(owner address, size uint64) *InstructionErro
 	reserve := in.rent.minimum(int(size))
 	held := in.account(1).Lamports
 	signed := []address{made}
+	// Nobody has paid into the address: one CreateAccount (0) is enough.
 	if held == 0 {
 		data := binary.LittleEndian.AppendUint32(nil, 0)
 		data = binary.LittleEndian.AppendUint64(data, reserve)
@@ -112,6 +119,7 @@ func (in *invocation) createDerived(owner address, size uint64) *InstructionErro
 		return in.callCosting(systemProgram, append(data, owner[:]...), signed,
 			callMeta{payer, true, true}, callMeta{made, true, true})
 	}
+	// Top up what is missing for the rent minimum.
 	if held < reserve {
 		if err := in.callTransfer(payer, made, reserve-held); err != nil {
 			return err

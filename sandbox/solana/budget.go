@@ -63,6 +63,7 @@ func (m *message) fee(b budget) uint64 {
 			signatures += uint64(ix.Data[0]) // they count what they check in their first byte
 		}
 	}
+	// A sum that does not fit is capped. No payer has that much, so the transaction fails for its funds.
 	fee, carry := bits.Add64(signatures*lamportsPerSignature, b.priority(), 0)
 	if carry != 0 {
 		return ^uint64(0)
@@ -117,6 +118,7 @@ func readBudget(m *message) (budget, *TransactionError) {
 			b.LoadedData = int(min(value, maxLoadedData))
 		}
 	}
+	// The limit that the transaction sets wins over the default, and neither exceeds the maximum.
 	b.Units = min(granted, maxUnits)
 	if limited {
 		b.Units = min(units, maxUnits)

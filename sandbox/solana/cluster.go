@@ -80,6 +80,7 @@ func Open(o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	// Without a folder there is no journal, and a cluster that ends is gone.
 	c := &Cluster{
 		now:          func() time.Time { return o.Now().UTC().Round(0) }, // wall time: it goes on in a suspended machine
 		confirmedLag: lag(o.ConfirmedLag, 1),
@@ -154,6 +155,7 @@ func (c *Cluster) resume(o Options, records []record) error {
 	// Blocks without transactions are not in the journal. The clock gives the height.
 	last := c.paces[len(c.paces)-1]
 	now := c.now()
+	// The clock kept running while the process did not, so slots up to now count as passed, without transactions.
 	c.tip = max(c.tip, heightAt(last.slot(now)))
 	if last.SlotTime != o.SlotTime {
 		p := pace{Slot: slotOf(c.tip), At: now, SlotTime: o.SlotTime}
@@ -339,6 +341,7 @@ func (c *Cluster) makeBlocks(height uint64) {
 // can see them. If the journal cannot be written, the block is undone. Callers hold mu.
 func (c *Cluster) makeBlock() {
 	height := c.tip + 1
+	// Transactions execute in the order in which they arrived. Each sees the effects of the ones before it.
 	var kept []*queued
 	var made []*landed
 	for _, q := range c.queue {
@@ -347,6 +350,8 @@ func (c *Cluster) makeBlock() {
 			continue
 		}
 		out := c.bank(height).execute(q.tx)
+		// A refused transaction stays in the queue only if the reason can pass; otherwise the sender learns nothing
+		// more, as on a cluster.
 		if !out.Landed {
 			if q.retries != 0 && retryable(out.Err) {
 				q.retries--
@@ -359,6 +364,7 @@ func (c *Cluster) makeBlock() {
 		made = append(made, l)
 	}
 	c.queue = kept
+	// The records are written with one call, so a crash keeps the whole block or drops it.
 	if len(made) > 0 {
 		records := make([]record, len(made))
 		for i, l := range made {
@@ -413,6 +419,7 @@ func (c *Cluster) settle(tx *transaction, height uint64, out outcome) *landed {
 	for key, a := range out.Writes {
 		c.state.set(key, height, a, final)
 	}
+	// The fee leaves the payer in execute; here it arrives at the collector.
 	fees := c.state.at(c.collector(), height)
 	fees.Lamports += out.Fee
 	c.state.set(c.collector(), height, fees, final)

@@ -23,6 +23,7 @@ type InstructionError struct {
 
 // Error is the text that clients see after "Transaction simulation failed: ".
 func (e *TransactionError) Error() string {
+	// The errors that carry data are formatted here; all others have a fixed text, or their name.
 	switch e.Name {
 	case "InstructionError":
 		return fmt.Sprintf("Error processing Instruction %d: %s", e.Index, e.Instruction.Error())

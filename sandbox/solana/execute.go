@@ -36,6 +36,7 @@ type outcome struct {
 // fee, then the instructions, then rent. A failure after the fee is taken lands with only the fee as its effect.
 func (b bank) execute(tx *transaction) outcome {
 	out := outcome{Logs: []string{}, loaded: tx}
+	// Lookup tables come first, because every later check needs the complete list of keys.
 	tx, err := b.lookUp(tx)
 	if err != nil {
 		out.Err = err
@@ -56,6 +57,7 @@ func (b bank) execute(tx *transaction) outcome {
 	}
 	before := append([]account(nil), accounts...)
 
+	// The fee is due from here on, whatever happens.
 	out.Fee = tx.fee(limits)
 	if out.Err = b.payFee(&accounts[0], out.Fee); out.Err != nil {
 		return out
@@ -79,6 +81,7 @@ func (b bank) execute(tx *transaction) outcome {
 		accounts[0] = paid
 	}
 
+	// Only writable accounts are written back. After a failure it is the payer alone, which paid the fee.
 	out.Writes = map[address]account{}
 	out.Tokens = balancesOf(tx, b, before, accounts)
 	for i, key := range tx.Keys {
@@ -92,6 +95,7 @@ func (b bank) execute(tx *transaction) outcome {
 
 // admit makes the checks after whose failure a transaction does not land and pays no fee.
 func (b bank) admit(tx *transaction) (budget, *TransactionError) {
+	// Agave checks in this order, so the first failing check decides which error a client sees.
 	if tx.repeats() {
 		return budget{}, failed("AccountLoadedTwice")
 	}
@@ -114,6 +118,7 @@ func (b bank) admit(tx *transaction) (budget, *TransactionError) {
 // payFee takes the fee in lamports from the payer. The payer must be a System account without data, and what it has
 // left must be nothing or at least the rent minimum.
 func (b bank) payFee(payer *account, fee uint64) *TransactionError {
+	// An account without lamports does not exist.
 	if payer.Lamports == 0 {
 		return failed("AccountNotFound")
 	}
@@ -123,6 +128,7 @@ func (b bank) payFee(payer *account, fee uint64) *TransactionError {
 	if payer.Lamports < fee {
 		return failed("InsufficientFundsForFee")
 	}
+	// The payer may be emptied, but not left with less than the rent minimum.
 	after := *payer
 	after.Lamports -= fee
 	if !b.rent.allows(*payer, after) {

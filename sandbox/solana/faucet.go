@@ -54,6 +54,7 @@ func (c *Cluster) give(made func(faucet address) draftTransaction) (string, erro
 	if c.closed {
 		return "", errClosed
 	}
+	// The counter makes each memo different. It is restored from the journal after a restart.
 	c.airdrop++
 	key := c.faucet()
 	memo := draftInstruction{memoV3, nil, fmt.Appendf(nil, "airdrop %d", c.airdrop)}
@@ -61,6 +62,7 @@ func (c *Cluster) give(made func(faucet address) draftTransaction) (string, erro
 	if err != nil {
 		return "", err
 	}
+	// The transfer is executed on the newest block as a trial, so that the caller learns at once that it cannot land.
 	if out := c.bank(c.tip).execute(tx); out.Err != nil {
 		return "", fmt.Errorf("solana sandbox: airdrop refused: %w", out.Err)
 	}
@@ -82,6 +84,7 @@ type draftInstruction struct {
 // sign makes a legacy transaction. Its keys are the payer, the writable accounts, and then the read-only ones. Counts
 // take one byte each, so a draft may have at most 127 of everything.
 func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*transaction, error) {
+	// Writable accounts come before read-only ones in the list of keys, and the payer is the very first.
 	written := []address{keyOf(payer)}
 	var read []address
 	for _, ix := range d {
@@ -99,6 +102,7 @@ func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*trans
 		}
 	}
 	keys := append(written, read...)
+	// Header: one signer, no read-only signer, the number of read-only keys.
 	msg := []byte{1, 0, byte(len(read)), byte(len(keys))}
 	for _, k := range keys {
 		msg = append(msg, k[:]...)
@@ -113,6 +117,7 @@ func (d draftTransaction) sign(payer ed25519.PrivateKey, blockhash hash) (*trans
 		}
 		msg = append(append(msg, byte(len(ix.data))), ix.data...)
 	}
+	// One signature, then the message. Parsing it again checks what was built.
 	wire := append([]byte{1}, ed25519.Sign(payer, msg)...)
 	return parseTransaction(append(wire, msg...))
 }

@@ -56,6 +56,7 @@ func (h *history) undo(height uint64) {
 
 // between lists the transactions that landed above one height and up to another.
 func (h *history) between(above, upTo uint64) []*landed {
+	// Heights never fall along the list, so both ends are found by binary search.
 	from := sort.Search(len(h.all), func(i int) bool { return h.all[i].Height > above })
 	to := sort.Search(len(h.all), func(i int) bool { return h.all[i].Height > upTo })
 	return h.all[from:max(from, to)]

@@ -49,6 +49,7 @@ type returnData struct {
 // instructions runs the message's instructions in order. The first error ends the transaction.
 func (r *run) instructions() *TransactionError {
 	for i, ix := range r.tx.Instructions {
+		// The message's own instructions have depth 1; each call of another program adds one.
 		in := &invocation{run: r, program: r.tx.Keys[ix.Program], depth: 1, data: ix.Data}
 		for _, a := range ix.Accounts {
 			in.accounts = append(in.accounts, instructionAccount{int(a), r.tx.signer(int(a)), r.tx.writable(int(a))})
@@ -65,6 +66,7 @@ const unitsOfNative = 150 // what System and Compute Budget instructions use, ea
 
 // invoke runs the instruction, and logs its begin and end as the runtime does.
 func (in *invocation) invoke() *InstructionError {
+	// Return data of an earlier instruction is gone once the next one begins.
 	in.returned = nil
 	in.trace = append(in.trace, traced{in.depth, in.program})
 	in.log("Program %s invoke [%d]", in.program, in.depth)
@@ -109,6 +111,7 @@ func (in *invocation) execute() *InstructionError {
 
 // consume charges compute units. If too few are left, it takes all of them and fails.
 func (r *run) consume(units uint64) *InstructionError {
+	// The rest is charged too, so that the meter shows the whole limit as used.
 	if units > r.units {
 		r.units = 0
 		return refused("ComputationalBudgetExceeded")
@@ -266,6 +269,7 @@ func (in *invocation) mayWrite(i int, a account) *InstructionError {
 // without checks; judge compares them when the program ends or calls another one.
 func (in *invocation) compiled(program func() *InstructionError) *InstructionError {
 	in.open()
+	// The log line shows the units before and after, like the virtual machine's.
 	units := in.units
 	err := program()
 	in.log("Program %s consumed %d of %d compute units", in.program, units-in.units, units)
@@ -294,6 +298,7 @@ const maxRealloc = 10 << 10 // bytes that one instruction may add to an account
 
 // judge compares each account with its saved state, and refuses changes that the program may not make.
 func (in *invocation) judge() *InstructionError {
+	// An account can be named several times in one instruction and is checked once.
 	seen := make(map[int]bool, len(in.accounts))
 	for i, a := range in.accounts {
 		if seen[a.index] {
@@ -318,6 +323,7 @@ func (in *invocation) judge() *InstructionError {
 			}
 			in.growth += len(is.Data) - len(was.Data)
 		}
+		// A new owner needs an account that is the program's, writable, and empty of data.
 		if is.Owner != was.Owner && (was.Owner != in.program || !a.writable || !zeroed(is.Data)) {
 			return refused("ModifiedProgramId")
 		}
@@ -372,6 +378,7 @@ func (in *invocation) call(program address, data []byte, derived []address, meta
 func (in *invocation) enter(program address, data []byte, derived []address, metas []callMeta) *InstructionError {
 	next := &invocation{run: in.run, program: program, depth: in.depth + 1, data: data}
 	shown := innerInstruction{Top: in.top, Depth: next.depth, Data: data}
+	// The rights are checked against those of the calling instruction, not against those of the message.
 	for _, m := range metas {
 		at, held := in.holds(m.key)
 		if !held {
@@ -389,6 +396,7 @@ func (in *invocation) enter(program address, data []byte, derived []address, met
 		next.accounts = append(next.accounts, instructionAccount{at.index, m.signer, m.writable})
 		shown.Accounts = append(shown.Accounts, byte(at.index))
 	}
+	// The called program must itself be among the accounts of the instruction.
 	at, held := in.holds(program)
 	if !held {
 		in.log("Unknown program %s", program)
@@ -398,6 +406,7 @@ func (in *invocation) enter(program address, data []byte, derived []address, met
 	if err := in.judge(); err != nil {
 		return err
 	}
+	// getTransaction lists the call even if it fails.
 	shown.Program = at.index
 	in.inner = append(in.inner, shown)
 	if !in.run.accounts[at.index].Executable {

@@ -68,9 +68,11 @@ func (l *landed) record() *landedRecord {
 		Height: l.Height, Wire: l.tx.Wire, Err: l.Err, Fee: l.Fee, Units: l.Units,
 		Loaded: l.Loaded, Logs: l.Logs, Pre: l.Pre, Post: l.Post, Inner: l.Inner,
 	}
+	// Empty balances are left out of the record.
 	if l.Tokens.Pre != nil || l.Tokens.Post != nil {
 		r.Tokens = &l.Tokens
 	}
+	// Keys from lookup tables are kept, because the tables can change before the next replay.
 	if own := l.tx.own(); own < len(l.tx.Keys) {
 		r.Writable, r.Readonly = l.tx.Keys[own:own+l.tx.loaded], l.tx.Keys[own+l.tx.loaded:]
 	}
@@ -117,6 +119,7 @@ func (c *Cluster) relive(r *landedRecord) error {
 	if err != nil {
 		return err
 	}
+	// Signatures are not verified again: the record exists only because the transaction was accepted.
 	if fault := tx.sanitize(); fault != nil {
 		return fault
 	}
@@ -139,6 +142,7 @@ func (c *Cluster) relive(r *landedRecord) error {
 		}
 		out.Writes[address(a.Address)] = account{a.Lamports, address(a.Owner), a.Data, a.Executable}
 	}
+	// The tip follows the records. The clock catches up after the replay.
 	c.tip = max(c.tip, r.Height)
 	// The number of airdrops goes into each airdrop's memo, so it has to continue where it was.
 	if tx.Keys[0] == keyOf(c.faucet()) {
@@ -183,6 +187,7 @@ func (j *journal) load() ([]record, error) {
 		}
 		var r record
 		if err := json.Unmarshal(raw[j.size:j.size+int64(end)], &r); err != nil {
+			// A broken line is forgiven only if it is the last one of the file.
 			if j.size+int64(end)+1 == int64(len(raw)) {
 				break
 			}
@@ -210,6 +215,7 @@ func (j *journal) append(records []record) error {
 		}
 	}
 	n, err := j.file.Write(b.Bytes())
+	// A partial write is cut off, so that the next record does not continue a broken line.
 	if err != nil {
 		return errors.Join(err, j.file.Truncate(j.size))
 	}

@@ -80,6 +80,7 @@ func (c *Cluster) setFinality(confirmedAfter, finalizedAfter int) error {
 	if confirmedAfter < 0 || finalizedAfter < confirmedAfter {
 		return errors.New("solana sandbox: a block is confirmed first, then finalized")
 	}
+	// Levels reached so far are kept as a lower bound, so that a longer lag takes no finality back.
 	c.reached = map[string]uint64{confirmed: c.heightOf(confirmed), finalized: c.heightOf(finalized)}
 	c.confirmedLag, c.finalizedLag = uint64(confirmedAfter), uint64(finalizedAfter)
 	return nil
@@ -114,6 +115,7 @@ func setKnobs(c *Cluster, p params) (any, *rpcError) {
 	if want.Rent != nil && (*want.Rent == 0 || *want.Rent > maxLamportsPerByte) {
 		return nil, invalidParams("Invalid params: %s", errRent)
 	}
+	// Finality is checked as a pair, with the present value for the one that is not given.
 	if want.Confirmed != nil || want.Finalized != nil {
 		confirmedAfter, finalizedAfter := int(c.confirmedLag), int(c.finalizedLag)
 		if want.Confirmed != nil {

@@ -62,11 +62,13 @@ func (in *invocation) lighthouse() *InstructionError {
 	if d.bad || int(kind) >= len(lighthouseNames) {
 		return custom(lighthouseInvalid)
 	}
+	// The first two instructions keep state in an account of the program, which this sandbox does not have.
 	if kind < 2 {
 		in.say("Memory accounts are not kept by this sandbox")
 		return custom(lighthouseInvalid)
 	}
 	level := d.byte()
+	// Each kind has a parser. Kinds without one concern accounts that cannot exist here; targets fails them.
 	read, multi := map[byte]func(*borshReader) assertion{
 		2: readDataAssertion, 3: readDataAssertion, 4: readDeltaAssertion, 5: readInfoAssertion, 6: readInfoAssertion,
 		7: readMintAssertion, 8: readMintAssertion, 9: readTokenAssertion, 10: readTokenAssertion, 15: readClockAssertion,
@@ -81,6 +83,7 @@ func (in *invocation) lighthouse() *InstructionError {
 			asserted = append(asserted, read(d))
 		}
 	}
+	// Everything was readable, else nothing is compared.
 	if d.bad || level > logFailedNoop {
 		return custom(lighthouseInvalid)
 	}
@@ -120,6 +123,7 @@ func (in *invocation) targets(kind byte) *InstructionError {
 	if err := in.atLeast(need); err != nil {
 		return err
 	}
+	// The owner of the account must be the program whose layout the assertion knows.
 	switch kind {
 	case 7, 8, 9, 10:
 		if !isTokenProgram(in.account(0).Owner) {
@@ -150,6 +154,7 @@ func readDataAssertion(d *borshReader) assertion {
 		if len(data) == 0 {
 			return custom(lighthouseUninitialized)
 		}
+		// A list takes its length from the value that it is compared with.
 		s := s
 		if s.list {
 			s.size = len(wanted.bytes)
@@ -202,6 +207,7 @@ func readInfoDelta(d *borshReader) assertion {
 		if err != nil {
 			return err
 		}
+		// Accounts have no rent epoch any more; Agave shows the largest number.
 		is := map[byte]uint64{0: now.Lamports, 1: uint64(len(now.Data)), 3: math.MaxUint64}[kind]
 		apart := new(big.Int).Sub(number(is).number, was.number)
 		return in.compare(level, shapeI128, quantity{number: apart}, wanted, operator)

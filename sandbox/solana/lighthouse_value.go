@@ -122,6 +122,7 @@ func (q quantity) same(o quantity) bool {
 // logResult logs at the level that the instruction asks for: text, base64 data, or a call of the no-op program, whose
 // data then shows among the inner instructions. That call can fail, which fails the assertion.
 func (in *invocation) logResult(level byte, s shape, actual, wanted quantity, operator byte, holds bool) *InstructionError {
+	// The three levels for failures are the three others with successes left out.
 	if level >= logFailedText {
 		if holds {
 			return nil
@@ -135,6 +136,7 @@ func (in *invocation) logResult(level byte, s shape, actual, wanted quantity, op
 			in.say("Result (%s): %s %s %s", word, s.text(actual), operatorSigns[operator], s.text(wanted))
 			return nil
 		}
+		// Absent keys are logged in a form of their own.
 		switch {
 		case actual.missing() && wanted.missing():
 			in.say("Result: None %s None", operatorSigns[operator])
@@ -218,6 +220,7 @@ func (in *invocation) at(data []byte, s shape, offset uint64) (quantity, *Instru
 // slice returns length bytes of an account's data. The error and its log line depend on the type that is read, as in
 // the program.
 func (in *invocation) slice(data []byte, offset, length uint64, s shape) ([]byte, *InstructionError) {
+	// The program adds without a check, so the overflow ends it.
 	if offset > math.MaxUint64-length {
 		err := refused("ProgramFailedToComplete") // the program's own sum overflows
 		err.fatal = true

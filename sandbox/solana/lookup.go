@@ -40,6 +40,7 @@ func readTable(data []byte) (t lookupTable, err *InstructionError) {
 		t.Authority = &k
 	}
 	r.take(2)
+	// The remaining bytes must be whole addresses.
 	if r.err != nil || kind != 1 || option > 1 || len(data) < tableMeta || (len(data)-tableMeta)%32 != 0 {
 		return t, refused("InvalidAccountData")
 	}
@@ -87,6 +88,7 @@ func (b bank) lookUp(tx *transaction) (*transaction, *TransactionError) {
 		if err != nil {
 			return tx, failed("InvalidAddressLookupTableData")
 		}
+		// A table that was deactivated long enough ago counts as missing.
 		if b.gone(t) {
 			return tx, failed("AddressLookupTableNotFound")
 		}
@@ -120,6 +122,7 @@ func (in *invocation) lookupTable() *InstructionError {
 
 // runTable parses the instruction: 0 create, 1 freeze, 2 extend, 3 deactivate, 4 close.
 func (in *invocation) runTable() *InstructionError {
+	// bincode reads no more than a packet, whatever the data claims.
 	args := &systemArgs{rest: in.data[:min(len(in.data), maxPacket)]}
 	kind := args.u32()
 	if kind < uint32(len(unitsOfTable)) {
@@ -188,6 +191,7 @@ func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 	if in.account(0).Owner == lookupProgram {
 		return nil
 	}
+	// The account is topped up to the rent minimum, allocated, and assigned, in three calls.
 	if reserve, held := in.rent.minimum(tableMeta), in.account(0).Lamports; held < reserve {
 		if err := in.callTransfer(in.key(2), table, reserve-held); err != nil {
 			return err
@@ -292,6 +296,7 @@ func (in *invocation) extendTable(keys []byte) *InstructionError {
 	if in.slot != t.Extended {
 		t.Extended, t.Before = in.slot, byte(held)
 	}
+	// The program checks the right to write only here, after its own checks.
 	if !in.writable(0) {
 		return custom(tableReadonly)
 	}
@@ -340,6 +345,7 @@ func (in *invocation) closeTable() *InstructionError {
 		return refused("InvalidArgument")
 	}
 	if !in.gone(t) {
+		// A deactivated table still serves transactions for up to 512 slots, so it cannot go yet.
 		left := tableHistory + 1
 		if place, recent := in.recentSlot(t.Deactivated); recent && t.Deactivated != in.slot {
 			left = tableHistory - place

@@ -71,6 +71,7 @@ func (in *invocation) memoV4() *InstructionError {
 		}
 		in.log("Program log: %s", in.key(i))
 	}
+	// The memo's length is part of the log line, so formatting it costs units by its digits.
 	length := uint64(len(in.data))
 	if length > 0 {
 		format += 13 * uint64(len(strconv.FormatUint(length, 10)))
@@ -140,6 +141,7 @@ func utf8Fault(data []byte) string {
 	if !utf8.FullRune(rest) {
 		return fmt.Sprintf("incomplete utf-8 byte sequence from index %d: %s", from, bytes)
 	}
+	// A sequence that breaks off in the middle is invalid up to the byte that does not belong to it.
 	bad := 1
 	for bad < len(rest) && !utf8.FullRune(rest[:bad]) {
 		bad++

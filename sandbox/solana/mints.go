@@ -105,6 +105,7 @@ func (c *Cluster) addTokens() error {
 func (c *Cluster) found(to int, added map[address]account) error {
 	faucet := keyOf(c.faucet())
 	var cost uint64
+	// The faucet pays for the accounts in all of its kept versions, because a fork may bring an older one back.
 	for _, a := range added {
 		cost += a.Lamports
 	}
@@ -155,6 +156,7 @@ func feeMintData(authority address) []byte {
 	value := data[extensionsAt+4:]
 	putKey(value, 0, authority)
 	putKey(value, 32, authority)
+	// Older and newer fee are the same, so the fee never changes by itself.
 	writeFee(value[feeOlderAt:], 0, testFeeMost, testFeePoints)
 	writeFee(value[feeNewerAt:], 0, testFeeMost, testFeePoints)
 	return data
@@ -202,6 +204,7 @@ func (c *Cluster) AirdropToken(ctx context.Context, owner, token string, units u
 		return "", fmt.Errorf("solana sandbox: %s is no mint", token)
 	}
 	return c.give(func(faucet address) draftTransaction {
+		// CreateIdempotent (1) does nothing if the account exists; MintTo (7) follows in the same transaction.
 		associated, _ := associatedAddress(to, a.Owner, mint)
 		create := draftInstruction{associatedProgram, []callMeta{{faucet, true, true}, {associated, false, true},
 			{key: to}, {key: mint}, {key: systemProgram}, {key: a.Owner}}, []byte{1}}

@@ -153,6 +153,7 @@ func (c *Cluster) height(commitment *string, minSlot *uint64) (uint64, *rpcError
 		return 0, bad
 	}
 	height := c.heightOf(l)
+	// The client wants a node that is at least as far as one that it asked before.
 	if minSlot != nil && *minSlot > slotOf(height) {
 		return 0, &rpcError{
 			Code:    codeMinContextNotYet,

@@ -22,6 +22,7 @@ type parsing struct {
 // fails.
 func (m *message) parseInstruction(ix instruction) (program string, parsed any, ok bool) {
 	p := &parsing{reader: reader{rest: ix.Data}, info: object{}}
+	// Inner instructions come from the sandbox's own execution, but an index is checked all the same.
 	for _, a := range ix.Accounts {
 		if int(a) >= len(m.Keys) {
 			return "", nil, false
@@ -29,6 +30,7 @@ func (m *message) parseInstruction(ix instruction) (program string, parsed any, 
 		p.keys = append(p.keys, m.Keys[a].String())
 	}
 	switch id := m.Keys[ix.Program]; {
+	// A memo that is not UTF-8 has no parsed form.
 	case isMemo(id):
 		return "spl-memo", string(ix.Data), utf8.Valid(ix.Data)
 	case id == systemProgram:
@@ -232,6 +234,7 @@ func (p *parsing) token(extended bool) bool {
 	kind := p.byte()
 	switch kind {
 	case 0, 20:
+		// InitializeMint and InitializeMint2 differ in the Rent sysvar only.
 		p.info["decimals"], p.info["mintAuthority"] = p.byte(), p.key()
 		if freezer := p.optionalKey(); freezer != nil {
 			p.info["freezeAuthority"] = freezer
@@ -244,6 +247,7 @@ func (p *parsing) token(extended bool) bool {
 		return p.is("initializeAccount", "account", "mint", "owner", "rentSysvar")
 	case 2, 19:
 		p.info["m"] = p.byte()
+		// The signers of a multisig follow its own accounts.
 		own := []string{"multisig", "rentSysvar"}
 		if kind == 19 {
 			own = own[:1]
@@ -419,6 +423,7 @@ func (p *parsing) transferFee() bool {
 		return p.is("withdrawWithheldTokensFromMint", "mint", "feeRecipient") && p.signed(2, "withdrawWithheldAuthority")
 	case 3:
 		sources := int(p.byte())
+		// The source accounts are at the end, behind the authority and its signers.
 		if len(p.keys) < 3+sources {
 			return false
 		}

@@ -167,6 +167,7 @@ func (c *Cluster) Handler() http.Handler {
 // servePost answers one request body, which has one call or a batch. The calls of a batch run in order, each under
 // its own lock.
 func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
+	// Agave insists on the content type, and tests should notice a client that forgets it.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		http.Error(w, "Supplied content type is not allowed. Content-Type: application/json is required", http.StatusUnsupportedMediaType)
 		return
@@ -179,6 +180,7 @@ func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
 		return // the client left
 	}
 	var calls []json.RawMessage
+	// A body that begins with a bracket is a batch.
 	batch := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
 	if !batch {
 		calls = []json.RawMessage{body}
@@ -213,6 +215,7 @@ func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
 		cut = cut || fault.DropAnswer
 		answers = append(answers, a)
 	}
+	// All calls have run by now: the client cannot know which of them took effect.
 	if cut {
 		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
 	}
@@ -236,6 +239,7 @@ func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
 	if bad != nil {
 		return answer(req.ID, nil, bad), Fault{}
 	}
+	// These faults answer without executing anything.
 	fault := c.faultFor(req.Method, req.Params)
 	switch {
 	case fault.Hang:
@@ -257,6 +261,7 @@ func (c *Cluster) call(raw json.RawMessage) (response, Fault) {
 	if bad != nil {
 		return answer(req.ID, nil, bad), fault
 	}
+	// The remaining faults belong to sendTransaction, which reads them from its parameters.
 	p.fault = fault
 
 	// From here on the clock has made all blocks that are due, so that a request sees the chain as of now.

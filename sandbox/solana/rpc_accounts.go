@@ -67,6 +67,7 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 	if cfg.Encoding == "" {
 		cfg.Encoding = "base64"
 	}
+	// One invalid address fails the whole call, as in Agave.
 	list := make([]any, len(texts))
 	for i, text := range texts {
 		key, bad := readAddress(text)
@@ -95,6 +96,7 @@ const maxBase58Data = 128
 // showExisting shows an account, even one without lamports or data. jsonParsed gives base64 here; show parses what it
 // can before it calls this.
 func showExisting(a account, encoding string, slice *dataSlice) (any, *rpcError) {
+	// A slice beyond the data is shortened, never an error.
 	data := a.Data
 	if slice != nil {
 		from := min(slice.Offset, uint64(len(data)))

@@ -86,6 +86,7 @@ func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// The lookup must succeed, although only the message's own keys count for the fee.
 	if _, err := c.bank(height).lookUp(&transaction{message: *msg}); err != nil {
 		return nil, invalidParams("invalid transaction message: %s", err)
 	}
@@ -135,6 +136,7 @@ func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
 			return nil, bad
 		}
 	}
+	// The window is as long as the life of a blockhash.
 	first := c.tip - min(c.tip, maxAge-1)
 	lowest := map[uint64]uint64{}
 	for _, l := range c.history.between(max(first, 1)-1, c.tip) {
@@ -144,6 +146,7 @@ func getPrioritizationFees(c *Cluster, p params) (any, *rpcError) {
 			}
 		}
 	}
+	// The list has an entry for each block, 0 if no transaction in it counts.
 	fees := []object{}
 	for h := first; h <= c.tip; h++ {
 		fees = append(fees, object{"slot": slotOf(h), "prioritizationFee": lowest[h]})
@@ -231,6 +234,7 @@ func getBlocks(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// The range ends with the newest visible block. A range that begins later is empty.
 	if to = min(to, slotOf(height)); to < from {
 		return []uint64{}, nil
 	}

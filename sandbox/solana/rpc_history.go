@@ -33,6 +33,7 @@ func getSignatureStatuses(c *Cluster, p params) (any, *rpcError) {
 			return nil, bad
 		}
 		l := c.history.bySignature[sig]
+		// Older statuses are found only with searchTransactionHistory.
 		if l == nil || !cfg.SearchHistory && c.tip-l.Height > recentStatuses {
 			continue
 		}
@@ -93,6 +94,7 @@ func getSignaturesForAddress(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// The list begins below before and ends above until. Transactions above the commitment are left out.
 	list := []object{}
 	of := c.history.byAddress[key]
 	started := before == nil
@@ -297,6 +299,7 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 		return nil, bad
 	}
 	parent := height - min(height, 1)
+	// Block 0 is its own parent.
 	block := object{
 		"blockhash":         c.blockhash(height).String(),
 		"previousBlockhash": c.blockhash(parent).String(),
@@ -305,6 +308,7 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 		"blockTime":         c.blockTime(height),
 		"rewards":           []any{},
 	}
+	// Block 0 holds no transactions.
 	var inside []*landed
 	if height > 0 {
 		inside = c.history.between(height-1, height)

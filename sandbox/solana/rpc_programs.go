@@ -47,6 +47,7 @@ func (f programFilter) accept() (accountFilter, *rpcError) {
 		if len(f.Memcmp.Bytes) > 175 { // what 128 bytes take at most
 			return nil, invalidParams("Invalid param: encoded binary too large")
 		}
+		// The base58 decoder refuses the empty text, which as a filter matches everything.
 		want, err = base58.Decode(f.Memcmp.Bytes)
 		if f.Memcmp.Bytes == "" {
 			want, err = nil, nil

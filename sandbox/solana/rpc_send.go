@@ -13,6 +13,7 @@ func transactionParam(p params, encoding string) (*transaction, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// Errors of parsing and sanitizing are invalid parameters, so that nothing that is malformed reaches the queue.
 	tx, err := parseTransaction(raw)
 	if err != nil {
 		return nil, invalidParams("failed to deserialize %s: %s", what, err)
@@ -51,6 +52,7 @@ func sendTransaction(c *Cluster, p params) (any, *rpcError) {
 		return nil, bad
 	}
 	if !cfg.SkipPreflight {
+		// Preflight executes the transaction on the chosen block and returns the error without sending it.
 		if !tx.signed() {
 			return nil, errSignature
 		}
@@ -95,6 +97,7 @@ func simulateTransaction(c *Cluster, p params) (any, *rpcError) {
 	if cfg.SigVerify && !tx.signed() {
 		return nil, errSignature
 	}
+	// Signatures were checked above if asked for; the bank does not repeat that.
 	bank := c.bank(height)
 	bank.unverified, bank.anyHash = true, cfg.ReplaceBlockhash
 	var replacement any

@@ -32,6 +32,7 @@ func extensionName(extension uint16) string {
 // as text.
 func showAmount(units uint64, decimals byte) object {
 	text := strconv.FormatUint(units, 10)
+	// The text is exact; it has no zeros at the end.
 	if decimals > 0 {
 		if short := int(decimals) + 1 - len(text); short > 0 {
 			text = strings.Repeat("0", short) + text
@@ -54,6 +55,7 @@ func (c *Cluster) showToken(a account, height uint64) (any, bool) {
 		return nil, false
 	}
 	var kind string
+	// A token account's decimals are those of its mint, read at the same height.
 	var info object
 	if h, ok := holdingIn(a); ok {
 		decimals, known := decimalsOf(h.mint(), c.state.at(h.mint(), height))
@@ -206,6 +208,7 @@ func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bo
 		if bad != nil {
 			return nil, bad
 		}
+		// Sorting makes the list the same between calls, as the state is a map.
 		list = append(list, entry{key.String(), object{"pubkey": key.String(), "account": shown}})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].key < list[j].key })

@@ -57,11 +57,13 @@ func (s state) set(key address, height uint64, a account, finalized uint64) {
 		a = account{} // an account without lamports is gone at the end of its transaction
 	}
 	versions := s[key]
+	// A second change in the same block replaces the first.
 	if n := len(versions); n > 0 && versions[n-1].height == height {
 		versions[n-1].account = a
 		return
 	}
 	versions = append(versions, version{height, a})
+	// The newest version at or below the finalized height stays, because reads at finalized need it.
 	keep := sort.Search(len(versions), func(i int) bool { return versions[i].height > finalized })
 	if keep > 1 {
 		versions = append([]version(nil), versions[keep-1:]...)
@@ -116,6 +118,7 @@ func (r rentRate) minimum(size int) uint64 {
 // rent minimum. An account that was below it may stay below, with no less than before and the same owner and size.
 func (r rentRate) allows(before, after account) bool {
 	if after.Lamports == 0 || after.Lamports >= r.minimum(len(after.Data)) {
+		// An account below its minimum may stay there, but must not lose lamports or change its shape.
 		return true
 	}
 	return before.Lamports > 0 && after.Lamports >= before.Lamports &&

@@ -64,6 +64,7 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	}
 	s.shape, s.received = config{Encoding: cfg.Encoding, DataSlice: cfg.DataSlice}, cfg.ReceivedNotification
 	switch s.kind {
+	// These two have a fixed commitment level.
 	case "slot":
 		s.level = processed
 	case "root":
@@ -124,6 +125,7 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 		return
 	}
 	switch s.kind {
+	// One notification for the newest block is enough, because the older ones have passed.
 	case "slot":
 		w.tell(s, object{"slot": slotOf(height), "parent": slotOf(height - 1), "root": slotOf(c.heightOf(finalized))})
 	case "root":
@@ -181,6 +183,7 @@ func (c *Cluster) notifySignature(w *wsClient, s *subscription, height uint64) {
 	if l == nil {
 		return
 	}
+	// The first notification may be asked for in addition, and comes once.
 	if s.received {
 		s.received = false
 		w.tell(s, withContext(l.Height, "receivedSignature"))

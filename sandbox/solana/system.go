@@ -132,6 +132,7 @@ func (in *invocation) allocate(i int, authority address, space uint64) *Instruct
 		in.log("Allocate: 'to' account %s must sign", in.named(i, authority))
 		return refused("MissingRequiredSignature")
 	}
+	// An account with data or another owner is in use, even without lamports.
 	if a := in.account(i); len(a.Data) > 0 || a.Owner != systemProgram {
 		in.log("Allocate: account %s already in use", in.named(i, authority))
 		return custom(alreadyInUse)

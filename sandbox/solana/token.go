@@ -141,6 +141,7 @@ func (in *invocation) tokenMint(d []byte, withRent bool) *InstructionError {
 	} else if err := in.atLeast(1); err != nil {
 		return err
 	}
+	// The account must be allocated by the System program beforehand, with exactly the right size.
 	m := mintAccount(in.account(0).Data)
 	if len(m) != mintSize || m[45] > 1 {
 		return refused("InvalidAccountData")
@@ -207,6 +208,7 @@ func (in *invocation) tokenAccount(d []byte, withRent bool) *InstructionError {
 			return custom(tokenInvalidMint)
 		}
 	}
+	// The program writes only now, after all checks.
 	h[108] = stateReady
 	putKey(h, 0, in.key(1))
 	putKey(h, 32, owner)
@@ -254,6 +256,7 @@ func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// A transfer to itself checks everything and moves nothing.
 	same := in.same(0, to)
 	target := source
 	if !same {

@@ -33,6 +33,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	}
 	var m mintAccount
 	var fee uint64
+	// The forms that name the mint can see its extensions: fee, pause and hook.
 	if form > 0 {
 		if m, err = in.decimalsMatch(mint, source.mint(), decimals); err != nil {
 			return err
@@ -51,6 +52,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	} else if source.has(extTransferHookAccount) || source.has(extTransferFeeAmount) || source.has(extPausableAccount) {
 		return custom(tokenMintRequired)
 	}
+	// The sender's expectation protects against a fee that was raised in the meantime.
 	if form == 2 && fee != binary.LittleEndian.Uint64(d[9:]) {
 		in.say("Calculated fee {calculated_fee}, received {fee}")
 		return custom(tokenFeeMismatch)
@@ -58,6 +60,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 	if in.key(authority) == source.owner() && in.guarded(source) {
 		return custom(tokenGuardTransfer)
 	}
+	// A transfer to itself moves nothing, so its memo check is the last step.
 	same := in.same(0, to)
 	if err := in.spender(source, m, authority, amount, !same); err != nil {
 		return err
@@ -148,6 +151,7 @@ func (in *invocation) hook(m mintAccount, source, target tokenAccount, mint, to,
 	if !ok {
 		return nil
 	}
+	// During the call both accounts are marked as transferring, which the hook program checks.
 	for _, h := range []tokenAccount{source, target} {
 		flag, err := h.extensions().must(extTransferHookAccount)
 		if err != nil {
@@ -302,6 +306,7 @@ func (in *invocation) setTransferFee(points uint16, maximum uint64) *Instruction
 		return custom(tokenFeeTooHigh)
 	}
 	epoch := in.slot / slotsPerEpoch
+	// The present fee becomes the older one, unless a change is already pending.
 	if u64At(value, feeNewerAt) <= epoch {
 		copy(value[feeOlderAt:feeOlderAt+feeSize], value[feeNewerAt:feeNewerAt+feeSize])
 	}

@@ -203,6 +203,7 @@ func (l extensionList) must(extension uint16) ([]byte, *InstructionError) {
 	if at < 0 {
 		return nil, custom(tokenExtensionNotFound)
 	}
+	// The length that is stored must fit into the data, and be the one that the type has.
 	end := at + 4 + int(binary.LittleEndian.Uint16(l[at+2:]))
 	if end > len(l) {
 		return nil, refused("InvalidAccountData")
@@ -233,6 +234,7 @@ func (l extensionList) place(extension uint16) (int, *InstructionError) {
 // types lists the extensions in their order, and how many bytes they take up.
 func (l extensionList) types() (found []uint16, used int, err *InstructionError) {
 	at := 0
+	// The list ends with the data or with type 0; the bytes behind that are free.
 	for at < len(l) {
 		if at+2 > len(l) {
 			break // a last byte that a reallocation left
@@ -273,6 +275,7 @@ func (l extensionList) first() (uint16, *InstructionError) {
 // account is too small: Reallocate has to come first.
 func (l extensionList) add(extension uint16) ([]byte, *InstructionError) {
 	kind, _ := kindOf(extension)
+	// A missing extension goes to the first free place.
 	at, err := l.place(extension)
 	if at < 0 {
 		at, _ = l.place(0)
@@ -360,9 +363,11 @@ func unpack(data []byte, kind byte, fresh bool) *InstructionError {
 	if !fresh && !ready {
 		return refused("UninitializedAccount")
 	}
+	// Without extensions, exactly the base size is valid.
 	if len(data) == base {
 		return nil
 	}
+	// With extensions, the gap between a mint's base size and the kind must be zeros.
 	if len(data) < extensionsAt || !zeroed(data[base:kindAt]) || data[kindAt] > kindAccount {
 		return refused("InvalidAccountData")
 	}

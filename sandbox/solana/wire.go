@@ -136,6 +136,7 @@ func parseTransaction(wire []byte) (*transaction, error) {
 	}
 	r := &reader{rest: wire}
 	tx := &transaction{Wire: wire}
+	// Signatures come first, in the order of the signing keys.
 	for range r.length(64) {
 		tx.Signatures = append(tx.Signatures, signature(r.take(64)))
 	}
@@ -165,6 +166,7 @@ func parseMessage(raw []byte) (*message, error) {
 	r := &reader{rest: raw}
 	m := &message{Raw: raw}
 	first := r.byte()
+	// A set top bit marks a versioned message. Legacy messages begin with the number of signatures, which is smaller.
 	if first&0x80 != 0 {
 		if version := first & 0x7f; version != 0 {
 			return nil, fmt.Errorf("invalid value: integer `%d`, expected a message version of 0 or 1", version)
@@ -214,6 +216,7 @@ func (m *message) sound() bool {
 	if m.Version == 1 && !m.soundV1() {
 		return false
 	}
+	// There is at least one writable signer, the fee payer.
 	if m.Required+m.ReadUnsigned > len(m.Keys) || m.ReadSigned >= m.Required {
 		return false
 	}
@@ -224,6 +227,7 @@ func (m *message) sound() bool {
 		}
 		total += len(l.Writable) + len(l.Readonly)
 	}
+	// Accounts are indexed by one byte.
 	if total > 256 || len(m.Instructions) > maxInstructions {
 		return false
 	}
@@ -290,6 +294,7 @@ func (r *reader) length(size int) int {
 	n := 0
 	for i := 0; i < 3; i++ {
 		b := r.byte()
+		// Seven bits a byte, lowest first, in at most three bytes.
 		n |= int(b&0x7f) << (7 * i)
 		if b&0x80 != 0 {
 			continue

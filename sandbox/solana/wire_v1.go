@@ -65,6 +65,7 @@ func (r *reader) messageV1() *message {
 	r.byte() // the prefix
 	m.Required, m.ReadSigned, m.ReadUnsigned = int(r.byte()), int(r.byte()), int(r.byte())
 	mask := r.uint32()
+	// Unknown bits are refused, because their values would shift everything that follows.
 	if fee := mask & maskPriorityFee; r.err == nil && (mask&^maskKnown != 0 || bits.OnesCount32(fee) == 1) {
 		r.err = errors.New("invalid value: invalid transaction config mask")
 	}
@@ -83,6 +84,7 @@ func (r *reader) messageV1() *message {
 		m.Instructions = append(m.Instructions, instruction{Program: int(r.byte())})
 		headers[i] = header{int(r.byte()), int(binary.LittleEndian.Uint16(r.take(2)))}
 	}
+	// Accounts and data come after all headers, in the same order.
 	for i, h := range headers {
 		if r.err != nil {
 			return m

@@ -80,6 +80,7 @@ func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	ctx, cut := context.WithCancel(r.Context())
 	defer cut()
 	client := &wsClient{subs: map[uint64]*subscription{}, out: make(chan []byte, wsQueue), cut: cut, gone: make(chan struct{})}
+	// A client is registered before the handshake, so that Close waits for it too.
 	if !c.join(client) {
 		http.Error(w, "The cluster is closed", http.StatusServiceUnavailable)
 		return
@@ -93,6 +94,7 @@ func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(wsMaxRead)
 
+	// Only this goroutine writes to the connection; the handler's own answers pass through out as well.
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		defer cut()
@@ -110,6 +112,7 @@ func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
+	// The writer ends before CloseNow, so it never writes to a closed connection.
 	defer writer.Wait()
 	defer cut()
 	for {

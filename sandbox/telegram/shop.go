@@ -40,7 +40,7 @@ func (s *Server) pageBuy(_ *http.Request, in pageRequest) (any, error) {
 	return map[string]string{"reference": reference}, nil
 }
 
-// pagePaid tells whether an order was paid. The page asks again and again until it was.
+// pagePaid tells whether an order was paid. The page polls it.
 func (s *Server) pagePaid(r *http.Request, in pageRequest) (any, error) {
 	if s.opt.Shop == nil {
 		return nil, &pageError{http.StatusNotFound, "This sandbox has no shop."}
