@@ -12,33 +12,33 @@ import (
 	"purser/store/engine"
 )
 
-// maxBatch bounds how many closures share a commit, and with it how long the first of them waits.
+// maxBatch bounds how many closures share a commit, and so how long the first of them waits.
 const maxBatch = 1024
 
-// job is one Update. Its closure runs on the goroutine that called Update, when the committer
-// gives it its turn: so a panic unwinds through its own caller, and t.FailNow ends its own test.
+// job is one Update. Its closure runs on the goroutine that called Update, when the committer gives it its turn. So a
+// panic unwinds through its own caller, and t.FailNow ends the right test.
 type job struct {
-	turns chan turn
-	ran   chan ran
-	gone  bool // its goroutine panicked: nobody waits
-	err   error
+	turns chan turn // from the committer: run, or the outcome
+	ran   chan ran  // to the committer: how the run went
+	gone  bool      // its goroutine panicked, so nobody waits for the outcome
+	err   error     // of its closure's latest run
 }
 
-// turn is what the committer tells a job: run on this transaction, or (without one) the verdict.
+// turn is a message to a job: with tx, run the closure on this transaction; without, err is the outcome of the Update.
 type turn struct {
 	tx  *tx
 	err error
 }
 
-// ran is what a job tells the committer.
+// ran is what a job reports after it has run.
 type ran struct {
 	err   error
-	wrote bool
-	gone  bool
+	wrote bool // the transaction holds something of it
+	gone  bool // the closure did not return: it panicked or called runtime.Goexit
 }
 
-// Update queues change for the committer and waits for its outcome. ctx counts until it is queued.
-// A panic of change rolls it back and goes on in the caller.
+// Update queues change for the committer and waits for its outcome. ctx counts until it is queued. A panic of change
+// rolls it back and continues in the caller. Errors: change's own, store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
 func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -56,6 +56,8 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 	}
 }
 
+// enqueue hands a job to the committer, unless the engine is closed. closing is held for reading, so that Close does
+// not close the channel between the check and the send.
 func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	e.closing.RLock()
 	defer e.closing.RUnlock()
@@ -70,6 +72,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
+// run runs the closure and reports to the committer, whatever the closure does.
 func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result := ran{gone: true}
 	defer func() { // on a panic and on runtime.Goexit too
@@ -81,15 +84,15 @@ func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result.gone = false
 }
 
-// commitLoop is the committer. It takes whatever is queued into one transaction: a lone writer
-// starts at once, and while a commit waits for the disk the next batch gathers by itself.
+// commitLoop is the committer, the only goroutine that writes. It takes everything that is queued into one transaction:
+// a lone writer starts at once, and while a commit waits for the disk, the next batch gathers by itself.
 func (e *Engine) commitLoop() {
 	defer close(e.stopped)
 	batch := make([]*job, 0, maxBatch)
 	for first := range e.jobs {
 		batch = append(batch[:0], first)
-		// Those whose commit just ended are about to come back: without this, the first of them
-		// would have a commit to itself and all others would wait for it.
+		// Writers whose commit has just ended are about to come back. Without this pause the first of them would have a
+		// commit to itself, and all others would wait for it.
 		runtime.Gosched()
 		batch = e.drain(batch)
 		for rest := batch; len(rest) > 0; {
@@ -99,6 +102,7 @@ func (e *Engine) commitLoop() {
 	}
 }
 
+// drain adds queued jobs to a batch, without waiting for any.
 func (e *Engine) drain(batch []*job) []*job {
 	for len(batch) < maxBatch {
 		select {
@@ -114,11 +118,11 @@ func (e *Engine) drain(batch []*job) []*job {
 	return batch
 }
 
-// commitFront commits as many jobs from the front as go together and returns those behind them.
+// commitFront commits as many jobs from the front of a batch as go together, and returns those behind them.
 //
-// A job that fails after it wrote takes the transaction with it. Those before it run again and
-// are committed; then it is the first of the next transaction, where its failure is its own: it
-// is only ever told what follows from committed rows.
+// bbolt has no savepoints: a job that fails after it wrote takes the whole transaction with it. Then the jobs before it
+// run again and are committed without it. After that it is the first of the next transaction, and its failure concerns
+// nobody else. So a job's outcome only ever follows from committed rows.
 func (e *Engine) commitFront(batch []*job) (rest []*job) {
 	n := len(batch)
 	for {
@@ -131,6 +135,7 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 			answer(batch, fmt.Errorf("begin: %w", err))
 			return nil
 		}
+		// Run the closures one after the other on the same transaction; each sees what those before it wrote.
 		g, wrote := newGroup(e, root), false
 		stuck, before := -1, 0
 		for i, j := range batch[:n] {
@@ -147,10 +152,12 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 			wrote = wrote || result.wrote
 			before++
 		}
+		// All went well.
 		if stuck < 0 {
 			e.finish(g, batch[:n], wrote)
 			return batch[n:]
 		}
+		// One failed after it wrote: give up this transaction, with the slots of its new secrets.
 		e.keyFile.release(g.made)
 		if err := root.Rollback(); err != nil {
 			e.stop(err)
@@ -164,8 +171,8 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 	}
 }
 
-// finish commits and tells each job its outcome. Even an error that a job chose without writing
-// waits for the commit: it may rest on what a job before it wrote.
+// finish commits and sends each job its outcome. An error of a job that wrote nothing also waits for the commit: the
+// job may have read what another one of the batch wrote.
 func (e *Engine) finish(g *group, batch []*job, wrote bool) {
 	if !wrote {
 		_ = g.root.Rollback() // nothing was written: there is nothing to keep or to lose
@@ -181,7 +188,8 @@ func (e *Engine) finish(g *group, batch []*job, wrote bool) {
 	}
 }
 
-// commit makes what was written durable, with the keys that it needs before it and those that it ends after it.
+// commit makes a transaction durable in the order that secrets need: new ones are written before the commit that names
+// them, destroyed ones are overwritten after it.
 func (e *Engine) commit(g *group) error {
 	if err := e.keyFile.write(g.made); err != nil {
 		return errors.Join(err, g.root.Rollback())
@@ -195,7 +203,7 @@ func (e *Engine) commit(g *group) error {
 // ErrFull says that the disk, or a limit on the size of files, leaves no room for the store.
 var ErrFull = errors.New("no room is left for it: free some space there (or raise the limit on file sizes), then start purser again; nothing that was acknowledged is lost")
 
-// fullOr says what to do where an error of writing is one of room.
+// fullOr adds ErrFull to an error of writing that is about room.
 func (e *Engine) fullOr(err error) error {
 	if err == nil {
 		return nil
@@ -208,7 +216,8 @@ func (e *Engine) fullOr(err error) error {
 	return err
 }
 
-// stop makes the store refuse everything from here on: nobody knows what the file holds.
+// stop makes the engine refuse every further Update, because nobody knows what the file holds. Only the committer calls
+// it.
 func (e *Engine) stop(err error) {
 	if e.poison == nil {
 		e.poison = err
@@ -216,8 +225,8 @@ func (e *Engine) stop(err error) {
 	}
 }
 
-// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its
-// outcome open: the process must end then, and the next start reads what is true.
+// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
+// process must end then: the next start reads what is true.
 func (e *Engine) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -227,6 +236,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
+// answer sends all jobs of a batch the same outcome.
 func answer(batch []*job, err error) {
 	for _, j := range batch {
 		if !j.gone {

@@ -22,27 +22,29 @@ import (
 	"purser/store/engine"
 )
 
-// Days is an engine.Days in a folder: a bbolt file for each day. A file is opened when it is first used, and stays open.
+// Days is an engine.Days in a folder: one bbolt file for each day. A file is opened at its first use and stays open.
+// Any goroutine may use it.
 type Days struct {
 	folder string
 	layout engine.Layout
 	log    *slog.Logger
 
-	mu     sync.Mutex
-	files  map[string]*bbolt.DB // by day; nil: not opened yet
+	mu     sync.Mutex           // guards files and closed; never held while a transaction runs
+	files  map[string]*bbolt.DB // by day; nil: there is a file, and it is not open yet
 	closed bool
 }
 
+// Names of the files.
 const (
 	dayLayout = time.DateOnly
 	dayEnd    = ".db"
-	asideEnd  = ".damaged" // and a number, behind the name of a file that was set aside
+	asideEnd  = ".damaged" // and a number, after the name of a file that was set aside
 )
 
 var _ engine.Days = (*Days)(nil)
 
-// OpenDays opens the days in a folder, which it makes (mode 0700) if need be. log hears of days that are set aside; nil
-// for silence.
+// OpenDays opens the days in a folder, which it makes with mode 0700 if there is none. log gets reports of days that
+// are set aside; nil: none.
 func OpenDays(folder string, layout engine.Layout, log *slog.Logger) (*Days, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -54,10 +56,10 @@ func OpenDays(folder string, layout engine.Layout, log *slog.Logger) (*Days, err
 	return d, nil
 }
 
-// file is the path of a day.
+// file is the path of a day's file.
 func (d *Days) file(day string) string { return filepath.Join(d.folder, day+dayEnd) }
 
-// find learns which days there are.
+// find learns which days there are. Files of other names are ignored.
 func (d *Days) find() error {
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		return err
@@ -83,7 +85,7 @@ func (d *Days) Names() ([]string, error) {
 	return slices.Sorted(maps.Keys(d.files)), nil
 }
 
-// open is the file of a day; nil when there is none and none is to be made.
+// open returns the file of a day; nil if there is none and create is false. A damaged file is set aside.
 func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +114,8 @@ func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	return db, nil
 }
 
-// openDay opens or creates a day's file. Its freelist is written: little is ever freed in it, and a file
-// of any size opens at once.
+// openDay opens or creates a day's file. Its freelist is stored: little is ever freed in it, and so a file of any size
+// opens at once.
 func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
 	if err := guarded(func() (err error) { db, err = openFile(path, bbolt.Options{}); return err }); err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
 	return nil, err
 }
 
-// layOut makes the buckets of a new file, and looks for them in an old one.
+// layOut makes the buckets of a new file, and checks that an existing one has them.
 func layOut(db *bbolt.DB, layout engine.Layout) error {
 	empty := true
 	err := db.View(func(root *bbolt.Tx) error {
@@ -154,7 +156,7 @@ func layOut(db *bbolt.DB, layout engine.Layout) error {
 	})
 }
 
-// isBroken tells whether an error is about what a file holds, and not about opening it.
+// isBroken tells whether an error is about the contents of a file: only then is it set aside.
 func isBroken(err error) bool {
 	for _, what := range []error{engine.ErrBroken, ErrCut, engine.ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
 		if errors.Is(err, what) {
@@ -164,8 +166,9 @@ func isBroken(err error) bool {
 	return false
 }
 
-// setAside renames the file of a day that cannot be used, so that the log goes on without it; d.mu is
-// held. If it was open it stays so, forgotten: bbolt may hold its locks after what happened.
+// setAside renames a day's file that cannot be used, so that the log goes on without it. The caller holds d.mu. If the
+// file was open, it stays open and unreferenced: after a panic bbolt may still hold its locks, and Close would wait for
+// them.
 func (d *Days) setAside(day string, why error) error {
 	for n := 1; ; n++ {
 		aside := fmt.Sprint(d.file(day), asideEnd, n)
@@ -181,7 +184,7 @@ func (d *Days) setAside(day string, why error) error {
 	}
 }
 
-// separate sets aside a file that turned out to be damaged while it was used.
+// separate sets aside a file that turned out to be damaged while it was in use.
 func (d *Days) separate(day string, db *bbolt.DB, why error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -210,7 +213,8 @@ func (d *Days) View(ctx context.Context, day string, read func(engine.Tables) er
 	return err
 }
 
-// Update changes a day, which is made if need be. A damaged one is set aside, and change runs again on a new one.
+// Update changes a day, whose file is made if need be. If the file is damaged, it is set aside and change runs once
+// more, on a new file.
 func (d *Days) Update(day string, change func(engine.Tables) error) error {
 	for again := true; ; again = false {
 		db, err := d.open(day, true)
@@ -227,21 +231,21 @@ func (d *Days) Update(day string, change func(engine.Tables) error) error {
 	}
 }
 
-// guarded runs what reads or writes a day's file. Its pages are not checked when it is opened, so a damaged length may
-// lead beyond the file: that fault, too, becomes an error instead of the end of the program.
+// guarded runs code that reads or writes a day's file. Pages of a day are not checked when its file is opened, so a
+// damaged length may lead beyond the mapping: that fault becomes an error instead of the end of the process.
 func guarded(run func() error) (err error) {
 	defer asError(&err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine
 	return run()
 }
 
-// over tells whether a day ended before a time.
+// over tells whether a day ended before a time, in UTC.
 func over(day string, before time.Time) bool {
 	at, err := time.Parse(dayLayout, day)
 	return err == nil && !at.AddDate(0, 0, 1).After(before)
 }
 
-// Drop removes the files of days that ended before a time. It waits for their readers.
+// Drop removes the files of days that ended before a time. Closing a file waits for its readers.
 func (d *Days) Drop(ctx context.Context, before time.Time) (dropped int, err error) {
 	names, err := d.Names()
 	if err != nil {
@@ -262,6 +266,7 @@ func (d *Days) Drop(ctx context.Context, before time.Time) (dropped int, err err
 	return dropped, d.dropAside(before)
 }
 
+// remove deletes a day's file. If that fails, the day stays in the list.
 func (d *Days) remove(day string) error {
 	d.mu.Lock()
 	db := d.files[day]
@@ -279,7 +284,7 @@ func (d *Days) remove(day string) error {
 	return err
 }
 
-// dropAside removes what was set aside of days that ended before a time: it is as old.
+// dropAside removes the set-aside files of days that ended before a time: they hold data of the same age.
 func (d *Days) dropAside(before time.Time) error {
 	all, err := os.ReadDir(d.folder)
 	for _, f := range all {
@@ -290,7 +295,7 @@ func (d *Days) dropAside(before time.Time) error {
 	return err
 }
 
-// Close waits for what is being written and read.
+// Close waits for readers and writers and closes every file.
 func (d *Days) Close() error {
 	d.mu.Lock()
 	files := d.files
@@ -305,7 +310,7 @@ func (d *Days) Close() error {
 	return err
 }
 
-// dayTx are the tables of a day, in one transaction.
+// dayTx is the engine.Tables of a day, in one transaction.
 type dayTx struct {
 	root   *bbolt.Tx
 	layout engine.Layout
@@ -316,6 +321,7 @@ func newDayTx(root *bbolt.Tx, layout engine.Layout) *dayTx {
 	return &dayTx{root, layout, make([]*bbolt.Bucket, len(layout))}
 }
 
+// bucket opens the bucket of a table.
 func (t *dayTx) bucket(b engine.Table) *bbolt.Bucket {
 	if t.open[b] == nil {
 		t.open[b] = t.root.Bucket([]byte(t.layout[b].Name))
@@ -329,8 +335,8 @@ func (t *dayTx) bucket(b engine.Table) *bbolt.Bucket {
 // longestInDay bounds a key or a value, in bytes, far above any that is written.
 const longestInDay = 16 << 20
 
-// sane asserts, as bbolt does, that what it found has a length that it can have: a damaged one would have memory
-// allocated for gigabytes.
+// sane panics, as bbolt does, at a length that no key or value can have. A damaged length would otherwise make a caller
+// copy gigabytes. guarded turns the panic into an error.
 func sane(raw []byte) []byte {
 	if len(raw) > longestInDay {
 		panic("a length of a page is damaged")

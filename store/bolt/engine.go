@@ -1,10 +1,16 @@
-// Package bolt is an engine.Engine in one bbolt file: rows and transactions, and nothing that knows what they mean.
-// Nothing outside it sees a bucket.
+// Package bolt is an engine.Engine in one bbolt file: tables and transactions, and nothing that knows what they mean.
+// Nothing outside it sees a bucket, and no other package imports bbolt.
 //
-// Its main types: Engine holds the file, and its committer gathers Updates into one bbolt transaction (commit.go); tx is
-// the engine.Tx of one closure (tx.go); keyFile keeps secrets in a small file of their own beside the database, where
-// they can be overwritten (keyfile.go); Days is an engine.Days, a bbolt file for each day (days.go). What bbolt would
-// follow blindly in a damaged file is checked before it is opened (pages.go).
+// Its main types:
+//
+//   - Engine holds the file. Its committer gathers Updates into one bbolt transaction (commit.go)
+//   - tx is the engine.Tx of one closure (tx.go)
+//   - keyFile keeps secrets in a small file beside the database, where they can be overwritten (keyfile.go)
+//   - Days is an engine.Days, a bbolt file for each day (days.go)
+//
+// bbolt trusts what it finds in a file. So every page is checked before bbolt opens the file (pages.go).
+//
+// The files are locked: one process uses them at a time. Several nodes need another engine.
 package bolt
 
 import (
@@ -24,34 +30,34 @@ import (
 
 // Options say which file to open and how.
 type Options struct {
-	Path   string
-	Random io.Reader    // for the names of secrets: crypto/rand.Reader. One goroutine reads at a time
-	Log    *slog.Logger // hears of damage; nil for silence
+	Path   string       // of the database; the key file lies beside it (KeysPath)
+	Random io.Reader    // for the ids of secrets: crypto/rand.Reader; one goroutine at a time reads
+	Log    *slog.Logger // gets reports of damage; nil: none
 }
 
-// Engine is an engine.Engine in one bbolt file, which it holds exclusively.
+// Engine is an engine.Engine in one bbolt file, which it holds exclusively. Any number of goroutines may use it.
 type Engine struct {
 	path    string
 	db      *bbolt.DB
-	layout  engine.Layout
-	keyFile *keyFile
+	layout  engine.Layout // set by Prepare
+	keyFile *keyFile      // set by Prepare
 	random  io.Reader
 	log     *slog.Logger
 
-	jobs    chan *job
+	jobs    chan *job     // Updates that wait for the committer; closed by Close
 	stopped chan struct{} // closed when the committer has ended
 	failed  chan struct{} // closed when the engine refuses to go on
-	poison  error         // of the committer alone: the commit whose outcome nobody knows
+	poison  error         // the error of the commit whose outcome is unknown; written by the committer before it closes failed
 
-	closing  sync.RWMutex // held for reading while a job is queued
+	closing  sync.RWMutex // guards closed; held for reading while a job is queued
 	prepared bool         // the committer runs
 	closed   bool
 }
 
 var _ engine.Engine = (*Engine)(nil)
 
-// Open opens or creates (mode 0600) the file, which Prepare then makes a database of. Errors that a person can act on
-// are ErrLocked and ErrCut, and of Prepare engine.ErrForeign and ErrKeyFile.
+// Open opens the file, or creates it with mode 0600. Prepare then makes a database of it. A person can act on ErrLocked
+// and ErrCut, and on engine.ErrForeign and ErrKeyFile of Prepare.
 func Open(o Options) (*Engine, error) {
 	if o.Random == nil {
 		return nil, errors.New("bolt: Options.Random is missing")
@@ -66,14 +72,16 @@ func Open(o Options) (*Engine, error) {
 		failed:  make(chan struct{}),
 	}
 	var err error
-	// The freelist is found again at Open; writing it slows commits after mass deletion (docs/architecture.md, Store).
+	// The list of free pages is found again by reading all pages at Open. Writing it with each commit would make
+	// commits slow after many deletions (docs/architecture.md, Store).
 	if e.db, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Path, err)
 	}
 	return e, nil
 }
 
-// View runs read on a consistent snapshot, on the caller's goroutine.
+// View runs read on a consistent snapshot, on the caller's goroutine. bbolt cannot reuse pages that the snapshot needs,
+// so a long View lets the file grow.
 func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -91,7 +99,8 @@ func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 	return read(t)
 }
 
-// Close commits what is queued, waits for running Views and lets the file go. A second Close does nothing.
+// Close commits what is queued, waits for running Views and closes the files. A second Close waits for the first one's
+// commits and does nothing else.
 func (e *Engine) Close() error {
 	e.closing.Lock()
 	if e.closed {
@@ -110,7 +119,7 @@ func (e *Engine) Close() error {
 	return e.closeFiles()
 }
 
-// closeFiles lets the files go: that of keys first, since the lock of the database is for both.
+// closeFiles closes the key file first: the lock of the database protects both.
 func (e *Engine) closeFiles() error {
 	var err error
 	if e.keyFile != nil {

@@ -18,19 +18,20 @@ import (
 // ErrLocked says that another process has the file open.
 var ErrLocked = errors.New("another purser is using this store: stop it first, or give this one its own store")
 
-// ErrCut says that the file ends too early: nothing in it can be relied upon.
+// ErrCut says that the file is shorter than bbolt left it: nothing in it can be relied on.
 var ErrCut = errors.New("the file is cut off (a full disk, or a copy that did not finish?): restore a backup, or move it away to begin with an empty store")
 
 const (
 	// lockWait is how long Open waits for a process that is just shutting down.
 	lockWait = 200 * time.Millisecond
-	// mapped is how much of the file is mapped from the start. It costs address space, not
-	// memory; only a file beyond it makes a writer wait for the readers to end.
+	// mapped is how many bytes of the file are mapped from the start. It costs address space, not memory. Only a file
+	// that grows beyond it makes a writer wait until all readers have ended.
 	mapped = 256 << 20
-	// growth is by how much the file grows at a time.
+	// growth is how many bytes the file grows at a time.
 	growth = 4 << 20
 )
 
+// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds.
 func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 	defer asError(&err)
 	switch _, err := os.Stat(path); {
@@ -51,12 +52,13 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// newSuffix follows the name of a file that is being made.
+// newSuffix is added to the name of a file that is being made.
 const newSuffix = ".new"
 
-// create makes an empty file under another name and gives it its own when it is whole: whoever is killed
-// meanwhile leaves none that looks cut off. One that somebody else makes at the same time stays.
+// create makes an empty database under another name, and renames it when it is whole. A crash in between leaves no file
+// that looks cut off. If somebody else makes the file at the same time, theirs stays.
 func create(path string) error {
+	// Remove what earlier crashes left.
 	left, err := filepath.Glob(path + newSuffix + "*")
 	if err != nil {
 		return err
@@ -94,17 +96,18 @@ func create(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// asError makes an error of a panic, by which bbolt asserts what it finds in a file.
+// asError turns a panic into an error: bbolt panics where a file is not what it expects.
 func asError(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w (%v): restore a backup", engine.ErrBroken, r)
 	}
 }
 
-// checkFile refuses a file that is shorter than bbolt left it, from which it would read on until the kernel ends the
-// program (SIGBUS), and with every also one with a damaged page: where the list of free pages is not kept in the file,
-// bbolt looks at every page as it opens it, and panics in a goroutine of its own. It writes nothing, and holds the
-// file's lock meanwhile.
+// checkFile refuses a file that bbolt could not open safely. It writes nothing, and holds the file's lock meanwhile.
+//
+// A file that is shorter than bbolt left it would be read beyond its end, through the mapping, and the kernel would end
+// the process (SIGBUS). With every, each page is checked too: without a stored freelist bbolt reads all pages when it
+// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover.
 func checkFile(path string, every bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -129,6 +132,7 @@ func checkFile(path string, every bool) error {
 	return errors.Join(err, db.Close())
 }
 
+// everyPage checks each page of a file (pages.go).
 func everyPage(path string, size int64, pageSize int) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -137,6 +141,7 @@ func everyPage(path string, size int64, pageSize int) error {
 	return errors.Join(checkPages(file, size, pageSize), file.Close())
 }
 
+// lockedOr turns bbolt's time-out into ErrLocked.
 func lockedOr(err error) error {
 	if errors.Is(err, berrors.ErrTimeout) {
 		return ErrLocked
@@ -144,6 +149,7 @@ func lockedOr(err error) error {
 	return err
 }
 
+// syncFolder makes the names of files in a folder durable.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {

@@ -47,20 +47,23 @@ const (
 	keysMagic    = "purser data keys, version 1\n"
 )
 
-// KeysPath is where the file of keys of a database lies.
+// KeysPath is the path of a database's key file.
 func KeysPath(database string) string { return database + keysSuffix }
 
-// ErrKeyFile says that the file of data keys does not go with the database.
+// ErrKeyFile says that the key file does not belong to the database, or to this state of it.
 var ErrKeyFile = errors.New("the file of people's keys does not go with this database")
 
-// keyRef is where a key lies: a slot, from 1, and its id.
+// keyRef says where a key lies: its slot, from 1, and its id, which tells it from other keys that were in the slot.
 type keyRef struct {
 	slot uint64
 	id   [keyIDSize]byte
 }
 
+// encode writes a keyRef as it stands in the database.
 func (r keyRef) encode() []byte { return append(numberKey(r.slot), r.id[:]...) }
 
+// parseKeyRef reads what encode wrote. Slots have an upper bound, so that a damaged one does not lead far beyond the
+// file.
 func parseKeyRef(raw []byte) (keyRef, bool) {
 	if len(raw) != 8+keyIDSize {
 		return keyRef{}, false
@@ -70,27 +73,28 @@ func parseKeyRef(raw []byte) (keyRef, bool) {
 	return r, r.slot > 0 && r.slot < 1<<40
 }
 
-// newKey is a key that is to be written.
+// newKey is a key that the next commit has to write first.
 type newKey struct {
 	keyRef
 	wrapped []byte
 }
 
-// keyFile is the file of data keys. It is locked with the database.
+// keyFile is the open key file. The lock of the database protects it from other processes. The committer alone writes
+// it; any goroutine reads.
 type keyFile struct {
 	file *os.File
 	path string
 
-	fresh bool // it has no name of its own yet: adopt gives it that
+	fresh bool // it has the suffix newSuffix still: adopt gives it its name
 
-	mu   sync.Mutex
-	free []uint64        // slots that were emptied
+	mu   sync.Mutex      // guards what follows
+	free []uint64        // slots that hold no key
 	next uint64          // the first slot that was never used
-	gone map[keyRef]bool // destroyed by this process: an older snapshot may still name them
+	gone map[keyRef]bool // destroyed by this process; an older snapshot may still name them
 }
 
-// makeKeyFile makes an empty file for a database, which must have none: under another name, which adopt exchanges for
-// its own once the database is committed.
+// makeKeyFile makes an empty key file for a database that has none. It gets its name from adopt, once the database is
+// committed.
 func makeKeyFile(path string, database []byte) (*keyFile, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s is another's: move it to where its own database is", ErrKeyFile, path)
@@ -109,7 +113,7 @@ func makeKeyFile(path string, database []byte) (*keyFile, error) {
 	return k, nil
 }
 
-// openKeyFile opens the file that belongs to a database. One that was made and did not get its name yet gets it now.
+// openKeyFile opens the key file of a database. One that a crash left with the suffix newSuffix gets its name now.
 func openKeyFile(path string, database []byte) (*keyFile, error) {
 	file, err := openKeysOf(path, database)
 	if err != nil {
@@ -125,6 +129,7 @@ func openKeyFile(path string, database []byte) (*keyFile, error) {
 	return &keyFile{file: file, path: path}, nil
 }
 
+// openKeysOf opens a key file and checks that its first slot names the database.
 func openKeysOf(path string, database []byte) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrNotExist) {
@@ -147,6 +152,7 @@ func (k *keyFile) adopt() error {
 	return renameDurably(k.path+newSuffix, k.path)
 }
 
+// renameDurably renames a file and syncs its folder.
 func renameDurably(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -154,14 +160,15 @@ func renameDurably(from, to string) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// match compares the file with what the database says: which keys are in use, by slot. It learns which slots are
-// free, and tells how many keys have nothing in their slot, or another key: no commit of this database left it so, so
-// that the file is not the one that belongs to this state of it. A damaged slot counts as its owner's.
+// match compares the file with the keys that the database says are in use, by slot, and learns which slots are free. It
+// returns how many keys are missing: their slot is empty, or holds another key. No commit of this database leaves it
+// so, which means that the two files are of different times. A damaged slot still counts as its owner's.
 func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 	k.next = 1
 	for slot := range used {
 		k.next = max(k.next, slot+1)
 	}
+	// Read the file once, 512 slots at a time.
 	from := io.NewSectionReader(k.file, slotSize, 1<<62)
 	held := map[uint64]bool{}
 	slots := make([]byte, 512*slotSize)
@@ -193,7 +200,7 @@ func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 	return missing, nil
 }
 
-// checksum is over what a slot holds before it.
+// checksum is over the id and the wrapped key of a slot.
 func checksum(slot []byte) []byte {
 	sum := sha256.Sum256(slot[:keyIDSize+wrappedSize])
 	return sum[:checksumSize]
@@ -205,6 +212,7 @@ func isWhole(slot []byte) bool {
 	return bytes.Equal(slot[at:at+checksumSize], checksum(slot))
 }
 
+// isZero tells whether a slot is empty.
 func isZero(raw []byte) bool {
 	for _, b := range raw {
 		if b != 0 {
@@ -214,7 +222,7 @@ func isZero(raw []byte) bool {
 	return true
 }
 
-// reserve finds a slot for a key.
+// reserve finds a slot for a new key and draws the key's id. It prefers slots that were emptied.
 func (k *keyFile) reserve(random io.Reader) (r keyRef, err error) {
 	if _, err := io.ReadFull(random, r.id[:]); err != nil {
 		return r, fmt.Errorf("draw a key's id: %w", err)
@@ -230,7 +238,7 @@ func (k *keyFile) reserve(random io.Reader) (r keyRef, err error) {
 	return r, nil
 }
 
-// release gives back the slots of keys that are not to be written after all.
+// release returns the slots of keys whose transaction was rolled back.
 func (k *keyFile) release(keys []newKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -239,7 +247,7 @@ func (k *keyFile) release(keys []newKey) {
 	}
 }
 
-// write writes keys durably. With an error some of them may be in the file.
+// write writes keys durably. After an error some of them may be in the file; no row names them.
 func (k *keyFile) write(keys []newKey) error {
 	for _, n := range keys {
 		slot := make([]byte, slotSize)
@@ -256,8 +264,8 @@ func (k *keyFile) write(keys []newKey) error {
 	return k.file.Sync()
 }
 
-// destroy overwrites keys durably. A slot that holds another key, whole, was overwritten and reused before; one that
-// holds no whole key may be what a crash has left of an overwriting, or of r damaged, and is overwritten as well.
+// destroy overwrites keys durably. A slot that holds another whole key was overwritten and reused before, and is left
+// alone. One that holds no whole key is either r, damaged, or what a crash left of overwriting it, and is overwritten.
 func (k *keyFile) destroy(keys []keyRef) error {
 	var emptied []uint64
 	slot := make([]byte, slotSize)
@@ -291,10 +299,10 @@ func (k *keyFile) destroy(keys []keyRef) error {
 	return nil
 }
 
-// wrappedSize is the length of a wrapped key.
+// wrappedSize is the length of a wrapped key, in bytes.
 const wrappedSize = engine.SecretSize
 
-// readSlot reads a slot; zeros where the file ends.
+// readSlot reads a slot: zeros beyond the end of the file.
 func (k *keyFile) readSlot(n uint64, into []byte) error {
 	clear(into)
 	if _, err := k.file.ReadAt(into, int64(n*slotSize)); err != nil && !errors.Is(err, io.EOF) {
@@ -303,7 +311,7 @@ func (k *keyFile) readSlot(n uint64, into []byte) error {
 	return nil
 }
 
-// read is a wrapped key; nil when its slot holds another, or none.
+// read returns a wrapped key; nil if its slot is empty or holds another key.
 func (k *keyFile) read(r keyRef) ([]byte, error) {
 	slot := make([]byte, slotSize)
 	if err := k.readSlot(r.slot, slot); err != nil {
@@ -322,7 +330,7 @@ func (k *keyFile) wasDestroyed(r keyRef) bool {
 	return k.gone[r]
 }
 
-// usedKeys reads where the keys of all people lie, by slot. Each has a slot of its own.
+// usedKeys returns the keys that the database says are in use, by slot. Two people with one slot are engine.ErrBroken.
 func (e *Engine) usedKeys(of *bbolt.Bucket) (map[uint64]keyRef, error) {
 	used, damaged := map[uint64]keyRef{}, 0
 	owners := of.Cursor()
@@ -346,8 +354,8 @@ func (e *Engine) usedKeys(of *bbolt.Bucket) (map[uint64]keyRef, error) {
 	return used, nil
 }
 
-// findKeys opens the file of keys of a database that has one, and finishes what a crash has left undone: keys that
-// were destroyed are overwritten. It tells whether it changed the database.
+// findKeys opens the key file of an existing database, checks that they belong together, and overwrites keys whose
+// destruction was committed before a crash. changed tells whether it wrote to the database.
 func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	path := KeysPath(e.path)
 	if e.keyFile, err = openKeyFile(path, root.Bucket([]byte(ownBucket)).Get([]byte(ownID))); err != nil {
@@ -368,6 +376,7 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	if missing > 0 {
 		return false, fmt.Errorf("%w: %s lacks the keys of %d people, so it is of another time: restore both from one backup", ErrKeyFile, path, missing)
 	}
+	// noted are the notes to remove, left those whose key may still be in the file.
 	var noted, left []keyRef
 	all := doomed.Cursor()
 	for key, _ := all.First(); key != nil; key, _ = all.Next() {

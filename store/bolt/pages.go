@@ -10,16 +10,16 @@ import (
 	"purser/store/engine"
 )
 
-// Every page that bbolt will follow is checked before bbolt opens a file for writing: it takes what it finds there as
-// true, and where it notices damage itself it panics, at a start in a goroutine that nobody can recover. The
-// check reads with ReadAt alone, with bounds, and writes nothing. It asks what bbolt's own check asks: each page is
-// what it says it is, is reached once, lies in the file, and holds its keys in order, within the bounds that its
-// parent has set. Whether a value is what was written is not seen here: rows carry a tag of their own (store/records).
+// Every page that bbolt will follow is checked before bbolt opens a file for writing. bbolt takes what it finds there
+// as true. Where it notices damage it panics, at a start in a goroutine that nobody can recover. The check uses ReadAt
+// with bounds, and writes nothing. It asks what bbolt's own check asks: each page is what it says it is, is reached
+// once, lies in the file, and holds its keys in order, within the bounds of its parent. It does not see whether a value
+// is what was written: rows carry a tag for that (store/records).
 //
-// Layout (bbolt 1.5.0, in the byte order of the machine): a page is id u64, flags u16, count u16, overflow u32 (how
-// many pages more belong to it), then its elements. A leaf's: flags u32, offset u32 from the element, length of the
-// key u32, of the value u32. A branch's: offset u32, length of the key u32, page u64. A bucket's value: root page u64
-// (0: a page follows in the value itself), sequence u64.
+// Layout of bbolt 1.5.0, in the byte order of the machine. A page is id u64, flags u16, count u16, overflow u32 (how
+// many more pages belong to it), then its elements. An element of a leaf is flags u32, offset u32 from the element,
+// length of the key u32, of the value u32. An element of a branch is offset u32, length of the key u32, page u64. The
+// value of a bucket is root page u64 (0: a page follows in the value itself) and sequence u64.
 const (
 	pageHeader    = 16
 	pageElement   = 16
@@ -38,7 +38,8 @@ const (
 	deepestPage = 64
 )
 
-// fileMeta is what a file says about itself.
+// fileMeta is what a meta page says: the pages of the root bucket and the freelist, the first page beyond those in use,
+// and the number of the commit.
 type fileMeta struct {
 	root, freelist, beyond, commit uint64
 }
@@ -46,13 +47,13 @@ type fileMeta struct {
 // pageWalk is one check of a file.
 type pageWalk struct {
 	from   io.ReaderAt
-	size   uint64 // of a page, in bytes
-	beyond uint64 // the first page that is not in use
-	met    []uint64
+	size   uint64   // of a page, in bytes
+	beyond uint64   // the first page that is not in use
+	met    []uint64 // a bit for each page that was reached
 }
 
-// checkPages checks a file of so many bytes and of pages of pageSize bytes. ErrCut: it ends too early; engine.ErrBroken: it
-// is damaged. Nobody may write to the file meanwhile.
+// checkPages checks a file of fileSize bytes and pages of pageSize bytes. ErrCut: it ends too early. engine.ErrBroken:
+// it is damaged. Nobody may write to the file meanwhile.
 func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 	w := &pageWalk{from: from, size: uint64(pageSize)}
 	meta, err := w.newestMeta()
@@ -72,13 +73,13 @@ func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 	return w.freelist(meta.freelist)
 }
 
-// damagedPage is the error of a page.
+// damagedPage is the error about a page.
 func damagedPage(id uint64, format string, about ...any) error {
 	return fmt.Errorf("%w (page %d %s): restore a backup", engine.ErrBroken, id, fmt.Sprintf(format, about...))
 }
 
-// newestMeta is the newer of the two meta pages that are whole: the other is of the commit before, or was being
-// written when the machine stopped.
+// newestMeta returns the newer of the two meta pages that have a right checksum. The other one is of the commit before,
+// or was being written when the machine stopped.
 func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 	found := false
 	for id := range uint64(2) {
@@ -104,7 +105,7 @@ func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 	return newest, nil
 }
 
-// page reads a page with all that belongs to it, and marks it as met.
+// page reads a page with its overflow pages, and marks them as reached.
 func (w *pageWalk) page(id uint64) ([]byte, error) {
 	if id < 2 || id >= w.beyond {
 		return nil, damagedPage(id, "is none of the file's")
@@ -136,8 +137,8 @@ func (w *pageWalk) page(id uint64) ([]byte, error) {
 	return raw, nil
 }
 
-// tree checks a page and all below it. Its keys are at or above least and below bound (nil: no such limit); the
-// last of them is returned.
+// tree checks a page and everything below it. Its keys must be at or above least and below bound (nil: no limit). It
+// returns the last key. root says that the page belongs to the root bucket, which holds buckets only.
 func (w *pageWalk) tree(id uint64, least, bound []byte, depth int, root bool) (last []byte, err error) {
 	if depth > deepestPage {
 		return nil, damagedPage(id, "lies too deep")
@@ -155,7 +156,7 @@ func (w *pageWalk) tree(id uint64, least, bound []byte, depth int, root bool) (l
 	return nil, damagedPage(id, "is neither branch nor leaf")
 }
 
-// element is the place of an element's header and of its key in a page of so many elements.
+// element returns where the key of an element begins and ends in a page of count elements.
 func element(id uint64, raw []byte, i, count int, at, key uint32) (from, to uint64, err error) {
 	head := uint64(pageHeader + i*pageElement)
 	from = head + uint64(at)
@@ -175,7 +176,7 @@ func count(id uint64, raw []byte) (int, error) {
 	return n, nil
 }
 
-// inOrder checks the nth key of a page.
+// inOrder checks the nth key of a page against the key before it and the bound.
 func inOrder(id uint64, n int, key, before, bound []byte) error {
 	order := bytes.Compare(before, key)
 	if before != nil && (order > 0 || order == 0 && n > 0) || bound != nil && bytes.Compare(key, bound) >= 0 {
@@ -184,6 +185,7 @@ func inOrder(id uint64, n int, key, before, bound []byte) error {
 	return nil
 }
 
+// leaf checks a leaf page, and the buckets in it.
 func (w *pageWalk) leaf(id uint64, raw, least, bound []byte, depth int, root bool) (last []byte, err error) {
 	n, err := count(id, raw)
 	if err != nil {
@@ -218,7 +220,7 @@ func (w *pageWalk) leaf(id uint64, raw, least, bound []byte, depth int, root boo
 	return bytes.Clone(last), nil
 }
 
-// bucket checks the value of a bucket: where its root is, or a page of its own.
+// bucket checks the value of a bucket: the tree at its root page, or the one page that lies in the value itself.
 func (w *pageWalk) bucket(id uint64, value []byte, depth int) error {
 	if len(value) < bucketHeader {
 		return damagedPage(id, "has a bucket that is cut short")
@@ -235,6 +237,7 @@ func (w *pageWalk) bucket(id uint64, value []byte, depth int) error {
 	return err
 }
 
+// branch checks a branch page and its children. The key of each child bounds the child before it.
 func (w *pageWalk) branch(id uint64, raw, least, bound []byte, depth int, root bool) (last []byte, err error) {
 	n, err := count(id, raw)
 	if err != nil {
@@ -268,7 +271,7 @@ func (w *pageWalk) branch(id uint64, raw, least, bound []byte, depth int, root b
 	return last, nil
 }
 
-// freelist checks the list of free pages, where a file keeps one: it holds all pages that are not in use, and no other.
+// freelist checks a stored list of free pages: it must hold exactly the pages that are not in use.
 func (w *pageWalk) freelist(id uint64) error {
 	raw, err := w.page(id)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"purser/store/engine"
 )
 
-// scan walks a range of a bucket.
+// scan walks a range of a bucket in either direction.
 func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		cursor := in.Cursor()
@@ -27,7 +27,7 @@ func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// first finds the first entry of a range; wherever the cursor stood, it moves.
+// first returns the first entry of a range. It moves the cursor, and does not depend on where that was.
 func first(cursor *bbolt.Cursor, r engine.Range) (key, value []byte) {
 	if r.Backward {
 		key, value = before(cursor, r.Before)
@@ -40,7 +40,7 @@ func first(cursor *bbolt.Cursor, r engine.Range) (key, value []byte) {
 	return key, value
 }
 
-// before finds the last key below a bound (nil: of all); nil without one.
+// before returns the last key below a bound (nil: of all), nil without one.
 func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	if bound == nil {
 		return last(cursor)
@@ -51,7 +51,8 @@ func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	return back(cursor, bound)
 }
 
-// last is cursor.Last, which bbolt never leaves where this very transaction has emptied all pages of a bucket.
+// last is cursor.Last with a guard: bbolt's Last never returns in a bucket whose pages this transaction has all
+// emptied.
 func last(cursor *bbolt.Cursor) (key, value []byte) {
 	if first, _ := cursor.First(); first == nil {
 		return nil, nil
@@ -59,7 +60,8 @@ func last(cursor *bbolt.Cursor) (key, value []byte) {
 	return cursor.Last()
 }
 
-// back is cursor.Prev from a place. bbolt stops at a page that this very transaction has emptied; back goes on.
+// back is cursor.Prev from a key. bbolt's Prev stops at a page that this transaction has emptied; back goes on behind
+// it.
 func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
 	if key, value = cursor.Prev(); key != nil {
 		return key, value

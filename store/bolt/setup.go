@@ -11,15 +11,15 @@ import (
 
 // Buckets of the engine's own, beside those of the layout.
 const (
-	ownBucket     = "bolt"           // "id" -> which database this is: its file of keys has the same
-	dataKeys      = "data_keys"      // owner -> slot and id of their secret in the file of keys; a zero byte once it was destroyed
-	destroyedKeys = "destroyed_keys" // slot, id -> -, of secrets that were destroyed since the last start
+	ownBucket     = "bolt"           // "id" -> the id of this database, which its key file repeats
+	dataKeys      = "data_keys"      // owner -> slot and id of their secret in the key file; a zero byte once it was destroyed
+	destroyedKeys = "destroyed_keys" // slot, id -> nothing; secrets that were destroyed since the last start
 )
 
 // ownID is the key of the database's id.
 const ownID = "id"
 
-// databaseIDSize is the length of what tells one database from another, in bytes.
+// databaseIDSize is the length of a database's id, in bytes.
 const databaseIDSize = 16
 
 // setup is the engine.Setup of Prepare.
@@ -28,7 +28,7 @@ type setup struct {
 	fresh bool
 }
 
-// Prepare makes or opens the database, and starts the committer.
+// Prepare makes or opens the database, and starts the committer if that succeeds.
 func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) error {
 	e.layout = layout
 	if err := e.prepare(run); err != nil {
@@ -39,6 +39,7 @@ func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) err
 	return nil
 }
 
+// prepare runs the one transaction that opens the database. After an error the files are as they were.
 func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	root, err := e.db.Begin(true)
 	if err != nil {
@@ -56,6 +57,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 			err = errors.Join(err, os.Remove(e.keyFile.path+newSuffix))
 		}
 	}()
+	// A file without our bucket is new if it is empty, and else another program's.
 	if root.Bucket([]byte(ownBucket)) == nil {
 		if name, _ := root.Cursor().First(); name != nil {
 			return engine.ErrForeign
@@ -73,6 +75,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	if !s.wrote {
 		return root.Rollback()
 	}
+	// A new key file gets its name only once the database that names its id is committed.
 	ended = true
 	if err := e.fullOr(e.commit(g)); err != nil {
 		return err
@@ -83,7 +86,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	return nil
 }
 
-// create makes all buckets of a new file, and its file of keys.
+// create makes all buckets of a new database, and its key file.
 func (s *setup) create() error {
 	s.fresh, s.wrote = true, true
 	for _, name := range append(s.names(), ownBucket) {
@@ -102,7 +105,7 @@ func (s *setup) create() error {
 	return errors.Join(s.engine.keyFile.file.Sync(), s.root.Bucket([]byte(ownBucket)).Put([]byte(ownID), id))
 }
 
-// names are those of all buckets but ownBucket.
+// names lists all buckets but ownBucket.
 func (s *setup) names() []string {
 	names := []string{dataKeys, destroyedKeys}
 	for _, spec := range s.engine.layout {
@@ -111,18 +114,18 @@ func (s *setup) names() []string {
 	return names
 }
 
-// Fresh tells that the database was made by this Prepare.
+// Fresh tells whether this Prepare made the database.
 func (s *setup) Fresh() bool { return s.fresh }
 
-// CreateTable makes a bucket that an older layout does not have.
+// CreateTable makes the bucket of a table that an older layout did not have.
 func (s *setup) CreateTable(t engine.Table) error {
 	s.wrote = true
 	_, err := s.root.CreateBucket([]byte(s.engine.layout[t].Name))
 	return err
 }
 
-// Check refuses a file without one of the buckets, or with a counter that would give a number to two rows: the
-// names of buckets and their counters are in no row, so that no tag of a row covers them.
+// Check refuses a file that lacks a bucket, or has a counter that would give a number to two rows. Names and counters
+// of buckets are in no row, so no tag of a row protects them.
 func (s *setup) Check() error {
 	for _, name := range s.names() {
 		if s.root.Bucket([]byte(name)) == nil {
@@ -141,7 +144,8 @@ func (s *setup) Check() error {
 	return nil
 }
 
-// OpenSecrets opens the file of keys, and overwrites there what a crash has left of destroyed ones.
+// OpenSecrets opens the key file, and overwrites the secrets that a crash left there after their destruction was
+// committed.
 func (s *setup) OpenSecrets() error {
 	if s.engine.keyFile != nil {
 		return nil

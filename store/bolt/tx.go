@@ -13,18 +13,19 @@ import (
 	"purser/store/engine"
 )
 
-// group is one bbolt transaction, shared in turn by the closures that are committed together.
+// group is one bbolt transaction, shared by the closures that are committed together. They use it one at a time.
 type group struct {
 	engine *Engine
 	root   *bbolt.Tx
 	open   []*bbolt.Bucket // by table; nil: not opened yet
-	reads  []*bbolt.Cursor // by table, for whoever looks at one place: each look begins at the root anew; nil: not opened yet
-	owners *bbolt.Bucket   // dataKeys, once it was opened
+	reads  []*bbolt.Cursor // by table, for single lookups, which start at the root each time; nil: not opened yet
+	owners *bbolt.Bucket   // dataKeys; nil: not opened yet
 
 	made   []newKey // secrets to be written before the commit
-	doomed []keyRef // secrets to be overwritten after it
+	doomed []keyRef // secrets to be overwritten after the commit
 }
 
+// newGroup makes a group over a bbolt transaction.
 func newGroup(e *Engine, root *bbolt.Tx) *group {
 	return &group{engine: e, root: root, open: make([]*bbolt.Bucket, len(e.layout)), reads: make([]*bbolt.Cursor, len(e.layout))}
 }
@@ -32,12 +33,14 @@ func newGroup(e *Engine, root *bbolt.Tx) *group {
 // tx is the engine.Tx of one closure.
 type tx struct {
 	*group
-	wrote bool // something that a failure must roll back
-	over  bool // the closure returned
+	wrote bool // the closure wrote: its failure must roll back the group
+	over  bool // the closure returned: any further use panics
 }
 
 var _ engine.Tx = (*tx)(nil)
 
+// bucket opens the bucket of a table. It panics once the closure has returned: a late use would read or write another
+// closure's transaction.
 func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 	if t.over {
 		// The file's transaction may be another closure's by now.
@@ -53,12 +56,12 @@ func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 	return t.open[b]
 }
 
-// fullPages is how full a page is before bbolt begins another, where rows are added at the end alone: what is
-// left is for what changes in them.
+// fullPages is the share of a page that bbolt fills before it begins another, in tables that grow at the end only. What
+// is left is for rows that become longer.
 const fullPages = 0.9
 
-// cursor is a table's cursor for looks at one place. A cursor of its own for each look, as bbolt's Get has, costs
-// allocations for each page on the way.
+// cursor is a table's cursor for single lookups. bbolt's own Get makes a cursor each time, which allocates for each
+// page on the way.
 func (t *tx) cursor(b engine.Table) *bbolt.Cursor {
 	in := t.bucket(b)
 	if t.reads[b] == nil {
@@ -79,7 +82,7 @@ func (t *tx) Get(b engine.Table, key []byte) []byte {
 	return value
 }
 
-// writes tells that something is written, or refuses it in a View.
+// writes notes that the closure writes, or refuses it in a View.
 func (t *tx) writes() error {
 	if !t.root.Writable() {
 		return errReadOnly
@@ -109,7 +112,7 @@ func (t *tx) Delete(b engine.Table, key []byte) error {
 	return cursor.Delete()
 }
 
-// Next draws the table's next number.
+// Next draws the table's next number. A transaction that is rolled back returns the number.
 func (t *tx) Next(b engine.Table) (uint64, error) {
 	in := t.bucket(b)
 	if err := t.writes(); err != nil {
@@ -118,23 +121,24 @@ func (t *tx) Next(b engine.Table) (uint64, error) {
 	return in.NextSequence()
 }
 
-// Scan walks a range.
+// Scan walks a range in byte order.
 func (t *tx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return scan(t.bucket(b), r)
 }
 
-// First is the first entry of a range.
+// First returns the first entry of a range.
 func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return first(t.cursor(b), r) }
 
 // Writable tells an Update from a View.
 func (t *tx) Writable() bool { return t.root.Writable() }
 
+// errReadOnly refuses a write in a View.
 var errReadOnly = errors.New("bolt: a View does not write")
 
-// destroyed stands in the place of a secret that was destroyed.
+// destroyed stands in dataKeys in place of a secret that was destroyed.
 const destroyed = "\x00"
 
-// owned is the bucket of who has which secret.
+// owned is the bucket that says who has which secret.
 func (t *tx) owned() *bbolt.Bucket {
 	if t.over {
 		panic("bolt: a transaction was used after its closure returned")
@@ -145,7 +149,7 @@ func (t *tx) owned() *bbolt.Bucket {
 	return t.owners
 }
 
-// SecretOf tells the state of an owner's secret; its name is where it lies.
+// SecretOf returns the state of an owner's secret. Its name is its encoded keyRef.
 func (t *tx) SecretOf(owner string) (name []byte, state engine.SecretState) {
 	raw := t.owned().Get([]byte(owner))
 	switch {
@@ -157,7 +161,7 @@ func (t *tx) SecretOf(owner string) (name []byte, state engine.SecretState) {
 	return raw, engine.Kept
 }
 
-// Secret reads a secret. One that was put by this very transaction is not in the file of keys yet.
+// Secret reads a secret. One that this transaction has put is not in the key file yet, and comes from memory.
 func (t *tx) Secret(name []byte) ([]byte, error) {
 	ref, ok := parseKeyRef(name)
 	if !ok {
@@ -177,7 +181,7 @@ func (t *tx) Secret(name []byte) ([]byte, error) {
 	return nil, store.ErrDamaged
 }
 
-// PutSecret keeps a secret, which is in the file of keys before the commit.
+// PutSecret reserves a slot of the key file. The secret is written there before the commit.
 func (t *tx) PutSecret(owner string, secret []byte) error {
 	if len(secret) != engine.SecretSize || owner == "" {
 		return fmt.Errorf("bolt: a secret has %d bytes and an owner, not %d bytes and %q", engine.SecretSize, len(secret), owner)
@@ -193,8 +197,8 @@ func (t *tx) PutSecret(owner string, secret []byte) error {
 	return t.owned().Put([]byte(owner), ref.encode())
 }
 
-// DestroySecret puts a mark in the place of a secret. The secret itself is overwritten after the commit, before
-// anybody is told of it.
+// DestroySecret puts a mark in place of the secret. The secret itself is overwritten after the commit, before Update
+// returns.
 func (t *tx) DestroySecret(owner string) error {
 	if err := errors.Join(t.writes(), t.doom(owner)); err != nil {
 		return err
@@ -202,7 +206,8 @@ func (t *tx) DestroySecret(owner string) error {
 	return t.owned().Put([]byte(owner), []byte(destroyed))
 }
 
-// doom notes that an owner's secret, if there is one, is to be overwritten after the commit.
+// doom notes that an owner's secret, if there is one, is overwritten after the commit. The note is also in the database
+// (destroyedKeys), so that the next start overwrites it if this process dies between the two.
 func (t *tx) doom(owner string) error {
 	ref, ok := parseKeyRef(t.owned().Get([]byte(owner)))
 	if !ok {
@@ -212,7 +217,7 @@ func (t *tx) doom(owner string) error {
 	return t.root.Bucket([]byte(destroyedKeys)).Put(ref.encode(), nil)
 }
 
-// numberKey writes a number so that byte order is its order.
+// numberKey writes a number in 8 bytes so that byte order is numeric order.
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // numberOf reads what numberKey wrote: 8 bytes.

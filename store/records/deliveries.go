@@ -12,17 +12,22 @@ import (
 	"purser/wallet"
 )
 
-// lineOf begins the keys of what waits for a webhook.
+// lineOf begins the keys of everything that belongs to a webhook.
 func lineOf(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
 
+// deliveryKey orders the deliveries of a webhook: by urgency, then in the order in which they were put.
 func deliveryKey(id wallet.WebhookID, at store.Position) []byte {
 	return binary.BigEndian.AppendUint64(append(lineOf(id), byte(at.Urgency)), at.Seq)
 }
 
+// aboutKey is the entry by which the deliveries about a person are found when the person is erased.
 func aboutKey(user wallet.UserID, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(user), seq)
 }
 
+// PutDeliveries stores new deliveries, then puts the jobs of their webhooks. Each new delivery comes back with the
+// number of the one before it in the same webhook and urgency: a sender that remembers its place sees whether it missed
+// any.
 func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error) {
 	var fresh []store.PlacedDelivery
 	last := map[string]uint64{} // number of the last one, by webhook and urgency
@@ -33,6 +38,7 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.get(deliveryRows, []byte(d.ID)) != nil {
 			continue
 		}
+		// The first of a webhook and urgency looks up which delivery is last, the next ones remember.
 		line := append(lineOf(d.Webhook), byte(d.Urgency))
 		behind, known := last[string(line)]
 		if !known {
@@ -51,7 +57,7 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 	return fresh, t.wakeWebhooks(fresh)
 }
 
-// wakeWebhooks puts the jobs of webhooks that deliveries were put for.
+// wakeWebhooks puts the jobs of the webhooks that got deliveries, one for each webhook.
 func (t *tx) wakeWebhooks(fresh []store.PlacedDelivery) error {
 	if len(fresh) == 0 {
 		return nil
@@ -73,10 +79,12 @@ func (t *tx) wakeWebhooks(fresh []store.PlacedDelivery) error {
 	return nil
 }
 
-// operators is the owner of the jobs of webhooks that belong to no person.
+// operators is the owner, for fairness, of the jobs of webhooks that belong to no person.
 const operators = "operators"
 
-// wakeWebhook puts the job of a webhook. That of a listener has none: the node that holds its connection looks by itself.
+// wakeWebhook puts the job of a webhook, unless one is in flight or may be claimed at once. A job that waits for a
+// later time is put again, for now. A listener has no job: the node that holds its connection looks for its deliveries
+// itself.
 func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error {
 	if awake, err := q.awake(store.JobID(id)); awake || err != nil {
 		return err
@@ -97,7 +105,7 @@ func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error 
 	return err
 }
 
-// awake tells whether there is a job that is in flight or may be claimed at once.
+// awake tells whether a job is in flight or may be claimed at once, so that putting it again would change nothing.
 func (q *jobQueue) awake(id store.JobID) (bool, error) {
 	j, err := q.find(id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -106,7 +114,7 @@ func (q *jobQueue) awake(id store.JobID) (bool, error) {
 	return err == nil && (j.inFlight() || j.Due.IsZero()), err
 }
 
-// relayJob is the one job of the queue Relay.
+// relayJob is the ID of the one job of the queue Relay.
 const relayJob = "relay"
 
 // wakeRelay puts the job that turns announcements into deliveries.
@@ -122,6 +130,7 @@ func (t *tx) wakeRelay(now time.Time) error {
 	return err
 }
 
+// RestoreDeliveryJobs puts missing jobs only: one that waits for its time keeps it.
 func (t *tx) RestoreDeliveryJobs(now time.Time) error {
 	if !t.isEmpty(announcements) {
 		if err := t.wakeRelay(now); err != nil {
@@ -150,8 +159,8 @@ func (t *tx) RestoreDeliveryJobs(now time.Time) error {
 	return nil
 }
 
-// lastDelivery is the number of the last one of a line's urgency, 0 without one. What is damaged is as far behind
-// as can be: nobody has read that far.
+// lastDelivery is the number of the last delivery under the prefix of a webhook and urgency, 0 without one. For a
+// damaged entry it is the largest number, which no sender has reached, so that every sender reads again.
 func (t *tx) lastDelivery(line []byte) uint64 {
 	key, _ := t.last(deliveries, line)
 	if key == nil {
@@ -164,6 +173,7 @@ func (t *tx) lastDelivery(line []byte) uint64 {
 	return n
 }
 
+// putDelivery writes the row, its place in the webhook's order, and its entry among those about its person.
 func (t *tx) putDelivery(d store.Delivery) error {
 	key := deliveryKey(d.Webhook, d.Position())
 	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
@@ -178,12 +188,14 @@ func (t *tx) putDelivery(d store.Delivery) error {
 	return errors.Join(t.put(deliveries, key, []byte(d.ID)), t.putRow(deliveryRows, []byte(d.ID), raw))
 }
 
+// plainDelivery is the part of a delivery that is not sealed.
 func plainDelivery(d store.Delivery) store.Delivery {
 	d.OrderingKey, d.Body = "", nil
 	return d
 }
 
-// sealedDelivery is one field for both, since a ciphertext has its price: length of the line, line, body.
+// sealedDelivery is the sealed field of a delivery: length of the ordering key, ordering key, body. They share one
+// ciphertext, since each ciphertext costs 40 bytes.
 func sealedDelivery(d store.Delivery) field {
 	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.OrderingKey)+len(d.Body)), uint64(len(d.OrderingKey)))
 	return field{"delivery", append(append(out, d.OrderingKey...), d.Body...)}
@@ -199,7 +211,7 @@ func openSealed(d *store.Delivery, sealed []byte) error {
 	return nil
 }
 
-// openDelivery reads the row of an id that a key of deliveries leads to: it is sealed to that key.
+// openDelivery reads the row of a delivery id. Its sealed field opens only for the key of deliveries that leads to it.
 func (t *tx) openDelivery(key, id, raw []byte) (store.Delivery, error) {
 	var d store.Delivery
 	r, err := t.row(deliveryRows, id, raw)
@@ -213,6 +225,7 @@ func (t *tx) openDelivery(key, id, raw []byte) (store.Delivery, error) {
 	return d, openSealed(&d, sealed[0])
 }
 
+// DeliveriesOf walks the entries behind `after` and opens their rows.
 func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) ([]store.Delivery, error) {
 	if t.get(webhooks, []byte(id)) == nil {
 		return nil, nil
@@ -238,6 +251,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 	return out, nil
 }
 
+// Delivery finds a delivery by its id. Its webhook's key follows from the plain part of the row.
 func (t *tx) Delivery(id string) (store.Delivery, error) {
 	raw := t.get(deliveryRows, []byte(id))
 	if raw == nil {
@@ -257,6 +271,7 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 	return d, err
 }
 
+// WaitingWebhooks reads one entry for each webhook: from the first of one it leaps over the rest to the next webhook.
 func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
 	var out []wallet.WebhookID
 	for key, _ := t.first(deliveries, all()); key != nil; {
@@ -269,6 +284,7 @@ func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
 	return out, nil
 }
 
+// Waiting counts entries and opens no row.
 func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
 	if t.get(webhooks, []byte(id)) == nil {
 		return 0, nil
@@ -283,7 +299,7 @@ func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
 	return count, nil
 }
 
-// listed tells whether a delivery still waits as it was listed.
+// listed tells whether a delivery still waits at the place where its caller has seen it.
 func (t *tx) listed(d store.Delivery) bool {
 	return d.ID != "" && string(t.get(deliveries, deliveryKey(d.Webhook, d.Position()))) == d.ID
 }
@@ -319,23 +335,25 @@ func (t *tx) DoneDeliveries(all []store.Delivery) error {
 	return nil
 }
 
+// removeDelivery removes the row of a delivery and both entries that lead to it.
 func (t *tx) removeDelivery(d store.Delivery) error {
 	return errors.Join(t.delete(deliveries, deliveryKey(d.Webhook, d.Position())), t.delete(deliveryRows, []byte(d.ID)),
 		t.delete(deliveriesAbout, aboutKey(d.User, d.Seq)))
 }
 
-// abandonedAtOnce is how many deliveries go with their webhook or their person in one transaction, so
-// that a long line holds nobody up. Sweep removes the rest.
+// abandonedAtOnce is how many deliveries one transaction removes with their webhook or their person, so that a long
+// queue does not hold up other writers. Sweep removes the rest.
 const abandonedAtOnce = 1000
 
-// abandon removes deliveries that have nobody to go to, and deliveries and jobs that have nobody to be about.
+// abandon removes the deliveries of a webhook that is gone, or the deliveries and jobs about an erased person. What is
+// left after a first part is noted for Sweep, as due since 1970.
 func (t *tx) abandon(e expiry, id []byte) error {
 	_, _, err := t.dropAbandoned(e.key(time.Unix(0, 0), id), abandonedAtOnce)
 	return err
 }
 
-// dropAbandoned removes up to limit rows that abandon left, and tells how many, and whether these were all. If not, the
-// note by which Sweep goes on holds where.
+// dropAbandoned removes up to limit rows that a note of abandon is about. It returns how many, and whether these were
+// all. If not, the note stays, and its value says where in the jobs to go on.
 func (t *tx) dropAbandoned(note []byte, limit int) (n int, all bool, err error) {
 	e, id := expiry(note[timeSize]), note[timeSize+1:]
 	if n, err = t.dropDeliveries(e, id, limit); err != nil {
@@ -357,7 +375,7 @@ func (t *tx) dropAbandoned(note []byte, limit int) (n int, all bool, err error) 
 	return n + of, next == nil, err
 }
 
-// dropDeliveries removes up to limit deliveries of a webhook or about a user, and tells how many.
+// dropDeliveries removes up to limit deliveries of a webhook or about a user, and returns how many.
 func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
 	from := map[expiry]table{webhookGone: deliveries, personErased: deliveriesAbout}[e]
 	line := t.firstOf(from, join(id, []byte{0}), limit)
@@ -373,7 +391,7 @@ func (t *tx) dropDeliveries(e expiry, id []byte, limit int) (int, error) {
 	return len(line), nil
 }
 
-// dropDelivery removes the delivery of a key whatever state its row is in.
+// dropDelivery removes the delivery of a key, even if its row is damaged.
 func (t *tx) dropDelivery(key []byte) error {
 	id := bytes.Clone(t.get(deliveries, key))
 	d, _, err := plainOf[store.Delivery](t, deliveryRows, id, t.get(deliveryRows, id))

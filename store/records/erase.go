@@ -8,8 +8,11 @@ import (
 	"purser/wallet"
 )
 
-// EraseUser removes what is about a person. Their transactions stay as public facts of the chain,
-// but what was sealed in them is gone, so that reads answer ErrNotFound.
+// EraseUser removes everything about a person, in one transaction, except what can be a long list: deliveries and jobs
+// beyond the first thousand are left to Sweep. Rows of transactions stay, since they record public facts of the chain,
+// but what was sealed in them can never be read again and they are in no list: reads answer ErrNotFound.
+//
+// The data key goes last: until then the steps can still unseal what they have to follow.
 func (t *tx) EraseUser(id wallet.UserID) error {
 	u, err := t.User(id)
 	if err != nil {
@@ -40,8 +43,8 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	return nil
 }
 
-// destroyDataKey destroys the user's data key, and leaves a mark, so that what still comes of them is not sealed by the
-// system's instead. What is left of it then is in backups alone, where it takes the master key to use it.
+// destroyDataKey destroys the user's data key and leaves a mark, so that late rows about them are refused instead of
+// being sealed by the system's key. Afterwards only backups hold the key, wrapped by the master key.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
 	t.key = nil
 	name, state := t.in.SecretOf(string(id))
@@ -51,6 +54,7 @@ func (t *tx) destroyDataKey(id wallet.UserID) error {
 	return t.in.DestroySecret(string(id))
 }
 
+// deletePrefixed deletes every entry of a table whose key begins with prefix.
 func (t *tx) deletePrefixed(b table, prefix []byte) error {
 	for _, e := range t.prefixed(b, prefix) {
 		if err := t.delete(b, e.key); err != nil {
@@ -60,6 +64,7 @@ func (t *tx) deletePrefixed(b table, prefix []byte) error {
 	return nil
 }
 
+// eraseWallets removes a person's wallets: their addresses can be connected by anybody who proves them again.
 func (t *tx) eraseWallets(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(walletsOf, prefix) {
@@ -70,6 +75,7 @@ func (t *tx) eraseWallets(id wallet.UserID) error {
 	return t.deletePrefixed(walletsOf, prefix)
 }
 
+// eraseBinds removes a person's bind links, used or not.
 func (t *tx) eraseBinds(id wallet.UserID) error {
 	for _, e := range t.prefixed(bindsOf, userPrefix(id)) {
 		if err := t.removeBind(e.value); err != nil {
@@ -79,7 +85,8 @@ func (t *tx) eraseBinds(id wallet.UserID) error {
 	return nil
 }
 
-// eraseTransactions takes them out of the lists that workers read and forgets their sign links.
+// eraseTransactions takes a person's transactions out of the lists of unsettled ones, which workers and reservations
+// read, and removes their sign links and the list of recipients.
 func (t *tx) eraseTransactions(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(byOwner, prefix) {
@@ -103,8 +110,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 	return t.deletePrefixed(paidBy, prefix)
 }
 
-// eraseTelegram removes what is found by a Telegram id: of a person, and of the private chat that
-// has the same id.
+// eraseTelegram removes what is found by a Telegram id: of the person, and of the private chat, which has the same id.
 func (t *tx) eraseTelegram(id int64) error {
 	if id == 0 {
 		return nil
@@ -131,6 +137,7 @@ func (t *tx) eraseTelegram(id int64) error {
 	return t.delete(telegrams, person[:])
 }
 
+// eraseConversations removes all conversations of a person, in every chat and slot.
 func (t *tx) eraseConversations(telegram store.Hash) error {
 	for _, e := range t.prefixed(conversations, telegram[:]) {
 		if err := t.delete(conversations, e.key); err != nil {
@@ -140,8 +147,8 @@ func (t *tx) eraseConversations(telegram store.Hash) error {
 	return nil
 }
 
-// eraseQueued removes rows that wait for a worker and were sealed for the user. It walks whole
-// queues, which are short: erasing is rare, and an index for it would burden every message.
+// eraseQueued removes announcements that are sealed for the user. It walks the whole table, which is short: erasing is
+// rare, and an index would cost every event an entry. Jobs about the user are removed by abandon.
 func (t *tx) eraseQueued(id wallet.UserID) error {
 	for b, remove := range map[table]func(key []byte) error{
 		announcements: func(key []byte) error { return t.delete(announcements, key) },
@@ -167,7 +174,8 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 	return nil
 }
 
-// eraseKeys ends the API keys of a user: a key must not outlive the person it speaks for.
+// eraseKeys removes the API keys of a user: a key must not outlive the person it acts for. The entries of their secrets
+// are found by walking them all.
 func (t *tx) eraseKeys(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	mine := map[string]bool{}
@@ -194,7 +202,7 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 	return t.deletePrefixed(keysOf, prefix)
 }
 
-// eraseApps removes a developer's programs, and with them what people have allowed these.
+// eraseApps removes a developer's apps, and the grants that other people gave them.
 func (t *tx) eraseApps(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(appsOf, prefix) {
@@ -212,7 +220,7 @@ func (t *tx) eraseApps(id wallet.UserID) error {
 	return t.deletePrefixed(appsOf, prefix)
 }
 
-// eraseGrants takes back what a person has allowed.
+// eraseGrants removes the grants that a person has given.
 func (t *tx) eraseGrants(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(grants, prefix) {

@@ -12,11 +12,11 @@ import (
 	"purser/wallet"
 )
 
-// eventIDSize is how much of the hash of an event's id is kept: enough to tell 2^60 apart.
+// eventIDSize is how many bytes of the hash of an event's id are kept: among 2^60 events two ids do not collide.
 const eventIDSize = 16
 
-// eventID is the key of an event's id, "evt_<transaction id>_<step>" for one of a transaction: then the time in that
-// id, where it has one, is in front of the hash, so that what is written together lies together.
+// eventID is the key of an event's id in eventIDs. The id of a transaction's event is "evt_<transaction id>_<step>".
+// Then the time in the transaction's id comes before the hash, so that events of one time lie on the same pages.
 func (t *tx) eventID(id string) []byte {
 	hash := t.store.lookup.Text(store.ByEvent, id)
 	of, _ := strings.CutPrefix(id, "evt_")
@@ -38,10 +38,13 @@ func (t *tx) Emit(list ...wallet.Event) error {
 	return nil
 }
 
+// emit stores one event, at most once by its id: as a job for notify, as an announcement for webhooks, as both, or as
+// nothing if nobody is to know of it.
 func (t *tx) emit(e wallet.Event) error {
 	if e.ID == "" {
 		return errors.New("store: an event without an id")
 	}
+	// Without any webhook a public event would wait for nobody.
 	announced := e.Name.Public() && !t.isEmpty(webhooks)
 	id := t.eventID(e.ID)
 	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
@@ -66,10 +69,10 @@ func (t *tx) emit(e wallet.Event) error {
 	return errors.Join(t.putEvent(announcements, numberKey(number), e), t.wakeRelay(e.At))
 }
 
-// emitted stands beside the id of an event.
+// emitted is the value beside the id of an event.
 const emitted = 1
 
-// queueEvent makes a job for notify of an event. Those of one person keep their order.
+// queueEvent puts the job of an event for notify. The person is its ordering key, so their events keep their order.
 func (t *tx) queueEvent(e wallet.Event) error {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -80,6 +83,7 @@ func (t *tx) queueEvent(e wallet.Event) error {
 	return err
 }
 
+// putEvent writes an event's row, its data and subject sealed for its user.
 func (t *tx) putEvent(b table, key []byte, e wallet.Event) error {
 	plain := e
 	plain.Data, plain.Subject = nil, ""
@@ -90,7 +94,7 @@ func (t *tx) putEvent(b table, key []byte, e wallet.Event) error {
 	return t.putRow(b, key, raw)
 }
 
-// eventsOf reads events, in order, with their keys.
+// eventsOf calls each for up to limit events of a table, in their order, passing over damaged ones.
 func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) error) {
 	for key, raw := range t.scan(b, all()) {
 		if limit <= 0 {
@@ -111,6 +115,7 @@ func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) 
 	}
 }
 
+// PendingEvents opens the jobs of the queue Events in the order of their numbers, in flight or not.
 func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 	q, err := t.jobQueue(store.Events)
 	if err != nil {
@@ -135,7 +140,7 @@ func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 	return out, nil
 }
 
-// event reads the event of a job.
+// event reads the event of the job with a number.
 func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
 	stored, err := q.read(seq)
 	if err != nil {

@@ -7,24 +7,26 @@ import (
 	"purser/store"
 )
 
-// secretID tells one secret from another: the engine's name of it, and whose it is said to be.
+// secretID identifies a secret: the engine's name of it, and its owner.
 type secretID struct{ owner, name string }
 
-// keyring remembers data keys that were unwrapped lately, by their owner and the name of the secret: whether a person has a
-// key, and which, is asked of the database each time.
+// keyring caches unwrapped data keys by owner and name of the secret. It only saves the unwrapping: which secret a
+// person has, if any, is read from the database each time, so a cached key is never used for an erased person. Any
+// goroutine may use it.
 type keyring struct {
 	master *store.Key
 	random io.Reader
 
 	mu   sync.Mutex
 	keys map[secretID]*store.Key
-	gone map[secretID]bool // destroyed, or about to be; whoever looks at an older snapshot may ask for them still
+	gone map[secretID]bool // destroyed, or about to be: never cached again, although an older snapshot may still ask for them
 }
 
-// keyringSize bounds a keyring; some hundred bytes a key.
+// keyringSize bounds a keyring: each key takes a few hundred bytes. A full one is emptied.
 const keyringSize = 4096
 
-// unwrap opens a key; wrapped reads it from the engine.
+// unwrap returns a data key. wrapped reads it from the engine, and is called without the lock, only if the key is not
+// cached.
 func (k *keyring) unwrap(owner string, name []byte, wrapped func() ([]byte, error)) (*store.Key, error) {
 	k.mu.Lock()
 	key := k.keys[secretID{owner, string(name)}] // which allocates nothing
@@ -56,7 +58,8 @@ func (k *keyring) unwrap(owner string, name []byte, wrapped func() ([]byte, erro
 	return key, nil
 }
 
-// forget drops a key that is being destroyed, for good.
+// forget drops a key that is being destroyed, for good. If its Update fails, the key is unwrapped at each use from then
+// on.
 func (k *keyring) forget(owner string, name []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,20 +15,23 @@ import (
 	"purser/wallet"
 )
 
-// Log is a store.DeliveryLog in tables for each day (engine.Days), beside the store:
+// Log is a store.DeliveryLog in tables for each day (engine.Days), in files beside the store:
 //
 //	rows     delivery id, which begins with its time -> row of store.LogEntry
 //	index    webhook id 0 created-at delivery id     -> state 0 event
 //	tallies  webhook id 0 hour                       -> JSON of store.Tally
 //
-// The attempts of an entry are tallied in the day of the entry, so that they are committed with it.
+// The attempts of an entry are tallied in the day of the entry, so that both are committed together. Rows are sealed
+// and tagged like those of the store, with its keys. Any goroutine may use a Log.
+//
+// Calls of Log that come at the same time share a commit: see Log.Log.
 type Log struct {
 	days  engine.Days
 	store *Store
 
-	queue   sync.Mutex // held to read or change waiting
-	waiting []*logged
-	writing sync.Mutex // held by whoever commits or drops
+	queue   sync.Mutex // guards waiting
+	waiting []*logged  // calls whose rows are not committed yet
+	writing sync.Mutex // held by the goroutine that commits or drops; taken before queue
 }
 
 var _ store.DeliveryLog = (*Log)(nil)
@@ -45,35 +48,35 @@ func LogLayout() engine.Layout {
 	return engine.Layout{{Name: "rows", Appended: true}, {Name: "index"}, {Name: "tallies"}}
 }
 
-// logSubject is what the sealed fields of an entry are of.
+// logSubject is the subject to which the fields of an entry are sealed, and its name in reports of damage.
 const logSubject = "delivery_log"
 
-// OpenLog is the log that is kept in days, which were opened with LogLayout. What is sealed in it is sealed by the keys
-// of the store, which must be closed after it. The log closes the days.
+// OpenLog makes the log over days that were opened with LogLayout. Entries are sealed by the keys of the store, which
+// must be closed after the log. The log closes the days.
 func OpenLog(days engine.Days, s *Store) *Log { return &Log{store: s, days: days} }
 
 // logged is what one call of Log wants committed.
 type logged struct {
 	rows []logRow
-	done bool // or failed; as err, it belongs to whoever holds Log.writing
+	done bool // committed, or failed with err; both belong to the holder of Log.writing
 	err  error
 }
 
 // logRow is an entry as it will lie in its day.
 type logRow struct {
-	plain        store.LogEntry
-	index, value []byte
-	row          []byte
+	plain        store.LogEntry // what is not sealed
+	index, value []byte         // its entry in the table index
+	row          []byte         // sealed and tagged
 }
 
-// attemptPayload is the sealed part of an attempt.
+// attemptPayload is the sealed part of an attempt. The sealed field of an entry has one for each attempt, in order.
 type attemptPayload struct {
 	Reason wallet.Reason `json:"reason,omitzero"`
 	Answer []byte        `json:"answer,omitempty"`
 }
 
-// Log commits what others hand in meanwhile with its own: whoever is first to take the turn takes along
-// what is queued by then.
+// Log seals the entries, queues them and waits for its turn to write. Whoever gets the turn commits everything that is
+// queued by then, so a call often finds that another has committed its entries.
 func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	mine := &logged{}
 	var err error
@@ -84,6 +87,7 @@ func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	l.waiting = append(l.waiting, mine)
 	l.queue.Unlock()
 
+	// The turn.
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if mine.done {
@@ -97,6 +101,7 @@ func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	return mine.err
 }
 
+// seal makes the rows of entries. Those about an erased person are left out.
 func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, error) {
 	var out []logRow
 	err := l.store.view(ctx, func(t *tx) error {
@@ -118,14 +123,15 @@ func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, err
 	return out, err
 }
 
-// entryPlace is what an entry is sealed to.
+// entryPlace is what the fields of an entry are sealed to: its webhook and its id.
 func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
-// dayOf is the name of the day of a time.
+// dayOf is the name of the day of a time, in UTC.
 func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
+// sealEntry makes the row of an entry and its place in the index.
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	r := logRow{plain: e, index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
 		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
@@ -147,10 +153,10 @@ func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	return r, nil
 }
 
-// logRow reads the row of a delivery.
+// logRow reads the row of a delivery, and checks its tag.
 func (s *Store) logRow(id, raw []byte) (row, error) { return s.row(logSubject, id, raw) }
 
-// plainEntry reads what is not sealed of an entry.
+// plainEntry reads the part of an entry that is not sealed.
 func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) {
 	r, err := s.logRow([]byte(id), raw)
 	if err != nil {
@@ -159,7 +165,8 @@ func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) 
 	return e, r.into(&e)
 }
 
-// openEntry reads an entry; without bodies a listed one.
+// openEntry reads an entry in full. Without bodies, as in lists, it leaves out the delivery's body and ordering key and
+// the receivers' answers.
 func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	var e store.LogEntry
 	var payload []attemptPayload
@@ -190,8 +197,9 @@ func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	return e, err
 }
 
-// commit writes batches, each day's rows in one transaction. A batch of several days may be written in
-// part; who logs it again changes nothing in what was.
+// commit writes the rows of several calls, one transaction for each day. A call with entries of several days may be
+// written in part when one day fails. Its caller gets the error and may log everything again, which replaces the same
+// rows.
 func (l *Log) commit(batches []*logged) {
 	rows, of := map[string][]logRow{}, map[string][]*logged{}
 	for _, b := range batches {
@@ -213,6 +221,7 @@ func (l *Log) commit(batches []*logged) {
 	}
 }
 
+// putEntries puts the rows of one day, and counts what is new in them.
 func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 	news := tallies{}
 	for _, r := range all {
@@ -231,10 +240,10 @@ func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 	return news.add(in)
 }
 
-// tallies are counts by their keys.
+// tallies are counts by their keys in the table tallies, collected before they are added to a day.
 type tallies map[string]store.Tally
 
-// count adds what an entry has and the one that it replaces had not.
+// count adds the attempts that now has and old had not, and that the delivery was given up, if that is new.
 func (n tallies) count(old, now store.LogEntry) {
 	for _, a := range now.Attempted {
 		if slices.ContainsFunc(old.Attempted, func(b store.Attempt) bool { return b.At.Equal(a.At) }) {
@@ -251,18 +260,19 @@ func (n tallies) count(old, now store.LogEntry) {
 	}
 }
 
+// at adds to the tally of a webhook in the hour of a time.
 func (n tallies) at(id wallet.WebhookID, at time.Time, more store.Tally) {
 	more.Hour = at.UTC().Truncate(time.Hour)
 	key := string(append(lineOf(id), timeKey(more.Hour)...))
 	n[key] = sum(n[key], more)
 }
 
-// sum is of two tallies of one hour.
+// sum adds two tallies of one hour.
 func sum(a, b store.Tally) store.Tally {
 	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
 }
 
-// add counts into the tallies of a day.
+// add adds the counts to those that a day has. A damaged tally begins again at zero.
 func (n tallies) add(to engine.Tables) error {
 	for key, more := range n {
 		var old store.Tally
@@ -280,14 +290,14 @@ func (n tallies) add(to engine.Tables) error {
 	return nil
 }
 
-// DropBefore removes the days that are over.
+// DropBefore removes the days that ended before a time, while nobody writes: a writer would make the day again.
 func (l *Log) DropBefore(ctx context.Context, before time.Time) (int, error) {
 	l.writing.Lock() // nobody makes a day anew while it is removed
 	defer l.writing.Unlock()
 	return l.days.Drop(ctx, before)
 }
 
-// Close waits for what is being written and read.
+// Close waits for writers and readers, then closes the files.
 func (l *Log) Close() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

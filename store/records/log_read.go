@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// Logged is one entry, with its body.
+// Logged returns one entry of a webhook, with its body and the receivers' answers.
 func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
 	var out store.LogEntry
 	raw, err := l.row(ctx, id, delivery)
@@ -28,8 +28,8 @@ func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) 
 	return out, err
 }
 
-// absent makes an entry that cannot be read one that is not there, and says so once to the operator: lists pass over
-// it too, and another answer would tell everybody that there is such an id.
+// absent turns an unreadable entry into store.ErrNotFound and reports it once to the operator. Lists pass over it too,
+// and another answer would tell anyone who asks that such an id exists.
 func (l *Log) absent(place []byte, err error) error {
 	if err == nil || erased(err) {
 		return err
@@ -38,7 +38,7 @@ func (l *Log) absent(place []byte, err error) error {
 	return store.ErrNotFound
 }
 
-// row finds the row of an entry. The day is that of CreatedAt, which an id need not tell: the newest comes first.
+// row finds the row of an entry. The id need not say its day, so it looks through all days, newest first.
 func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (raw []byte, err error) {
 	names, err := l.days.Names()
 	if err != nil {
@@ -68,19 +68,22 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 	return nil, store.ErrNotFound
 }
 
-// List is a page of a webhook's entries.
+// List returns a page of a webhook's entries, newest first, without bodies.
 func (l *Log) List(ctx context.Context, id wallet.WebhookID, p store.LogPage) ([]store.LogEntry, error) {
 	return l.list(ctx, id, p, false)
 }
 
-// Oldest is a page from the other end, with bodies.
+// Oldest returns a page from the other end, with bodies.
 func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) ([]store.LogEntry, error) {
 	return l.list(ctx, id, store.LogPage{After: after, State: state, Since: since, Limit: limit}, true)
 }
 
+// list walks the days from one end until the page is full. It reads each part of a day in one transaction of that day's
+// file and opens it in one of the store, never both at once.
 func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
 	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
 	low, high := dayOf(p.Since), ""
+	// The page goes on behind an entry, whose time says in which day.
 	if p.After != "" {
 		raw, err := l.row(ctx, id, p.After)
 		if err != nil {
@@ -129,14 +132,14 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 	return out, nil
 }
 
-// How much of a walk shares a transaction, of the day's file and then of the store: while one is open its file
-// keeps every page that changes meanwhile.
+// How much one transaction covers, of the day's file and then of the store. While a transaction is open, its file keeps
+// every page that changes meanwhile.
 const (
-	walkedAtOnce = 2000 // entries that are looked at
-	openedAtOnce = 200  // that are decrypted
+	walkedAtOnce = 2000 // index entries that are read
+	openedAtOnce = 200  // rows that are decrypted
 )
 
-// opened decrypts rows; those of erased users are left out.
+// opened decrypts rows. Those of erased users are left out, and so are damaged ones.
 func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []store.LogEntry, err error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -156,16 +159,16 @@ func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []stor
 	return out, err
 }
 
-// walk is a way through what a day has of a webhook, in either direction.
+// walk is a way through the index of one webhook in a day, in either direction.
 type walk struct {
 	prefix []byte // of the webhook
-	since  []byte // created-at, the least
-	behind []byte // created-at and id of the last one of the page before; nil from the end
-	oldest bool   // first, else the newest
+	since  []byte // the least created-at
+	behind []byte // created-at and id of the last entry that was read; nil at the beginning
+	oldest bool   // first; else the newest first
 }
 
-// take copies what a day has for a page, most rows of it, and remembers how far it came; more tells that there
-// may be others.
+// take copies the rows of a day that match a page, at most `most` of them, and remembers its place. more tells that the
+// day may have others.
 func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most int) (rows []entry, more bool, err error) {
 	from, walked := bytes.Clone(w.behind), 0
 	for key, value := range in.Scan(logIndex, w.rest()) {
@@ -190,7 +193,7 @@ func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most
 	return rows, false, nil
 }
 
-// rest is the part of the index that the walk has before it.
+// rest is the part of the index that the walk has not read yet.
 func (w *walk) rest() engine.Range {
 	r := engine.Prefix(w.prefix)
 	r.From, r.Backward = join(w.prefix, w.since), !w.oldest
@@ -203,7 +206,8 @@ func (w *walk) rest() engine.Range {
 	return r
 }
 
-// Tallies sums over all days, since the attempts of a delivery may go on into the next.
+// Tallies adds up all days. The tally of an hour lies in the days of its deliveries, whose attempts may be made on
+// later days.
 func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.Tally, error) {
 	prefix := lineOf(id)
 	hours := map[time.Time]store.Tally{}

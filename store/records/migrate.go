@@ -7,16 +7,16 @@ import (
 	"purser/store/engine"
 )
 
-// step brings a store from one schema to the next. It may use the store's keys.
+// step brings a store from one schema to the next, within the transaction that opens it. The store's keys are open.
 type step func(*Store, engine.Setup) error
 
-// steps lists what leads from schema 1 on: the first step leads from 1 to 2. The newest schema is one more than there
-// are steps, so today's is 1 (docs/decisions/0025). A step never changes once it was released. testdata/ holds a store
-// of each schema, which every later purser must open.
+// steps lists the upgrades from schema 1 on: the first one leads from 1 to 2. The newest schema is one more than there
+// are steps, so today's is 1 (docs/decisions/0025). A released step never changes. testdata/ holds a store of each
+// schema, and every later purser must open it.
 func steps() []step { return nil }
 
-// migrate takes the steps that a store of an older schema misses, all in the one transaction that opens it: a step
-// that fails, or is killed, leaves the store as it was.
+// migrate takes the steps that a store lacks, all in the one transaction that opens it: after an error or a crash the
+// store is what it was.
 func (s *Store) migrate(setup engine.Setup, schema uint64, all []step) error {
 	if schema == 0 {
 		return fmt.Errorf("%w: schema 0", store.ErrDamaged)

@@ -8,11 +8,12 @@ import (
 	"purser/store"
 )
 
-// outcomeRow is the plain part of an outcome; all that is said in it is sealed.
+// outcomeRow is the plain part of an outcome. The rest is sealed for the person whose private chat it is.
 type outcomeRow struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
+// outcomeKey begins with the chat's hash, so that all outcomes of a chat lie together for EraseUser.
 func (t *tx) outcomeKey(chat int64, card string) []byte {
 	where, what := t.chatHash(chat), t.store.lookup.Text(store.ByCard, "outcome", card)
 	return join(where[:], what[:])
@@ -41,7 +42,7 @@ func (t *tx) DropOutcome(chat int64, card string) error {
 	return t.removeOutcome(t.outcomeKey(chat, card))
 }
 
-// removeOutcome removes an outcome and its note; without one it does nothing.
+// removeOutcome removes an outcome and its note for Sweep; without one it does nothing.
 func (t *tx) removeOutcome(key []byte) error {
 	raw := t.get(outcomes, key)
 	if raw == nil {

@@ -9,29 +9,32 @@ import (
 	"purser/wallet"
 )
 
-// passSize is the length of a key of passes.
+// passSize is the length of a key of passes, in bytes: a whole keyed hash.
 const passSize = 32
 
-// passPayload is what is sealed of a pass.
+// passPayload is the sealed part of a pass.
 type passPayload struct {
 	Lineage string `json:"lineage"`
 }
 
+// passKey is the key of a pass: the keyed hash of its kind and secret. The secret itself is not stored.
 func (t *tx) passKey(kind store.PassKind, secret string) []byte {
 	hash := t.store.lookup.Text(store.ByPass, string(kind), secret)
 	return hash[:]
 }
 
-// passesOfPrefix begins the index keys of a person's passes of a kind; what follows is when they end, and their key.
+// passesOfPrefix begins the index entries of a person's passes of a kind. What follows is when each ends, and its key:
+// the first entry ends first.
 func passesOfPrefix(owner wallet.UserID, kind store.PassKind) []byte {
 	return join(userPrefix(owner), []byte(kind), []byte{0})
 }
 
+// passIndex is the entry of a pass in passesOf.
 func passIndex(p store.Pass, key []byte) []byte {
 	return join(passesOfPrefix(p.Owner, p.Kind), timeKey(p.EndsAt), key)
 }
 
-// lineageHash stands for a lineage in the index, so that passes of one can be counted without opening any.
+// lineageHash stands for a lineage in the index, so that the passes of one can be counted without opening any.
 func (t *tx) lineageHash(lineage string) []byte {
 	hash := t.store.lookup.Text(store.ByPass, "lineage", lineage)
 	return hash[:]
@@ -43,6 +46,7 @@ func (t *tx) Pass(kind store.PassKind, secret string) (store.Pass, error) {
 	return p, err
 }
 
+// PutPass replaces a pass of the same secret, then makes room, then writes: a full list never refuses a new pass.
 func (t *tx) PutPass(p store.Pass, secret string, most int) error {
 	if err := checkID(string(p.Kind)); err != nil {
 		return err
@@ -70,7 +74,8 @@ func (t *tx) PutPass(p store.Pass, secret string, most int) error {
 	return errors.Join(t.put(passesOf, passIndex(p, key), of), t.expire(portalPassOver, p.EndsAt, key))
 }
 
-// makeRoomForPass removes passes that end first, so that one more fits within both bounds.
+// makeRoomForPass removes passes from the one that ends first on, until one more fits within both bounds: most for its
+// lineage, store.PassesKept for its owner.
 func (t *tx) makeRoomForPass(p store.Pass, of []byte, most int) error {
 	prefix := passesOfPrefix(p.Owner, p.Kind)
 	all := t.prefixed(passesOf, prefix)
@@ -96,7 +101,7 @@ func (t *tx) makeRoomForPass(p store.Pass, of []byte, most int) error {
 	return nil
 }
 
-// dropPass removes the pass that an index key leads to, damaged or not.
+// dropPass removes the pass that an index entry leads to, even if its row is damaged.
 func (t *tx) dropPass(prefix, index []byte) error {
 	rest := index[len(prefix):]
 	at, err := keyTime(rest)

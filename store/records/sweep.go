@@ -9,7 +9,8 @@ import (
 	"purser/store"
 )
 
-// expiry says which kind of row an entry of expiries is about.
+// expiry is the kind of row that a note in the table expiries is about. A note is a key without a value: when the row's
+// time is over, the kind, the row's key. So the notes lie in the order in which rows expire.
 type expiry byte
 
 const (
@@ -25,15 +26,16 @@ const (
 	proposalOver expiry = 't'
 	deadJobOver  expiry = 'j'
 
-	webhookGone  expiry = 'w' // its deliveries are left; the key is its id
-	personErased expiry = 'e' // deliveries and jobs about them are left; the key is their id
+	webhookGone  expiry = 'w' // its deliveries are left to remove; the note's key is the webhook's id
+	personErased expiry = 'e' // deliveries and jobs about them are left to remove; the note's key is the user's id
 )
 
+// key is the note of a row.
 func (e expiry) key(at time.Time, key []byte) []byte {
 	return append(append(timeKey(at), byte(e)), key...)
 }
 
-// expire notes that a row's time is over at a time; the zero time is never.
+// expire notes when a row's time is over. The zero time is never.
 func (t *tx) expire(e expiry, at time.Time, key []byte) error {
 	if at.IsZero() {
 		return nil
@@ -41,7 +43,7 @@ func (t *tx) expire(e expiry, at time.Time, key []byte) error {
 	return t.put(expiries, e.key(at, key), nil)
 }
 
-// unexpire takes the note back.
+// unexpire removes the note, for a row that goes or gets another time.
 func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
 	if at.IsZero() {
 		return nil
@@ -49,7 +51,7 @@ func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
 	return t.delete(expiries, e.key(at, key))
 }
 
-// Sweep walks the notes from the oldest, so that it costs what it removes.
+// Sweep walks the notes from the oldest, so it costs what it removes and not what the store holds.
 func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 	var over [][]byte
 	for key := range t.scan(expiries, all()) {
@@ -86,8 +88,7 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 	return removed, nil
 }
 
-// removeNoted removes up to limit rows that a note is about, and tells how many, and whether these were
-// all.
+// removeNoted removes up to limit rows that a note is about. It returns how many, and whether these were all.
 func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	if len(note) <= timeSize+1 {
 		return 1, true, fmt.Errorf("%w: a note of %d bytes", store.ErrDamaged, len(note))

@@ -2,12 +2,12 @@ package records
 
 import "purser/store/engine"
 
-// table is one table of the engine.
+// table is one table of the engine: its place in the layout. The names of tables are part of the stored form.
 type table int
 
-// What each table maps to what. Times in keys are 12 bytes, numbers 8, both big-endian, so that
-// byte order is their order; "H(x)" is a keyed hash of 32 bytes; "user.0" is a user id and a zero
-// byte. A row is what row.go describes: plain JSON, then sealed fields. "-" is an empty value.
+// What each table maps to what. Times in keys are 12 bytes, numbers 8, both big-endian, so that byte order is their
+// order. "H(x)" is a keyed hash of 32 bytes. "user.0" is a user id and a zero byte. A row is what row.go describes:
+// plain JSON, sealed fields, a tag. "-" is an empty value. No key holds a secret.
 const (
 	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
 
@@ -77,6 +77,7 @@ const (
 	tableCount
 )
 
+// String is the table's name in the engine and in reports.
 func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
@@ -89,7 +90,7 @@ func (b table) String() string {
 	}[b]
 }
 
-// grows tells whether most new keys of a table lie behind all others.
+// grows tells whether most new keys of a table come after all others: the engine then fills its pages.
 func (b table) grows() bool {
 	switch b {
 	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries,
@@ -99,12 +100,13 @@ func (b table) grows() bool {
 	return false
 }
 
-// numbered tells whether the keys of a table are numbers that it draws itself.
+// numbered tells whether the keys of a table are numbers that the table draws itself (tx.next).
 func (b table) numbered() bool {
 	return b == announcements || b == answers
 }
 
-// holdsRows tells whether the values of a table are rows (row.go). All others hold keys of rows, times and numbers.
+// holdsRows tells whether the values of a table are rows (row.go). Other tables hold keys of rows, times and numbers,
+// which have no tag: what they lead to is checked when it is read.
 func (b table) holdsRows() bool {
 	switch b {
 	case users, wallets, binds, transactions, contacts, conversations, buttons, outcomes, announcements,

@@ -12,13 +12,15 @@ import (
 	"purser/wallet"
 )
 
-// transactionRow is the plain part of a transaction; chat, sign id and look-alike are sealed.
+// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label and what repeats a memo
+// are sealed.
 type transactionRow struct {
 	wallet.Transaction
 	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
 }
 
-// transactionIndex is what the indexes of a transaction are made of, read from the same JSON.
+// transactionIndex is what the index entries of a transaction are made of, read from the same JSON as transactionRow.
+// It is read without the user's data key.
 type transactionIndex struct {
 	ID        wallet.TransactionID `json:"id"`
 	Kind      wallet.Kind          `json:"type"`
@@ -28,7 +30,7 @@ type transactionIndex struct {
 	Signature wallet.Signature     `json:"signature"`
 	Closed    bool                 `json:"closed"`
 	Changes   uint64               `json:"changes"`
-	Version   uint64               `json:"version"`
+	Version   uint64               `json:"version"` // see store.Transactions.PutTransaction
 	Sign      []byte               `json:"sign"`
 
 	To          wallet.Address `json:"to"`
@@ -36,47 +38,51 @@ type transactionIndex struct {
 	ConfirmedAt time.Time      `json:"confirmed_at"`
 	EndedAt     time.Time      `json:"ended_at"`
 
-	rules wallet.Rules // of its kind; zero where this binary does not know it
+	rules wallet.Rules // of its kind; zero if this binary does not know the kind
 }
 
+// index is the transactionIndex of a row that is about to be written.
 func (r transactionRow) index(rules wallet.Rules) transactionIndex {
 	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
 		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules}
 }
 
-// reached is wallet.Rules.Reached, of what the index knows.
+// reached is wallet.Rules.Reached for the fields that the index knows.
 func (x transactionIndex) reached() bool {
 	return x.rules.Reached(wallet.Transaction{Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt})
 }
 
-// paid is the entry in paidBy of a transaction that reached its recipient.
+// paid is the entry in paidBy of a transfer that reached its recipient.
 func (x transactionIndex) paid() indexEntry {
 	return indexEntry{paidBy, join(userPrefix(x.Owner), timeKey(x.CreatedAt), x.To[:], []byte(x.ID)), false}
 }
 
-// indexEntry is one key of an index. A unique one maps to the transaction's id, and only one
-// transaction may hold it.
+// indexEntry is one key of an index. A unique one maps to the transaction's id, and only one transaction may have it.
 type indexEntry struct {
 	in     table
 	key    []byte
 	unique bool
 }
 
-// historyKey is the entry in byWallet: of a receipt under the wallet that received.
+// historyKey is the entry in byWallet for the wallet that the transaction concerns: of a receipt the one that received.
 func (x transactionIndex) historyKey() indexEntry {
 	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
 	return indexEntry{byWallet, join(historyPrefix(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
 
-// unsettledKey is the entry in byWallet of a transaction that is not settled. It lies beside its historyKey, so
-// that the two are most often one page to be written and not two.
+// unsettledKey is the entry in byWallet of a transaction that is not settled. It lies near its historyKey, so that both
+// are often on one page of the file.
 func (x transactionIndex) unsettledKey() indexEntry {
 	return indexEntry{byWallet, join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
 }
 
-func historyPrefix(a wallet.Address) []byte   { return append(a[:], 'h') }
+// historyPrefix begins the history of a wallet in byWallet.
+func historyPrefix(a wallet.Address) []byte { return append(a[:], 'h') }
+
+// unsettledPrefix begins the unsettled transactions from a wallet in byWallet.
 func unsettledPrefix(a wallet.Address) []byte { return append(a[:], 'u') }
 
+// entries lists all index entries of a transaction in its present state.
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
 	out := make([]indexEntry, 0, 7)
@@ -100,6 +106,7 @@ func (x transactionIndex) entries() []indexEntry {
 
 func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
 
+// Transaction reads a row and puts its sealed fields back in place.
 func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	key := []byte(id)
 	raw := t.get(transactions, key)
@@ -115,6 +122,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
+	// No operation may judge a kind that it does not know.
 	if _, err := t.store.kinds.Of(r.Kind); err != nil {
 		return wallet.Transaction{}, err
 	}
@@ -130,7 +138,8 @@ func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
 	return t.followed(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
 }
 
-// followed reads the transaction that an index leads to, and checks that it is meant: an index has no tag.
+// followed reads the transaction that an index entry leads to and checks that it is the right one. Index entries have
+// no tag, so somebody who can write to the file could lead one elsewhere.
 func (t *tx) followed(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
 	r, err := t.Transaction(wallet.TransactionID(id))
 	if err == nil && !meant(r) {
@@ -143,6 +152,7 @@ func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transact
 	return t.followed(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
 }
 
+// CreateTransaction also records its kind, for checkKinds of a later binary.
 func (t *tx) CreateTransaction(n wallet.Transaction) error {
 	if err := checkID(string(n.ID)); err != nil {
 		return err
@@ -164,6 +174,7 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 	return t.writeTransaction(n, nil)
 }
 
+// PutTransaction compares the version, and that neither owner nor kind has changed.
 func (t *tx) PutTransaction(n wallet.Transaction) error {
 	old, found, err := t.transactionIndex([]byte(n.ID))
 	if err != nil {
@@ -179,12 +190,13 @@ func (t *tx) PutTransaction(n wallet.Transaction) error {
 	return t.writeTransaction(n, &old)
 }
 
-// writeTransaction writes the row and whichever index entries differ from the old row's.
+// writeTransaction writes the row, and those of its index entries that differ from the old row's.
 func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error {
 	rules, err := t.store.kinds.Of(n.Kind)
 	if err != nil {
 		return err
 	}
+	// Move the private fields from the plain part to the sealed one.
 	r := transactionRow{Transaction: n}
 	if n.SignID != "" {
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
@@ -218,7 +230,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	return t.putRow(transactions, key, raw)
 }
 
-// noteProposal notes when a transaction that came to nothing is removed. It has ended for good: the note stands.
+// noteProposal notes for Sweep when a transaction that came to nothing is removed. It has ended for good, so the note
+// is never taken back.
 func (t *tx) noteProposal(n wallet.Transaction) error {
 	if !n.NothingSigned() {
 		return nil
@@ -226,8 +239,8 @@ func (t *tx) noteProposal(n wallet.Transaction) error {
 	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
 }
 
-// removeProposal removes a transaction that came to nothing, with all that leads to it and the ids of its events. Any
-// other is kept.
+// removeProposal removes a transaction that came to nothing, all its index entries, and the ids of its events. Any
+// other transaction is kept.
 func (t *tx) removeProposal(id []byte) error {
 	raw := t.get(transactions, id)
 	if raw == nil {
@@ -256,6 +269,7 @@ func (t *tx) removeProposal(id []byte) error {
 	if err != nil {
 		return err
 	}
+	// An event that still waits for notify keeps its id, so that it cannot be emitted twice.
 	for _, event := range r.EventIDs() {
 		if _, err := queued.find(store.JobID(event)); !errors.Is(err, store.ErrNotFound) { // it waits for notify still
 			if err != nil {
@@ -270,7 +284,8 @@ func (t *tx) removeProposal(id []byte) error {
 	return t.delete(transactions, id)
 }
 
-// reindex replaces the entries of a row by others. It refuses before it writes.
+// reindex replaces the index entries of a row. It checks unique entries before it writes any: ErrConflict has written
+// nothing.
 func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
 	var adds []indexEntry
 	for _, e := range after {
@@ -309,13 +324,14 @@ func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) 
 	return nil
 }
 
+// holds tells whether a list has an entry.
 func holds(entries []indexEntry, e indexEntry) bool {
 	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
 }
 
-// free tells whether a row of this kind may hold a unique entry that it does not hold yet. A
-// receipt shares its sender's signature and is found by its id: it leaves the entry to the sender
-// (false), and a sender takes it from a receipt (true). Else an entry that is taken is ErrConflict.
+// free tells whether a row of this kind may take a unique entry that it does not have. ErrConflict: another row has it.
+// A receipt and a payment may share a signature. The signature then leads to the payment, and the receipt is found by
+// its id: so a receipt never takes the entry (false), and a payment takes it from a receipt (true).
 func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
 	holder := t.get(e.in, e.key)
 	if holder == nil {
@@ -334,7 +350,7 @@ func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
 	return true, nil
 }
 
-// transactionIndex reads what the indexes know of a row.
+// transactionIndex reads what the index entries of a stored row are made of.
 func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err error) {
 	raw := t.get(transactions, id)
 	if raw == nil {
@@ -367,7 +383,7 @@ func (t *tx) UnsettledTransactions(after wallet.Transaction, limit int) ([]walle
 	return out, nil
 }
 
-// UnsettledFrom passes over nothing but rows of erased users.
+// UnsettledFrom passes over rows of erased users and nothing else: a sum of reservations without a row would be wrong.
 func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
 	prefix := unsettledPrefix(from)
@@ -379,7 +395,7 @@ func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	return out, nil
 }
 
-// appendTransaction adds the row of a created-at key, passing over those of erased users.
+// appendTransaction adds the row that a created-at key names, unless its user was erased.
 func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error {
 	if len(created) <= timeSize {
 		return fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
@@ -403,13 +419,15 @@ func (t *tx) TransactionsAt(at wallet.Address, p store.Page) ([]wallet.Transacti
 	return t.page(byWallet, historyPrefix(at), p)
 }
 
-// page walks an index of created-at keys under a prefix, from the newest.
+// page walks an index of created-at keys under a prefix, newest first. It begins below Until or behind After, whichever
+// is older.
 func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, error) {
 	r := engine.Prefix(prefix)
 	r.Backward = true
 	if !p.Until.IsZero() {
 		r.Before = join(prefix, timeKey(p.Until))
 	}
+	// After must be in this very list: otherwise somebody could learn when another person's transaction was made.
 	if p.After != "" {
 		x, found, err := t.transactionIndex([]byte(p.After))
 		if err != nil {
@@ -435,7 +453,7 @@ func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, e
 	return out, nil
 }
 
-// Recipients reads the index alone: the address is in the key.
+// Recipients reads only index entries: the address is in the key.
 func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error) {
 	prefix := userPrefix(owner)
 	r := engine.Prefix(prefix)

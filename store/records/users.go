@@ -9,7 +9,7 @@ import (
 	"purser/wallet"
 )
 
-// userRow is the plain part of a user. What Telegram told us of the person is sealed ("person").
+// userRow is the plain part of a user. What Telegram says about the person is sealed.
 type userRow struct {
 	wallet.User
 	Telegram []byte `json:"telegram"` // H(telegram id), the key in telegrams; empty without one
@@ -62,6 +62,8 @@ func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 	return u, err
 }
 
+// PutUser writes a user's row and the entry of their Telegram id. A new user gets a data key first, which seals the
+// row.
 func (t *tx) PutUser(u wallet.User) error {
 	if err := checkID(string(u.ID)); err != nil {
 		return err
@@ -75,6 +77,7 @@ func (t *tx) PutUser(u wallet.User) error {
 			return store.ErrConflict
 		}
 	}
+	// The entry of an earlier Telegram id goes.
 	if raw := t.get(users, key); raw != nil {
 		old, _, err := plainOf[userRow](t, users, key, raw)
 		if err != nil {

@@ -32,6 +32,7 @@ func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	return out, nil
 }
 
+// PutWallet refuses another user's address before it writes.
 func (t *tx) PutWallet(w wallet.Wallet) error {
 	if w.Owner != "" { // else an operator key's own
 		if err := checkID(string(w.Owner)); err != nil {
@@ -63,6 +64,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 	return t.putRow(wallets, w.Address[:], raw)
 }
 
+// walletIndex is the entry of a wallet among its owner's, oldest first.
 func walletIndex(w wallet.Wallet) []byte {
 	return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
 }
@@ -78,16 +80,18 @@ func (t *tx) DeleteWallet(address wallet.Address) error {
 	return t.delete(wallets, address[:])
 }
 
-// bindRow is the plain part of a bind; chat and nonce are sealed.
+// bindRow is the plain part of a bind link. Chat and nonce are sealed.
 type bindRow struct {
 	wallet.Bind
-	Number uint64 `json:"number"` // in bindsOf
+	Number uint64 `json:"number"` // its place in bindsOf: the newest is the highest
 }
 
+// index is the entry in bindsOf.
 func (r bindRow) index() []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(r.User), r.Number)
 }
 
+// over is when Sweep removes the link: some time after it expired.
 func (r bindRow) over() time.Time { return r.ExpiresAt.Add(store.BindKeptFor) }
 
 func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
@@ -121,6 +125,7 @@ func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 	return t.Bind([32]byte(value))
 }
 
+// PutBind replaces a link of the same token with a new number, which makes it its user's newest.
 func (t *tx) PutBind(b wallet.Bind) error {
 	if b.User != "" { // else an operator key's own
 		if err := checkID(string(b.User)); err != nil {
@@ -157,7 +162,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 	return t.putRow(binds, key, raw)
 }
 
-// removeBind removes a bind and its indexes; without one it does nothing.
+// removeBind removes a link, its index entry and its note; without one it does nothing.
 func (t *tx) removeBind(key []byte) error {
 	raw := t.get(binds, key)
 	if raw == nil {

@@ -7,7 +7,7 @@ import (
 	"purser/wallet"
 )
 
-// webhookPayload is the sealed part of a webhook.
+// webhookPayload is the sealed part of a webhook: its address and its signing secrets.
 type webhookPayload struct {
 	URL      string `json:"url"`
 	Secret   string `json:"secret"`
@@ -36,6 +36,7 @@ func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
 	return out, nil
 }
 
+// listWebhooks reads the webhooks that the index entries under a prefix name.
 func (t *tx) listWebhooks(b table, prefix []byte) []wallet.Webhook {
 	var out []wallet.Webhook
 	for _, e := range t.prefixed(b, prefix) {
@@ -44,7 +45,7 @@ func (t *tx) listWebhooks(b table, prefix []byte) []wallet.Webhook {
 	return out
 }
 
-// appendWebhook adds a webhook to a list; a damaged one is passed over, so that it stops no other.
+// appendWebhook adds a webhook to a list. A damaged one is passed over, so that events still reach the others.
 func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
 	w, err := t.Webhook(wallet.WebhookID(id))
 	if err == nil {
@@ -56,7 +57,7 @@ func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
 	return out
 }
 
-// createdID cuts the time from the end of an index key: created-at id.
+// createdID cuts the id from the end of an index key, which is a time and an id.
 func createdID(key []byte) []byte { return key[min(timeSize, len(key)):] }
 
 // webhookIndexes are the keys of a webhook in webhooksOf and webhooksOwned.
@@ -65,6 +66,7 @@ func webhookIndexes(w wallet.Webhook) (ofLine, owned []byte) {
 	return join([]byte(w.Lineage), []byte{0}, created), join(userPrefix(w.Owner), created)
 }
 
+// PutWebhook replaces a webhook and raises KeysVersion, so that every cache of subscriptions is read again.
 func (t *tx) PutWebhook(w wallet.Webhook) error {
 	if err := errors.Join(checkID(string(w.ID)), checkID(w.Lineage)); err != nil {
 		return err
@@ -109,14 +111,16 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 	return t.removeWebhook([]byte(id), ofLine, owned)
 }
 
+// removeWebhook removes a webhook and its health by their keys, without reading a row, and begins to remove its
+// deliveries.
 func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
 	t.touchedKeys = true
 	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
 		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
 }
 
-// eraseWebhooks removes the webhooks of all keys of a person. It reads index entries alone, so that a
-// damaged row does not stay.
+// eraseWebhooks removes the webhooks of all keys of a person. It reads only index entries, so that a damaged row does
+// not keep a webhook alive.
 func (t *tx) eraseWebhooks(owner wallet.UserID) error {
 	prefix := userPrefix(owner)
 	for _, e := range t.prefixed(webhooksOwned, prefix) {
@@ -128,7 +132,7 @@ func (t *tx) eraseWebhooks(owner wallet.UserID) error {
 	return nil
 }
 
-// healthPayload is the sealed part of a webhook's health: reasons name hosts.
+// healthPayload is the sealed part of a webhook's health: its reason may name a host.
 type healthPayload struct {
 	Reason wallet.Reason `json:"reason,omitzero"`
 }
@@ -142,6 +146,7 @@ func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
 	return h, err
 }
 
+// PutWebhookHealth seals the health for the person for whom its webhook is sealed.
 func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error {
 	key := []byte(id)
 	raw := t.get(webhooks, key)
